@@ -7,8 +7,9 @@ import path from 'node:path';
  */
 export const MAY_FORCE: Readonly<Record<string, string>> = {
   // Those who know that the processes ended, or that the machine is gone.
-  'services/kubelet/src/pod-object.ts': 'the node itself, after every process is confirmed dead',
-  'services/kubelet/src/static-pods.ts': 'the node itself takes down a mirror; the pod behind it is a file of the node',
+  'services/kubelet/src/pod/pod-object.ts': 'the node itself, after every process is confirmed dead',
+  'services/kubelet/src/pod/static-pods.ts':
+    'the node itself takes down a mirror; the pod behind it is a file of the node',
   'services/controller-manager/src/controllers/pod-garbage/index.ts':
     'only when the Node is gone, the pod was never bound, or the node is out of service; the API server checks it',
   'services/fencer/src/apply.ts': 'only after the fence of the node is confirmed; the API server checks it',
@@ -26,9 +27,9 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'libs/client/src/api-client.test.ts': 'the number 0 survives the request',
   'services/apiserver/src/authorization/node-incarnation.test.ts':
     'a displaced machine is refused whatever it asks for',
-  'services/apiserver/src/deletion.test.ts': 'what it does to the object',
-  'services/apiserver/src/lifecycle-guarantees.test.ts': 'who is refused',
-  'services/apiserver/src/pod-ownership.test.ts': 'who is refused, who is warned',
+  'services/apiserver/src/verbs/deletion.test.ts': 'what it does to the object',
+  'services/apiserver/src/pipeline/lifecycle-guarantees.test.ts': 'who is refused',
+  'services/apiserver/src/admission/pod-ownership.test.ts': 'who is refused, who is warned',
   'services/controller-manager/src/controllers/pod-garbage/pod-garbage.test.ts': 'what the collector asks for',
   'services/holdfast/src/client/deletion.test.ts': 'what is asked for, and what is warned of',
   'test/e2e/bundled-client.test.ts': 'refused without --confirm, done with it',

@@ -85,7 +85,7 @@ function copies(file: string, text: string): readonly string[] {
 
 const production = (): readonly string[] =>
   globSync(['services/*/src/**/*.ts', 'libs/*/src/**/*.ts'], { cwd: root }).filter(
-    (file) => !/(\.test|\/testing)\.ts$|(testing|test-support|generated)\//.test(file),
+    (file) => !/(\.test|\/testing)\.ts$|(testing|generated)\//.test(file),
   );
 
 const textOf = (file: string): string => readFileSync(path.join(root, file), 'utf8');

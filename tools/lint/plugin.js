@@ -153,7 +153,7 @@ function checkImport(node, file, report) {
 const keepErrorListener = {
   create(context) {
     const file = context.filename.replaceAll(path.sep, '/');
-    if (roomOf(file) === undefined || TEST_FILE.test(file) || /\/(test-support|testing|contract[^/]*)(\/|\.ts$)/.test(file)) return {};
+    if (roomOf(file) === undefined || TEST_FILE.test(file) || /\/(testing|contract[^/]*)(\/|\.ts$)/.test(file)) return {};
     return {
       CallExpression: (node) => {
         const method = memberName(node.callee?.property, node.callee?.computed);
@@ -216,7 +216,7 @@ const noOpenTable = {
   },
 };
 
-const TEST_ROOM = /(^|\/)(test|testing|test-support|generated|contract)(\/|$)/;
+const TEST_ROOM = /(^|\/)(test|testing|generated|contract)(\/|$)/;
 
 function isFixedKey(key) {
   if (key.type === 'Literal') return true;

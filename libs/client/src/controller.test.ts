@@ -4,7 +4,7 @@ import { conflict } from '@holdfast/machinery';
 import { createSilentLog } from '@holdfast/platform';
 import { createController } from './controller.ts';
 import type { ReconcileResult } from './port.ts';
-import { createVirtualClock } from './test-support/virtual-clock.ts';
+import { createVirtualClock } from './testing/virtual-clock.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 function rig(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>, workers = 2) {

@@ -15,8 +15,8 @@ import {
   EVENTS_PER_TURN,
 } from './limits.ts';
 import type { ApiClient } from './port.ts';
-import { FakeApi } from './test-support/fake-api.ts';
-import { createVirtualClock } from './test-support/virtual-clock.ts';
+import { FakeApi } from './testing/fake-api.ts';
+import { createVirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 
 const pod = (name: string): KubeObject => ({

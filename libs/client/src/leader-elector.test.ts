@@ -4,8 +4,8 @@ import { LEASES, type Lease } from '@holdfast/api';
 import { createSeededRandom, createSilentLog, OperatorError } from '@holdfast/platform';
 import { createApiClient } from './api-client.ts';
 import { createLeaderElector } from './leader-elector.ts';
-import { FakeApi, pathFor } from './test-support/fake-api.ts';
-import { createVirtualClock, type VirtualClock } from './test-support/virtual-clock.ts';
+import { FakeApi, pathFor } from './testing/fake-api.ts';
+import { createVirtualClock, type VirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 import { type ApiHandler, TransportError } from './transport/port.ts';
 

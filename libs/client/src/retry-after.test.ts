@@ -4,7 +4,7 @@ import { PODS } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { createApiClient } from './api-client.ts';
 import type { ApiClient } from './port.ts';
-import { createVirtualClock, type VirtualClock } from './test-support/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 

@@ -1,10 +1,11 @@
 import type { Features, RuleEngine } from '@holdfast/api';
 import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
-import type { Access } from './access.ts';
 import type { AdmissionChain } from './admission/chain.ts';
 import type { Aggregation } from './aggregation/aggregation.ts';
 import type { ServiceAllocator } from './allocation/service-allocator.ts';
+import type { Access } from './authorization/access.ts';
+import type { ObjectReader } from './cache/reader.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
 import type { Catalog } from './endpoints/catalog.ts';
 import type { Directory } from './endpoints/directory.ts';
@@ -16,9 +17,8 @@ import type { YamlReader } from './http/yaml-reader.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
 import type { LineageGuard } from './lineage/guard.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
-import type { NodeGateway } from './node-gateway.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
-import type { ObjectReader } from './reader.ts';
+import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
 

@@ -97,7 +97,7 @@ async function readEncryption({ encryptionFile }: ApiServerConfig): Promise<(sto
 
 async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): Promise<ApiServerDeps['nodes']> {
   if (kubelets === undefined) return undefined;
-  const { createKubeletGateway } = await import('./kubelet-gateway.ts');
+  const { createKubeletGateway } = await import('./proxy/kubelet-gateway.ts');
   const [ca, pair] = await Promise.all([readAuthority(kubelets.caFile), readPair(kubelets.certFile, kubelets.keyFile)]);
   return (reader) => createKubeletGateway(reader, { clock, tls: { ca, ...pair } });
 }

@@ -19,7 +19,8 @@ import {
 import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import type { NodeLogs } from './adapters/node-log-directory.ts';
-import type { ContainerManager } from './container-stop.ts';
+import type { ContainerManager } from './container/container-stop.ts';
+import type { ProbeNetwork } from './container/probe-network.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { type ApiPlace, withApiAt } from './domain/service-variables.ts';
@@ -30,26 +31,25 @@ import { type EvictionConfig, reservedFor } from './eviction/thresholds.ts';
 import { GarbageCollector } from './garbage/collector.ts';
 import { keptLives } from './garbage/decide-containers.ts';
 import type { GarbagePolicy } from './garbage/policy.ts';
-import type { NodeAddress } from './node-address.ts';
-import { createNodeAdmission } from './node-admission.ts';
-import { type BoundIncarnation, NodeAgent } from './node-agent.ts';
-import { createNodeApi } from './node-api.ts';
-import { type LogRequest, podLogs } from './pod-logs.ts';
-import { PodManager } from './pod-manager.ts';
-import type { ProbeNetwork } from './probe-network.ts';
+import type { NodeAddress } from './node/node-address.ts';
+import { createNodeAdmission } from './node/node-admission.ts';
+import { type BoundIncarnation, NodeAgent } from './node/node-agent.ts';
+import { RuntimeMonitor } from './node/runtime-monitor.ts';
+import { UserRanges } from './node/user-ranges.ts';
+import { PodManager } from './pod/pod-manager.ts';
+import { type StaticPodSource, StaticPods } from './pod/static-pods.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
-import { RuntimeMonitor } from './runtime-monitor.ts';
 import { ExclusiveStarts } from './self-fencing/exclusive-starts.ts';
 import { PromiseKeeper } from './self-fencing/promise-keeper.ts';
+import { createNodeApi } from './server/node-api.ts';
+import { type LogRequest, podLogs } from './server/pod-logs.ts';
 import { NodeShutdown } from './shutdown/node-shutdown.ts';
 import type { ShutdownPeriod } from './shutdown/plan.ts';
-import { type StaticPodSource, StaticPods } from './static-pods.ts';
 import { createNodeStats, type MachineProbe } from './stats/node-stats.ts';
 import type { NodeStats } from './stats/port.ts';
 import { ProbeMetrics } from './stats/probe-metrics.ts';
 import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
-import { UserRanges } from './user-ranges.ts';
-import { VolumeAttachments } from './volume-attachments.ts';
+import { VolumeAttachments } from './volumes/volume-attachments.ts';
 
 export interface KubeletDeps {
   /** Absent: no files of the machine are shown. */

@@ -10,7 +10,7 @@ import { evictionFlags, PRESSURE_SETTINGS, readAmounts, readTaints } from './evi
 import { type EvictionConfig, readEvictionConfig } from './eviction/thresholds.ts';
 import { GARBAGE_SETTINGS, type GarbagePolicy, readGarbagePolicy } from './garbage/policy.ts';
 import { KUBELET_PORT_DEFAULT, MAX_PODS_PER_NODE } from './limits.ts';
-import { LOG_SETTINGS, readLogFlags } from './log-flags.ts';
+import { LOG_SETTINGS, readLogFlags } from './runtime/log-flags.ts';
 import type { LogLimits } from './runtime/log-limits.ts';
 import { readShutdownPeriods, type ShutdownPeriod } from './shutdown/plan.ts';
 

@@ -9,7 +9,7 @@ await runService({
   name: 'kubelet',
   settings: KUBELET_SETTINGS,
   readConfig: async (from) => {
-    const { withConfigurationFile } = await import('./kubelet-configuration.ts');
+    const { withConfigurationFile } = await import('./node/kubelet-configuration.ts');
     return readKubeletConfig(await withConfigurationFile(from));
   },
   start: async (config, log) => {

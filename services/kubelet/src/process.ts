@@ -14,11 +14,11 @@ import type { KubeletConfig } from './config.ts';
 import { isolationCaution } from './domain/isolation-caution.ts';
 import { userRangePool } from './domain/user-ranges.ts';
 import { allocatableOf } from './eviction/allocatable.ts';
-import { createNodeAccess } from './node-access.ts';
-import { NodeAddress } from './node-address.ts';
-import type { NodeServer } from './node-server.ts';
+import { NodeAddress } from './node/node-address.ts';
+import type { StaticPodSource } from './pod/static-pods.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
-import type { StaticPodSource } from './static-pods.ts';
+import { createNodeAccess } from './server/node-access.ts';
+import type { NodeServer } from './server/node-server.ts';
 
 /** One node in a process of its own. Its pods run on when it stops. */
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
@@ -94,7 +94,7 @@ async function openServer(
   deps: { readonly client: ApiClient; readonly clock: Clock; readonly log: Log; readonly handle: ApiHandler },
 ): Promise<NodeServer | undefined> {
   if (config === undefined) return undefined;
-  const { createNodeServer } = await import('./node-server.ts');
+  const { createNodeServer } = await import('./server/node-server.ts');
   const [pair, clientCa] = await Promise.all([
     readPair(config.certFile, config.keyFile),
     readAuthority(config.clientCaFile),

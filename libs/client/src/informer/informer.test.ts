@@ -16,8 +16,8 @@ import { createSeededRandom, createSilentLog, type Random } from '@holdfast/plat
 import fc from 'fast-check';
 import { createApiClient } from '../api-client.ts';
 import { WATCH_DEBT_IDLE_MS } from '../limits.ts';
-import { FakeApi, type FakeChange, pathFor } from '../test-support/fake-api.ts';
-import { createVirtualClock, type VirtualClock } from '../test-support/virtual-clock.ts';
+import { FakeApi, type FakeChange, pathFor } from '../testing/fake-api.ts';
+import { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts';
 import { createDirectTransport } from '../transport/direct.ts';
 import { createInformer, type InformerOptions } from './informer.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, test } from 'node:test';
 import { createSystemClock, OperatorError } from '@holdfast/platform';
-import { createTestCertificate, startTestServer } from '../test-support/https-server.ts';
+import { createTestCertificate, startTestServer } from '../testing/https-server.ts';
 import { transportContract } from './contract.ts';
 import { createHttpsTransport, type HttpsTransportOptions } from './https.ts';
 import { type ApiRequest, type ApiResponse, TransportError } from './port.ts';

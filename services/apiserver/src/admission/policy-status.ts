@@ -1,10 +1,10 @@
 import { VALIDATING_ADMISSION_POLICIES } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import { nextTurn } from '@holdfast/platform';
-import { KeyedWork } from '../aggregation/keyed-work.ts';
 import type { Core } from '../core.ts';
 import { POLICIES_CHECKED_AT_ONCE, POLICY_STATUS_RETRY_FIRST_MS, POLICY_STATUS_RETRY_LONGEST_MS } from '../limits.ts';
-import { inTurns } from '../openapi/parts.ts';
+import { KeyedWork } from '../turns/keyed-work.ts';
+import { inTurns } from '../turns/parts.ts';
 import { policyWarnings } from './dynamic/type-check.ts';
 
 /** Who writes the status, as in Kubernetes. */

@@ -1,12 +1,12 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { Clock, Ids, Log } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
-import type { Access } from '../access.ts';
 import type { AuditNotes, Remarks } from '../audit/notes.ts';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
+import type { Access } from '../authorization/access.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
-import type { ObjectReader } from '../reader.ts';
-import { subjectOf } from '../served.ts';
+import { subjectOf } from '../objects/object-keys.ts';
 import type { WebhookCaller } from '../service-calls/port.ts';
 import type { Attributes } from './dynamic/attributes.ts';
 import type { AdmissionMetrics } from './metrics.ts';

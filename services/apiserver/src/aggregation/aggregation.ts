@@ -1,10 +1,10 @@
 import { ENDPOINTS, SERVICES } from '@holdfast/api';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import type { Clock, Ids, Log } from '@holdfast/platform';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { ObjectFeed } from '../cache/watch-cache.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
-import type { NodeGateway } from '../node-gateway.ts';
-import type { ObjectReader } from '../reader.ts';
+import type { NodeGateway } from '../proxy/node-gateway.ts';
 import { type ForwardedRequest, forwardToApi } from './api-proxy.ts';
 import { ApiServices, type RemoteApi } from './api-services.ts';
 import { createAvailabilityController, createServiceFeed } from './availability.ts';

@@ -12,11 +12,11 @@ import {
 import type { ApiHandler } from '@holdfast/client';
 import type { Clock, Log } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { ObjectFeed } from '../cache/watch-cache.ts';
 import { API_SERVICES_AT_ONCE, AVAILABILITY_INTERVAL_MS, AVAILABILITY_RETRY_FIRST_MS } from '../limits.ts';
-import type { ObjectReader } from '../reader.ts';
+import { KeyedWork } from '../turns/keyed-work.ts';
 import type { ApiServices } from './api-services.ts';
-import { KeyedWork } from './keyed-work.ts';
 import { type ProbeDeps, probe } from './probe.ts';
 import { writeStatus } from './status-writes.ts';
 

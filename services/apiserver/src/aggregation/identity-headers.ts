@@ -1,4 +1,4 @@
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 
 const USER = 'x-remote-user';
 const GROUP = 'x-remote-group';

@@ -9,10 +9,10 @@ import {
 } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import type { Clock, Log } from '@holdfast/platform';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import { API_SERVICES_AT_ONCE, AVAILABILITY_INTERVAL_MS, AVAILABILITY_RETRY_FIRST_MS } from '../limits.ts';
-import type { ObjectReader } from '../reader.ts';
-import { KeyedWork } from './keyed-work.ts';
+import { KeyedWork } from '../turns/keyed-work.ts';
 import { writeApiService } from './status-writes.ts';
 
 export interface LocalRegistrationsDeps {

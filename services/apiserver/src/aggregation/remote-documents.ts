@@ -5,9 +5,9 @@ import {
   AGGREGATED_OPENAPI_BYTES_KEPT,
   API_SERVICES_AT_ONCE,
 } from '../limits.ts';
+import { KeyedWork } from '../turns/keyed-work.ts';
 import type { ApiServices, RemoteApi } from './api-services.ts';
 import type { RemoteResource } from './discovery-documents.ts';
-import { KeyedWork } from './keyed-work.ts';
 import { type DiscoveryFetchDeps, fetchDiscovery, type KeptDiscovery } from './remote-discovery.ts';
 import { fetchOpenApi, openApiNameOf, type RemoteOpenApi } from './remote-openapi.ts';
 import { fetchOpenApi2, type RemoteOpenApi2 } from './remote-openapi-2.ts';

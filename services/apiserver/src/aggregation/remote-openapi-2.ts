@@ -2,7 +2,7 @@ import { nextTurn } from '@holdfast/platform';
 import { tagOf } from '../http/entity-tag.ts';
 import { AGGREGATED_DISCOVERY_MS, AGGREGATED_OPENAPI_BYTES_MAX } from '../limits.ts';
 import { foreignPart } from '../openapi/foreign-version-2.ts';
-import { inTurns } from '../openapi/parts.ts';
+import { inTurns } from '../turns/parts.ts';
 import type { RemoteApi } from './api-services.ts';
 import { fetchDocument } from './fetch-document.ts';
 import type { DiscoveryFetchDeps } from './remote-discovery.ts';

@@ -1,8 +1,8 @@
 import type { ApiRequest } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, type Ids, labelText, type MetricRegistry } from '@holdfast/platform';
+import type { User } from '../authentication/identity.ts';
 import { readRequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import { sentAuditId } from './event.ts';
 import { AUDIT_LEVELS } from './notes.ts';
 import { type AuditPolicy, decideAudit } from './policy.ts';

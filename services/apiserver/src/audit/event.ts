@@ -1,8 +1,8 @@
 import type { ApiRequest } from '@holdfast/client';
 import { type JsonObject, ownValue } from '@holdfast/machinery';
 import { formatMicroTime } from '@holdfast/platform';
+import type { User } from '../authentication/identity.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import {
   AUDIT_ANNOTATIONS_MAX,
   AUDIT_EVENT_OBJECT_BYTES_MAX,

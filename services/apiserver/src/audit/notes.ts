@@ -1,4 +1,4 @@
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 
 /** The annotation of an event that says whether the request was allowed. */
 export const DECISION = 'authorization.k8s.io/decision';

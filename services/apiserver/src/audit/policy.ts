@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
+import type { User } from '../authentication/identity.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import { AUDIT_LEVELS, type AuditLevel } from './notes.ts';
 
 export const AUDIT_STAGES = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;

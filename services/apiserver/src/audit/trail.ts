@@ -1,10 +1,10 @@
 import type { ApiRequest, ApiResponse, ResponseBody } from '@holdfast/client';
 import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
 import { describeError } from '@holdfast/platform';
+import type { User } from '../authentication/identity.ts';
 import { mediaTypeOf, readYamlText, yamlFormat } from '../http/body.ts';
 import { withJsonBody } from '../http/protobuf-body.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import { AUDIT_ANNOTATION_CHARACTERS_MAX, AUDIT_EVENT_OBJECT_BYTES_MAX, LONG_YAML_BYTES } from '../limits.ts';
 import {
   type AuditEvent,

@@ -3,8 +3,8 @@ import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/ma
 import { type Clock, OperatorError } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import { readSettingFile } from '@holdfast/platform/setting-files';
-import { failureOf } from '../http-exchange.ts';
 import { AUDIT_WEBHOOK_CALL_MS } from '../limits.ts';
+import { failureOf } from '../proxy/proxy-exchange.ts';
 import { parseSettingYaml } from '../setting-yaml.ts';
 import type { WebhookSinkDeps } from './webhook-sink.ts';
 

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '@holdfast/client';
 import { unauthorized } from '@holdfast/machinery';
-import { ANONYMOUS, type User } from '../identity.ts';
 import { bearerToken } from './bearer-token.ts';
+import { ANONYMOUS, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
 /** The first method that recognises the credentials decides, at once where it can; none at all is the anonymous user. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '@holdfast/client';
-import { ANONYMOUS } from '../identity.ts';
 import { authenticate } from './chain.ts';
 import { clientCertificates } from './client-certificates.ts';
+import { ANONYMOUS } from './identity.ts';
 
 const requestWith = (clientCertificate: string): ApiRequest => ({
   method: 'GET',

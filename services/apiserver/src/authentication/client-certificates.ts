@@ -1,5 +1,5 @@
 import { RecentMap } from '@holdfast/platform';
-import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../identity.ts';
+import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
 /** A verified client certificate: common name = user, organizations = groups. */

@@ -1,5 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
-import type { User } from '../identity.ts';
+import type { User } from './identity.ts';
 
 /** Finds out who sent a request. */
 export interface Authenticator {

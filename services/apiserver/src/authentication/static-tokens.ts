@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ApiRequest } from '@holdfast/client';
 import { OperatorError } from '@holdfast/platform';
-import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
 import { bearerToken } from './bearer-token.ts';
+import { AUTHENTICATED_GROUP, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
 /** Token to user, as in the token file of kube-apiserver. */

@@ -1,8 +1,8 @@
 import { qualifiedResource } from '@holdfast/machinery';
 import { type AuditNotes, DECISION } from '../audit/notes.ts';
+import type { User } from '../authentication/identity.ts';
 import { RequestForbidden } from '../http/refusals.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
 import { withSelectedName } from './selected-name.ts';
 

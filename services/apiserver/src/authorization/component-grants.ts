@@ -6,7 +6,7 @@ import {
   FENCER,
   POD_GARBAGE_COLLECTOR,
   SCHEDULER,
-} from '../identity.ts';
+} from '../authentication/identity.ts';
 
 /** What one component of the control plane may do, each right with the part that uses it. */
 export interface ComponentGrants {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CERTIFICATE_CONTROLLER, CLUSTER_DNS, FENCER, POD_GARBAGE_COLLECTOR } from '../authentication/identity.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { CERTIFICATE_CONTROLLER, CLUSTER_DNS, FENCER, POD_GARBAGE_COLLECTOR } from '../identity.ts';
 import { componentRoles } from './component-roles.ts';
 
 const MANAGER = 'system:kube-controller-manager';

@@ -8,9 +8,9 @@ import {
 } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import { nodeOf, type User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import { nodeOf, type User } from '../identity.ts';
 
 /**
  * The name of a node is not its identity: a machine that joins under the name and with the credential of another sees none of its pods and

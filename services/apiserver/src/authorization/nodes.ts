@@ -1,7 +1,7 @@
 import { type Container, PERSISTENT_VOLUMES, PODS, type Pod, VOLUME_ATTACHMENTS, type Volume } from '@holdfast/api';
+import { nodeOf } from '../authentication/identity.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { nodeOf } from '../identity.ts';
-import type { ObjectReader } from '../reader.ts';
 import { nodeRefusal } from './node-refusals.ts';
 import type { Authorizer } from './port.ts';
 import { selectorIn } from './selected-name.ts';

@@ -1,5 +1,5 @@
+import type { User } from '../authentication/identity.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 
 /** May this user do that? Authorizers only ever allow: what nobody allows is refused. */
 export interface Authorizer {

@@ -1,5 +1,5 @@
+import { AUTHENTICATED_GROUP, type User } from '../authentication/identity.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { AUTHENTICATED_GROUP, type User } from '../identity.ts';
 import type { Authorizer } from './port.ts';
 
 /** By whatever method probes ask. */

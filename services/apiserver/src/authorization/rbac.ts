@@ -9,11 +9,11 @@ import {
   type RoleRef,
   type Subject,
 } from '@holdfast/api';
+import type { User } from '../authentication/identity.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
-import type { User } from '../identity.ts';
 import { MISSING_ROLES_TOLD } from '../limits.ts';
-import type { ObjectReader } from '../reader.ts';
 import type { Authorizer } from './port.ts';
 import { isAllowedBy } from './role-lookup.ts';
 

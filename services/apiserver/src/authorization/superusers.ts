@@ -1,4 +1,4 @@
-import { MASTERS_GROUP } from '../identity.ts';
+import { MASTERS_GROUP } from '../authentication/identity.ts';
 import type { Authorizer } from './port.ts';
 
 /** Members of `system:masters` may do everything; nothing can take that away, so a broken policy can be mended. */

@@ -17,7 +17,7 @@ import { ownValue } from '@holdfast/machinery';
 import { type Clock, invariant, OperatorError } from '@holdfast/platform';
 import { REQUEST_HEADER_NAMES } from '../aggregation/identity-headers.ts';
 import { addressText, type Range } from '../allocation/ranges.ts';
-import { FRONT_PROXY_NAME } from '../identity.ts';
+import { FRONT_PROXY_NAME } from '../authentication/identity.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
 import { LOCAL_API_SERVICES, reconciledApiService } from './api-services.ts';
 import { partWithOwnRules, reconciledBinding, reconciledRole } from './role-reconciliation.ts';

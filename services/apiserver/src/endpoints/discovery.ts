@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { jsonAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { aggregatedAnswer } from './aggregated-discovery.ts';
 import type { Directory } from './directory.ts';
 import { type HealthCheck, healthPaths } from './health.ts';

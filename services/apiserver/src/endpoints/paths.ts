@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import type { User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import { dumpAnswer } from '../flow-control/dumps.ts';
 import { asAccepted } from '../http/accepted-form.ts';
@@ -7,7 +8,6 @@ import { indentedAnswer } from '../http/indentation.ts';
 import { notAcceptable, refuseOtherForms, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
-import type { User } from '../identity.ts';
 import { aggregatedForm } from './aggregated-discovery.ts';
 import type { Directory } from './directory.ts';
 import { discoveryAnswer } from './discovery.ts';

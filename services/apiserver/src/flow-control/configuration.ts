@@ -10,7 +10,7 @@ import {
   PRIORITY_LEVEL_CONFIGURATIONS,
   type PriorityLevelConfiguration,
 } from '@holdfast/api';
-import { FENCER } from '../identity.ts';
+import { FENCER } from '../authentication/identity.ts';
 
 /** What flow control works by: stored objects that can be used, and those that have to be there. */
 export interface FlowConfiguration {

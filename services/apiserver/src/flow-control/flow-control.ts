@@ -9,12 +9,12 @@ import {
 } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
 import { type Clock, invariant, type Timer } from '@holdfast/platform';
+import type { User } from '../authentication/identity.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import { isLongRunning } from '../http/long-running.ts';
 import type { RequestInfo } from '../http/request-info.ts';
 import { TooManyRequests } from '../http/too-many-requests.ts';
-import type { User } from '../identity.ts';
 import { QUEUE_WAIT_MS, SEATS_REBALANCED_MS } from '../limits.ts';
 import { completed, type FlowConfiguration } from './configuration.ts';
 import { createFlowMetrics, type FlowMetrics, type Rejection } from './flow-metrics.ts';

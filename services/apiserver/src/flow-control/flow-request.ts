@@ -1,5 +1,5 @@
+import type { User } from '../authentication/identity.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import type { Route } from './route.ts';
 import type { Ticket } from './ticket.ts';
 import type { WorkEstimate } from './work-estimate.ts';

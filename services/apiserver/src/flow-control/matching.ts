@@ -5,8 +5,8 @@ import {
   type NonResourcePolicyRule,
   type ResourcePolicyRule,
 } from '@holdfast/api';
+import type { User } from '../authentication/identity.ts';
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 
 /**
  * Finds the first schema, by precedence, that a request matches. Rules are looked up by who asks, and then by what is asked for; each combination

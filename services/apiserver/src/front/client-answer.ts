@@ -1,7 +1,7 @@
 import { Http2ServerResponse } from 'node:http2';
 import type { Gzip } from 'node:zlib';
 import type { Clock, Timer } from '@holdfast/platform/clock';
-import { partsOf } from '../header-values.ts';
+import { partsOf } from '../http/header-values.ts';
 import { compressedHeaders, compressInto, isCompressed } from './compression.ts';
 import { cutOff, type RawResponse } from './raw-response.ts';
 import type { Asker, Question } from './remote-pipeline.ts';

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { eventually } from '@holdfast/platform/contract';
-import { joinValues } from '../header-values.ts';
+import { joinValues } from '../http/header-values.ts';
 import { HTTP1_UNANSWERED_MAX } from '../limits.ts';
 import { host, serve, tls } from '../testing/https.ts';
 

@@ -17,7 +17,7 @@ import { refuseConnection } from './client-error.ts';
 import { takesGzip } from './compression.ts';
 import { type ConnectionLimits, guardConnections } from './connection-guard.ts';
 import { closeAfterReading } from './lingering-close.ts';
-import { Pipelines } from './pipelines.ts';
+import { Pipelines } from './pipelining-guard.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
 import { plainHeaders } from './sent-headers.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setOwn } from '@holdfast/machinery';
-import { IMPERSONATE, joinValues } from '../header-values.ts';
+import { IMPERSONATE, joinValues } from '../http/header-values.ts';
 
 /** What both versions of HTTP know of a request. */
 export interface SentHeaders {

@@ -3,7 +3,7 @@ import type { Http2SecureServer } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { nodeHttp } from '@holdfast/platform/http';
-import { partsOf } from '../header-values.ts';
+import { partsOf } from '../http/header-values.ts';
 import { UPGRADED_IDLE_MS } from '../limits.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Asker, Question } from './remote-pipeline.ts';

@@ -13,7 +13,7 @@ import {
   StatusError,
 } from '@holdfast/machinery';
 import { BODY_DEPTH_MAX, REQUEST_BODY_BYTES_MAX } from '../limits.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { isKnownKind, notRegistered } from './known-kinds.ts';
 import { bodyTooLarge } from './refusals.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml.ts';

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@holdfast/client';
 import type { AuditNotes } from '../audit/notes.ts';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import type { Representation } from './negotiation.ts';
 import type { ResourceRequest } from './request-info.ts';
 

@@ -14,8 +14,8 @@ import {
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Selection } from '../cache/selection.ts';
 import type { Core } from '../core.ts';
-import { isIndexed } from '../kinds/field-readers.ts';
-import { asServed, shownObject } from '../stored-form.ts';
+import { isIndexed } from '../objects/field-readers.ts';
+import { asServed, shownObject } from '../objects/stored-form.ts';
 import { readInt64, revisionProblem } from './query-values.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 

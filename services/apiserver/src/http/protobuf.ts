@@ -3,7 +3,7 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { deepFreeze } from '@holdfast/machinery';
 import { invariant, nextTurn } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { notAcceptable, PROTOBUF } from './negotiation.ts';
 import { partsInPieces } from './pieces.ts';
 

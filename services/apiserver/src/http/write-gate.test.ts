@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import { createWriteGate } from './write-gate.ts';
 
 const USER: User = { name: 'eve', groups: [] };

@@ -1,5 +1,5 @@
 import { StatusError } from '@holdfast/machinery';
-import { isSystemComponent, type User } from '../identity.ts';
+import { isSystemComponent, type User } from '../authentication/identity.ts';
 import { WRITES_IN_FLIGHT_MAX, WRITES_RESERVED } from '../limits.ts';
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import type { ResourceRequest } from './request-info.ts';
 import { roomOf } from './write-room.ts';
 

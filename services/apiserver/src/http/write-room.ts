@@ -1,6 +1,6 @@
 import { inRoom, type WriteRoom } from '@holdfast/store';
+import { API_SERVER, isSystemComponent, type User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
-import { API_SERVER, isSystemComponent, type User } from '../identity.ts';
 import type { ResourceRequest } from './request-info.ts';
 
 const DELETIONS: ReadonlySet<string> = new Set(['delete', 'deletecollection']);

@@ -16,9 +16,9 @@ import {
   CONVERSION_TIMEOUT_MS,
 } from '../limits.ts';
 import type { ConversionFailure } from '../metrics/api-metrics.ts';
+import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../objects/stored-form.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
-import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../stored-form.ts';
 import { checkedObject, convertedObjects, isFault } from './converted-objects.ts';
 
 /** Has to be waited for before `asServed` shows these; `undefined` where no webhook is needed. */

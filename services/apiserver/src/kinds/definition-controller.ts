@@ -12,18 +12,18 @@ import {
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { describeError, type Timer } from '@holdfast/platform';
+import type { User } from '../authentication/identity.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
+import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { negotiate } from '../http/negotiation.ts';
-import type { User } from '../identity.ts';
 import {
   CLEANUP_LOOK_FIRST_MS,
   CLEANUP_LOOK_LONGEST_MS,
   DEFINITION_RETRY_MS,
   INSTANCES_DELETED_AT_ONCE,
 } from '../limits.ts';
-import { catchUp } from '../reader.ts';
 import { deleteObject } from '../verbs/delete.ts';
 
 export interface DefinitionController {

@@ -1,7 +1,7 @@
 import { structSchema } from '@holdfast/api';
 import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
 import type { ServedKind } from '../endpoints/served-kinds.ts';
-import { groupVersion, listKindName } from '../served.ts';
+import { groupVersion, listKindName } from '../objects/object-keys.ts';
 import { META } from './schema-names.ts';
 import type { JsonSchema, PublishedKind, SchemaCollector } from './schemas.ts';
 

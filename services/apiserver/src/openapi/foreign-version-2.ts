@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import type { Parts } from '../turns/parts.ts';
 import { copyParameter, copyPathItem, type Renames } from './foreign-operations.ts';
 import { copySchema, entriesOf } from './foreign-schemas.ts';
-import type { Parts } from './parts.ts';
 
 /** What an OpenAPI 2 document of another server says of one group-version. */
 export interface ForeignPart {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Json, JsonObject } from '@holdfast/machinery';
 import fc from 'fast-check';
+import { whole } from '../turns/parts.ts';
 import { foreignPart } from './foreign-version-2.ts';
 import { mergeOpenApi2 } from './merge-version-2.ts';
-import { whole } from './parts.ts';
 import { openApi2Protobuf } from './version-2-protobuf.ts';
 
 const ROOT = '/apis/example.com/v1/';

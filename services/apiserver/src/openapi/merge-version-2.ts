@@ -1,8 +1,8 @@
 import { deepEqual, isJsonArray, isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
+import type { Parts } from '../turns/parts.ts';
 import { copyParameter, copyPathItem, type Renames } from './foreign-operations.ts';
 import { copySchema } from './foreign-schemas.ts';
 import type { ForeignPart } from './foreign-version-2.ts';
-import type { Parts } from './parts.ts';
 
 const KINDS = 'x-kubernetes-group-version-kind';
 

@@ -1,5 +1,5 @@
 import { isBuiltInGroup, type ServedKind } from '../endpoints/served-kinds.ts';
-import { groupVersion, listKindName } from '../served.ts';
+import { groupVersion, listKindName } from '../objects/object-keys.ts';
 import { customSchemaName } from './custom-schemas.ts';
 import { structNameOf } from './kind-schemas.ts';
 import { capitalized, groupNames, operationId } from './operation-names.ts';

@@ -1,5 +1,5 @@
 import { invariant } from '@holdfast/platform';
-import type { Parts } from './parts.ts';
+import type { Parts } from '../turns/parts.ts';
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** Writes a value of a JSON document as a field of a message of its wire form. */

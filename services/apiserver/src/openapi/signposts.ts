@@ -1,5 +1,5 @@
 import { servedKinds } from '../endpoints/served-kinds.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { groupNames } from './operation-names.ts';
 import { type ApiOperation, ENCODINGS, type TypeName } from './operation-shapes.ts';
 import type { ApiPath } from './operations.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { servedKinds } from '../endpoints/served-kinds.ts';
 import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
-import { whole } from './parts.ts';
+import { whole } from '../turns/parts.ts';
 import { openApi2 } from './version-2.ts';
 import { openApi2Protobuf } from './version-2-protobuf.ts';
 

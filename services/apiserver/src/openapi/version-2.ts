@@ -1,10 +1,10 @@
 import type { GroupVersion } from '../endpoints/catalog.ts';
 import { type ServedKind, versionsByGroup } from '../endpoints/served-kinds.ts';
+import { type Parts, whole } from '../turns/parts.ts';
 import { addKind, typeSchema } from './kind-schemas.ts';
 import type { ApiOperation } from './operation-shapes.ts';
 import { type ApiPath, pathsOf } from './operations.ts';
 import type { Parameter } from './parameters.ts';
-import { type Parts, whole } from './parts.ts';
 import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { type JsonSchema, OPENAPI_2, SchemaCollector } from './schemas.ts';
 import { SharedParameters } from './shared-parameters.ts';

@@ -1,7 +1,7 @@
 import type { Catalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
-import { groupVersion } from '../served.ts';
-import { type Parts, whole } from './parts.ts';
+import { groupVersion } from '../objects/object-keys.ts';
+import { type Parts, whole } from '../turns/parts.ts';
 import { signpostNames, signposts, versionSignpost } from './signposts.ts';
 import { openApi3Parts } from './version-3.ts';
 

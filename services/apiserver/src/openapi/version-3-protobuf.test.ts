@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { builtInCatalog } from '../endpoints/catalog.ts';
 import { VERSION } from '../endpoints/version.ts';
 import { all, entry, type Message, on, read, texts } from '../testing/wire-messages.ts';
-import { whole } from './parts.ts';
+import { whole } from '../turns/parts.ts';
 import { documentNames3, documentOf3 } from './version-3-documents.ts';
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 

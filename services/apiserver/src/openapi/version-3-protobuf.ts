@@ -1,4 +1,4 @@
-import type { Parts } from './parts.ts';
+import type { Parts } from '../turns/parts.ts';
 import {
   anything,
   double,

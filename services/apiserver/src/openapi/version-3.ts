@@ -1,9 +1,9 @@
 import type { ServedKind } from '../endpoints/served-kinds.ts';
+import type { Parts } from '../turns/parts.ts';
 import { addKind, typeSchema } from './kind-schemas.ts';
 import type { ApiOperation } from './operation-shapes.ts';
 import { type ApiPath, pathsOf } from './operations.ts';
 import type { Parameter } from './parameters.ts';
-import type { Parts } from './parts.ts';
 import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { OPENAPI_3, SchemaCollector } from './schemas.ts';
 

@@ -1,5 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
-import { IMPERSONATE } from '../header-values.ts';
+import { IMPERSONATE } from '../http/header-values.ts';
 
 /** What was decoded once, as a path: a question mark in a name begins no query. */
 export const encodePath = (path: string): string =>

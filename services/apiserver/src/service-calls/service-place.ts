@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { type Endpoints, PODS, type Pod, type Service } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
-import { isGlobalUnicast } from '../global-unicast.ts';
-import type { NodeGateway } from '../node-gateway.ts';
-import type { ObjectReader } from '../reader.ts';
+import type { ObjectReader } from '../cache/reader.ts';
+import { isGlobalUnicast } from '../proxy/global-unicast.ts';
+import type { NodeGateway } from '../proxy/node-gateway.ts';
 
 /** An address of a pod that serves. */
 export interface NetPlace {

@@ -1,6 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import type { RequestOptions } from 'node:https';
-import { failureOf } from '../http-exchange.ts';
+import { failureOf } from '../proxy/proxy-exchange.ts';
 import type { CallTarget } from './port.ts';
 
 type TlsOptions = Pick<RequestOptions, 'host' | 'port' | 'servername' | 'ca' | 'rejectUnauthorized'>;

@@ -1,6 +1,6 @@
 import { ENDPOINTS, SERVICES, type WebhookClientConfig } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
-import type { ObjectReader } from '../reader.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import { type CallTarget, WebhookCallError } from './port.ts';
 import { type NetPlace, placeOf } from './service-place.ts';
 

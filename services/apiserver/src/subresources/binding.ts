@@ -14,7 +14,7 @@ import type { Core } from '../core.ts';
 import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
-import { storagePath, subjectOf } from '../served.ts';
+import { storagePath, subjectOf } from '../objects/object-keys.ts';
 import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';

@@ -12,10 +12,10 @@ import {
 } from '@holdfast/api';
 import { forbiddenError, ownValue, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
+import { catchUp, readLatest } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import { DISRUPTED_PODS_MAX, EVICTION_RETRY_SECONDS, WRITE_ATTEMPTS_MAX } from '../limits.ts';
-import { catchUp, readLatest } from '../reader.ts';
-import { keyOf } from '../served.ts';
+import { keyOf } from '../objects/object-keys.ts';
 import { updateStored } from '../verbs/write-results.ts';
 
 /** The one budget that guards the pod, as every write acknowledged before the call left it. */

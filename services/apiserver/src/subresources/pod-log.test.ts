@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '@holdfast/client';
-import type { NodeGateway } from '../node-gateway.ts';
+import type { NodeGateway } from '../proxy/node-gateway.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';

@@ -1,10 +1,10 @@
 import { type FieldError, forbidden, invalid, invalidObject, StatusError } from '@holdfast/machinery';
 import { decodePod } from '../admission/decode.ts';
+import { readLatest } from '../cache/reader.ts';
 import { textAnswer } from '../http/answers.ts';
 import { readInt64 } from '../http/query-values.ts';
 import { isTrue } from '../http/request-info.ts';
-import { readLatest } from '../reader.ts';
-import { keyOf } from '../served.ts';
+import { keyOf } from '../objects/object-keys.ts';
 import { missing } from '../verbs/write-results.ts';
 import { containerOf } from './container-of.ts';
 import type { Handler, Subresource } from './port.ts';

@@ -1,7 +1,7 @@
 import { ENDPOINTS, type Endpoints, PODS, type Pod, SERVICES, type Service } from '@holdfast/api';
 import { badRequest, notFound, StatusError } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { isGlobalUnicast } from '../global-unicast.ts';
+import { isGlobalUnicast } from '../proxy/global-unicast.ts';
 import { anyPlace, isOnThisMachine, mayReach, type NetPlace } from '../service-calls/service-place.ts';
 
 /** `[scheme:]name[:port]` */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
-import { partsOf } from '../header-values.ts';
+import { partsOf } from '../http/header-values.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const DEFAULT = '/api/v1/namespaces/default';

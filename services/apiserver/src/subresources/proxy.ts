@@ -3,11 +3,11 @@ import { StatusError } from '@holdfast/machinery';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { brokenBackend, exchangeOverHttp } from '../http-exchange.ts';
+import { asPrivate, behindProxy } from '../proxy/proxy-answer.ts';
+import { brokenBackend, exchangeOverHttp } from '../proxy/proxy-exchange.ts';
 import { encodePath, forwardedHeaders, passedHeaders, queryText } from '../service-calls/passed-request.ts';
 import { admitConnection } from './admit-connection.ts';
 import type { Handler, Subresource } from './port.ts';
-import { asPrivate, behindProxy } from './proxy-answer.ts';
 import { type Place, podPlace, readTarget, servicePlace, unreachable } from './proxy-place.ts';
 
 const KINDS: ReadonlyMap<string, string> = new Map([

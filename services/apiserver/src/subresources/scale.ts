@@ -13,23 +13,23 @@ import {
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
+import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import { asKind, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { convertAhead } from '../kinds/conversion.ts';
-import { catchUp } from '../reader.ts';
-import { keyOf, storagePath, subjectOf } from '../served.ts';
-import { asServed } from '../stored-form.ts';
+import { keyOf, storagePath, subjectOf } from '../objects/object-keys.ts';
+import { asServed } from '../objects/stored-form.ts';
 import { parseConfiguration } from '../verbs/apply.ts';
 import { asJson, decodeStoredForm } from '../verbs/decode-body.ts';
 import { identityOf } from '../verbs/field-ownership.ts';
 import { type Patch, patched, readPatch, requirePatchType } from '../verbs/patch.ts';
 import { placeInNamespace } from '../verbs/place-in-namespace.ts';
+import { readReview } from '../verbs/review.ts';
 import { formFor } from '../verbs/update-forms.ts';
 import { changeable, updateObject } from '../verbs/update-object.ts';
 import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
 import { mismatch, missing, nameless } from '../verbs/write-results.ts';
-import { readReview } from '../virtual/review.ts';
 import type { Handler, Subresource } from './port.ts';
 import { scaleAnswer } from './scale-answer.ts';
 

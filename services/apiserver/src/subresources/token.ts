@@ -19,16 +19,16 @@ import {
 } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import { refuseUnlessLive } from '../admission/plugins/namespace-lifecycle.ts';
+import { nodeOf } from '../authentication/identity.ts';
+import { readLatest } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { notServed } from '../http/not-served.ts';
-import { nodeOf } from '../identity.ts';
 import { EXTENDED_POD_TOKEN_SECONDS, POD_TOKEN_SECONDS } from '../limits.ts';
-import { readLatest } from '../reader.ts';
-import { keyOf, subjectOf } from '../served.ts';
+import { keyOf, subjectOf } from '../objects/object-keys.ts';
 import type { BoundObject } from '../tokens/service-account-tokens.ts';
+import { readReview, reviewAnswer } from '../verbs/review.ts';
 import { missing } from '../verbs/write-results.ts';
-import { readReview, reviewAnswer } from '../virtual/review.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' } as const;

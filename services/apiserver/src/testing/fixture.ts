@@ -10,7 +10,7 @@ import {
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { type ApiServer, type ApiServerDeps, createApiServer } from '../app.ts';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 
 /** Tokens are the names of the users. */
 const USERS: Readonly<Record<string, User>> = {

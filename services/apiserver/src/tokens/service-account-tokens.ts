@@ -9,8 +9,8 @@ import {
   type Secret,
 } from '@holdfast/api';
 import { type Clock, type Ids, parseTime } from '@holdfast/platform';
-import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../identity.ts';
-import type { ObjectReader } from '../reader.ts';
+import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from '../authentication/identity.ts';
+import type { ObjectReader } from '../cache/reader.ts';
 import type { Claims, TokenSigner } from './jwt.ts';
 
 /** Life of a token that is kept in a Secret: it ends with the Secret, with its place there, or with the account. */

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import { TURN_MS } from '../limits.ts';
 import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 

@@ -1,4 +1,4 @@
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import type { Turns } from './turns.ts';
 
 /** Maps items one by one and lets others work in between, when it takes long. */

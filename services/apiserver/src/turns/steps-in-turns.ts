@@ -1,5 +1,5 @@
 import type { Steps } from '@holdfast/machinery';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import type { Turns } from './turns.ts';
 
 /** Runs long work and lets others work between its steps. */

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { beforeEach, test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, createSystemClock, nextTurn } from '@holdfast/platform';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import { ANSWERS_UNDER_WAY_MAX, PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
 import { AnswersUnderWay } from './answers-under-way.ts';
 import type { Flow } from './fair-queue.ts';

@@ -1,7 +1,7 @@
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import { afterThisTurn } from '@holdfast/platform/event-loop';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 import { PAUSED_WORK_MAX, TURN_MS, WAITING_PER_FLOW_MAX } from '../limits.ts';
 import { AnswersUnderWay } from './answers-under-way.ts';
 import { FairQueue, type Flow } from './fair-queue.ts';

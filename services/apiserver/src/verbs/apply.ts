@@ -17,7 +17,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { isKnownKind } from '../http/known-kinds.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { YamlSyntaxError } from '../http/yaml.ts';
-import { groupVersion, subjectOf } from '../served.ts';
+import { groupVersion, subjectOf } from '../objects/object-keys.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
 import { createObject } from './create.ts';
 import { requireCreationRight } from './creation-right.ts';

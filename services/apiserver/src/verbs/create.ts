@@ -10,7 +10,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { revisionProblem } from '../http/query-values.ts';
 import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
-import { keyOf, subjectOf } from '../served.ts';
+import { keyOf, subjectOf } from '../objects/object-keys.ts';
 import { asJson, decodeNewBody, schemaOf } from './decode-body.ts';
 import { trackWriter } from './field-ownership.ts';
 import { placeInNamespace } from './place-in-namespace.ts';

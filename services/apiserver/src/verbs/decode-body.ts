@@ -18,7 +18,7 @@ import {
 import { invariant } from '@holdfast/platform';
 import { asKind, type BodyFormat, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import {
   isMarked,
   isPod,

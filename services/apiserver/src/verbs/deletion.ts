@@ -1,6 +1,6 @@
 import { type DeleteOptions, isTerminating, type KubeObject, type ResourceDefinition } from '@holdfast/api';
 import { formatTime, parseTime } from '@holdfast/platform';
-import { isHeld, markTerminating } from './holds.ts';
+import { isHeld, markTerminating } from './deletion-holds.ts';
 
 const FOREGROUND = 'foregroundDeletion';
 const ORPHAN = 'orphan';

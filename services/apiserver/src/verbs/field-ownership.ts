@@ -8,7 +8,7 @@ import {
   trackUpdate,
 } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
-import { groupVersion } from '../served.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { asJson, schemaOf } from './decode-body.ts';
 
 /** Who writes, through which endpoint. */

@@ -1,14 +1,14 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
+import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { readResourceVersion } from '../http/list-options.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { convertAhead } from '../kinds/conversion.ts';
-import { catchUp } from '../reader.ts';
-import { keyOf } from '../served.ts';
-import { asServed } from '../stored-form.ts';
+import { keyOf } from '../objects/object-keys.ts';
+import { asServed } from '../objects/stored-form.ts';
 import { yamlAnswer } from './long-lists.ts';
 import { missing } from './write-results.ts';
 

@@ -1,9 +1,9 @@
 import type { Steps } from '@holdfast/machinery';
+import type { User } from '../authentication/identity.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ListQuery, ResourceCache } from '../cache/resource-cache.ts';
 import { type Selection, selects } from '../cache/selection.ts';
 import type { Core } from '../core.ts';
-import type { User } from '../identity.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
 
 /** Objects that are judged between two looks at the turn, and the text of these at most: each may have to be parsed. */

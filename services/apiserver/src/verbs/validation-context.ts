@@ -1,7 +1,7 @@
 import type { Requester, ValidationContext } from '@holdfast/api';
+import type { User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import type { User } from '../identity.ts';
 
 /** What validation may know of the request: when it came and from whom. */
 export const validationContext = (core: Core, { user, warn }: ResourceContext): ValidationContext => ({

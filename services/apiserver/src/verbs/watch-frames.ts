@@ -8,8 +8,8 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { formVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
 import { encoder, objectInProtobuf } from '../http/protobuf.ts';
-import { groupVersion, listKindOf } from '../served.ts';
-import { asServed } from '../stored-form.ts';
+import { groupVersion, listKindOf } from '../objects/object-keys.ts';
+import { asServed } from '../objects/stored-form.ts';
 
 /** How this client gets what it watches. */
 export interface Rendering {

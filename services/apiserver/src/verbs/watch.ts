@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import { catchUp } from '../cache/reader.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Selection } from '../cache/selection.ts';
 import { Watcher } from '../cache/watcher.ts';
@@ -15,8 +16,7 @@ import {
   WATCHER_QUEUE_FRAMES_MAX,
   WATCHERS_MAX,
 } from '../limits.ts';
-import { catchUp } from '../reader.ts';
-import { storedNameOf } from '../stored-form.ts';
+import { storedNameOf } from '../objects/stored-form.ts';
 import { convertedFrames, waitingFrame } from './converted-frames.ts';
 import { judgeAhead } from './judge-ahead.ts';
 import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';

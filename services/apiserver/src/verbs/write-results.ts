@@ -8,8 +8,8 @@ import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
 import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
-import { subjectOf } from '../served.ts';
-import { asServed, isShownAsStored } from '../stored-form.ts';
+import { subjectOf } from '../objects/object-keys.ts';
+import { asServed, isShownAsStored } from '../objects/stored-form.ts';
 
 /** What became of one compare-and-swap. `lost` = somebody else was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };

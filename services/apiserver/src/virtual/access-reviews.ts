@@ -7,14 +7,14 @@ import {
 } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { type FieldError, invalidObject, type JsonObject, StatusError } from '@holdfast/machinery';
+import type { User } from '../authentication/identity.ts';
 import { isAllowed, whyNot } from '../authorization/chain.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import type { RequestInfo } from '../http/request-info.ts';
-import type { User } from '../identity.ts';
 import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
+import { readReview, reviewAnswer } from '../verbs/review.ts';
 import type { VirtualResource } from './port.ts';
-import { readReview, reviewAnswer } from './review.ts';
 import { readSelectors } from './selector-attributes.ts';
 
 const GROUP = { group: 'authorization.k8s.io', version: 'v1' } as const;

@@ -1,7 +1,7 @@
 import { formatTime } from '@holdfast/platform';
 import { valueAnswer } from '../http/object-answer.ts';
+import { readReview } from '../verbs/review.ts';
 import type { VirtualResource } from './port.ts';
-import { readReview } from './review.ts';
 import { userInfoOf } from './user-info.ts';
 
 /** `kubectl auth whoami`. */

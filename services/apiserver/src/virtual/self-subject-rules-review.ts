@@ -1,11 +1,11 @@
 import type { PolicyRule, SelfSubjectRulesReview } from '@holdfast/api';
 import { badRequest } from '@holdfast/machinery';
+import { nodeOf } from '../authentication/identity.ts';
 import { aggregated } from '../authorization/rbac.ts';
 import { valueAnswer } from '../http/object-answer.ts';
-import { nodeOf } from '../identity.ts';
 import { RULES_REVIEWED_BYTES_MAX, RULES_REVIEWED_MAX } from '../limits.ts';
+import { readReview } from '../verbs/review.ts';
 import type { VirtualResource } from './port.ts';
-import { readReview } from './review.ts';
 
 /** What a kubelet may do depends on the pods that it runs. */
 const NODE_RULES = 'node authorizer does not support user rule resolution';

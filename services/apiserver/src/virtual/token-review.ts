@@ -1,10 +1,10 @@
 import type { TokenReview } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
 import { badRequest, type JsonObject, StatusError } from '@holdfast/machinery';
+import type { User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
-import type { User } from '../identity.ts';
+import { readReview, reviewAnswer } from '../verbs/review.ts';
 import type { VirtualResource } from './port.ts';
-import { readReview, reviewAnswer } from './review.ts';
 import { userInfoOf } from './user-info.ts';
 
 /** Asks whose token this is: for servers that let their clients sign in with the cluster's tokens. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@holdfast/machinery';
-import type { User } from '../identity.ts';
+import type { User } from '../authentication/identity.ts';
 
 /** `authentication.k8s.io/v1 UserInfo`. */
 export const userInfoOf = (user: User): JsonObject => ({

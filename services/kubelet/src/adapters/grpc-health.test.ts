@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
-import { runGrpc } from '../hooks.ts';
-import { HOLLOW_PROBE_NETWORK } from '../probe-network.ts';
+import { runGrpc } from '../container/hooks.ts';
+import { HOLLOW_PROBE_NETWORK } from '../container/probe-network.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { createProbeNetwork } from './probe-network.ts';
 

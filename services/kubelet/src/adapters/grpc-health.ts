@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { nodeHttp2 } from '@holdfast/platform/http';
+import type { ProbeNetwork } from '../container/probe-network.ts';
 import { GRPC_ANSWER_MAX_BYTES } from '../limits.ts';
-import type { ProbeNetwork } from '../probe-network.ts';
 
 const PATH = '/grpc.health.v1.Health/Check';
 /** `status` of HealthCheckResponse; the number is on the wire. */

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatIncarnation } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
-import type { BoundIncarnation } from '../node-agent.ts';
+import type { BoundIncarnation } from '../node/node-agent.ts';
 
 const KEY_FILE = 'incarnation-key';
 const BOUND_FILE = 'incarnation-bound';

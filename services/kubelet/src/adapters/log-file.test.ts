@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
-import { withLog } from '../test-support/log-file.ts';
+import { withLog } from '../testing/log-file.ts';
 import { type LogFileRequest, readLogFile } from './log-file.ts';
 
 const clock = createSystemClock();

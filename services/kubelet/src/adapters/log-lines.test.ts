@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createSystemClock, parseTime } from '@holdfast/platform';
 import fc from 'fast-check';
-import { withLog } from '../test-support/log-file.ts';
+import { withLog } from '../testing/log-file.ts';
 import { type LogFileRequest, readLogFile } from './log-file.ts';
 import { criLines, type LogBlock, logText, timedLines } from './log-lines.ts';
 

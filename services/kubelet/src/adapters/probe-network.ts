@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Clock } from '@holdfast/platform';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
+import type { HttpAnswer, ProbeNetwork } from '../container/probe-network.ts';
 import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
-import type { HttpAnswer, ProbeNetwork } from '../probe-network.ts';
 import { grpcHealth } from './grpc-health.ts';
 
 export function createProbeNetwork(clock: Clock): ProbeNetwork {

@@ -6,7 +6,7 @@ import type { Json } from '@holdfast/machinery';
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
 import { readStaticPod } from '../domain/static-pod.ts';
 import { STATIC_POD_POLL_MS, STATIC_POD_SETTLE_MS } from '../limits.ts';
-import type { StaticPodSource } from '../static-pods.ts';
+import type { StaticPodSource } from '../pod/static-pods.ts';
 
 /** Every file of the directory is one pod, as YAML or JSON. Looked at when the system says so, and from time to time. */
 export function createStaticPodDirectory(deps: {

@@ -19,7 +19,7 @@ import { type TestContext, test } from 'node:test';
 import { unlessRoot } from '@holdfast/testing';
 import { VolumeError } from '../domain/volume-files.ts';
 import { createPodDirectories, mountsAt, subPathTarget } from '../runtime/pod-directories.ts';
-import { raceSubPath } from '../test-support/race-sub-path.ts';
+import { raceSubPath } from '../testing/race-sub-path.ts';
 import { openSubPath } from './sub-path.ts';
 
 interface Place {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
 import fc from 'fast-check';
 import type { ContainerStatus } from '../runtime/port.ts';
-import { applied, container, type Mutable, podOf, started, World } from '../test-support/pod-world.ts';
+import { applied, container, type Mutable, podOf, started, World } from '../testing/pod-world.ts';
 import { INITIAL_MEMORY } from './pod-worker-types.ts';
 
 test('[SAFE-32] a pod starts after the API confirmed it, and says so once', () => {

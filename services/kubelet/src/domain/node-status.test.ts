@@ -5,7 +5,7 @@ import { readKubeletConfig } from '../config.ts';
 import { allocatableOf } from '../eviction/allocatable.ts';
 import { readAmounts, readTaints } from '../eviction/flags.ts';
 import { DEFAULT_EVICTION_FLAGS, readEvictionConfig } from '../eviction/thresholds.ts';
-import { hollowNodeFacts } from '../hollow-facts.ts';
+import { hollowNodeFacts } from '../node/hollow-facts.ts';
 import { newNode, nodeStatus } from './node-status.ts';
 
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });

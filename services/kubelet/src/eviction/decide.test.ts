@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
 import fc from 'fast-check';
 import type { PodSample } from '../stats/port.ts';
-import { GIB, MIB, podUsing } from '../test-support/pressure.ts';
+import { GIB, MIB, podUsing } from '../testing/pressure.ts';
 import { refuseUnderPressure } from './admit.ts';
 import { decideEviction, INITIAL_EVICTION_MEMORY } from './decide.ts';
 import { exceededLimit } from './local-limits.ts';

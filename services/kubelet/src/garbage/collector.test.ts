@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
 import type { ContainerRuntime, SandboxStatus } from '../runtime/port.ts';
 import type { ImageStatus } from '../runtime/port-images.ts';
-import { createVirtualClock } from '../test-support/virtual-clock.ts';
+import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { GarbageCollector } from './collector.ts';
 import { DEFAULT_GARBAGE_POLICY } from './policy.ts';
 

@@ -12,10 +12,10 @@ import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { newNode } from '../domain/node-status.ts';
-import { hollowNodeFacts } from '../hollow-facts.ts';
+import { hollowNodeFacts } from '../node/hollow-facts.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
-import { createVirtualClock } from '../test-support/virtual-clock.ts';
+import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS, WITHDRAW_MS } from './limits.ts';
 import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
-import { podUsing } from '../test-support/pressure.ts';
-import { createVirtualClock } from '../test-support/virtual-clock.ts';
+import { podUsing } from '../testing/pressure.ts';
+import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { NodeShutdown } from './node-shutdown.ts';
 import { planShutdown, readShutdownPeriods, type ShutdownFlags } from './plan.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import { createMachineProbe } from '../adapters/machine-probe.ts';
-import { containerFiles } from '../container-files.ts';
+import { containerFiles } from '../container/container-files.ts';
 import { exceededLimit } from '../eviction/local-limits.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { cpuTicks, ownKibibytes, usageOf } from '../runtime/process/usage.ts';
-import { podOf } from '../test-support/pod-world.ts';
+import { podOf } from '../testing/pod-world.ts';
 import { createNodeStats } from './node-stats.ts';
 import { podDisk, podMemory } from './port.ts';
 

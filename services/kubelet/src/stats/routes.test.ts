@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MIB, podUsing } from '../test-support/pressure.ts';
+import { MIB, podUsing } from '../testing/pressure.ts';
 import { containerKey, createCpuRates, MACHINE } from './cpu-rates.ts';
 import type { NodeSample } from './port.ts';
 import { createStatsRoutes } from './routes.ts';

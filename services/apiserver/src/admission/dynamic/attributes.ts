@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import type { User } from '../../authentication/identity.ts';
 import { encodeStored } from '../../cache/stored-json.ts';
-import type { User } from '../../identity.ts';
 import type { AdmissionRequest } from '../port.ts';
 
 /** A request as webhooks and policies see it: the words of `admission.k8s.io/v1`. */

@@ -6,7 +6,7 @@ import {
   type Validation,
 } from '@holdfast/api';
 import type { Environment } from '@holdfast/cel';
-import { type Parts, whole } from '../../openapi/parts.ts';
+import { type Parts, whole } from '../../turns/parts.ts';
 import { MatchConditions } from './conditions.ts';
 import { type CompiledText, compileText, DYN, type KnownTypes, policyEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps, type Scope } from './matching.ts';

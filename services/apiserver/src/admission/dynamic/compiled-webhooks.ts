@@ -1,5 +1,5 @@
 import type { KubeObject, MutatingWebhook, ResourceRef, ValidatingWebhook } from '@holdfast/api';
-import type { ObjectReader } from '../../reader.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import { MatchConditions } from './conditions.ts';
 import { conditionEnvironment } from './expressions.ts';
 import { createMatcher, type Matcher, type MatchingDeps } from './matching.ts';

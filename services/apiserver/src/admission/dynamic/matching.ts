@@ -1,7 +1,7 @@
 import { allResources, NAMESPACES, type RuleWithOperations } from '@holdfast/api';
 import { compileLabelSelector, type LabelSelectorMatcher, type LabelSelectorObject } from '@holdfast/machinery';
+import type { ObjectReader } from '../../cache/reader.ts';
 import type { Kinds } from '../../kinds/custom-kinds.ts';
-import type { ObjectReader } from '../../reader.ts';
 import { type Attributes, labelsOf } from './attributes.ts';
 
 type Rule = Readonly<RuleWithOperations> & { readonly resourceNames?: readonly string[] };

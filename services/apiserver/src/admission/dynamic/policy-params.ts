@@ -1,7 +1,7 @@
 import { allResources, type KubeObject, type ParamKind, type ParamRef, type ResourceDefinition } from '@holdfast/api';
 import { compileLabelSelector } from '@holdfast/machinery';
+import type { ObjectReader } from '../../cache/reader.ts';
 import type { Kinds } from '../../kinds/custom-kinds.ts';
-import type { ObjectReader } from '../../reader.ts';
 
 export interface ParamDeps {
   readonly reader: ObjectReader;

@@ -1,11 +1,11 @@
 import { NAMESPACES } from '@holdfast/api';
 import type { AccessAnswer, AccessQuestion, CelValue } from '@holdfast/cel';
-import type { Access } from '../../access.ts';
+import type { User } from '../../authentication/identity.ts';
+import type { Access } from '../../authorization/access.ts';
 import { isAllowed } from '../../authorization/chain.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import { cel } from '../../expressions/load.ts';
 import type { RequestInfo } from '../../http/request-info.ts';
-import type { User } from '../../identity.ts';
-import type { ObjectReader } from '../../reader.ts';
 import { type Attributes, jsonOf } from './attributes.ts';
 import { DYN, NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts';
 

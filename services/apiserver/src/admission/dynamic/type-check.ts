@@ -8,7 +8,7 @@ import {
   POLICY_WARNING_CHARS_MAX,
   POLICY_WARNINGS_CHARS_MAX,
 } from '../../limits.ts';
-import type { Parts } from '../../openapi/parts.ts';
+import type { Parts } from '../../turns/parts.ts';
 import { variableParts } from './compiled-policies.ts';
 import { compileText } from './expressions.ts';
 import { typeOfKind } from './kind-types.ts';

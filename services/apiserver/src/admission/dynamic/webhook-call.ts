@@ -1,8 +1,8 @@
 import { badRequest, forbiddenError, StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import type { Remarks } from '../../audit/notes.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import { WEBHOOK_TIMEOUT_SECONDS_DEFAULT } from '../../limits.ts';
-import type { ObjectReader } from '../../reader.ts';
 import { WebhookCallError, type WebhookCaller } from '../../service-calls/port.ts';
 import { targetOf } from '../../service-calls/webhook-target.ts';
 import type { AdmissionMetrics, WebhookOutcome } from '../metrics.ts';

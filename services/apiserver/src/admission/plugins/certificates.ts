@@ -1,8 +1,8 @@
 import { API_CLIENT_SIGNER, type CertificateSigningRequest } from '@holdfast/api';
 import { isReservedSubject } from '@holdfast/client';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
+import { MASTERS_GROUP } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
-import { MASTERS_GROUP } from '../../identity.ts';
 import { type RequestedSubject, subjectOfCsr } from '../certificate-request.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 

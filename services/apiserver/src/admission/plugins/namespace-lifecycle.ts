@@ -1,6 +1,6 @@
 import { isTerminating, NAMESPACES, type Namespace } from '@holdfast/api';
 import { forbiddenError, notFound, StatusError } from '@holdfast/machinery';
-import type { ObjectReader } from '../../reader.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 
 const IMMORTAL_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);

@@ -16,8 +16,8 @@ import {
   ZONE_LABEL,
 } from '@holdfast/api';
 import { deepEqual, forbiddenError, notFound, type StatusError } from '@holdfast/machinery';
-import { nodeOf } from '../../identity.ts';
-import type { ObjectReader } from '../../reader.ts';
+import { nodeOf } from '../../authentication/identity.ts';
+import type { ObjectReader } from '../../cache/reader.ts';
 import { decodeNode, decodePod } from '../decode.ts';
 import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';

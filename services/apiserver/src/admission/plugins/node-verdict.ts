@@ -7,7 +7,7 @@ import {
   SELF_FENCED,
 } from '@holdfast/api';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
-import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
+import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../authentication/identity.ts';
 import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 

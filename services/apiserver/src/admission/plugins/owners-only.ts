@@ -1,6 +1,6 @@
 import { forbiddenError } from '@holdfast/machinery';
+import { CONTROLLER_MANAGER } from '../../authentication/identity.ts';
 import { KEPT_BY_CONTROLLERS } from '../../authorization/component-grants.ts';
-import { CONTROLLER_MANAGER } from '../../identity.ts';
 import { changesOwnersAlone } from '../owners.ts';
 import { type AdmissionPluginFactory, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 

@@ -13,7 +13,7 @@ import {
   promiseOf,
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
-import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../identity.ts';
+import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../authentication/identity.ts';
 import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 

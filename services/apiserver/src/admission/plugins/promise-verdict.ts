@@ -1,7 +1,7 @@
 import { type Lease, NODE_LEASES_NAMESPACE, SELF_FENCING, SELF_FENCING_BROKEN } from '@holdfast/api';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
+import { isOwnController, nodeOf } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
-import { isOwnController, nodeOf } from '../../identity.ts';
 import { decodeLease } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
 

@@ -6,11 +6,11 @@ import {
   type RoleBinding,
 } from '@holdfast/api';
 import { compileLabelSelector, deepEqual, forbiddenError, notFound } from '@holdfast/machinery';
+import { isOwnController, MASTERS_GROUP } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
 import { aggregated } from '../../authorization/rbac.ts';
 import { describeRules, EVERYTHING, goQuoted } from '../../authorization/rbac-rules.ts';
 import { RulesTooManifold, uncovered } from '../../authorization/rule-coverage.ts';
-import { isOwnController, MASTERS_GROUP } from '../../identity.ts';
 import { MISSING_RIGHTS_BYTES_TOLD, MISSING_RIGHTS_TOLD, RIGHTS_COMPARISON_STEPS_MAX } from '../../limits.ts';
 import { changesOwnersAlone } from '../owners.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';

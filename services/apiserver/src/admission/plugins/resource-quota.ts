@@ -11,7 +11,7 @@ import { invariant } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
 import { QUOTA_ATTEMPTS_MAX } from '../../limits.ts';
-import { keyOf } from '../../served.ts';
+import { keyOf } from '../../objects/object-keys.ts';
 import {
   type AdmissionDeps,
   type AdmissionPlugin,

@@ -10,10 +10,10 @@ import {
 import { deepEqual, forbiddenError, invalid, invalidObject } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
 import type { WriteOperation } from '@holdfast/store';
+import { FENCER, isController } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
 import { encodeStored } from '../../cache/stored-json.ts';
-import { FENCER, isController } from '../../identity.ts';
-import { keyOf } from '../../served.ts';
+import { keyOf } from '../../objects/object-keys.ts';
 import { decodeVolume } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 

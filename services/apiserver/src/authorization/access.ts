@@ -1,0 +1,13 @@
+import type { Authenticator } from '../authentication/port.ts';
+import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
+import type { Authorizer } from './port.ts';
+import type { Rbac } from './rbac.ts';
+
+/** Who is who, and who may do what. */
+export interface Access {
+  readonly authenticators: readonly Authenticator[];
+  readonly authorizers: readonly Authorizer[];
+  readonly rbac: Rbac;
+  /** Absent where no service account tokens are issued. */
+  readonly tokens: ServiceAccountTokens | undefined;
+}

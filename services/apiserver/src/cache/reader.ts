@@ -1,0 +1,79 @@
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { unavailable } from '@holdfast/machinery';
+import { namespacePrefix, objectKey, resourcePrefix, type Store } from '@holdfast/store';
+import { CONSISTENT_READ_TIMEOUT_MS } from '../limits.ts';
+import { CachedObject } from './cached-object.ts';
+import type { WatchCache } from './watch-cache.ts';
+
+/** Reads for the apiserver's own decisions: admission, authentication, authorization. */
+export interface ObjectReader {
+  /** From the cache: at least as new as the last consistent read, possibly a moment old. */
+  cached<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): T | undefined;
+  /** Linearizable. */
+  fresh<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): Promise<T | undefined>;
+  /** All objects of a namespace (or of the cluster) from the cache. */
+  list<T extends KubeObject>(resource: ResourceRef<T>, namespace?: string): readonly T[];
+}
+
+export interface ReadTarget {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+export function createReader(deps: { readonly store: Store; readonly cache: WatchCache }): ObjectReader {
+  const { cache, store } = deps;
+  return {
+    cached: (resource, target) => {
+      const key = keyFor(resource, target);
+      refuseSealed(store.atRest?.unreadableAt(key));
+      return decode(resource, cache.resource(resource.group, resource.plural).get(key));
+    },
+    fresh: async (resource, target) => decode(resource, await readLatest(deps, keyFor(resource, target))),
+    list: (resource, namespace) => {
+      if (store.atRest !== undefined) refuseSealed(store.atRest.unreadable(placeOf(resource, namespace)));
+      const objects = cache.resource(resource.group, resource.plural).all(namespace);
+      return objects.length === 0 ? NONE : objects.map((object) => decodeKnown(resource, object));
+    },
+  };
+}
+
+const keyFor = ({ group, plural, namespaced }: ResourceRef, { namespace = '', name }: ReadTarget): string =>
+  objectKey({ group, resource: plural, namespace: namespaced ? namespace : '', name });
+
+const placeOf = ({ group, plural }: ResourceRef, namespace: string | undefined): string =>
+  namespace === undefined ? resourcePrefix(group, plural) : namespacePrefix(group, plural, namespace);
+
+/** Of an object that no key opens the cache still has the state before: nothing may be decided by it. */
+function refuseSealed(problem: Error | undefined): void {
+  if (problem !== undefined) throw problem;
+}
+
+const NONE: readonly never[] = [];
+
+/** The newest state of one object, read from the store; shares the cache's instance when that is as new. */
+export async function readLatest(
+  deps: { readonly store: Store; readonly cache: WatchCache },
+  key: string,
+): Promise<CachedObject | undefined> {
+  const { object } = await deps.store.get(key);
+  if (object === undefined) return undefined;
+  const cached = deps.cache.byKey(key);
+  if (cached?.revision !== object.revision) return new CachedObject(key, object.value, object.revision);
+  cached.recall(object.value);
+  return cached;
+}
+
+/** Resolves when the cache holds every write acknowledged before the call. */
+export async function catchUp(deps: { readonly store: Store; readonly cache: WatchCache }): Promise<void> {
+  const revision = await deps.store.currentRevision();
+  if (deps.cache.revision >= revision) return;
+  if (!(await deps.cache.waitFor(revision, CONSISTENT_READ_TIMEOUT_MS))) {
+    throw unavailable('the cache has not caught up with the store; try again');
+  }
+}
+
+const decodeKnown = <T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject): T => cached.object as T;
+
+function decode<T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject | undefined): T | undefined {
+  return cached?.object as T | undefined;
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WebhookCallError } from '../service-calls/port.ts';
+import { CORALS, coral, coralDefinition, define, schemaWith } from '../testing/custom.ts';
+import { startTestApi, type TestApi } from '../testing/fixture.ts';
+
+const SECOND = CORALS.replace('/v1/', '/v2/');
+
+interface Review {
+  readonly request: { readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Item[] };
+}
+interface Item {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+type Answer = (review: Review) => unknown;
+
+/** v1 says `host`, v2 says `address`. */
+function converted({ request }: Review): Item[] {
+  return request.objects.map((object) => {
+    const { host, address } = object.spec;
+    const spec = request.desiredAPIVersion.endsWith('v2') ? { address: host ?? address } : { host: address ?? host };
+    return { ...object, apiVersion: request.desiredAPIVersion, spec };
+  });
+}
+
+const success = (review: Review, convertedObjects: unknown = converted(review)): unknown => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'ConversionReview',
+  response: { uid: review.request.uid, result: { status: 'Success' }, convertedObjects },
+});
+
+async function withWebhook(
+  use: (api: TestApi, answerWith: (answer: Answer) => void, calls: Review[]) => Promise<void>,
+) {
+  const calls: Review[] = [];
+  let answer: Answer = success;
+  const api = await startTestApi({
+    webhooks: {
+      call: (_target, body) => {
+        const review = JSON.parse(body) as Review;
+        calls.push(review);
+        return new Promise((resolve) => resolve(JSON.stringify(answer(review))));
+      },
+    },
+  });
+  const definition = {
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: schemaWith({ host: { type: 'string' } }),
+        selectableFields: [{ jsonPath: '.spec.host' }],
+      },
+      {
+        name: 'v2',
+        served: true,
+        storage: false,
+        schema: schemaWith({ address: { type: 'string' } }),
+        selectableFields: [{ jsonPath: '.spec.address' }],
+      },
+    ],
+    conversion: {
+      strategy: 'Webhook',
+      webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://hook.example.com/convert' } },
+    },
+  };
+  try {
+    await define(api, coralDefinition({ definition }));
+    await use(api, (next) => (answer = next), calls);
+  } finally {
+    await api.stop();
+  }
+}
+
+const second = (name: string, spec: unknown): unknown => ({
+  ...(coral(name, spec) as object),
+  apiVersion: 'reef.example.com/v2',
+});
+
+test('a webhook converts what is read and written in another version than that of the store', async () => {
+  await withWebhook(async (api, _, calls) => {
+    assert.deepEqual((await api.call('POST', SECOND, { body: second('a', { address: 'x' }) })).at('spec'), {
+      address: 'x',
+    });
+    const stored = await api.store.get('reef.example.com/corals/default/a');
+    assert.match(stored.object?.value ?? '', /"apiVersion":"reef.example.com\/v1".*"spec":\{"host":"x"\}/);
+    assert.deepEqual((await api.call('GET', `${CORALS}/a`)).at('spec'), { host: 'x' });
+    await api.call('POST', CORALS, { body: coral('b', { host: 'y' }) });
+    const before = calls.length;
+    const list = await api.call('GET', SECOND);
+    assert.deepEqual([list.at('items.0.spec'), list.at('items.1.spec')], [{ address: 'x' }, { address: 'y' }]);
+    // What is known already is not asked again.
+    assert.equal(calls.length, before + 1);
+    await api.call('GET', SECOND);
+    assert.equal(calls.length, before + 1);
+    const patched = await api.call('PATCH', `${SECOND}/b`, { body: { spec: { address: 'z' } } });
+    assert.deepEqual(patched.at('spec'), { address: 'z' });
+    const same = await api.call('PATCH', `${SECOND}/b`, { body: { spec: { address: 'z' } } });
+    assert.equal(same.at('metadata.resourceVersion'), patched.at('metadata.resourceVersion'));
+    const events = await api.watch(`${SECOND}?watch=1&resourceVersion=0`, 2);
+    assert.deepEqual(
+      events.map(({ object }) => (object as Item).spec),
+      [{ address: 'x' }, { address: 'z' }],
+    );
+    assert.equal((await api.call('DELETE', `${SECOND}/b`)).status, 200);
+  });
+});
+
+test('a webhook that lies or fails is told to the caller, and harms nothing else', async () => {
+  await withWebhook(async (api, answerWith) => {
+    await api.call('POST', CORALS, { body: coral('a', { host: 'x' }) });
+    const says = async (answer: Answer): Promise<string> => {
+      answerWith(answer);
+      const refused = await api.call('GET', `${SECOND}/a`);
+      assert.equal(refused.status, 500);
+      return refused.textAt('message').replace('conversion webhook for reef.example.com/v1, Kind=Coral ', '');
+    };
+    const renamed = (review: Review): unknown =>
+      success(
+        review,
+        converted(review).map((each) => ({ ...each, metadata: { ...each.metadata, name: 'b' } })),
+      );
+    assert.equal(await says(renamed), 'returned invalid converted object at index 0: must have the same name: a != b');
+    assert.equal(await says((review) => success(review, [])), 'returned 0 objects, expected 1');
+    assert.equal(
+      await says((review) => success(review, review.request.objects)),
+      'returned invalid converted object at index 0: invalid groupVersion (expected reef.example.com/v2, received reef.example.com/v1)',
+    );
+    assert.equal(
+      await says(() => ({})),
+      'failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview',
+    );
+    assert.match(
+      await says((review) => success({ request: { ...review.request, uid: 'other' } })),
+      /^failed: expected response.uid="[^"]+", got "other"$/,
+    );
+    assert.equal(
+      await says((review) => ({
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'ConversionReview',
+        response: { uid: review.request.uid, result: { status: 'Failed', message: 'not today' } },
+      })),
+      'failed: not today',
+    );
+    assert.equal(
+      await says(() => {
+        throw new WebhookCallError('connection refused');
+      }),
+      'failed: connection refused',
+    );
+    const [event] = await api.watch(`${SECOND}?watch=1&resourceVersion=0`, 1);
+    assert.equal(event?.type, 'ERROR');
+    const metrics = (await api.call('GET', '/metrics')).body as string;
+    for (const type of ['call', 'malformed_response', 'partial_response', 'invalid_converted_object']) {
+      const series = `apiserver_conversion_webhook_request_total{result="failure",failure_type="conversion_${type}_failure"}`;
+      assert.ok(metrics.includes(series), type);
+    }
+    assert.equal((await api.call('GET', `${CORALS}/a`)).status, 200);
+    answerWith(success);
+    assert.deepEqual((await api.call('GET', `${SECOND}/a`)).at('spec'), { address: 'x' });
+  });
+});
+
+test('of metadata a webhook changes labels and annotations alone', async () => {
+  await withWebhook(async (api, answerWith) => {
+    await api.call('POST', CORALS, { body: coral('a', { host: 'x' }) });
+    answerWith((review) =>
+      success(
+        review,
+        converted(review).map((each) => ({
+          ...each,
+          metadata: { ...each.metadata, labels: { by: 'hook' }, finalizers: ['example.com/hold'] },
+        })),
+      ),
+    );
+    const shown = await api.call('GET', `${SECOND}/a`);
+    assert.deepEqual([shown.at('metadata.labels'), shown.at('metadata.finalizers')], [{ by: 'hook' }, undefined]);
+  });
+});
+
+test('fields of a converted version select in lists, pages, deletions and watches', async () => {
+  await withWebhook(async (api, _, calls) => {
+    for (const [name, host] of [
+      ['a', 'x'],
+      ['b', 'y'],
+      ['c', 'x'],
+      ['d', 'y'],
+    ] as const) {
+      await api.call('POST', CORALS, { body: coral(name, { host }) });
+    }
+    const selected = `${SECOND}?fieldSelector=spec.address%3Dx`;
+    assert.deepEqual((await api.call('GET', selected)).names(), ['a', 'c']);
+    const first = await api.call('GET', `${selected}&limit=1`);
+    assert.deepEqual(first.names(), ['a']);
+    const rest = await api.call('GET', `${selected}&limit=1&continue=${first.textAt('metadata.continue')}`);
+    assert.deepEqual(rest.names(), ['c']);
+    assert.equal((await api.call('GET', `${SECOND}?fieldSelector=spec.host%3Dx`)).status, 400);
+    // All of this has converted each object once.
+    assert.equal(calls.length, 1);
+    const revision = first.textAt('metadata.resourceVersion');
+    const watching = api.watch(`${selected}&watch=1&resourceVersion=${revision}`, 4);
+    const patch = (name: string, address: string) =>
+      api.call('PATCH', `${SECOND}/${name}`, { body: { spec: { address } } });
+    await patch('b', 'z');
+    await patch('b', 'x');
+    await api.call('PATCH', `${CORALS}/b`, { body: { metadata: { labels: { a: 'b' } } } });
+    await patch('a', 'w');
+    await api.call('DELETE', `${SECOND}/d`);
+    await api.call('DELETE', `${SECOND}/c`);
+    assert.deepEqual(
+      (await watching).map(({ type, object }) => [
+        type,
+        (object as Item).metadata['name'],
+        (object as Item).spec['address'],
+      ]),
+      [
+        ['ADDED', 'b', 'x'],
+        ['MODIFIED', 'b', 'x'],
+        ['DELETED', 'a', 'x'],
+        ['DELETED', 'c', 'x'],
+      ],
+    );
+    const initial = await api.watch(`${selected}&watch=1&resourceVersion=0`, 1);
+    assert.deepEqual(
+      initial.map(({ type, object }) => [type, (object as Item).metadata['name']]),
+      [['ADDED', 'b']],
+    );
+    await api.call('DELETE', `${SECOND}?fieldSelector=spec.address%3Dx`);
+    assert.deepEqual((await api.call('GET', SECOND)).names(), ['a']);
+  });
+});
+
+test('many large objects are converted in batches whose answers can be read', async () => {
+  await withWebhook(async (api, _, calls) => {
+    const host = 'x'.repeat(300_000);
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+      await api.call('POST', CORALS, { body: coral(name, { host }) });
+    const list = await api.call('GET', SECOND);
+    assert.equal(list.names().length, 7);
+    assert.deepEqual(
+      calls.map(({ request }) => request.objects.length),
+      [3, 3, 1],
+    );
+  });
+});

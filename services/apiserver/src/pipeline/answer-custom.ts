@@ -1,0 +1,48 @@
+import type { ResourceDefinition } from '@holdfast/api';
+import type { ApiResponse } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { catchUp } from '../cache/reader.ts';
+import type { Core } from '../core.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { refuseName } from '../http/refusals.ts';
+import type { ResourceRequest } from '../http/request-info.ts';
+import { refuseWhileTerminating } from '../verbs/terminating-kind.ts';
+import { refuseUnfitForm } from '../verbs/unfit-form.ts';
+import { routeResource } from './resource-router.ts';
+
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/**
+ * A request for a kind of a definition; `undefined` when there is none. A write is served by the definition as every
+ * acknowledged change has left it: with an older one a server would drop fields that another has learned of.
+ */
+export async function answerCustom(
+  core: Core,
+  info: ResourceRequest,
+  contextOf: () => ResourceContext,
+): Promise<ApiResponse | undefined> {
+  if (WRITES.has(info.verb)) await catchUp(core);
+  const definition = core.kinds.find(info.group, info.version, info.resource);
+  if (definition?.custom === undefined) return undefined;
+  const handler = routeResource(info, definition);
+  refuseName(info.name);
+  const context = contextOf();
+  refuseUnfitForm(context, definition);
+  refuseProtobuf(context, definition);
+  if (info.verb === 'create' && info.subresource === '') refuseWhileTerminating(definition, definition.custom);
+  if (definition.custom.deprecation !== undefined) context.warn(definition.custom.deprecation);
+  return handler(core, context, definition);
+}
+
+/** Only what every kind has can be told in a form that needs tables: metadata. */
+function refuseProtobuf({ info, representation }: ResourceContext, { kind }: ResourceDefinition): void {
+  if (representation.encoding !== 'protobuf' || representation.form !== 'object' || info.subresource === 'scale')
+    return;
+  const type = info.verb === 'list' || info.verb === 'deletecollection' ? 'UnstructuredList' : 'Unstructured';
+  throw new StatusError({
+    code: 406,
+    reason: 'NotAcceptable',
+    message: `object *unstructured.${type} does not implement the protobuf marshalling interface and cannot be encoded to a protobuf message`,
+    details: { kind },
+  });
+}

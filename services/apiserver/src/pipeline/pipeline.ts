@@ -1,0 +1,314 @@
+import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
+import { namespacePrefix, objectKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
+import type { RemoteApi } from '../aggregation/api-services.ts';
+import type { AuditNotes } from '../audit/notes.ts';
+import { API_SERVER, type User } from '../authentication/identity.ts';
+import { authorize } from '../authorization/chain.ts';
+import { impersonate, wantedOfNobody, wantsToImpersonate } from '../authorization/impersonation.ts';
+import { isOfNode, refuseOtherIncarnation } from '../authorization/node-incarnation.ts';
+import type { Core } from '../core.ts';
+import { type HealthCheck, isHealthPath } from '../endpoints/health.ts';
+import { answerPath } from '../endpoints/paths.ts';
+import { isBuiltInGroup } from '../endpoints/served-kinds.ts';
+import { distinguisherOf, type FlowRequest } from '../flow-control/flow-request.ts';
+import { discard } from '../front/answer-bodies.ts';
+import { asAccepted } from '../http/accepted-form.ts';
+import { errorAnswer, isFault, textAnswer } from '../http/answers.ts';
+import type { ResourceContext } from '../http/context.ts';
+import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from '../http/negotiation.ts';
+import { nothingThere, notServed } from '../http/not-served.ts';
+import { isForWebSocket, overWebSocket } from '../http/over-websocket.ts';
+import { encoderFor } from '../http/protobuf.ts';
+import { hasProtobufBody, withJsonBody } from '../http/protobuf-body.ts';
+import { methodNotAllowed, refuseName } from '../http/refusals.ts';
+import { type RequestInfo, type ResourceRequest, readRequestInfo } from '../http/request-info.ts';
+import { refuseUnreadableTimeout } from '../http/request-timeout.ts';
+import type { Warnings } from '../http/warnings.ts';
+import { type CoresByRoom, roomOf } from '../http/write-room.ts';
+import { hasLongYamlBody } from '../http/yaml-reader.ts';
+import { LARGE_BODY_BYTES } from '../limits.ts';
+import { storedNameOf } from '../objects/stored-form.ts';
+import type { Flow } from '../turns/fair-queue.ts';
+import { refuseUnfitForm } from '../verbs/unfit-form.ts';
+import type { VirtualHandler, VirtualResource } from '../virtual/port.ts';
+import { findVirtualResource } from '../virtual/registry.ts';
+import { answerCustom } from './answer-custom.ts';
+import { routeResource } from './resource-router.ts';
+
+export interface Pipeline {
+  readonly core: Core;
+  readonly inRoom: CoresByRoom;
+  readonly checks: readonly HealthCheck[];
+}
+
+export interface Incoming {
+  readonly request: ApiRequest;
+  /** Who sent it, after authentication. */
+  readonly user: User;
+  readonly warnings: Warnings;
+  /** Absent: the request is not audited. */
+  readonly audit?: AuditNotes;
+  /** What every answer says of flow control, from the moment on at which it is known. */
+  readonly flow: { headers?: Readonly<Record<string, string>> };
+}
+
+/** Impersonation, authorization, routing and the handler: everything after authentication. Counts what comes out. */
+export function answer(pipeline: Pipeline, incoming: Incoming): Promise<ApiResponse> {
+  const { tracer } = pipeline.core;
+  const info = readRequestInfo(incoming.request);
+  if (tracer === NO_TRACER) return answerCounted(pipeline, incoming, info);
+  return tracer.span(spanName(info), spanOptions(info, incoming), async (span) => {
+    const response = await answerCounted(pipeline, incoming, info);
+    span.set({ 'http.response.status_code': response.status });
+    return response;
+  });
+}
+
+const spanName = (info: RequestInfo): string =>
+  info.kind === 'path' ? `${info.verb} ${info.path.slice(0, SPAN_NAME_MAX)}` : `${info.verb} ${resourceText(info)}`;
+
+const SPAN_NAME_MAX = 100;
+
+const resourceText = ({ resource, subresource }: ResourceRequest): string =>
+  subresource === '' ? resource : `${resource}/${subresource}`;
+
+function spanOptions(info: RequestInfo, { request, user }: Incoming): SpanOptions {
+  const about =
+    info.kind === 'path'
+      ? {}
+      : {
+          'holdfast.api.group': info.group,
+          'holdfast.api.resource': resourceText(info),
+          'holdfast.api.namespace': info.namespace,
+          'holdfast.api.name': info.name,
+        };
+  const attributes = {
+    'http.request.method': request.method,
+    'holdfast.api.verb': info.verb,
+    'user.name': user.name,
+    ...about,
+  };
+  return { kind: 'server', attributes, traceparent: request.headers['traceparent'] };
+}
+
+async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { clock, metrics, log } = pipeline.core;
+  const began = clock.monotonic();
+  const done = (code: number): void => metrics.requestDone(info, code, (clock.monotonic() - began) / 1000);
+  try {
+    const response = await route(pipeline, incoming, info);
+    done(response.status);
+    return response;
+  } catch (error) {
+    if (incoming.audit !== undefined && isFault(error)) incoming.audit.failed(error);
+    const accepted = asAccepted(incoming.request, errorAnswer(error, log));
+    const response = accepted instanceof Promise ? await accepted : accepted;
+    done(response.status);
+    return response;
+  }
+}
+
+/** No step makes a promise of its own while nothing has to be waited for: what is wrong is thrown at once. */
+function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  refuseUnreadableTimeout(incoming.request, info);
+  return wantsToImpersonate(incoming.request)
+    ? routeForAnother(pipeline, incoming, info)
+    : routeInFlow(pipeline, incoming, info);
+}
+
+async function routeForAnother(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const nobody = wantedOfNobody(incoming.request);
+  if (nobody !== undefined) return internalError(incoming.request, nobody);
+  const user = await impersonate(pipeline.core.access.authorizers, incoming.user, incoming.request);
+  incoming.audit?.actsAs(user);
+  return routeInFlow(pipeline, { ...incoming, user }, info);
+}
+
+/** Waits for seats of the priority level, and then for a turn on the thread. */
+function routeInFlow(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const { flowControl } = pipeline.core;
+  const { request, user } = incoming;
+  const route = flowControl.match(user, info);
+  const { turn } = route.flowOf(distinguisherOf(route, user, info));
+  if (!flowControl.isCounted(info)) return routeInTurn(pipeline, incoming, { info, turn });
+  incoming.flow.headers = route.headers;
+  const entered = flowControl.enter(route, request, { user, info });
+  const serve = (seated: FlowRequest): Promise<ApiResponse> => {
+    const finish = (): void => flowControl.finish(seated);
+    try {
+      const served = routeInTurn(pipeline, incoming, { info, turn });
+      served.then(finish, finish);
+      return served;
+    } catch (error) {
+      finish();
+      throw error;
+    }
+  };
+  return entered instanceof Promise ? entered.then(serve) : serve(entered);
+}
+
+/** Bodies may be texts as well, whose length is close enough to their bytes. */
+const isLarge = ({ body }: ApiRequest): boolean => body !== undefined && body.length > LARGE_BODY_BYTES;
+
+function routeInTurn(
+  pipeline: Pipeline,
+  incoming: Incoming,
+  { info, turn }: { readonly info: RequestInfo; readonly turn: Flow },
+): Promise<ApiResponse> {
+  const { request, user } = incoming;
+  const waits = isHealthPath(info.path) ? undefined : pipeline.core.turns.begin(user, turn, isLarge(request));
+  return waits === undefined
+    ? routeAllowed(pipeline, incoming, info)
+    : waits.then(() => routeAllowed(pipeline, incoming, info));
+}
+
+async function routeOfNode(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  await refuseOtherIncarnation(pipeline.core, incoming, info);
+  return perform(pipeline, incoming, info);
+}
+
+function routeAllowed(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const asked = authorize(pipeline.core.access.authorizers, incoming.user, info, incoming.audit);
+  if (isOfNode(incoming.user)) return Promise.resolve(asked).then(() => routeOfNode(pipeline, incoming, info));
+  return asked === undefined ? perform(pipeline, incoming, info) : asked.then(() => perform(pipeline, incoming, info));
+}
+
+function perform(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
+  const api = remoteApiOf(pipeline.core, incoming);
+  if (api !== undefined) return pipeline.core.aggregation.forward({ ...incoming, info, api });
+  const loading = encoderFor(incoming.request);
+  return loading === undefined
+    ? performReady(pipeline, incoming, info)
+    : loading.then(() => performReady(pipeline, incoming, info));
+}
+
+/** The server itself, which keeps what everything rests on, never depends on another. */
+const remoteApiOf = ({ aggregation }: Core, { request, user }: Incoming): RemoteApi | undefined =>
+  user === API_SERVER ? undefined : aggregation.apis.remoteOfPath(request.path);
+
+function performReady(
+  { core: common, inRoom, checks }: Pipeline,
+  incoming: Incoming,
+  info: RequestInfo,
+): Promise<ApiResponse> {
+  const { request } = incoming;
+  if (info.kind === 'path') return answerPath(common, incoming, checks);
+  refuseHalted(common.store);
+  refuseUnreadable(common, info);
+  const core = inRoom[roomOf(incoming.user, info)];
+  const answered = whenReadable(common, answerInRoom(core, incoming, info), info);
+  return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
+}
+
+function answerInRoom(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  const { request } = incoming;
+  return core.writeGate.pass(info.verb, incoming.user, () => {
+    if (hasProtobufBody(request) && isReadable(core, info))
+      return withJsonBody(request).then((json) => answerResource(core, { ...incoming, request: json }, info));
+    return hasLongYamlBody(request) ? answerLongYaml(core, incoming, info) : answerResource(core, incoming, info);
+  });
+}
+
+async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  await core.yaml.readAhead(core.turns.flowOf(incoming.user), incoming.request);
+  if (core.turns.isOver(incoming.user)) await core.turns.goOn(incoming.user);
+  return answerResource(core, incoming, info);
+}
+
+/** Also what the cache could answer: it may show a history that has ended. */
+function refuseHalted(store: Store): void {
+  const reason = store.haltedBy();
+  if (reason !== undefined) throw new StoreHalted(reason);
+}
+
+/** No list, watch or change leaves out an object that is there. */
+function refuseUnreadable({ store: { atRest }, kinds }: Core, info: ResourceRequest): void {
+  if (atRest === undefined || info.verb === 'create') return;
+  const { verb, namespace, name } = info;
+  // A named object is asked of the store, which refuses by itself.
+  if (name !== '' && verb !== 'get' && verb !== 'watch') return;
+  const definition = kinds.find(info.group, info.version, info.resource);
+  const { group, plural: resource } =
+    definition === undefined ? { group: info.group, plural: info.resource } : storedNameOf(definition);
+  const place = namespace === '' ? resourcePrefix(group, resource) : namespacePrefix(group, resource, namespace);
+  const found =
+    name === '' ? atRest.unreadable(place) : atRest.unreadableAt(objectKey({ group, resource, namespace, name }));
+  if (found !== undefined) throw found;
+}
+
+/** What cannot be read may have come while the answer waited for the newest change. */
+function whenReadable(core: Core, answered: Promise<ApiResponse>, info: ResourceRequest): Promise<ApiResponse> {
+  if (core.store.atRest === undefined) return answered;
+  return answered.then(async (response) => {
+    try {
+      refuseUnreadable(core, info);
+      return response;
+    } catch (error) {
+      await discard(response.body);
+      throw error;
+    }
+  });
+}
+
+/** Kinds of definitions have no protobuf; their decoder refuses the type. */
+const isReadable = ({ kinds }: Core, { group, version, resource }: ResourceRequest): boolean =>
+  kinds.find(group, version, resource)?.custom === undefined;
+
+/** Before anybody knows who asks there is no Status. */
+function internalError({ path, query }: ApiRequest, why: string): ApiResponse {
+  const uri = query.size === 0 ? path : `${path}?${query.toString()}`;
+  const text = `Internal Server Error: ${JSON.stringify(uri)}: ${why}`;
+  return textAnswer(500, `${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}\n`);
+}
+
+/** Of what stands at the path of a list. */
+const NEGOTIATIONS: ReadonlyMap<string, typeof negotiate> = new Map([
+  ['list', negotiateList],
+  ['watch', negotiateWatch],
+]);
+
+function answerResource(core: Core, incoming: Incoming, info: ResourceRequest): Promise<ApiResponse> {
+  const { request, user, warnings } = incoming;
+  // Only proxied services know these methods.
+  if ((request.method === 'HEAD' || request.method === 'OPTIONS') && info.subresource !== 'proxy')
+    throw methodNotAllowed();
+  const contextOf = (represent: typeof negotiate): ResourceContext => ({
+    request,
+    info,
+    user,
+    representation: represent(request.headers['accept']),
+    warn: (text) => warnings.add(text),
+    audit: incoming.audit,
+  });
+  const definition = core.kinds.find(info.group, info.version, info.resource);
+  if (definition !== undefined && definition.custom === undefined) {
+    const handler = routeResource(info, definition);
+    refuseName(info.name);
+    const context = contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate);
+    refuseUnfitForm(context, definition);
+    return handler(core, context, definition);
+  }
+  const virtual = findVirtualResource(info.group, info.version, info.resource);
+  if (virtual === undefined) {
+    const context = (): ResourceContext => contextOf(NEGOTIATIONS.get(info.verb) ?? negotiate);
+    return answerCustom(core, info, context).then((answered) => answered ?? unknownResource(info));
+  }
+  return virtualHandler(virtual, info)(core, contextOf(info.verb === 'create' ? negotiateWithoutTable : negotiate));
+}
+
+function virtualHandler({ verbs, namespaced }: VirtualResource, info: ResourceRequest): VirtualHandler {
+  if (info.subresource !== '') throw notServed();
+  const handler = new Map(Object.entries(verbs)).get(info.verb);
+  if (handler === undefined || (info.verb === 'get') !== (info.name !== '')) throw methodNotAllowed();
+  // A list may be that of all namespaces.
+  const isEverywhere = namespaced && info.verb === 'list';
+  if (namespaced !== (info.namespace !== '') && !isEverywhere) throw notServed();
+  return handler;
+}
+
+/** An unknown group is no API at all; an unknown version or resource of a known one is a `Status`. */
+function unknownResource(info: ResourceRequest): ApiResponse {
+  if (isBuiltInGroup(info.group)) throw notServed();
+  return nothingThere();
+}

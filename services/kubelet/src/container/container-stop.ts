@@ -1,0 +1,129 @@
+import type { Container } from '@holdfast/api';
+import { describeError, type Timer } from '@holdfast/platform';
+import { graceAfterHook } from '../domain/grace.ts';
+import { INTERNAL_HOOK_MS, PRE_STOP_EXTENSION_MS } from '../limits.ts';
+import { type HandlerDeps, runHook } from './hooks.ts';
+
+/** What the node itself keeps of a container, such as devices and processors: asked before anything of it ends. */
+export interface ContainerManager {
+  /** A failure keeps the container running; it is stopped again later. */
+  preStopContainer(id: string): Promise<void>;
+}
+
+export interface StopDeps extends HandlerDeps {
+  /** Absent: the node keeps nothing. */
+  readonly containerManager?: ContainerManager | undefined;
+  readonly onHookFailure: (message: string) => void;
+}
+
+export interface StopRequest {
+  readonly id: string;
+  readonly graceSeconds: number;
+  /** Unknown when the pod's object is gone: then there is no hook to run. */
+  readonly container: Container | undefined;
+  readonly podIp: string;
+}
+
+export interface StopTask {
+  /** Resolves when every process of the container is confirmed gone; rejects when that is not known. */
+  readonly done: Promise<void>;
+  /** A later request asked for less time, counted from now. */
+  shorten(graceSeconds: number): void;
+  /** The kubelet stops: nothing more is sent. */
+  abandon(): void;
+}
+
+/** preStop, then the stop signal with what is left of the grace. The hook runs once, whatever becomes of it. */
+export function applyStop(deps: StopDeps, request: StopRequest): StopTask {
+  return new Stop(deps, request);
+}
+
+class Stop implements StopTask {
+  readonly done: Promise<void>;
+  readonly #deps: StopDeps;
+  readonly #request: StopRequest;
+  /** When the grace began to run. */
+  #startedAt: number;
+  readonly #hookEnded = Promise.withResolvers<void>();
+  #graceSeconds: number;
+  #hookTimer: Timer | undefined;
+  #hookIsOver = false;
+  #abandoned = false;
+
+  constructor(deps: StopDeps, request: StopRequest) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#graceSeconds = request.graceSeconds;
+    this.#startedAt = deps.clock.monotonic();
+    this.done = this.#run();
+  }
+
+  shorten(graceSeconds: number): void {
+    const now = this.#deps.clock.monotonic();
+    if (now + graceSeconds * 1000 >= this.#startedAt + this.#graceSeconds * 1000) return;
+    this.#graceSeconds = graceSeconds;
+    this.#startedAt = now;
+    if (!this.#hookIsOver) {
+      // The node's own hook still runs: the container's has not begun to use up its time.
+      if (this.#hookTimer !== undefined) this.#limitHook();
+      return;
+    }
+    // The runtime takes the earlier of two ends. `done` follows the first call alone and is reported to whoever waits for it:
+    // a failure of this one is not to be handed on, because nobody waits for it.
+    void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => undefined);
+  }
+
+  abandon(): void {
+    this.#abandoned = true;
+    this.#hookTimer?.cancel();
+    this.#hookEnded.resolve();
+  }
+
+  async #run(): Promise<void> {
+    await this.#runInternalHook();
+    if (this.#abandoned) return;
+    const hook = this.#request.container?.lifecycle?.preStop;
+    if (hook !== undefined && this.#graceSeconds > 0) {
+      this.#limitHook();
+      const ran = this.#runHook(hook);
+      await Promise.race([ran, this.#hookEnded.promise]);
+      this.#hookTimer?.cancel();
+    }
+    this.#hookIsOver = true;
+    if (this.#abandoned) return;
+    await this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000);
+  }
+
+  /** Before the grace begins: what the node does for itself is not taken from the container. */
+  async #runInternalHook(): Promise<void> {
+    const { containerManager, clock } = this.#deps;
+    if (containerManager === undefined) return;
+    const deadline = new AbortController();
+    const late = clock.sleep(INTERNAL_HOOK_MS, deadline.signal).then(() => {
+      throw new Error(`the node's own preStop of container ${this.#request.id} did not end in ${INTERNAL_HOOK_MS} ms`);
+    });
+    late.catch(() => undefined);
+    await Promise.race([containerManager.preStopContainer(this.#request.id), late]).finally(() => deadline.abort());
+    this.#startedAt = clock.monotonic();
+  }
+
+  async #runHook(hook: NonNullable<NonNullable<Container['lifecycle']>['preStop']>): Promise<void> {
+    const { id, container, podIp } = this.#request;
+    try {
+      const timeoutMs = this.#graceSeconds * 1000 + PRE_STOP_EXTENSION_MS;
+      await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
+    } catch (error) {
+      this.#deps.onHookFailure(`PreStopHook failed: ${describeError(error)}`);
+    }
+  }
+
+  #limitHook(): void {
+    this.#hookTimer?.cancel();
+    const left = this.#graceSeconds * 1000 - (this.#deps.clock.monotonic() - this.#startedAt);
+    this.#hookTimer = this.#deps.clock.timer(left, () => this.#hookEnded.resolve());
+  }
+
+  #graceLeft(): number {
+    return graceAfterHook(this.#graceSeconds, this.#deps.clock.monotonic() - this.#startedAt);
+  }
+}

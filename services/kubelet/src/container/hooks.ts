@@ -1,0 +1,106 @@
+import type { ContainerPort, GRPCAction, HTTPGetAction, IntOrString, LifecycleHandler } from '@holdfast/api';
+import type { Clock } from '@holdfast/platform';
+import { PROBE_REDIRECTS_MAX } from '../limits.ts';
+import type { ContainerRuntime } from '../runtime/port.ts';
+import type { HttpAnswer, ProbeNetwork } from './probe-network.ts';
+
+export interface HandlerDeps {
+  readonly runtime: ContainerRuntime;
+  readonly clock: Clock;
+  readonly network: ProbeNetwork;
+}
+
+export interface HandlerTarget {
+  /** Container id. */
+  readonly id: string;
+  readonly podIp: string;
+  readonly ports: readonly ContainerPort[];
+  readonly timeoutMs: number;
+}
+
+/** The check itself could not be made: nothing is known of the container. */
+export class CheckError extends Error {
+  override readonly name = 'CheckError';
+}
+
+/** Runs a postStart or preStop handler; rejects when it failed. */
+export async function runHook(deps: HandlerDeps, hook: LifecycleHandler, target: HandlerTarget): Promise<void> {
+  if (hook.exec !== undefined) return runExec(deps, hook.exec.command ?? [], target);
+  if (hook.httpGet !== undefined) return void (await runHttpGet(deps, hook.httpGet, target));
+  if (hook.tcpSocket !== undefined) {
+    const port = portNumber(hook.tcpSocket.port, target.ports);
+    return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
+  }
+  if (hook.sleep !== undefined) return deps.clock.sleep(hook.sleep.seconds * 1000);
+  throw new Error('the handler names nothing that this node can run');
+}
+
+export async function runExec(deps: HandlerDeps, command: readonly string[], target: HandlerTarget): Promise<void> {
+  const { exitCode, output } = await deps.runtime.exec(target.id, command, target.timeoutMs);
+  if (exitCode !== 0) throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${output}`);
+}
+
+/** Answers a warning when the check ended at a redirect that is not followed: the container is well as far as anybody knows. */
+export async function runHttpGet(
+  deps: HandlerDeps,
+  action: HTTPGetAction,
+  target: HandlerTarget,
+): Promise<string | undefined> {
+  const host = action.host === undefined || action.host === '' ? target.podIp : action.host;
+  const path = action.path ?? '/';
+  const scheme = (action.scheme ?? 'HTTP').toLowerCase();
+  const bracketed = host.includes(':') ? `[${host}]` : host;
+  const url = `${scheme}://${bracketed}:${portNumber(action.port, target.ports)}${path.startsWith('/') ? path : `/${path}`}`;
+  const given = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]));
+  const headers = { 'user-agent': 'kube-probe/1.32', accept: '*/*', ...given };
+  const { status, body = '' } = await followRedirects(deps, { url, headers, timeoutMs: target.timeoutMs });
+  if (status < 200 || status >= 400) throw new Error(`HTTP probe failed with statuscode: ${status}`);
+  return status < 300 ? undefined : `Probe terminated redirects, Response body: ${body}`;
+}
+
+const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** Within the same host only: a probe must not be led to where the pod itself may not reach. All of it takes one time-out. */
+async function followRedirects(
+  { network, clock }: HandlerDeps,
+  { url: first, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0],
+): Promise<HttpAnswer> {
+  const endsAt = clock.monotonic() + timeoutMs;
+  let url = new URL(first);
+  let sent = headers;
+  for (let asked = 1; ; asked++) {
+    // Whole milliseconds: events with the same words are counted as one.
+    const left = Math.max(1, Math.ceil(endsAt - clock.monotonic()));
+    const answer = await network.httpGet({ url: asked === 1 ? first : url.href, headers: sent, timeoutMs: left });
+    const { location = '', status } = answer;
+    if (!FOLLOWED.has(status) || location === '' || !URL.canParse(location, url.href)) return answer;
+    const next = new URL(location, url);
+    if (next.hostname !== url.hostname || !/^https?:$/.test(next.protocol)) return answer;
+    if (asked >= PROBE_REDIRECTS_MAX) throw new Error(`stopped after ${PROBE_REDIRECTS_MAX} redirects`);
+    // A host that the probe names is that of its own request and of links without one.
+    if (URL.canParse(location)) sent = Object.fromEntries(Object.entries(sent).filter(([name]) => name !== 'host'));
+    url = next;
+  }
+}
+
+export async function runGrpc(deps: HandlerDeps, action: GRPCAction, target: HandlerTarget): Promise<void> {
+  const { port, service = '' } = action;
+  const gone = new AbortController();
+  const deadline = Promise.withResolvers<never>();
+  const timer = deps.clock.timer(target.timeoutMs, () => {
+    deadline.reject(new Error(`timeout: health rpc did not complete within ${target.timeoutMs / 1000}s`));
+  });
+  const check = deps.network.grpcHealth({ host: target.podIp, port, service, signal: gone.signal });
+  const { status } = await Promise.race([check, deadline.promise]).finally(() => {
+    timer.cancel();
+    gone.abort();
+  });
+  if (status !== 'SERVING') throw new Error(`service unhealthy (responded with "${status}")`);
+}
+
+export function portNumber(port: IntOrString, ports: readonly ContainerPort[]): number {
+  if (typeof port === 'number') return port;
+  const named = ports.find(({ name }) => name === port)?.containerPort ?? Number(port);
+  if (!Number.isInteger(named)) throw new CheckError(`couldn't find port "${port}" of the container`);
+  return named;
+}

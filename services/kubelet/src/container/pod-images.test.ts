@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, Pod, Secret } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { type Clock, createSystemClock } from '@holdfast/platform';
+import { CONTAINER_BACK_OFF_INITIAL_MS } from '../limits.ts';
+import { eventually } from '../runtime/contract.ts';
+import type { RegistryCredentials, RuntimeImages } from '../runtime/port-images.ts';
+import type { PodEvent } from './pod-events.ts';
+import { type ImageWait, PodImages } from './pod-images.ts';
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'default', uid: 'u1' },
+  spec: { containers: [], imagePullSecrets: [{ name: 'logins' }, { name: 'missing' }] },
+  status: {},
+};
+
+const container = (image: string, imagePullPolicy = 'IfNotPresent'): Container => ({
+  name: 'c',
+  image,
+  imagePullPolicy,
+  resources: {},
+});
+
+const AUTHS = {
+  'registry.example/wrong': { username: 'wrong', password: '-' },
+  'registry.example': { username: 'right', password: '-' },
+};
+
+const secret: Secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'logins', namespace: 'default' },
+  data: { '.dockerconfigjson': Buffer.from(JSON.stringify({ auths: AUTHS })).toString('base64') },
+};
+
+/** A registry that opens for one user, and a machine that keeps what was pulled. */
+class World {
+  readonly present = new Set<string>();
+  readonly logins: (string | undefined)[] = [];
+  readonly told: string[] = [];
+  readonly results: (string | undefined)[] = [];
+  readonly signals: AbortSignal[] = [];
+  now = 1_000_000;
+  failure: string | undefined;
+  blocked: Promise<void> = Promise.resolve();
+  readonly images = new PodImages({
+    images: this.#runtime(),
+    client: {
+      find: async (_ref: unknown, at: { name: string }) => (at.name === 'logins' ? secret : undefined),
+    } as unknown as ApiClient,
+    clock: { ...createSystemClock(), now: () => this.now } satisfies Clock,
+    tell: (_pod, { type, reason, message }: PodEvent) => this.told.push(`${type} ${reason} ${message}`),
+    onPulled: (_pod, _container, failure) => this.results.push(failure?.reason),
+  });
+
+  async wait(image: Container): Promise<ImageWait> {
+    return this.images.ensure(pod, image).then(
+      () => assert.fail('it is there'),
+      (error: ImageWait) => error,
+    );
+  }
+
+  #runtime(): RuntimeImages {
+    return {
+      status: async (name) =>
+        this.present.has(name) ? { id: `id of ${name}`, names: [name], sizeBytes: 7 } : undefined,
+      pull: async (name, login: RegistryCredentials | undefined, signal) => {
+        this.logins.push(login?.username);
+        this.signals.push(signal);
+        await this.blocked;
+        if (this.failure !== undefined || login?.username === 'wrong') throw new Error(this.failure ?? 'denied');
+        this.present.add(name);
+        return name;
+      },
+      list: async () => [],
+      remove: async () => undefined,
+      used: async () => new Set(),
+      directory: async () => undefined,
+    };
+  }
+}
+
+test('[LIFE-16] what is there is used; what must never be fetched is missed by its name', async () => {
+  const world = new World();
+  world.present.add('here:1');
+  assert.equal((await world.images.ensure(pod, container('here:1'))).id, 'id of here:1');
+  assert.deepEqual(world.told, ['Normal Pulled Container image "here:1" already present on machine']);
+  assert.equal((await world.wait(container('gone:1', 'Never'))).reason, 'ErrImageNeverPull');
+  assert.equal((await world.wait(container('No Image'))).reason, 'InvalidImageName');
+  assert.deepEqual(world.logins, []);
+});
+
+test('a pull goes on beside the pod, and is one pull however often it is asked for', async () => {
+  const world = new World();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.blocked = promise;
+  assert.equal((await world.wait(container('app:1'))).reason, undefined, 'nothing is wrong, it takes time');
+  await eventually(() => world.logins.length > 0, 'the pull began');
+  assert.equal((await world.wait(container('app:1'))).reason, undefined);
+  resolve();
+  await eventually(() => world.results.length > 0, 'the pull ended');
+  assert.equal((await world.images.ensure(pod, container('app:1'))).id, 'id of app:1');
+  assert.deepEqual(world.logins, [undefined]);
+  assert.ok(world.told.some((text) => text.startsWith('Normal Pulled Successfully pulled image "app:1"')));
+});
+
+test('Always asks the registry for every start, also when the image is there', async () => {
+  const world = new World();
+  world.present.add('app:latest');
+  for (let start = 1; start <= 2; start++) {
+    await world.wait(container('app', 'Always'));
+    await eventually(() => world.results.length === start, 'the pull ended');
+    await world.images.ensure(pod, container('app', 'Always'));
+  }
+  assert.equal(world.logins.length, 2);
+});
+
+test('logins of the pull secrets are tried one after the other; a secret that is missing is told', async () => {
+  const world = new World();
+  await world.wait(container('registry.example/wrong/app:1'));
+  await eventually(() => world.results.length > 0, 'the pull ended');
+  assert.deepEqual(world.logins, ['wrong', 'right']);
+  assert.ok(world.told.some((text) => text.includes('Unable to retrieve some image pull secrets (missing)')));
+});
+
+test('[LIFE-16] after a failed pull the next one waits, longer each time', async () => {
+  const world = new World();
+  world.failure = 'no route';
+  await world.wait(container('app:1'));
+  await eventually(() => world.results[0] === 'ErrImagePull', 'the pull failed');
+  const waiting = await world.wait(container('app:1'));
+  assert.equal(waiting.reason, 'ImagePullBackOff');
+  assert.equal(waiting.message, 'Back-off pulling image "app:1": ErrImagePull: no route');
+  assert.equal(waiting.retryMs, CONTAINER_BACK_OFF_INITIAL_MS);
+  world.now += CONTAINER_BACK_OFF_INITIAL_MS;
+  await world.wait(container('app:1'));
+  await eventually(() => world.results.length === 2, 'the next pull failed');
+  assert.equal((await world.wait(container('app:1'))).retryMs, 2 * CONTAINER_BACK_OFF_INITIAL_MS);
+});
+
+test('a pod that ends calls its pulls off', async () => {
+  const world = new World();
+  world.blocked = new Promise(() => undefined);
+  await world.wait(container('app:1'));
+  await eventually(() => world.signals.length > 0, 'the pull began');
+  world.images.stop();
+  assert.ok(world.signals[0]?.aborted);
+});

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type KubeObject,
+  LEASES,
+  type Lease,
+  NODE_INCARNATION,
+  NODES,
+  type Node,
+  OTHER_INCARNATION,
+  promiseOf,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
+import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
+import { newNode } from '../domain/node-status.ts';
+import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from '../limits.ts';
+import { nextLease } from '../self-fencing/promised-lease.ts';
+import { createVirtualClock } from '../testing/virtual-clock.ts';
+import { hollowNodeFacts } from './hollow-facts.ts';
+import { NodeAgent } from './node-agent.ts';
+
+const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
+const START_MS = 1_767_225_600_000;
+
+/** A node that others write as well: `lost` reports of the kubelet meet a newer revision first. */
+async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; waitsMs: number | undefined }> {
+  const asked: string[] = [];
+  let waitsMs: number | undefined;
+  let arm: () => void = () => {};
+  const armed = new Promise<void>((resolve) => {
+    arm = resolve;
+  });
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => {
+      asked.push(`get ${resource.plural}`);
+      return given(resource.plural === NODES.plural ? node : undefined);
+    },
+    patch: (_, target) => {
+      asked.push('report');
+      const isLate = asked.filter((what) => what === 'report').length <= lost;
+      return isLate
+        ? Promise.reject(conflict({ group: '', resource: 'nodes', name: target.name }, MODIFIED_CONCURRENTLY))
+        : given(node);
+    },
+    create: (_, object) => {
+      asked.push('lease');
+      return given(object);
+    },
+  };
+  const timer = (delayMs: number): Timer => {
+    waitsMs = delayMs;
+    arm();
+    return { cancel: () => {} };
+  };
+  const clock: Clock = { now: () => START_MS, monotonic: () => 0, timer, sleep: () => Promise.resolve() };
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await armed;
+  await agent.stop();
+  return { asked, waitsMs };
+}
+
+test('a node says that it is not well before its first heartbeat, and when the API takes none any more', async () => {
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const link = { cut: false };
+  const client: Partial<ApiClient> = {
+    find: (resource) =>
+      link.cut ? Promise.reject(new Error('cut off')) : given(resource.plural === NODES.plural ? node : undefined),
+    patch: () => given(node),
+    create: (_, object) => given(object),
+    update: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  let fault: { readonly kind: 'fault'; readonly reason: string } | undefined;
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => fault,
+    onVanished: () => Promise.resolve(),
+  });
+  assert.deepEqual(agent.problems(), ['the API has taken no heartbeat yet']);
+  agent.start();
+  await clock.advance(1);
+  assert.deepEqual(agent.problems(), []);
+  fault = { kind: 'fault', reason: 'the runtime is down' };
+  assert.deepEqual(agent.problems(), ['the node is not ready: the runtime is down']);
+  fault = undefined;
+  link.cut = true;
+  await clock.advance(3 * LEASE_RENEW_MS);
+  assert.match(agent.problems().join(), /no heartbeat for \d+ s/);
+  link.cut = false;
+  await clock.advance(LEASE_RENEW_MS);
+  assert.deepEqual(agent.problems(), []);
+  await agent.stop();
+});
+
+test('the address of the machine is asked for before each report', async () => {
+  const addresses: unknown[] = [];
+  let address = '192.0.2.1';
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === NODES.plural ? node : undefined),
+    patch: (_, _target, { body }) => {
+      addresses.push((body as Partial<Node>).status?.addresses?.[0]?.address);
+      return given(node);
+    },
+    create: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    address: () => address,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await clock.advance(1_000);
+  address = '198.51.100.7';
+  await clock.advance(LEASE_RENEW_MS);
+  await agent.stop();
+  assert.deepEqual([addresses[0], addresses.at(-1)], ['192.0.2.1', '198.51.100.7']);
+});
+
+test('a report that lost against another writer of the node is made again at once, from what is stored', async () => {
+  const { asked, waitsMs } = await beatAgainst(1);
+  assert.deepEqual(asked, ['get nodes', 'report', 'get nodes', 'report', 'get leases', 'lease']);
+  assert.equal(waitsMs, LEASE_RENEW_MS);
+});
+
+test('a report that always loses is tried again later, and the lease says meanwhile that the kubelet lives', async () => {
+  const { asked, waitsMs } = await beatAgainst(Number.POSITIVE_INFINITY);
+  assert.equal(asked.filter((what) => what === 'report').length, NODE_STATUS_TRIES);
+  assert.equal(asked.at(-1), 'lease');
+  assert.equal(waitsMs, NODE_RETRY_MS);
+});
+
+test('a node without self-fencing renews its lease without the promise of an earlier kubelet, and without its mark', async () => {
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const words = { policy: 'exclusive', holder: 'machine/boot', renewTime: '2026-01-01T00:00:00.000000Z' } as const;
+  let lease: Lease = nextLease(undefined, node, words);
+  lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: '7', managedFields: [{ manager: 'kubelet' }] } };
+  assert.equal(promiseOf(lease)?.policy, 'exclusive');
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === LEASES.plural ? lease : node),
+    patch: () => given(node),
+    update: (_, object) => {
+      lease = object as unknown as Lease;
+      return given(object);
+    },
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await clock.advance(1_000);
+  await agent.stop();
+  assert.equal(promiseOf(lease), undefined);
+  assert.deepEqual(lease.metadata.annotations, {});
+  assert.equal(lease.metadata.resourceVersion, '7', 'it replaces exactly this revision');
+  assert.equal(lease.metadata.managedFields, undefined, 'the server keeps its own; nobody sends them back');
+  assert.equal(lease.spec?.leaseDurationSeconds, LEASE_DURATION_SECONDS);
+});
+
+interface Boundness {
+  readonly incarnation: string;
+  /** On the disk when the kubelet starts. */
+  readonly kept?: string;
+  /** Of the Node in the API. */
+  readonly nodeOf: string | undefined;
+}
+
+const REFUSED = new StatusError({
+  code: 403,
+  reason: 'Forbidden',
+  message: 'bound to another incarnation',
+  details: { causes: [{ reason: OTHER_INCARNATION, message: 'another machine' }] },
+});
+
+/** A kubelet that starts; the API lets nobody but the incarnation of the Node write. */
+async function startedAs({
+  incarnation,
+  kept,
+  nodeOf,
+}: Boundness): Promise<{ ended: number; kept: string | undefined }> {
+  let ended = 0;
+  let onDisk = kept;
+  const own = { ...facts, incarnation };
+  const made = newNode({ facts: own, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const node = { ...made, metadata: { ...made.metadata, annotations: { [NODE_INCARNATION]: nodeOf ?? '' } } };
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === NODES.plural && nodeOf !== undefined ? node : undefined),
+    patch: () => (nodeOf === undefined || nodeOf === incarnation ? given(node) : Promise.reject(REFUSED)),
+    create: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts: own,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+    onDisplaced: () => ended++,
+    bound: {
+      read: () => onDisk,
+      write: (text) => {
+        onDisk = text;
+      },
+    },
+  });
+  agent.start();
+  await clock.advance(3 * NODE_RETRY_MS);
+  await agent.stop();
+  return { ended, kept: onDisk };
+}
+
+test('[SAFE-31] a kubelet that was restarted and is displaced meanwhile ends what the kubelet before it ran, once', async () => {
+  const found = await startedAs({ incarnation: 'k/m/b-1', kept: 'k/m/b-1', nodeOf: 'x/y/z' });
+  assert.equal(found.ended, 1);
+});
+
+test('[SAFE-31] a rebooted machine, a clone and a machine that was never bound end nothing when they are refused', async () => {
+  for (const [incarnation, kept] of [
+    ['k/m/b-2', 'k/m/b-1'],
+    ['k/m-2/b-1', 'k/m/b-1'],
+    ['k/m/b-1', undefined],
+  ] as const) {
+    const found = await startedAs({ incarnation, nodeOf: 'x/y/z', ...(kept === undefined ? {} : { kept }) });
+    assert.deepEqual(found, { ended: 0, kept });
+  }
+});
+
+test('[SAFE-31] who is bound, by a claim or by registering, is kept on disk', async () => {
+  for (const nodeOf of ['k/m/b-2', undefined]) {
+    const { kept } = await startedAs({ incarnation: 'k/m/b-2', kept: 'k/m/b-1', nodeOf });
+    assert.equal(kept, 'k/m/b-2');
+  }
+});

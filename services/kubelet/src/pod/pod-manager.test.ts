@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject, Pod, PodStatus } from '@holdfast/api';
+import type { ApiClient, Informer, InformerChange, KubeList } from '@holdfast/client';
+import { conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
+import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
+import { HOLLOW_PROBE_NETWORK } from '../container/probe-network.ts';
+import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
+import { UserRanges } from '../node/user-ranges.ts';
+import { createHollowRuntime } from '../runtime/hollow/index.ts';
+import { type ContainerRuntime, RuntimeError } from '../runtime/port.ts';
+import { createVirtualClock } from '../testing/virtual-clock.ts';
+import { app } from '../testing/virtual-pod.ts';
+import { PodManager } from './pod-manager.ts';
+
+/** One node with all its pods, an API that keeps one object per name, and a machine that outlives every kubelet. */
+class VirtualNode {
+  /** What ran when: `<uid> began|ended`. */
+  readonly processes: string[] = [];
+  readonly statuses: { readonly uid: string; readonly phase: string | undefined }[] = [];
+  runtimeIsAway = false;
+  /** Another machine has the name: the API shows no pod. */
+  isRefused = false;
+  /** The runtime takes ten seconds to say what it has of this pod. */
+  slowUid: string | undefined;
+  readonly #clock = createVirtualClock();
+  readonly #stored = new Map<string, Pod>();
+  readonly #listeners = new Set<(change: InformerChange<Pod>) => void>();
+  readonly #uidOf = new Map<string, string>();
+  readonly machine = createHollowRuntime({
+    clock: this.#clock,
+    random: createSeededRandom(1, 'machine'),
+    startDelayMs: { min: 0, max: 0 },
+    observe: ({ kind, podUid }) => this.processes.push(`${podUid} ${kind === 'started' ? 'began' : 'ended'}`),
+  });
+  readonly #informerStop = Promise.withResolvers<void>();
+  #version = 10;
+  #manager = this.#boot();
+
+  get alive(): readonly string[] {
+    const began = (uid: string, what: string): number =>
+      this.processes.filter((each) => each === `${uid} ${what}`).length;
+    const uids = [...new Set(this.processes.map((each) => each.split(' ')[0] ?? ''))];
+    return uids.filter((uid) => began(uid, 'began') > began(uid, 'ended'));
+  }
+
+  get manager(): PodManager {
+    return this.#manager;
+  }
+
+  stored(name: string): Pod | undefined {
+    return this.#stored.get(name);
+  }
+
+  /** Somebody binds a pod to this node, or writes it. */
+  put(uid: string, name: string, change: Partial<Pod> = {}): void {
+    const resourceVersion = String(++this.#version);
+    const pod: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      spec: { containers: [app('main', { command: ['stop-after', '4'] })], nodeName: 'n1', restartPolicy: 'Always' },
+      status: { phase: 'Pending' },
+      ...change,
+      metadata: { name, namespace: 'default', uid, ...change.metadata, resourceVersion },
+    };
+    this.#store(name, pod);
+  }
+
+  /** A deletion that its kubelet has to confirm. */
+  remove(name: string, graceSeconds: number): void {
+    const pod = this.#stored.get(name) ?? assert.fail(`there is no ${name}`);
+    const deletionTimestamp = formatTime(this.#clock.now() + graceSeconds * 1000);
+    const metadata = { ...pod.metadata, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds };
+    this.put(metadata.uid ?? '', name, { ...pod, metadata });
+  }
+
+  /** A deletion with grace 0: the object is gone at once. */
+  forceRemove(name: string): void {
+    this.#store(name, undefined);
+  }
+
+  /** The cache says that it is gone; the API has it. */
+  loseSight(name: string): void {
+    for (const listener of this.#listeners)
+      listener({ key: `default/${name}`, object: undefined, old: this.#stored.get(name) });
+  }
+
+  async run(seconds: number): Promise<void> {
+    await this.#clock.advance(seconds * 1000);
+  }
+
+  start(): void {
+    this.#manager.start();
+  }
+
+  /** `kill -9` of the kubelet; the next one finds the machine as it is. */
+  async restartKubelet(): Promise<void> {
+    await this.#manager.stop();
+    this.#listeners.clear();
+    this.#manager = this.#boot();
+    this.#manager.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#informerStop.resolve();
+    await this.#manager.stop();
+  }
+
+  #store(name: string, pod: Pod | undefined): void {
+    const old = this.#stored.get(name);
+    if (pod === undefined) this.#stored.delete(name);
+    else this.#stored.set(name, pod);
+    if (pod?.metadata.uid !== undefined) this.#uidOf.set(pod.metadata.uid, name);
+    for (const listener of this.#listeners) listener({ key: `default/${name}`, object: pod, old });
+  }
+
+  #boot(): PodManager {
+    const client = this.#client();
+    return new PodManager({
+      client,
+      informer: this.#informer(),
+      runtime: this.#runtime(),
+      clock: this.#clock,
+      log: createSilentLog(),
+      nodeName: 'n1',
+      onReadiness: () => {},
+      worker: {
+        client,
+        runtime: this.#runtime(),
+        events: { event: () => {} },
+        clock: this.#clock,
+        log: createSilentLog(),
+        network: HOLLOW_PROBE_NETWORK,
+        node: { address: '192.0.2.1', hostname: 'machine', operatingSystem: 'linux', runtimeName: 'hollow' },
+        allocatable: {},
+        dns: NO_CLUSTER_DNS,
+        services: () => Promise.resolve([]),
+        ranges: new UserRanges(undefined),
+        admission: {
+          admit: () => Promise.resolve(undefined),
+          hold: () => {},
+          release: () => {},
+          node: () => assert.fail('no volumes here'),
+        },
+      },
+    });
+  }
+
+  #runtime(): ContainerRuntime {
+    const inner = this.machine.connect();
+    const list: ContainerRuntime['list'] = async (filter) => {
+      if (this.runtimeIsAway) throw new RuntimeError('Unavailable', 'it is away');
+      if (filter?.podUid !== undefined && filter.podUid === this.slowUid) await this.#clock.sleep(10_000);
+      return inner.list(filter);
+    };
+    return { ...inner, list };
+  }
+
+  #informer(): Informer<Pod> {
+    const refuse = (): never => assert.fail('not asked for here');
+    return {
+      name: 'pods',
+      start: refuse,
+      stop: refuse,
+      synced: () => (this.isRefused ? this.#informerStop.promise : Promise.resolve()),
+      get: refuse,
+      list: () => [...this.#stored.values()],
+      count: refuse,
+      byIndex: refuse,
+      onChange: (listener) => {
+        this.#listeners.add(listener);
+        return () => this.#listeners.delete(listener);
+      },
+      revision: () => this.#version,
+      reflects: refuse,
+    };
+  }
+
+  #client(): ApiClient {
+    const refuse = (): never => assert.fail('not asked for here');
+    // Every object here is a pod, whatever kind the caller names.
+    const as = <T extends KubeObject>(pod: Pod): T => pod as KubeObject as T;
+    return {
+      get: refuse,
+      find: refuse,
+      watch: refuse,
+      create: refuse,
+      update: refuse,
+      updateStatus: refuse,
+      updateSubresource: refuse,
+      resourcesOf: refuse,
+      bind: refuse,
+      evict: refuse,
+      list: async <T extends KubeObject>(_resource: unknown, selection?: { fieldSelector?: string }) => {
+        if (this.isRefused) throw REFUSED;
+        const name = /metadata\.name=([^,]*)/.exec(selection?.fieldSelector ?? '')?.[1];
+        const items = [...this.#stored.values()].filter((pod) => name === undefined || pod.metadata.name === name);
+        const page: KubeList<T> = {
+          resourceVersion: String(this.#version),
+          continueToken: undefined,
+          items: items.map((pod) => as<T>(pod)),
+        };
+        return page;
+      },
+      patch: async (_resource, { name }, { body }) => as(this.#patched(name, body)),
+      delete: async (_resource, { name }, request) => {
+        const pod = this.#stored.get(name);
+        if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
+        if (pod.metadata.uid !== request?.uid) throw changed(name);
+        this.#store(name, undefined);
+        return undefined as never;
+      },
+    };
+  }
+
+  #patched(name: string, body: unknown): Pod {
+    const { metadata, status = {} } = body as {
+      readonly metadata?: { readonly uid?: string };
+      readonly status?: PodStatus;
+    };
+    const pod = this.#stored.get(name);
+    if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
+    if (metadata?.uid !== undefined && metadata.uid !== pod.metadata.uid) throw changed(name);
+    this.statuses.push({ uid: pod.metadata.uid ?? '', phase: status.phase ?? pod.status.phase });
+    this.put(pod.metadata.uid ?? '', name, { ...pod, status: { ...pod.status, ...status } });
+    return this.#stored.get(name) ?? assert.fail('it was written');
+  }
+}
+
+const REFUSED = new StatusError({ code: 403, reason: 'Forbidden', message: 'bound to another incarnation' });
+
+const changed = (name: string) => conflict({ group: '', resource: 'pods', name }, MODIFIED_CONCURRENTLY);
+
+async function inNode(work: (node: VirtualNode) => Promise<void>): Promise<void> {
+  const node = new VirtualNode();
+  try {
+    await work(node);
+  } finally {
+    // What a failed test has left under way ends by its deadline.
+    const stopped = node.stop();
+    await node.run(60);
+    await stopped;
+  }
+}
+
+test('[SAFE-26] [LIFE-14] a pod of the same name starts only after the old one has ended on this node', () =>
+  inNode(async (node) => {
+    node.put('old', 'db-0');
+    node.start();
+    await node.run(2);
+    assert.deepEqual(node.alive, ['old']);
+    node.forceRemove('db-0');
+    node.put('new', 'db-0');
+    await node.run(1);
+    assert.deepEqual(node.processes, ['old began'], 'the old one takes a moment to stop');
+    await node.run(10);
+    assert.deepEqual(node.processes, ['old began', 'old ended', 'new began']);
+  }));
+
+test('[SAFE-26] [SAFE-12] also after a restart of the kubelet, which knows the old one from its runtime alone', () =>
+  inNode(async (node) => {
+    node.put('old', 'db-0');
+    node.start();
+    await node.run(2);
+    node.runtimeIsAway = true;
+    node.forceRemove('db-0');
+    node.put('new', 'db-0');
+    await node.restartKubelet();
+    await node.run(30);
+    assert.deepEqual(node.processes, ['old began'], 'without its word nothing may start');
+    assert.equal(node.manager.notReady()?.kind, 'fault');
+    node.runtimeIsAway = false;
+    await node.run(2);
+    assert.deepEqual(node.processes, ['old began'], 'the old one is found and stopped first');
+    await node.run(20);
+    assert.deepEqual(node.processes, ['old began', 'old ended', 'new began']);
+    assert.equal(node.manager.notReady(), undefined);
+  }));
+
+test('[SAFE-26] while it is not known whether the old one has something here, the new one does not start', () =>
+  inNode(async (node) => {
+    node.put('old', 'db-0');
+    node.start();
+    await node.run(2);
+    await node.stop();
+    node.forceRemove('db-0');
+    node.put('new', 'db-0');
+    node.slowUid = 'old';
+    await node.restartKubelet();
+    await node.run(9);
+    assert.deepEqual(node.processes, ['old began']);
+    node.slowUid = undefined;
+    await node.run(30);
+    assert.deepEqual(node.processes, ['old began', 'old ended', 'new began']);
+  }));
+
+test('[LIFE-08] [SAFE-32] a restarted kubelet goes on with what its runtime runs, and starts nothing a second time', () =>
+  inNode(async (node) => {
+    node.put('one', 'web');
+    node.start();
+    await node.run(2);
+    await node.restartKubelet();
+    await node.run(60);
+    assert.deepEqual(node.processes, ['one began']);
+    assert.deepEqual(node.stored('web')?.status.containerStatuses?.[0]?.restartCount, 0);
+  }));
+
+test('[SAFE-31] a restarted kubelet ends pods that the API does not know any more before the node is ready', () =>
+  inNode(async (node) => {
+    node.put('lost', 'web');
+    node.start();
+    await node.run(2);
+    await node.stop();
+    node.forceRemove('web');
+    await node.restartKubelet();
+    await node.run(1);
+    assert.deepEqual(node.manager.notReady(), {
+      kind: 'clearing',
+      reason: 'stopping pods that no longer exist: default/web(lost)',
+    });
+    await node.run(20);
+    assert.deepEqual([node.alive, node.manager.notReady()], [[], undefined]);
+  }));
+
+for (const phase of ['Failed', 'Succeeded'] as const) {
+  test(`[SAFE-02] [GC-01] [LIFE-10] a pod whose phase is ${phase} never runs again, and its object stays`, () =>
+    inNode(async (node) => {
+      const status = { phase, reason: phase === 'Failed' ? 'Evicted' : undefined } as Pod['status'];
+      node.put('ended', 'web', { status });
+      node.start();
+      await node.run(60);
+      await node.restartKubelet();
+      await node.run(60);
+      node.put('ended', 'web', { status, metadata: { labels: { touched: 'yes' } } });
+      await node.run(60);
+      assert.deepEqual(node.processes, []);
+      assert.equal(node.stored('web')?.status.phase, phase);
+    }));
+}
+
+test('[SAFE-02] [TERM-48] a pod that was evicted while it ran stays ended, also for the next kubelet', () =>
+  inNode(async (node) => {
+    node.put('one', 'web');
+    node.start();
+    await node.run(2);
+    const ended = node.manager.end('one', {
+      reason: 'Evicted',
+      message: 'The node was low on resource: memory.',
+      disruption: { graceSeconds: 10, message: 'low' },
+    } as never);
+    await node.run(20);
+    await ended;
+    assert.deepEqual([node.processes, node.stored('web')?.status.phase], [['one began', 'one ended'], 'Failed']);
+    await node.restartKubelet();
+    await node.run(120);
+    assert.deepEqual([node.processes, node.stored('web')?.status.phase], [['one began', 'one ended'], 'Failed']);
+    assert.equal(node.manager.has('one') && node.manager.active().length > 0, false);
+  }));
+
+test('[SAFE-07] [SAFE-12] [TERM-15] the object of a deleted pod is removed after its last process, and by its UID', () =>
+  inNode(async (node) => {
+    node.put('one', 'web');
+    node.start();
+    await node.run(2);
+    node.remove('web', 30);
+    await node.run(3);
+    assert.ok(node.stored('web') !== undefined && node.alive.length === 1);
+    await node.run(10);
+    assert.deepEqual([node.stored('web'), node.alive], [undefined, []]);
+    const last = node.statuses.at(-1);
+    assert.ok(last?.uid === 'one' && (last.phase === 'Failed' || last.phase === 'Succeeded'), JSON.stringify(last));
+    await node.run(10);
+    assert.equal(node.manager.has('one'), false, 'nothing of it is left');
+  }));
+
+test('[SAFE-32] a cache that lost sight of a pod ends nothing: the API is asked', () =>
+  inNode(async (node) => {
+    node.put('one', 'web');
+    node.start();
+    await node.run(2);
+    node.loseSight('web');
+    await node.run(30);
+    assert.deepEqual(node.processes, ['one began']);
+  }));
+
+test('[SAFE-31] [SAFE-17] a displaced kubelet that was restarted ends what its runtime runs, though the API shows it no pod', () =>
+  inNode(async (node) => {
+    node.put('u1', 'web');
+    node.start();
+    await node.run(30);
+    assert.deepEqual(node.alive, ['u1']);
+    node.isRefused = true;
+    await node.restartKubelet();
+    await node.run(30);
+    assert.deepEqual(node.alive, ['u1'], 'the container outlives its kubelet');
+    void node.manager.displaced();
+    await node.run(120);
+    assert.deepEqual(node.alive, []);
+  }));

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Container, LifecycleHandler } from '@holdfast/api';
+import fc from 'fast-check';
+import { app, VirtualPod } from '../testing/virtual-pod.ts';
+
+const exec = (...command: string[]): LifecycleHandler => ({ exec: { command } });
+const withHook = (preStop: LifecycleHandler, command = ['ignore-stop']): { containers: Container[] } => ({
+  containers: [app('main', { command, lifecycle: { preStop } })],
+});
+
+test('[EXP-18] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
+  const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
+  pod.remove(30);
+  await pod.run(1);
+  assert.deepEqual(pod.commands, [{ command: 'sleep 10', at: 5 }]);
+  assert.deepEqual(pod.stops, [], 'the hook runs');
+  assert.ok(pod.container('main').state.running !== undefined);
+  await pod.run(60);
+  assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 20, at: 15 }]);
+  assert.deepEqual(pod.ended, [{ container: 'main', at: 35 }]);
+  assert.deepEqual([pod.isGone, pod.status.phase], [true, 'Failed']);
+  await pod.stop();
+});
+
+test('[EXP-18] [TERM-08] [TERM-19] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
+  const pod = await new VirtualPod(withHook(exec('sleep', '9000'))).run(5);
+  pod.remove(30);
+  await pod.run(100);
+  assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 2, at: 35 }]);
+  assert.deepEqual(pod.ended, [{ container: 'main', at: 37 }]);
+  assert.equal(pod.commands.length, 1);
+  assert.ok(pod.isGone);
+  await pod.stop();
+});
+
+test('[TERM-19] a hook that fails is told, and the container is stopped all the same', async () => {
+  const pod = await new VirtualPod(withHook(exec('exit-after', '1', '3'), ['stop-after', '2'])).run(5);
+  pod.remove(30);
+  await pod.run(60);
+  assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 29, at: 6 }]);
+  const [event] = pod.said('FailedPreStopHook');
+  assert.deepEqual([event?.type, event?.fieldPath], ['Warning', 'spec.containers{main}']);
+  assert.deepEqual([pod.isGone, pod.status.phase], [true, 'Succeeded']);
+  await pod.stop();
+});
+
+test('[TERM-02] [TERM-31] every container is told at once, and the event comes before the hook', async () => {
+  const containers = [app('a'), app('b'), app('c', { lifecycle: { preStop: exec('sleep', '3') } })];
+  const pod = await new VirtualPod({ containers }).run(5);
+  pod.remove(30);
+  await pod.run(1);
+  assert.deepEqual(
+    pod.said('Killing').map(({ at, message }) => [at, message]),
+    ['a', 'b', 'c'].map((name) => [5, `Stopping container ${name}`]),
+  );
+  assert.deepEqual(pod.stops.map(({ container }) => container).toSorted(), ['a', 'b']);
+  await pod.run(30);
+  assert.deepEqual(pod.stops.at(-1), { container: 'c', graceSeconds: 27, at: 8 });
+  await pod.stop();
+});
+
+test('[TERM-13] [TERM-14] [TERM-15] what ignores TERM is killed when the grace is over; then the end is written, then the object goes', async () => {
+  const pod = await new VirtualPod({ containers: [app('deaf', { command: ['ignore-stop'] }), app('good')] }).run(5);
+  pod.remove(10);
+  await pod.run(9);
+  assert.deepEqual([pod.isGone, pod.ended], [false, [{ container: 'good', at: 5 }]]);
+  await pod.run(2);
+  assert.deepEqual(pod.ended.at(-1), { container: 'deaf', at: 15 });
+  assert.ok(pod.isGone);
+  const { phase, containerStatuses = [] } = pod.status;
+  assert.equal(phase, 'Failed');
+  assert.deepEqual(
+    containerStatuses.map(({ state }) => state.terminated?.exitCode),
+    [137, 143],
+  );
+  assert.deepEqual(await pod.machine.list(), []);
+  await pod.stop();
+});
+
+test('[TERM-37] [TERM-43] a later, shorter request shortens the end that is under way; a longer one changes nothing', async () => {
+  const pod = await new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] }).run(5);
+  pod.remove(60);
+  await pod.run(5);
+  pod.remove(300);
+  await pod.run(5);
+  pod.remove(20);
+  await pod.run(60);
+  assert.deepEqual(
+    pod.stops.map(({ graceSeconds }) => graceSeconds),
+    [60, 20],
+  );
+  assert.deepEqual(pod.ended, [{ container: 'main', at: 35 }]);
+  await pod.stop();
+});
+
+test('[TERM-18] a pod whose object is gone gets two seconds and no hook', async () => {
+  const pod = await new VirtualPod({ ...withHook(exec('sleep', '10')), terminationGracePeriodSeconds: 600 }).run(5);
+  pod.vanish();
+  await pod.run(30);
+  assert.deepEqual([pod.commands, pod.ended], [[], [{ container: 'main', at: 7 }]]);
+  await pod.stop();
+});
+
+test('[TERM-04] a kubelet that restarts in the middle of a termination begins it anew', async () => {
+  const pod = await new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] }).run(5);
+  pod.remove(30);
+  await pod.run(20);
+  await pod.restartKubelet();
+  await pod.run(60);
+  assert.deepEqual(
+    pod.stops.map(({ graceSeconds, at }) => [graceSeconds, at]),
+    [
+      [30, 5],
+      [30, 25],
+    ],
+  );
+  assert.ok(pod.isGone);
+  await pod.stop();
+});
+
+test('[TERM-20] [TERM-30] a container killed for a probe has its own grace; one that ends with its pod has that of the pod', async () => {
+  const livenessProbe = { exec: { command: ['exit-after', '0', '1'] }, periodSeconds: 1, failureThreshold: 1 };
+  const main = app('main', {
+    command: ['ignore-stop'],
+    livenessProbe: { ...livenessProbe, terminationGracePeriodSeconds: 7 },
+  });
+  const pod = await new VirtualPod({ containers: [main], terminationGracePeriodSeconds: 40 }).run(1);
+  assert.deepEqual(
+    pod.stops.map(({ graceSeconds }) => graceSeconds),
+    [7],
+  );
+  pod.remove(5);
+  await pod.run(60);
+  assert.ok(pod.isGone);
+  assert.deepEqual(pod.ended.at(-1), { container: 'main', at: 6 });
+  await pod.stop();
+});
+
+test('[SIDE-09] sidecars end after the apps, in reverse, within one budget', async () => {
+  const sidecar = (name: string): Container => app(name, { restartPolicy: 'Always', command: ['stop-after', '3'] });
+  const pod = await new VirtualPod({
+    initContainers: [sidecar('first'), sidecar('second')],
+    containers: [app('main', { command: ['stop-after', '4'] })],
+  }).run(5);
+  pod.remove(30);
+  await pod.run(60);
+  assert.deepEqual(pod.stops, [
+    { container: 'main', graceSeconds: 30, at: 5 },
+    { container: 'second', graceSeconds: 26, at: 9 },
+    { container: 'first', graceSeconds: 23, at: 12 },
+  ]);
+  await pod.stop();
+});
+
+test('[TERM-29] [TERM-32] however long hook and process take, the container gets what is left and at least two seconds', async () => {
+  const seconds = fc.integer({ min: 0, max: 50 });
+  await fc.assert(
+    fc.asyncProperty(seconds, fc.integer({ min: 1, max: 40 }), seconds, async (hook, grace, process) => {
+      const pod = new VirtualPod(withHook(exec('sleep', String(hook)), ['stop-after', String(process)]));
+      await pod.run(1);
+      pod.remove(grace);
+      await pod.run(200);
+      const budget = Math.max(2, grace);
+      const left = Math.max(2, budget - Math.min(hook, budget));
+      assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: left, at: 1 + Math.min(hook, budget) }]);
+      assert.deepEqual(pod.ended, [{ container: 'main', at: 1 + Math.min(hook, budget) + Math.min(process, left) }]);
+      assert.ok(pod.isGone);
+      await pod.stop();
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('[SAFE-03] nobody is killed before the grace is over, whatever its hooks do and however often the kubelet dies', async () => {
+  const seconds = fc.integer({ min: 0, max: 40 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 60 }),
+      seconds,
+      fc.array(seconds, { maxLength: 2 }),
+      async (grace, hook, crashes) => {
+        const containers = [
+          app('deaf', { command: ['ignore-stop'], lifecycle: { preStop: exec('sleep', String(hook)) } }),
+          app('plain', { command: ['ignore-stop'] }),
+        ];
+        const pod = await new VirtualPod({ containers }).run(5);
+        try {
+          pod.remove(grace);
+          for (const after of crashes) {
+            await pod.run(after);
+            await pod.restartKubelet();
+          }
+          await pod.run(2 * grace + 200);
+          const deadline = 5 + grace;
+          assert.deepEqual(pod.ended.map(({ container }) => container).toSorted(), ['deaf', 'plain']);
+          for (const { container, at } of pod.ended)
+            assert.ok(at >= deadline, `${container} ended at ${at}, not ${deadline}`);
+          assert.ok(pod.isGone);
+        } finally {
+          await pod.stop();
+        }
+      },
+    ),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,75 @@
+import {
+  compileNodeTerms,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type SelectableNode,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { VolumeError } from '../domain/volume-files.ts';
+
+export interface HostDirectory {
+  readonly path: string;
+  /** As `hostPath.type`. */
+  readonly type: string;
+}
+
+export interface ClaimDeps {
+  readonly client: ApiClient;
+  readonly node: () => SelectableNode;
+}
+
+/** The place on this machine that a claim is bound to. A volume that belongs to another node or another claim is refused. */
+export async function findClaimed(
+  { client, node }: ClaimDeps,
+  pod: Pod,
+  claim: { readonly name: string; readonly ofPod: boolean },
+): Promise<HostDirectory> {
+  const { namespace = '' } = pod.metadata;
+  const { name } = claim;
+  const found = await client.find(PERSISTENT_VOLUME_CLAIMS, { namespace, name });
+  if (found === undefined) throw new VolumeError(`persistentvolumeclaim "${name}" not found`);
+  if (claim.ofPod) refuseForeign(found, pod);
+  const { volumeName = '' } = found.spec;
+  if (found.status?.phase !== 'Bound' || volumeName === '')
+    throw new VolumeError(`PVC ${namespace}/${name} is not bound`);
+  const volume = await client.find(PERSISTENT_VOLUMES, { name: volumeName });
+  if (volume === undefined) throw new VolumeError(`persistentvolume "${volumeName}" not found`);
+  refuseMismatch(volume, found, node());
+  return directoryOf(volume);
+}
+
+/** A claim that happens to have the name of the pod's own one would give its data away. */
+function refuseForeign({ metadata }: PersistentVolumeClaim, pod: Pod): void {
+  const isOwn = (metadata.ownerReferences ?? []).some(
+    ({ uid, controller }) => uid === pod.metadata.uid && controller === true,
+  );
+  if (isOwn) return;
+  throw new VolumeError(
+    `PVC ${metadata.namespace ?? ''}/${metadata.name ?? ''} was not created for pod (pod is not owner)`,
+  );
+}
+
+function refuseMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim, node: SelectableNode): void {
+  const { claimRef, volumeMode = 'Filesystem', nodeAffinity } = volume.spec;
+  const name = volume.metadata.name ?? '';
+  if (claimRef?.uid !== undefined && claimRef.uid !== claim.metadata.uid)
+    throw new VolumeError(`persistentvolume "${name}" is bound to another claim`);
+  if (volumeMode === 'Block')
+    throw new VolumeError(`persistentvolume "${name}": block devices are not supported by this node`);
+  const required = nodeAffinity?.required;
+  if (required !== undefined && !compileNodeTerms(required.nodeSelectorTerms)(node))
+    throw new VolumeError(`MountVolume.NodeAffinity check failed for volume "${name}" : no matching NodeSelectorTerms`);
+}
+
+function directoryOf({ metadata, spec }: PersistentVolume): HostDirectory {
+  const { hostPath, local } = spec;
+  if (hostPath !== undefined) return { path: hostPath.path, type: hostPath.type ?? '' };
+  if (local !== undefined) return { path: local.path, type: 'Directory' };
+  const kinds = Object.entries(spec).filter(([, value]) => typeof value === 'object' && value !== null);
+  const known = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
+  const kind = kinds.find(([field]) => !known.has(field))?.[0] ?? 'unknown';
+  throw new VolumeError(`persistentvolume "${metadata.name ?? ''}": this node has no support for ${kind} volumes`);
+}

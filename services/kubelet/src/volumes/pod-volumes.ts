@@ -1,0 +1,305 @@
+import { join } from 'node:path';
+import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
+import { type Clock, describeError, type Timer } from '@holdfast/platform';
+import { type OpenSubPath, openSubPath } from '../adapters/sub-path.ts';
+import {
+  adoptDirectory,
+  makeEmptyDirectory,
+  makeMemoryDirectory,
+  useHostPath,
+  writeVolume,
+} from '../adapters/volume-directory.ts';
+import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
+import { refuseMounts, TOKEN_MOUNT_PATH } from '../domain/refusals.ts';
+import {
+  buildFiles,
+  type FilePart,
+  memoryBytes,
+  readVolume,
+  VolumeError,
+  type VolumeSource,
+  volumeReferences,
+} from '../domain/volume-files.ts';
+import { claimOwner, type Owner } from '../domain/volume-owner.ts';
+import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from '../limits.ts';
+import { subPathTarget } from '../runtime/pod-directories.ts';
+import type { Mount, RuntimeAbilities } from '../runtime/port.ts';
+import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
+import { readBytes } from './referenced-data.ts';
+import { requestToken } from './token-request.ts';
+
+export interface PodVolumesDeps extends ClaimDeps {
+  readonly clock: Clock;
+  readonly abilities: RuntimeAbilities;
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly hostIp: () => string;
+  /** Files of a running pod could not be brought up to date; they stay as they were. */
+  readonly onFailure: (pod: Pod, message: string) => void;
+  /** The pod cannot write a volume, because its files belong to root. */
+  readonly onForeign?: (pod: Pod, message: string) => void;
+}
+
+/** The directory of the pod's volumes and what the pod is now. */
+export interface VolumePlace {
+  readonly pod: Pod;
+  readonly path: string;
+  readonly podIp: string;
+  /** Who what is made for the pod belongs to. Absent: to the node. */
+  readonly owner?: Owner | undefined;
+  /** The machine's id of the one user of the pod, who alone reads its tokens. */
+  readonly tokenUser?: number | undefined;
+}
+
+export interface ContainerVolumes {
+  readonly mounts: readonly Mount[];
+  /** Variables that stand in for mounts that are not possible here. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Tells a container where its token is when nothing can be mounted: documented in docs/internals/kubelet.md. */
+const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
+
+/** The volumes of one pod: made before its sandbox, then kept up to date while it runs. */
+export class PodVolumes {
+  readonly #deps: PodVolumesDeps;
+  readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
+  /** Where the claims of the pod lead to, by volume. */
+  readonly #claimed = new Map<string, string>();
+  /** Directories of claims that the pod cannot write: each is told once. */
+  readonly #told = new Set<string>();
+  /** One writer at a time. */
+  #last: Promise<void> = Promise.resolve();
+  #place: VolumePlace | undefined;
+  #timer: Timer | undefined;
+  #freshUntil = 0;
+  #stopped = false;
+
+  constructor(deps: PodVolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Makes what the pod's containers mount. Rejects while something is missing. */
+  async setUp(place: VolumePlace): Promise<void> {
+    await this.#write(place);
+    this.#place = place;
+    this.#freshUntil = this.#deps.clock.monotonic() + VOLUME_FRESH_MS;
+    this.#refreshLater();
+  }
+
+  /** Says where this container sees the volumes, and makes what is missing. */
+  async prepare(
+    place: VolumePlace,
+    container: Container,
+    env: Readonly<Record<string, string>>,
+  ): Promise<ContainerVolumes> {
+    refuseMounts(container, this.#deps.abilities);
+    if (!this.#isFresh(place)) await this.setUp(place);
+    const mounts: Mount[] = [];
+    for (const [index, mount] of (container.volumeMounts ?? []).entries())
+      mounts.push(await this.#mount({ ...place, container: container.name, index }, mount, env));
+    if (this.#deps.abilities.mounts) return { mounts, environment: {} };
+    const token = mounts.find(({ target }) => target === TOKEN_MOUNT_PATH);
+    return { mounts: [], environment: token === undefined ? {} : { [TOKEN_DIRECTORY_VARIABLE]: token.source } };
+  }
+
+  /** A newer view of the pod: its labels and annotations may be files. */
+  offer(pod: Pod): void {
+    if (this.#place === undefined || this.#place.pod === pod) return;
+    const before = this.#place.pod.metadata;
+    this.#place = { ...this.#place, pod };
+    const { labels, annotations } = pod.metadata;
+    const isSame = JSON.stringify([before.labels, before.annotations]) === JSON.stringify([labels, annotations]);
+    if (!isSame) void this.#refresh();
+  }
+
+  /** Files stay for whoever still runs. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#last;
+  }
+
+  /** Made a moment ago for the very same pod: all containers of a start share one round of reading. */
+  #isFresh({ pod, path }: VolumePlace): boolean {
+    const isSame = this.#place?.pod === pod && this.#place.path === path;
+    return isSame && this.#deps.clock.monotonic() < this.#freshUntil;
+  }
+
+  #refreshLater(): void {
+    this.#timer?.cancel();
+    if (!this.#stopped) this.#timer = this.#deps.clock.timer(VOLUME_REFRESH_MS, () => void this.#refresh());
+  }
+
+  async #refresh(): Promise<void> {
+    const place = this.#place;
+    if (place === undefined || this.#stopped) return;
+    try {
+      await this.#write(place);
+    } catch (error) {
+      this.#deps.onFailure(place.pod, describeError(error));
+    }
+    this.#refreshLater();
+  }
+
+  #write(place: VolumePlace): Promise<void> {
+    const write = this.#last.then(() => this.#writeAll(place));
+    // Whoever asked is told; the next one does not care.
+    this.#last = write.catch(() => {});
+    return write;
+  }
+
+  async #writeAll(place: VolumePlace): Promise<void> {
+    for (const volume of mountedVolumes(place.pod)) {
+      try {
+        await this.#writeOne(place, volume.name, readVolume(volume, place.pod));
+      } catch (error) {
+        if (!(error instanceof VolumeError)) throw error;
+        throw new VolumeError(`MountVolume.SetUp failed for volume "${volume.name}" : ${error.message}`);
+      }
+    }
+  }
+
+  async #writeOne(place: VolumePlace, name: string, source: VolumeSource): Promise<void> {
+    const directory = join(place.path, name);
+    switch (source.kind) {
+      case 'emptyDir':
+        return this.#makeEmpty(directory, source, place.owner);
+      case 'hostPath':
+        refuseForeign(place, 'hostPath');
+        return useHostPath(source.path, source.type);
+      case 'claim': {
+        refuseForeign(place, 'persistentVolumeClaim');
+        const claimed = await findClaimed(this.#deps, place.pod, source);
+        this.#claimed.set(name, claimed.path);
+        const owner = claimOwner(this.#deps.abilities, place);
+        await useHostPath(claimed.path, claimed.type, owner);
+        if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
+        return;
+      }
+      case 'unsupported':
+        throw new VolumeError(`this node has no support for ${source.type} volumes`);
+      case 'files':
+        return this.#writeFiles(place, name, source);
+    }
+  }
+
+  /** Only where pods are processes: a container's root may write what is root's. */
+  async #adopt(pod: Pod, path: string, owner: Owner): Promise<void> {
+    if (this.#deps.abilities.isolation === true || (await adoptDirectory(path, owner)) || this.#told.has(path)) return;
+    this.#told.add(path);
+    this.#deps.onForeign?.(
+      pod,
+      `The pod runs as user ${owner.uid} and cannot write ${path}, which belongs to root: run "chown -R ${owner.uid}:${owner.gid} ${path}" on the node`,
+    );
+  }
+
+  async #makeEmpty(directory: string, { inMemory, sizeLimit }: EmptyDir, owner: Owner | undefined): Promise<void> {
+    if (!inMemory || this.#deps.abilities.memoryVolumes !== true) return makeEmptyDirectory(directory, owner);
+    await makeMemoryDirectory(directory, memoryBytes(sizeLimit, this.#deps.allocatable['memory']), owner);
+  }
+
+  async #writeFiles(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'files' }>): Promise<void> {
+    const { client, allocatable, hostIp } = this.#deps;
+    const { pod, podIp } = place;
+    const data = new Map<string, Readonly<Record<string, Uint8Array>>>();
+    for (const reference of volumeReferences(source)) {
+      const found = await readBytes(client, pod.metadata.namespace ?? '', reference);
+      if (found !== undefined) data.set(reference, found);
+    }
+    const tokens = new Map<FilePart, string>();
+    for (const part of source.parts) if (part.kind === 'token') tokens.set(part, await this.#token(pod, name, part));
+    const files = buildFiles(source, {
+      pod,
+      podIp,
+      hostIp: hostIp(),
+      allocatable,
+      data,
+      token: (part) => tokens.get(part) ?? '',
+    });
+    await writeVolume(join(place.path, name), files, place);
+  }
+
+  async #token(pod: Pod, volume: string, part: Extract<FilePart, { kind: 'token' }>): Promise<string> {
+    const key = `${volume}/${part.path}`;
+    const known = this.#tokens.get(key);
+    if (known !== undefined && this.#deps.clock.now() < known.renewAt) return known.token;
+    const { token, lifetimeMs } = await requestToken(this.#deps, pod, part);
+    this.#tokens.set(key, { token, renewAt: this.#deps.clock.now() + lifetimeMs * TOKEN_RENEW_SHARE });
+    return token;
+  }
+
+  /** Pods may swap names in volumes that they write: what was found is bound to a place of the node's, or found again by the runtime. */
+  async #subPath(
+    { path, container, index }: MountPlace,
+    { volume, subPath, isMade }: { readonly volume: string; readonly subPath: string; readonly isMade: boolean },
+  ): Promise<Pick<Mount, 'source' | 'within'>> {
+    const opened = await open(volume, subPath, !isMade);
+    try {
+      if (isMade) return { source: opened.path };
+      if (this.#deps.abilities.isolation !== true) return { source: opened.path, within: opened.volume };
+      const target = subPathTarget(path, container, index);
+      await opened.bindTo(target);
+      return { source: target };
+    } finally {
+      opened.close();
+    }
+  }
+
+  #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
+    if (source.kind === 'hostPath') return source.path;
+    return (source.kind === 'claim' ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
+  }
+
+  async #mount(place: MountPlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {
+    const volume = (place.pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
+    if (volume === undefined) throw new VolumeError(`volume "${mount.name}" is not a volume of the pod`);
+    const source = readVolume(volume, place.pod);
+    const whole = this.#directoryOf(source, place, volume.name);
+    const { subPath = '', subPathExpr = '' } = mount;
+    const within = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, env);
+    const isMade = source.kind === 'files';
+    return {
+      ...(within === '' ? { source: whole } : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
+      target: mount.mountPath,
+      readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
+      ...propagationOf(mount),
+    };
+  }
+}
+
+/** Mounts that are made later, on the machine or in the container. By default neither sees those of the other. */
+function propagationOf({ mountPropagation: asked }: VolumeMount): Pick<Mount, 'propagation'> {
+  return asked === 'HostToContainer' || asked === 'Bidirectional' ? { propagation: asked } : {};
+}
+
+/** Other than a volume, a sub path that cannot be had is a fault of the container alone. */
+async function open(volume: string, subPath: string, make: boolean): Promise<OpenSubPath> {
+  try {
+    return await openSubPath(volume, subPath, { make });
+  } catch (error) {
+    if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
+    throw error;
+  }
+}
+
+interface MountPlace extends VolumePlace {
+  readonly container: string;
+  readonly index: number;
+}
+
+/** Their files belong to users of the machine, and this node cannot show them as users of the pod. */
+function refuseForeign({ owner }: VolumePlace, type: string): void {
+  if (owner?.isShifted !== true) return;
+  throw new VolumeError(
+    `${type} volumes are not supported in pods with users of their own (hostUsers: false) on this node: ` +
+      'its runtime cannot map their owners (id-mapped mounts)',
+  );
+}
+
+type EmptyDir = Extract<VolumeSource, { kind: 'emptyDir' }>;
+
+function mountedVolumes({ spec }: Pod): readonly Volume[] {
+  const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
+  const used = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return (spec.volumes ?? []).filter(({ name }) => used.has(name));
+}

@@ -1,0 +1,135 @@
+import {
+  isPodFinished,
+  isTerminating,
+  type Node,
+  needsAttach,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  podOfVolumeInUse,
+  volumeInUse,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { describeError } from '@holdfast/platform';
+import { VolumeError } from '../domain/volume-files.ts';
+import type { SandboxStatus } from '../runtime/port.ts';
+
+/** Nothing is wrong: another pod has the volume, or the attachment is on its way. */
+export class AttachWait extends Error {}
+
+export interface VolumeAttachmentsDeps {
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  /** Whether something of this pod is, or may be, on the node. */
+  readonly isHere: (podUid: string) => boolean;
+  /** The node has something else to say of its volumes. */
+  readonly onChange: () => void;
+}
+
+/**
+ * Volumes that one node at a time may use. A pod starts when two things were seen in this order: the API has what this node says
+ * it uses, and the volume names this node and this very pod. Whoever takes the pod's name off the volume reads the node after that,
+ * so no order of events lets both go on. What is said is taken back when nothing of the pod is left that could write.
+ */
+export class VolumeAttachments {
+  readonly #deps: VolumeAttachmentsDeps;
+  /** Names of volumes, by pod. */
+  readonly #held = new Map<string, Set<string>>();
+  /** As the API has it. */
+  #reported: ReadonlySet<string> = new Set();
+  #isFirstLook = true;
+
+  constructor(deps: VolumeAttachmentsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the pod may use its volumes; rejects with `AttachWait` while it has to wait. */
+  async ensure(pod: Pod): Promise<void> {
+    for (const name of claimNamesOf(pod)) {
+      try {
+        await this.#ensureOne(pod, name);
+      } catch (error) {
+        if (error instanceof VolumeError || error instanceof AttachWait) throw error;
+        throw new AttachWait(`where the volume of claim "${name}" is attached is not known: ${describeError(error)}`);
+      }
+    }
+  }
+
+  async #ensureOne(pod: Pod, claimName: string): Promise<void> {
+    const { client, nodeName, onChange } = this.#deps;
+    const { namespace = '', uid = '' } = pod.metadata;
+    const claim = await client.find(PERSISTENT_VOLUME_CLAIMS, { namespace, name: claimName });
+    const name = volumeNameOf(claim, `${namespace}/${claimName}`);
+    // Before the volume is read, or the answer would prove nothing.
+    const isSaid = this.#reported.has(volumeInUse(name, uid));
+    const volume = await client.find(PERSISTENT_VOLUMES, { name });
+    if (volume === undefined) throw new VolumeError(`persistentvolume "${name}" not found`);
+    if (!needsAttach(volume)) return;
+    if (!isAttachedTo(volume, nodeName, uid)) throw new AttachWait(waitMessage(volume, nodeName));
+    if (isSaid && this.#held.get(uid)?.has(name) === true) return;
+    this.#held.set(uid, (this.#held.get(uid) ?? new Set()).add(name));
+    onChange();
+    throw new AttachWait(`this node has yet to say that it uses the volume "${name}"`);
+  }
+
+  /** What exists of a pod now. Nothing is let go while a process of it lives or may still come to life. */
+  observe(uid: string, pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
+    if (!this.#held.has(uid)) return;
+    if (pod !== undefined && isPodFinished(pod)) {
+      const isDead = sandboxes.every(({ containers }) => containers.every(({ state }) => state === 'exited'));
+      if (isDead) this.#release(uid);
+      return;
+    }
+    const isEnding = pod === undefined || isTerminating(pod);
+    if (isEnding && sandboxes.length === 0) this.#release(uid);
+  }
+
+  #release(uid: string): void {
+    if (this.#held.delete(uid)) this.#deps.onChange();
+  }
+
+  /** The Node object as the API has it. What an earlier kubelet said holds for the pods that are still here. */
+  seen({ status }: Pick<Node, 'status'>): void {
+    const entries = status.volumesInUse ?? [];
+    this.#reported = new Set(entries);
+    if (!this.#isFirstLook) return;
+    this.#isFirstLook = false;
+    for (const entry of entries) {
+      const uid = podOfVolumeInUse(entry);
+      const name = entry.split('/').at(-2);
+      if (uid === undefined || name === undefined || !this.#deps.isHere(uid)) continue;
+      this.#held.set(uid, (this.#held.get(uid) ?? new Set()).add(name));
+    }
+  }
+
+  /** For the node's status. */
+  inUse(): readonly string[] {
+    return [...this.#held].flatMap(([uid, names]) => [...names].map((name) => volumeInUse(name, uid))).toSorted();
+  }
+}
+
+const isAttachedTo = ({ status: { attachment } }: PersistentVolume, nodeName: string, podUid: string): boolean =>
+  attachment?.nodeName === nodeName && (attachment.pods ?? []).some(({ uid }) => uid === podUid);
+
+function waitMessage({ metadata, status: { attachment } }: PersistentVolume, nodeName: string): string {
+  const name = `volume "${metadata.name ?? ''}"`;
+  if (attachment === undefined) return `waiting for ${name} to be attached to this node`;
+  return attachment.nodeName === nodeName
+    ? `waiting for ${name} to be attached for this pod`
+    : `waiting for ${name}, which is attached to node ${attachment.nodeName}`;
+}
+
+function volumeNameOf(claim: PersistentVolumeClaim | undefined, key: string): string {
+  if (claim === undefined) throw new VolumeError(`persistentvolumeclaim "${key.split('/')[1] ?? ''}" not found`);
+  const { volumeName = '' } = claim.spec;
+  if (claim.status?.phase !== 'Bound' || volumeName === '') throw new VolumeError(`PVC ${key} is not bound`);
+  return volumeName;
+}
+
+const claimNamesOf = ({ metadata, spec }: Pod): readonly string[] =>
+  (spec.volumes ?? []).flatMap(({ name, ephemeral, persistentVolumeClaim }) => {
+    const claimName = ephemeral === undefined ? persistentVolumeClaim?.claimName : `${metadata.name ?? ''}-${name}`;
+    return claimName === undefined ? [] : [claimName];
+  });

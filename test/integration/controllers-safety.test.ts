@@ -93,7 +93,7 @@ test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is 
   assert.deepEqual((await admin.get(NODES, { name: 'b' })).spec.taints ?? [], []);
 });
 
-test('[GC-04] [SAFE-15] the collector of pods may end what never ran; the other controllers may not end anything', async () => {
+test('[GC-04] [SAFE-11] [SAFE-15] the collector of pods may end what never ran; the other controllers may not end anything', async () => {
   await using cluster = await startCluster();
   await cluster.admin.create(NODES, node('a'));
   await cluster.admin.create(PODS, pod('default', 'p', 'a'));

@@ -126,7 +126,7 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
   await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=50s');
 });
 
-test('[TERM-01] a deleted pod gets its stop signal and its grace, and nothing of it is left in the runtime', async () => {
+test('[SAFE-13] [TERM-01] a deleted pod gets its stop signal and its grace, and nothing of it is left in the runtime', async () => {
   const command = shell('trap "echo bye > /data/bye; exit 0" TERM; echo up; while :; do sleep 0.1; done');
   const hostFolder = path.join(dataDir, 'shared');
   await create('graceful', {

@@ -134,7 +134,7 @@ const revisionOf = (lines: readonly Line[], text: string): number => {
   return found.revision;
 };
 
-test('[EXS-31] [RWO-01] [RWO-02] [RWO-03] [RWO-04] [RWO-07] [RWO-08] [RWO-09] [RWO-10] [RWO-11] [RWO-14] [RWO-25] the walk: a disk moves with its pods from one node to the other, in this order', async (t) => {
+test('[EXS-31] [RWO-01] [RWO-02] [RWO-03] [RWO-04] [RWO-05] [RWO-06] [RWO-07] [RWO-08] [RWO-09] [RWO-10] [RWO-11] [RWO-12] [RWO-13] [RWO-14] [RWO-15] [RWO-25] the walk: a disk moves with its pods from one node to the other, in this order', async (t) => {
   const cluster = await startWithDisk();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, nodes } = cluster;
@@ -249,7 +249,7 @@ test('[RWO-22] an attachment that an administrator takes away goes to who waits,
   assert.ok(await find(admin, 'one'), 'still terminating, out of reach');
 });
 
-test('[RWO-17] the attachment is a field of the status: what is written to the object itself does not touch it, a stale write is refused', async (t) => {
+test('[RWO-16] [RWO-17] the attachment is a field of the status: what is written to the object itself does not touch it, a stale write is refused', async (t) => {
   const api = await startApi();
   t.after(() => api.stop());
   const { admin } = api;

@@ -74,7 +74,7 @@ const effectsOf = ({ agent }: Scene): readonly string[] =>
   agent.effects.map(({ action, node }) => `${action} ${node.name}`);
 
 for (const seed of [1, 2, 3]) {
-  test(`[FENCE-02] [FENCE-07] [FENCE-11] a lost node is fenced, its identity runs elsewhere within the time that was promised (seed ${seed})`, async () => {
+  test(`[FENCE-02] [FENCE-03] [FENCE-07] [FENCE-11] a lost node is fenced, its identity runs elsewhere within the time that was promised (seed ${seed})`, async () => {
     const scene = await setScene({ seed, afterSeconds: 60 });
     const { cluster, world, lost } = scene;
     const lostAtMs = cluster.kernel.elapsedMs;
@@ -219,7 +219,7 @@ test('[FENCE-12] or the user lets the fencer release everything', async () => {
   assert.ok(isOutOfService(world, lost));
 });
 
-test('[FENCE-01] without a fencer, and without a rule that matches, a partition is consistent and heals by hand only', async () => {
+test('[FENCE-01] [FENCE-04] without a fencer, and without a rule that matches, a partition is consistent and heals by hand only', async () => {
   for (const fencers of [[], ['fencer']]) {
     const scene = await setScene({ seed: 13, fencers, app: 'nobody' });
     const { cluster, world, agent, pod, lost } = scene;

@@ -17,8 +17,9 @@ const HARMLESS: Break = {
   replace: 'Math.max(grace, MIN_POD_GRACE_SECONDS)',
   tests: ['services/kubelet/src/domain/grace.test.ts'],
 };
-/** Quick ones of several rooms. */
-const SAMPLE = new Set(['TERM-20', 'TERM-28', 'TERM-29', 'TERM-33', 'TERM-34', 'TERM-36', 'TERM-39', 'TERM-41']);
+/** Quick ones of two rooms: their tests need less than a second. */
+const SAMPLE = new Set(['TERM-20', 'TERM-28', 'TERM-29', 'TERM-34', 'TERM-36', 'TERM-40', 'TERM-41']);
+const QUICK = new Set([...HARMLESS.tests, 'libs/api/src/kinds/pod/strategy.test.ts']);
 
 test('every break applies to its file exactly once, leaves TypeScript, and names tests that carry its requirement', () => {
   assert.deepEqual(
@@ -35,7 +36,7 @@ test('every break belongs to a requirement, and none is written twice', (t) => {
     rows.map(({ id }) => id).filter((id) => !known.has(id)),
     [],
   );
-  const keys = rows.filter(isBreak).map(({ id, find, replace }) => [id, find, replace].join('\n'));
+  const keys = rows.filter(isBreak).map(({ id, file, find, replace }) => [id, file, find, replace].join('\n'));
   assert.deepEqual(
     keys.filter((key, at) => keys.indexOf(key) !== at),
     [],
@@ -90,7 +91,9 @@ test('the page names each requirement, its break and its layers', () => {
 test('a sample of breaks is killed, and a change that breaks nothing survives', async (t) => {
   const scratch = createScratch(root);
   t.after(scratch.remove);
-  const sample = rows.filter(isBreak).filter(({ id }) => SAMPLE.has(id));
+  const sample = rows
+    .filter(isBreak)
+    .filter(({ id, tests }) => SAMPLE.has(id) && tests.every((each) => QUICK.has(each)));
   assert.ok(sample.length >= SAMPLE.size);
   const unnamed: Break = { ...HARMLESS, id: 'TERM-01' };
   assert.deepEqual(await unsound(scratch, [...sample, unnamed]), ['no test of TERM-01 passed']);

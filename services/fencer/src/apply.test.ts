@@ -6,6 +6,7 @@ import { createVirtualClock } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { MemoryAgent } from './agents/memory-agent.ts';
 import { Applier } from './apply.ts';
+import { AGENT_RETRY_MS } from './limits.ts';
 import { createFencerMetrics } from './metrics.ts';
 import { claimBy, configuration, type NodeSketch, node, snapshot } from './testing/builders.ts';
 
@@ -58,6 +59,51 @@ for (const [verb, lifting, wayOut] of [
     }
   });
 }
+
+/** What the last write says of the fence. */
+const fencedIn = (written: readonly { readonly node: Node }[]): string => {
+  const condition = written.at(-1)?.node.status.conditions?.find(({ type }) => type === 'Fenced');
+  return `${condition?.status} ${condition?.reason}`;
+};
+
+test('[FENCE-02] [FENCE-06] [FENCE-11] a fence is recorded in its steps: taken on, failed without a write, confirmed', async () => {
+  const { applier, agent, written, events } = rig();
+  const { requestId: _none, ...claim } = claimBy('me', { boundSeconds: 140 });
+  await applier.apply(snapshot(), { kind: 'claim', claim }, NEVER);
+  assert.equal(fencedIn(written), 'Unknown FencingStarted');
+  assert.match(written[0]?.node.metadata.annotations?.['fencing/claim'] ?? '', /"boundSeconds":140/);
+  assert.equal(agent.requests.length, 0, 'the claim is stored before the agent is asked');
+  const fence = { kind: 'fence', claim: claimBy('me') } as const;
+  agent.failure = new Error('no power');
+  assert.deepEqual(await applier.apply(snapshot(), fence, NEVER), { requeueAfterMs: AGENT_RETRY_MS });
+  assert.equal(written.length, 1, 'a failure changes nothing');
+  agent.failure = undefined;
+  await applier.apply(snapshot(), fence, NEVER);
+  assert.equal(fencedIn(written), 'True NodeFenced');
+  assert.deepEqual(
+    agent.requests.map(({ action, requestId }) => `${action} ${requestId}`),
+    ['fence request-1', 'fence request-1'],
+  );
+  assert.deepEqual(
+    events.map(({ type, reason }) => `${type} ${reason}`),
+    ['Normal FencingStarted', 'Warning FencingFailed', 'Normal FencingSucceeded'],
+  );
+  assert.match(events[0]?.message ?? '', /confirmed within 140 s of the loss/);
+});
+
+test('[FENCE-06] an agent that answers with another state than fenced confirms nothing', async () => {
+  const { applier, agent, written, events } = rig();
+  const lifted = { kind: 'lift', claim: claimBy('me', { lifting: 'asked' }) } as const;
+  agent.ask = async () => ({ state: 'unfenced', message: '' });
+  const again = await applier.apply(snapshot(), { kind: 'fence', claim: claimBy('me') }, NEVER);
+  assert.deepEqual(
+    [again, written, events.map(({ reason }) => reason)],
+    [{ requeueAfterMs: AGENT_RETRY_MS }, [], ['FencingFailed']],
+  );
+  agent.ask = async () => ({ state: 'fenced', message: '' });
+  await applier.apply(snapshot(), lifted, NEVER);
+  assert.deepEqual(written, [], 'nor is a fence lifted that the agent still holds');
+});
 
 test('[FENCE-08] a word that lifts what is not fenced is taken off, so that it lifts no later fence; taints of users stay', async () => {
   const { applier, written, events } = rig();

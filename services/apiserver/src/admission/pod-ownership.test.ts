@@ -91,7 +91,7 @@ const removals = [
   ['a user removes it by force', 'admin', 200],
 ] as const;
 for (const [title, as, status] of removals) {
-  test(`[SAFE-09] grace 0: ${title}`, async () => {
+  test(`[SAFE-09] [SAFE-11] [FENCE-13] grace 0: ${title}`, async () => {
     const scene = await boundPod();
     assert.equal(await forceDelete(scene, as), status);
     assert.equal((await scene.api.call('GET', `${PODS}/p`)).status, status === 200 ? 404 : 200);

@@ -108,6 +108,19 @@ test('[SAFE-14] the right to delete is the right to force; the answer says what 
   assert.equal(await statusOf(api), 404);
 });
 
+test('[SAFE-24] of several creations of one name at the same time exactly one succeeds, and a later one fails, too', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const create = () => api.call('POST', PODS, { as: 'manager', body: podBody('p') });
+  const answers = await Promise.all([create(), create(), create()]);
+  answers.push(await create());
+  const made = answers.filter(({ status }) => status === 201);
+  assert.equal(made.length, 1);
+  for (const answer of answers.filter((each) => !made.includes(each)))
+    assert.deepEqual([answer.status, answer.at('reason')], [409, 'AlreadyExists']);
+  assert.equal((await api.call('GET', `${PODS}/p`)).at('metadata.uid'), made[0]?.at('metadata.uid'));
+});
+
 test('[SAFE-34] nothing moves a running pod to another node: no request of anybody, and there is no request for it', async (t) => {
   const { api } = await runningPod(t);
   const pod = (await api.call('GET', `${PODS}/p`)).body as { readonly spec: object };

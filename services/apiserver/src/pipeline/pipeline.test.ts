@@ -169,7 +169,7 @@ describe('request pipeline', () => {
     assert.equal(answer.at('details.causes.0.reason'), 'NamespaceTerminating');
   });
 
-  test('pods tolerate lost nodes for 300 s unless their author says otherwise', async () => {
+  test('[SAFE-27] pods tolerate lost nodes for 300 s unless their author says otherwise', async () => {
     const plain = await api.call('POST', PODS, { body: podBody('tolerant') });
     for (const [i, key] of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].entries()) {
       const expected = { key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };

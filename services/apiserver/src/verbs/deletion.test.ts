@@ -15,7 +15,7 @@ async function withBoundPod(run: (api: TestApi) => Promise<void>, spec: object =
 
 const remove = (api: TestApi, body?: unknown) => api.call('DELETE', `${PODS}/p`, body === undefined ? {} : { body });
 
-test('[SAFE-04] a graceful deletion keeps the pod and says until when', async () => {
+test('[SAFE-04] [TERM-01] [TERM-06] a graceful deletion keeps the pod and says until when', async () => {
   await withBoundPod(async (api) => {
     const answer = await remove(api, { gracePeriodSeconds: 60 });
     assert.deepEqual([answer.status, answer.at('metadata.deletionGracePeriodSeconds')], [200, 60]);
@@ -27,8 +27,8 @@ test('[SAFE-04] a graceful deletion keeps the pod and says until when', async ()
 });
 
 const requests = [
-  ['[TERM-39] without a period the pod says it', undefined, 30],
-  ['[TERM-39] the period of the request wins', 7, 7],
+  ['[TERM-05] [TERM-39] without a period the pod says it', undefined, 30],
+  ['[TERM-16] [TERM-39] the period of the request wins', 7, 7],
   ['[TERM-41] a negative period becomes 1', -5, 1],
 ] as const;
 for (const [title, gracePeriodSeconds, expected] of requests) {
@@ -68,7 +68,7 @@ test('however long the period, clients can read until when; a shorter one moves 
   });
 });
 
-test('[SAFE-09] force deletion shows watchers grace 0 first and then the removal', async () => {
+test('[SAFE-09] [TERM-17] force deletion shows watchers grace 0 first and then the removal; the name is free at once', async () => {
   await withBoundPod(async (api) => {
     const rv = (await api.call('GET', `${PODS}/p`)).textAt('metadata.resourceVersion');
     const seen = api.watch(`${PODS}?watch=1&resourceVersion=${rv}`, 2);
@@ -81,6 +81,7 @@ test('[SAFE-09] force deletion shows watchers grace 0 first and then the removal
       ['MODIFIED', 0],
       ['DELETED', 0],
     ]);
+    assert.equal((await api.call('POST', PODS, { body: podBody('p') })).status, 201);
   });
 });
 

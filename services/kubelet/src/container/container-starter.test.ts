@@ -170,7 +170,7 @@ test('volumes of a pod that never came to a sandbox go with it; those of a pod t
   assert.equal(existsSync(world.volumesPath), true);
 });
 
-test('[RWO-05] nothing of a pod is made while its volume is not attached; the pod says that it is being created, and after a while why', async (t) => {
+test('[RWO-05] [RWO-10] nothing of a pod is made while its volume is not attached; the pod says that it is being created, and after a while why', async (t) => {
   const world = new World(t);
   world.attachWaits = ATTACH_WAITS_UNTOLD;
   for (let wait = 1; wait <= ATTACH_WAITS_UNTOLD; wait++) {

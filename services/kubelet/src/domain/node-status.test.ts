@@ -28,6 +28,11 @@ test('conditions of a node that is well, and of one that is short of everything'
   ]);
 });
 
+test('[RWO-25] a new node carries its own name as a label', () => {
+  const own = newNode({ ...state, facts: { ...facts, labels: { rack: 'r1' } } });
+  assert.deepEqual([own.metadata.labels?.['kubernetes.io/hostname'], own.metadata.labels?.['rack']], ['n1', 'r1']);
+});
+
 test('a node without a port of its own reports the default port, never 0', () => {
   assert.equal(nodeStatus(state, undefined).daemonEndpoints?.kubeletEndpoint?.Port, 10_250);
   const other = nodeStatus({ ...state, facts: { ...facts, kubeletPort: 4_711 } }, undefined);

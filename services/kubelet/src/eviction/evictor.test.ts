@@ -9,7 +9,7 @@ import { GIB, MIB, podUsing } from '../testing/pressure.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 import { Evictor } from './evictor.ts';
-import { killWaitSeconds } from './kill-pod.ts';
+import { killPodNow, killWaitSeconds } from './kill-pod.ts';
 import { DEFAULT_EVICTION_FLAGS, type EvictionFlags, readEvictionConfig } from './thresholds.ts';
 
 interface Told extends EventText {
@@ -62,7 +62,7 @@ function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
   };
 }
 
-test('[TERM-44] one pod per look, in the order of the ranking, until one can be ended', async (t) => {
+test('[TERM-44] [TERM-48] one pod per look, in the order of the ranking, until one can be ended', async (t) => {
   const critical = podUsing('critical', { memory: 4 * GIB, priority: 2_000_000_000 });
   const node = machine([critical, podUsing('small', { memory: 1 * GIB }), podUsing('large', { memory: 2 * GIB })]);
   t.after(() => node.evictor.stop());
@@ -89,12 +89,13 @@ test('[TERM-44] one pod per look, in the order of the ranking, until one can be 
 
 const FILE_UID = '0'.repeat(32);
 
-test('[TERM-44] critical candidates are passed over, the next one is ended', async (t) => {
+test('[TERM-44] [TERM-48] critical candidates are passed over, the next one is ended', async (t) => {
   const node = machine([
     podUsing(FILE_UID, {
       memory: 4 * GIB,
       annotations: { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': FILE_UID },
     }),
+    podUsing('mirror', { memory: 3 * GIB, annotations: { 'kubernetes.io/config.mirror': FILE_UID } }),
     podUsing('plain', { memory: 1 * GIB, priority: 5 }),
   ]);
   t.after(() => node.evictor.stop());
@@ -223,6 +224,16 @@ test('[TERM-51] a pod that does not end in time is told of, and the node looks o
     [told?.type, told?.message],
     ['Warning', 'Container runtime did not kill the pod within specified grace period.'],
   );
+});
+
+test('[TERM-51] who waits for the end of a pod is told when it takes too long', async () => {
+  const clock = createVirtualClock();
+  const { pod } = podUsing('a', { grace: 5 });
+  const failure: PodFailure = { reason: 'Evicted', message: 'low' };
+  const waiting = killPodNow({ clock, events: { event: () => {} }, end: () => new Promise(() => {}) }, pod, failure, 1);
+  const told = assert.rejects(waiting, { message: 'timeout waiting to kill pod' });
+  await clock.advance(10_000);
+  await told;
 });
 
 test('[TERM-50] [QOS-12] [DISR-32] an evicted pod ends as a whole, then says so with its condition', async (t) => {

@@ -79,6 +79,11 @@ class VirtualNode {
     this.#store(name, undefined);
   }
 
+  /** The object is gone, and no cache hears of it. */
+  forgetSilently(name: string): void {
+    this.#stored.delete(name);
+  }
+
   /** The cache says that it is gone; the API has it. */
   loseSight(name: string): void {
     for (const listener of this.#listeners)
@@ -207,6 +212,7 @@ class VirtualNode {
         const pod = this.#stored.get(name);
         if (pod === undefined) throw notFound({ group: '', resource: 'pods', name });
         if (pod.metadata.uid !== request?.uid) throw changed(name);
+        assert.equal(request?.gracePeriodSeconds, 0, 'any other period only marks the pod');
         this.#store(name, undefined);
         return undefined as never;
       },
@@ -320,6 +326,21 @@ test('[SAFE-31] a restarted kubelet ends pods that the API does not know any mor
     });
     await node.run(20);
     assert.deepEqual([node.alive, node.manager.notReady()], [[], undefined]);
+  }));
+
+test('[SAFE-31] when the Node object is gone, pods that the API does not have end before the node is ready, unseen by any cache', () =>
+  inNode(async (node) => {
+    node.put('lost', 'web');
+    node.put('kept', 'db');
+    node.start();
+    await node.run(2);
+    node.forgetSilently('web');
+    await node.run(2);
+    assert.deepEqual([node.alive.toSorted(), node.manager.notReady()], [['kept', 'lost'], undefined]);
+    await node.manager.verifyAll();
+    assert.equal(node.manager.notReady()?.reason, 'stopping pods that no longer exist: default/web(lost)');
+    await node.run(20);
+    assert.deepEqual([node.alive, node.manager.notReady()], [['kept'], undefined]);
   }));
 
 for (const phase of ['Failed', 'Succeeded'] as const) {

@@ -9,7 +9,7 @@ const withHook = (preStop: LifecycleHandler, command = ['ignore-stop']): { conta
   containers: [app('main', { command, lifecycle: { preStop } })],
 });
 
-test('[EXP-18] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
+test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
   pod.remove(30);
   await pod.run(1);
@@ -23,7 +23,7 @@ test('[EXP-18] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, with what th
   await pod.stop();
 });
 
-test('[EXP-18] [TERM-08] [TERM-19] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
+test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '9000'))).run(5);
   pod.remove(30);
   await pod.run(100);
@@ -34,7 +34,20 @@ test('[EXP-18] [TERM-08] [TERM-19] a hook that hangs gets the grace, the contain
   await pod.stop();
 });
 
-test('[TERM-19] a hook that fails is told, and the container is stopped all the same', async () => {
+test('[TERM-08] a hook that ends within the two seconds of the extension has not failed', async () => {
+  for (const [hookSeconds, failures] of [
+    ['31', 0],
+    ['33', 1],
+  ] as const) {
+    const pod = await new VirtualPod(withHook(exec('sleep', hookSeconds))).run(5);
+    pod.remove(30);
+    await pod.run(100);
+    assert.equal(pod.said('FailedPreStopHook').length, failures, `${hookSeconds} s`);
+    await pod.stop();
+  }
+});
+
+test('[TERM-14] [TERM-19] a hook that fails is told, and the container is stopped all the same', async () => {
   const pod = await new VirtualPod(withHook(exec('exit-after', '1', '3'), ['stop-after', '2'])).run(5);
   pod.remove(30);
   await pod.run(60);
@@ -46,7 +59,8 @@ test('[TERM-19] a hook that fails is told, and the container is stopped all the 
 });
 
 test('[TERM-02] [TERM-31] every container is told at once, and the event comes before the hook', async () => {
-  const containers = [app('a'), app('b'), app('c', { lifecycle: { preStop: exec('sleep', '3') } })];
+  const slow = { command: ['stop-after', '2'] };
+  const containers = [app('a', slow), app('b', slow), app('c', { lifecycle: { preStop: exec('sleep', '3') } })];
   const pod = await new VirtualPod({ containers }).run(5);
   pod.remove(30);
   await pod.run(1);

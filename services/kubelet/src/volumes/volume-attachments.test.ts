@@ -71,7 +71,7 @@ function rig(here: readonly string[] = [UID]) {
   return { api, attachments, changes: () => changes };
 }
 
-test('[RWO-05] [RWO-19] a pod starts only after the volume names this node and this pod, and after the API has what the node says of it', async () => {
+test('[RWO-05] [RWO-07] [RWO-10] [RWO-14] [RWO-19] a pod starts only after the volume names this node and this pod, and after the API has what the node says of it', async () => {
   const { api, attachments, changes } = rig();
   for (const volume of [disk(), disk('n2'), disk('n1', 'another pod')]) {
     api.volume = volume;

@@ -109,7 +109,7 @@ test('VolumeBinding: a missing, leaving, lost or unbound claim keeps the pod wai
   assert.equal(said('unbound'), message('pod has unbound immediate PersistentVolumeClaims'));
 });
 
-test('VolumeBinding: a bound volume ties the pod to the nodes that reach it', () => {
+test('[RWO-01] [RWO-04] VolumeBinding: a bound volume ties the pod to the nodes that reach it', () => {
   const cluster = withStorage(clusterOf(nodes), {
     claims: [claim('data', { volumeName: 'v' }), claim('broken', { volumeName: 'nothing' })],
     volumes: [volume('v', { nodeAffinity: onNode('b') })],
@@ -151,6 +151,17 @@ test('VolumeBinding: a claim that is made for the pod is waited for', () => {
   cluster.setNode(buildNode('a', { labels: { [ZONE]: 'here' } }));
   cluster.setNode(buildNode('b', { labels: { [ZONE]: 'here' } }));
   assert.equal(outcome(cluster, pod).length, 1, 'zone labels of its volume do not concern VolumeZone');
+});
+
+test('[RWO-09] a pod may be placed on a node while its volume is still attached to another', () => {
+  const held = volume('v', {});
+  const attachment = { nodeName: 'a', nodeUID: 'uid-a', pods: [{ namespace: 'default', name: 'one', uid: 'uid-one' }] };
+  const cluster = withStorage(clusterOf(nodes), {
+    claims: [claim('data', { volumeName: 'v' })],
+    volumes: [{ ...held, status: { ...held.status, attachment } }],
+  });
+  const onB = using('two', ['data'], { spec: { nodeSelector: { 'kubernetes.io/hostname': 'b' } } });
+  assert.equal(outcome(cluster, onB), 'b');
 });
 
 test('VolumeBinding: what waits for its consumer takes the smallest volume that suits, where there is one', () => {
@@ -284,7 +295,7 @@ test('NodeVolumeLimits: a node takes as many volumes of a driver as it reported,
   assert.equal(outcome(cluster, using('p', ['two'])), 'a');
 });
 
-test('VolumeZone: a volume with zones is used in one of them, by old or new labels; without zones anywhere', () => {
+test('[RWO-04] VolumeZone: a volume with zones is used in one of them, by old or new labels; without zones anywhere', () => {
   const stored = (labels: Record<string, string>): Storage => ({
     claims: [claim('data', { volumeName: 'v' })],
     volumes: [volume('v', {}, labels)],

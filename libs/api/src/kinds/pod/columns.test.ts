@@ -74,7 +74,7 @@ test('a sidecar counts among the ready containers', () => {
   assert.equal(cells['Ready'], '2/2');
 });
 
-test('a gated pod, a terminating pod and a pod of a lost node say so', () => {
+test('[TERM-06] a gated pod, a terminating pod and a pod of a lost node say so', () => {
   assert.equal(row(created(pod({ schedulingGates: [{ name: 'example.com/g' }] })))['Status'], 'SchedulingGated');
   const terminating = withStatus({ containerStatuses: [status()] });
   terminating.metadata.deletionTimestamp = '2023-11-14T22:13:20Z';

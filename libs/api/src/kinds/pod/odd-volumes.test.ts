@@ -5,6 +5,13 @@ import { type Case, check, container, withContainer, withVolume } from './odd-te
 const C = 'spec.containers[0]';
 const V = 'spec.volumes[0]';
 
+test('[RWO-03] a pod may use a claim, and has to name it', () => {
+  check([
+    [withVolume({ persistentVolumeClaim: { claimName: 'data' } }), []],
+    [withVolume({ persistentVolumeClaim: {} }), [`${V}.persistentVolumeClaim.claimName: Required value`]],
+  ]);
+});
+
 test('volumes: one source each, and each source whole', () => {
   const one = (source: JsonObject, errors: readonly string[]): Case => [withVolume(source), errors];
   check([

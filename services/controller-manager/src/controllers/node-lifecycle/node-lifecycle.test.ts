@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isPodReady, LEASES, NODES, type Node, PODS, type Pod, podCondition } from '@holdfast/api';
+import { NODE_MONITOR_GRACE_SECONDS_DEFAULT } from '@holdfast/client/node-monitor-grace';
 import { formatMicroTime } from '@holdfast/platform';
 import fc from 'fast-check';
 import { isTerminating, nameOf } from '../../common/meta.ts';
@@ -23,7 +24,7 @@ class Cluster {
 
   constructor(names: readonly string[], options: { readonly graceSeconds?: number } = {}) {
     this.alive = new Set(names);
-    this.#nodeMonitorGraceMs = (options.graceSeconds ?? 50) * SECOND;
+    this.#nodeMonitorGraceMs = (options.graceSeconds ?? NODE_MONITOR_GRACE_SECONDS_DEFAULT) * SECOND;
     for (const name of names) this.world.api.put(NODES, node(name));
     this.controller = this.#boot();
   }

@@ -55,7 +55,7 @@ test('[GC-03] [GC-06] [GC-07] [SAFE-18] [SAFE-20] [DISR-31] a pod of a node that
   });
 });
 
-test('[GC-03] a node that only the cache has lost keeps its pods', async () => {
+test('[GC-03] [SAFE-18] a node that only the cache has lost keeps its pods', async () => {
   const world = createWorld();
   world.api.cache(NODES).freeze();
   world.api.put(NODES, node('late'));
@@ -82,7 +82,7 @@ test('[GC-03] the quarantine is without a break: a node that came back starts an
   );
 });
 
-test('[GC-04] a terminating pod that was never bound is removed', async () => {
+test('[GC-04] [SAFE-18] a terminating pod that was never bound is removed', async () => {
   const world = createWorld();
   world.api.put(PODS, pod({ name: 'unbound', ...DELETED }, { phase: 'Pending' }));
   world.api.put(PODS, pod({ name: 'waiting' }, { phase: 'Pending' }));
@@ -90,7 +90,7 @@ test('[GC-04] a terminating pod that was never bound is removed', async () => {
   assert.deepEqual(names(world), ['waiting']);
 });
 
-test('[GC-05] out-of-service: only terminating pods of a not-ready node with the taint', async () => {
+test('[GC-05] [SAFE-18] out-of-service: only terminating pods of a not-ready node with the taint', async () => {
   const world = createWorld();
   world.api.put(NODES, node('dead', { ready: 'Unknown', taints: OUT_OF_SERVICE_TAINT }));
   world.api.put(NODES, node('answers', { ready: 'True', taints: OUT_OF_SERVICE_TAINT }));

@@ -298,7 +298,7 @@ test('[SAFE-22] [SAFE-24] decide never makes a second pod of an ordinal, and end
   );
 });
 
-test('[SAFE-15] [SAFE-24] two managers, stale caches and lost answers: one pod per name at any time, graceful only, and it converges', async () => {
+test('[SAFE-15] [SAFE-24] [TERM-17] two managers, stale caches and lost answers: one pod per name at any time, graceful only, and it converges', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 30 }), counts: fc.boolean() }), { maxLength: 6 }),

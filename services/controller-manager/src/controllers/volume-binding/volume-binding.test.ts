@@ -74,7 +74,7 @@ const claimOf = (world: World): PersistentVolumeClaim => world.api.get(PERSISTEN
 const volumeOf = (world: World, name = 'v'): PersistentVolume => world.api.get(PERSISTENT_VOLUMES, { name });
 const start = (world: World): DrivenController => new DrivenController(world, volumeBindingController);
 
-test('a claim and a volume find each other, whichever comes first', async () => {
+test('[RWO-02] a claim and a volume find each other, whichever comes first', async () => {
   const world = createWorld();
   const controller = start(world);
   world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c'));
@@ -168,6 +168,16 @@ test('a volume whose claim is gone is released, keeps its data, and is not given
   world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c'));
   await controller.settle();
   assert.deepEqual([claimOf(world).status.phase, volumeOf(world).status.phase], ['Pending', 'Released']);
+});
+
+test('[RWO-17] the attachment of a volume stays when its phase changes', async () => {
+  const { world, controller } = await boundWorld('Retain');
+  const attachment = { nodeName: 'a', nodeUID: 'uid-a', pods: [{ namespace: 'default', name: 'one', uid: 'uid-one' }] };
+  const bound = volumeOf(world);
+  world.api.put(PERSISTENT_VOLUMES, { ...bound, status: { ...bound.status, attachment } });
+  world.api.drop(PERSISTENT_VOLUME_CLAIMS, C);
+  await controller.settle();
+  assert.deepEqual([volumeOf(world).status.phase, volumeOf(world).status.attachment], ['Released', attachment]);
 });
 
 test('a volume that should be deleted and that nobody can delete says so', async () => {

@@ -1,5 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { objectKey } from '@holdfast/store';
+import { encodeStored } from '../cache/stored-json.ts';
 import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -21,12 +23,72 @@ describe('priority', () => {
     await priorityClass('high', 1000, { preemptionPolicy: 'Never' });
     const created = await pod('p', { priorityClassName: 'high' });
     assert.deepEqual([created.at('spec.priority'), created.at('spec.preemptionPolicy')], [1000, 'Never']);
+    await priorityClass('usual', -5);
+    const usual = await pod('q', { priorityClassName: 'usual' });
+    assert.deepEqual([usual.at('spec.priority'), usual.at('spec.preemptionPolicy')], [-5, 'PreemptLowerPriority']);
+    assert.equal((await api.call('GET', `${PODS}/q`)).at('spec.priority'), -5, 'it is stored');
+  });
+
+  test('[EXS-20] a pod of the class of the example has its number and may preempt', async () => {
+    await priorityClass('high-priority', 1_000_000, { globalDefault: false, description: 'for service pods' });
+    const nginx = await pod('nginx', { priorityClassName: 'high-priority' });
+    assert.deepEqual(
+      [nginx.at('spec.priority'), nginx.at('spec.preemptionPolicy')],
+      [1_000_000, 'PreemptLowerPriority'],
+    );
+    assert.equal((await pod('other')).at('spec.priority'), 0, 'it is no default class');
+  });
+
+  test('[PRIO-06] [PRIO-07] classes count when a pod is created: neither a later default nor a deletion changes it', async () => {
+    await pod('plain');
+    await priorityClass('high', 1000);
+    await pod('important', { priorityClassName: 'high' });
+    await priorityClass('standard', 7, { globalDefault: true });
+    assert.equal((await api.call('DELETE', `${CLASSES}/high`)).status, 200);
+    const labelled = { metadata: { labels: { a: 'b' } } };
+    for (const name of ['plain', 'important']) await api.call('PATCH', `${PODS}/${name}`, { body: labelled });
+    const [plain, important] = await Promise.all(
+      ['plain', 'important'].map((name) => api.call('GET', `${PODS}/${name}`)),
+    );
+    assert.deepEqual([plain?.at('spec.priority'), plain?.at('spec.priorityClassName')], [0, undefined]);
+    assert.deepEqual([important?.at('spec.priority'), important?.at('spec.priorityClassName')], [1000, 'high']);
+    assert.equal((await pod('again', { priorityClassName: 'high' })).status, 403);
+  });
+
+  test('[PRIO-11] what a stored pod has of its class does not change', async () => {
+    await priorityClass('high', 1000);
+    await priorityClass('low', 1);
+    await pod('p', { priorityClassName: 'high' });
+    for (const spec of [{ priority: 1 }, { priorityClassName: 'low' }, { preemptionPolicy: 'Never' }]) {
+      assert.equal((await api.call('PATCH', `${PODS}/p`, { body: { spec } })).status, 422, JSON.stringify(spec));
+    }
+  });
+
+  test('[PRIO-19] [INIT-22] any priority goes with any class of quality, which counts init containers', async () => {
+    await priorityClass('low', -5);
+    await priorityClass('high', 1_000_000);
+    const equal = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
+    const kinds = { Guaranteed: equal, Burstable: { requests: { cpu: '1' } }, BestEffort: {} };
+    for (const [kind, resources] of Object.entries(kinds)) {
+      for (const [priorityClassName, number] of [
+        ['low', -5],
+        ['high', 1_000_000],
+      ] as const) {
+        const containers = [{ name: 'c', image: 'i', resources }];
+        const created = await pod(`${kind}-${priorityClassName}`.toLowerCase(), { priorityClassName, containers });
+        assert.deepEqual([created.at('status.qosClass'), created.at('spec.priority')], [kind, number]);
+      }
+    }
+    const initContainers = [{ name: 'i', image: 'i' }];
+    const mixed = await pod('mixed', { containers: [{ name: 'c', image: 'i', resources: equal }], initContainers });
+    assert.equal(mixed.at('status.qosClass'), 'Burstable');
   });
 
   test('[PRIO-09] an unknown class is 403', async () => {
     const refused = await pod('p', { priorityClassName: 'nope' });
     assert.deepEqual([refused.status, refused.at('reason')], [403, 'Forbidden']);
-    assert.match(refused.textAt('message'), /no PriorityClass with name nope was found/);
+    assert.equal(refused.textAt('message'), 'pods "p" is forbidden: no PriorityClass with name nope was found');
+    assert.equal((await api.call('GET', `${PODS}/p`)).status, 404);
   });
 
   test('[PRIO-05] the default class counts for pods that name none; without one the priority is 0', async () => {
@@ -40,12 +102,49 @@ describe('priority', () => {
     await priorityClass('one', 1, { globalDefault: true });
     const refused = await priorityClass('two', 2, { globalDefault: true });
     assert.equal(refused.status, 403);
-    assert.match(refused.textAt('message'), /PriorityClass one is already marked as default/);
+    const text = 'PriorityClass one is already marked as default. Only one default can exist';
+    assert.ok(refused.textAt('message').endsWith(text), refused.textAt('message'));
+    await priorityClass('two', 2);
+    const turned = await api.call('PATCH', `${CLASSES}/two`, { body: { globalDefault: true } });
+    assert.deepEqual([turned.status, turned.textAt('message').endsWith(text)], [403, true]);
+    const same = await api.call('PATCH', `${CLASSES}/one`, { body: { globalDefault: true, description: 'x' } });
+    assert.equal(same.status, 200, 'it is the default itself');
+  });
+
+  test('[PRIO-04] when a race has left two defaults the lower value counts', async () => {
+    await priorityClass('one', 9, { globalDefault: true });
+    await priorityClass('two', 2);
+    const key = objectKey({ group: 'scheduling.k8s.io', resource: 'priorityclasses', namespace: '', name: 'two' });
+    const { object } = await api.store.get(key);
+    const value = encodeStored({ ...JSON.parse(object?.value ?? '{}'), globalDefault: true });
+    const expectedRevision = object?.revision ?? 0;
+    const { outcome } = await api.store.write([{ kind: 'update', key, value, expectedRevision }]);
+    assert.equal(outcome, 'committed');
+    // The answer is given from a cache that has seen the write.
+    await api.call('GET', `${CLASSES}/two`);
+    const created = await pod('p');
+    assert.deepEqual([created.at('spec.priority'), created.at('spec.priorityClassName')], [2, 'two']);
   });
 
   test('[PRIO-10] a number that the class does not have is 403', async () => {
     const refused = await pod('p', { priority: 5 });
-    assert.match(refused.textAt('message'), /the integer value of priority \(5\) must not be provided in pod spec/);
+    assert.equal(refused.status, 403);
+    assert.match(
+      refused.textAt('message'),
+      /the integer value of priority \(5\) must not be provided in pod spec; priority admission controller computed 0 from/,
+    );
+    const policy = await pod('p', { preemptionPolicy: 'Never' });
+    assert.equal(policy.status, 403);
+    assert.match(
+      policy.textAt('message'),
+      /the string value of PreemptionPolicy \(Never\) must not be provided in pod spec; .* computed PreemptLowerPriority from/,
+    );
+    await priorityClass('high', 5);
+    assert.equal(
+      (await pod('p', { priority: 5, priorityClassName: 'high' })).status,
+      201,
+      'the computed number may be said',
+    );
   });
 
   test('a replacement that does not name the computed priority keeps it', async () => {
@@ -57,6 +156,8 @@ describe('priority', () => {
 
   test('[PRIO-03] the classes of the system are there from the start', async () => {
     assert.equal((await api.call('GET', `${CLASSES}/system-node-critical`)).at('value'), 2_000_001_000);
+    assert.equal((await api.call('GET', `${CLASSES}/system-cluster-critical`)).at('value'), 2_000_000_000);
+    assert.equal((await api.call('DELETE', `${CLASSES}/system-node-critical`)).status, 403);
     const critical = await pod('p', { priorityClassName: 'system-cluster-critical' });
     assert.equal(critical.at('spec.priority'), 2_000_000_000);
   });

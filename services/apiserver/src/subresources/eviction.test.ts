@@ -77,6 +77,15 @@ test('[DISR-11] [DISR-16] an eviction is answered 201 and ends the pod by its ow
   assert.equal((await api.call('DELETE', `${PODS}/q`)).status, 200);
 });
 
+test('[DISR-16] an eviction of a pod that says nothing gives the default grace period, one that names a period that period', async () => {
+  await makePod('p');
+  await makePod('q', READY, { terminationGracePeriodSeconds: 77 });
+  assert.equal((await evict('p')).status, 201);
+  assert.equal((await podOf('p')).at('metadata.deletionGracePeriodSeconds'), 30);
+  assert.equal((await evict('q', { deleteOptions: { gracePeriodSeconds: 5 } })).status, 201);
+  assert.equal((await podOf('q')).at('metadata.deletionGracePeriodSeconds'), 5);
+});
+
 test('[DISR-12] a budget without room refuses with its figures, one that is not counted yet asks to come back in 10 s', async () => {
   await makePod('p');
   await makePod('unready', UNREADY);
@@ -163,7 +172,7 @@ test('[DISR-08] [DISR-17] a hundred evictions at once, through two servers, take
   assert.deepEqual(new Set(going.map(({ metadata }) => metadata['name'])), new Set(evicted));
 });
 
-test('the same pod evicted many times at once costs one disruption', async () => {
+test('[DISR-17] the same pod evicted many times at once costs one disruption', async () => {
   await makePod('p');
   await makeOthers();
   await makeBudget({ disruptionsAllowed: 5 });

@@ -234,6 +234,14 @@ test('[INIT-19] [INIT-20] [INIT-21] a node must have room for the largest init s
   assert.deepEqual([fits('2500m', { containers, overhead }), fits('2', { containers, overhead })], [true, false]);
 });
 
+test('[DISR-13] a cordoned node gets no new pods but those that tolerate it', () => {
+  const nodes = [buildNode('cordoned', { unschedulable: true })];
+  assert.match(outcome(clusterOf(nodes), buildPod('p')), /^0\/1 nodes are available: 1 node\(s\) were unschedulable\./);
+  const toleration = { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' };
+  assert.equal(outcome(clusterOf(nodes), buildPod('p', { spec: { tolerations: [toleration] } })), 'cordoned');
+  assert.equal(outcome(clusterOf([...nodes, buildNode('free')]), buildPod('p')), 'free');
+});
+
 test('host ports collide by address and protocol', () => {
   const withPort = (name: string, hostPort: number, hostIP?: string, nodeName?: string): Pod =>
     buildPod(name, {

@@ -60,6 +60,8 @@ test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belo
   );
   const owned = buildPod('p', { owner: 'web', labels: LABELS });
   assert.deepEqual(liked(cluster, owned, softZone), ['b']);
+  const soft = pluginOf(POD_TOPOLOGY_SPREAD, softZone);
+  assert.equal(soft.preFilter?.({ pod: createPodInfo(owned), snapshot: cluster }).kind, 'skip', 'it refuses no node');
   assert.equal(
     liked(cluster, buildPod('bare', { labels: LABELS }), softZone),
     undefined,
@@ -77,7 +79,7 @@ test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belo
   assert.deepEqual(chosen(crowded, buildPod('bare', { labels: LABELS }), hard), ['a']);
 });
 
-test('[SPREAD-22] a pod with any constraint of its own gets no default of either kind', () => {
+test('[SPREAD-22] [EXS-09] a pod with any constraint of its own gets no default of either kind', () => {
   const cluster = withReplicaSet(
     clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
     'web',

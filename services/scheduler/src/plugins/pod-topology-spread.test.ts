@@ -179,6 +179,8 @@ test('[EXS-16] [EXS-17] [SPREAD-44] [SPREAD-45] [SPREAD-46] [SPREAD-47] scores o
     raw: [3, 3, 1, 1],
     normalized: [33, 33, 100, 100],
   });
+  const weighted = [33, 100].map((score) => score * (POD_TOPOLOGY_SPREAD.weight ?? 1));
+  assert.deepEqual(weighted, [66, 200]);
   assert.deepEqual(scores(FOUR, incoming([constraint('zone', SOFT, 3)])), {
     raw: [5, 5, 3, 3],
     normalized: [60, 60, 100, 100],
@@ -234,6 +236,7 @@ test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] what PreFilter prepares: coun
   const nodes = [node('node-a', 'zone1'), node('node-b', 'zone1'), node('node-x', 'zone2'), node('node-y', 'zone2')];
   const on = ['node-a', 'node-a', 'node-b', 'node-y', 'node-y', 'node-y', 'node-y'];
   const pods = on.map((name, i) => buildPod(`p${i}`, { nodeName: name, labels: { foo: '' } }));
+  pods.push(buildPod('unrelated', { nodeName: 'node-x', labels: { bar: '' } }));
   const exists = { matchExpressions: [{ key: 'foo', operator: 'Exists' }] };
   const pod = incoming(
     ['zone', 'node'].map((key) => ({ ...constraint(key), labelSelector: exists })),

@@ -247,7 +247,7 @@ test('a restarted manager starts the timers again: a pod leaves later than its t
   assert.ok(isTerminating(cluster.pod('on-a')));
 });
 
-test('cordon and conditions become NoSchedule taints and go again; taints of people stay', async () => {
+test('[DISR-13] cordon and conditions become NoSchedule taints and go again; taints of people stay', async () => {
   const cluster = new Cluster(['a']);
   const own = { key: 'team', value: 'x', effect: 'NoSchedule' };
   const stored = cluster.node('a');

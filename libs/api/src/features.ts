@@ -1,9 +1,9 @@
 import { readFeatureGates } from '@holdfast/platform';
 
-/** Feature gates that more than one component asks for. The defaults are those of Kubernetes 1.32. */
+/** Feature gates that more than one component reads. The defaults are those of Kubernetes 1.32. */
 export interface Features {
   readonly userNamespacesSupport: boolean;
-  /** False: pods get no priority any more, and priorities neither order pods nor make room. */
+  /** False: pods get no priority, and priorities affect neither the queue nor preemption. */
   readonly podPriority: boolean;
 }
 
@@ -15,7 +15,7 @@ export const FEATURE_GATES_SETTING = {
   default: '',
 } as const;
 
-/** Of `--feature-gates`; throws an `OperatorError` that names what it does not know. */
+/** Parses `--feature-gates`. Throws an `OperatorError` that names unknown gates. */
 export function readFeatures(text: string): Features {
   const gates = readFeatureGates(text, {
     UserNamespacesSupport: DEFAULT_FEATURES.userNamespacesSupport,

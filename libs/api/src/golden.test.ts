@@ -16,9 +16,9 @@ import type { KubeObject, ResourceDefinition, SubresourceStrategy } from './reso
 import { schemaFor } from './schema-table.ts';
 import { keepServerMetadata } from './validation/object-meta.ts';
 
-/** Recorded answers of Kubernetes 1.32. They are not part of the project; where they are not at hand the tests are skipped. */
+/** Recorded responses of Kubernetes 1.32. They are not part of the project; without them the tests are skipped. */
 const RECORDINGS = join(import.meta.dirname, '../../../../shared/reference/golden');
-/** How many answers and tables of each are compared: one that is no longer compared is noticed. */
+/** The expected number of compared responses and tables, so that a lost comparison is noticed. */
 const SCENARIOS: ReadonlyMap<string, { readonly replays: number; readonly tables: number }> = new Map([
   ['podvalid', { replays: 72, tables: 1 }],
   ['workloads', { replays: 29, tables: 6 }],
@@ -80,7 +80,7 @@ function decode(body: unknown, definition: ResourceDefinition): KubeObject {
   return object;
 }
 
-/** What admission adds before validation, as far as validation can tell. */
+/** Adds what admission adds before validation, as far as validation depends on it. */
 function admit(object: KubeObject): void {
   if (object.kind !== 'Pod') return;
   const spec = (object as unknown as { spec: Record<string, unknown> }).spec;
@@ -88,7 +88,9 @@ function admit(object: KubeObject): void {
   spec['serviceAccount'] ||= 'default';
 }
 
-/** Options, patches that fail to apply and unreadable bodies are the pipeline's to answer, not the kinds'. */
+/**
+ * False for steps that only the pipeline can answer: options, patches that cannot be applied, and unreadable bodies.
+ */
 function isReplayable({ request, response }: Step): boolean {
   if ([400, 415].includes(response.status) || request.path.includes('?') || Array.isArray(request.body)) return false;
   return !JSON.stringify(response.body['details'] ?? '').includes('"field":"patch"');
@@ -97,7 +99,7 @@ function isReplayable({ request, response }: Step): boolean {
 class Replay {
   readonly #objects = new Map<string, KubeObject>();
 
-  /** The causes of the refusal, or nothing. */
+  /** Returns the causes of the refusal, or none. */
   run(step: Step): readonly FieldError[] | undefined {
     const place = placeOf(step.request.path);
     if (place === undefined) return undefined;
@@ -189,7 +191,7 @@ function recorded(step: Step): readonly string[] {
 
 const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
 
-/** Admission, allocation and controllers add these; they are compared where they are made. */
+/** Admission, allocation and controllers add these fields; their own tests compare them. */
 const ADDED_LATER = new Set([
   'volumes',
   'volumeMounts',
@@ -222,7 +224,7 @@ function compareStored(object: KubeObject, step: Step): void {
   assert.deepEqual(comparable(JSON.parse(JSON.stringify(mine))), comparable(theirs), step.note ?? step.request.path);
 }
 
-/** What a step of a scenario came to here. */
+/** The result of a step in this process. */
 type Outcome = { readonly errors: readonly FieldError[] } | { readonly thrown: unknown };
 
 interface Comparison {
@@ -231,7 +233,10 @@ interface Comparison {
   readonly outcome: Outcome;
 }
 
-/** Runs the steps in order, because later ones change what earlier ones made. Only the server's pipeline could answer those left out. */
+/**
+ * Runs the steps in order, because later steps change objects of earlier ones. Skips steps that only the server's
+ * pipeline can answer.
+ */
 function compareAll(scenario: string): readonly Comparison[] {
   const replay = new Replay();
   return stepsOf(scenario).flatMap((step, i) => {

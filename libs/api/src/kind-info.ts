@@ -1,4 +1,4 @@
-/** What discovery says of one served kind. */
+/** One served kind in discovery. */
 export interface KindInfo {
   readonly group: string;
   readonly version: string;
@@ -11,7 +11,7 @@ export interface KindInfo {
   readonly verbs: readonly string[];
   /** Name of its field table: `core.v1.Pod`. */
   readonly struct: string;
-  /** Who deletes one of them is answered with what it was; of other kinds with a `Status`. */
+  /** True: a delete responds with the deleted object. False: it responds with a `Status`. */
   readonly answersDeleted?: boolean;
   readonly subresources: readonly SubresourceInfo[];
 }
@@ -20,7 +20,7 @@ export interface SubresourceInfo {
   /** `status`, `scale`, `exec`, ... */
   readonly name: string;
   readonly verbs: readonly string[];
-  /** Present when the body is of another kind than the parent's. */
+  /** Present when the body has another kind than the parent. */
   readonly group?: string;
   readonly version?: string;
   readonly kind?: string;

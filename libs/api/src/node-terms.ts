@@ -8,7 +8,7 @@ import {
 } from '@holdfast/machinery';
 import type { NodeSelectorRequirement, NodeSelectorTerm } from './generated/types.ts';
 
-/** What terms look at. */
+/** The parts of a node that terms read. */
 export interface SelectableNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -16,13 +16,13 @@ export interface SelectableNode {
 
 export type NodeTest = (node: SelectableNode) => boolean;
 
-/** One of the terms has to match. The scheduler, who makes daemon pods and the kubelet agree on what that means. */
+/** Compiles terms of which one must match. The scheduler, the DaemonSet controller and the kubelet share it. */
 export function compileNodeTerms(terms: readonly NodeSelectorTerm[]): NodeTest {
   const tests = terms.map(compileNodeTerm);
   return (node) => tests.some((matches) => matches(node));
 }
 
-/** A term without any requirement matches nothing. */
+/** A term without requirements matches nothing. */
 export function compileNodeTerm(term: NodeSelectorTerm): NodeTest {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];
@@ -47,7 +47,7 @@ function ofLabel({ key, operator, values }: NodeSelectorRequirement): Requiremen
   return createRequirement(key, known, values ?? []);
 }
 
-/** Names of nodes may be longer than values of labels. */
+/** Node names may be longer than label values. */
 function ofField({ key, operator, values = [] }: NodeSelectorRequirement): Requirement {
   const known = OPERATORS.get(operator);
   if ((known !== 'in' && known !== 'notin') || values.length !== 1) {
@@ -58,7 +58,7 @@ function ofField({ key, operator, values = [] }: NodeSelectorRequirement): Requi
 
 const NO_NODE: Pick<LabelSelectorMatcher, 'matches'> = { matches: () => false };
 
-/** A requirement that cannot be understood matches no node: validation has let it pass, so the pod waits visibly. */
+/** An invalid requirement matches no node: validation accepted it, so the pod stays visibly pending. */
 function compile(
   requirements: readonly NodeSelectorRequirement[],
   read: (requirement: NodeSelectorRequirement) => Requirement,

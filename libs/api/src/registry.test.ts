@@ -16,7 +16,7 @@ import { schemaFor } from './schema-table.ts';
 
 const CONTEXT = { now: 1_700_000_000_000 };
 
-/** Kinds that are answered, never stored. */
+/** False for kinds that are answered but never stored. */
 const isStored = ({ verbs }: { readonly verbs: readonly string[] }): boolean =>
   verbs.includes('create') && verbs.includes('list');
 
@@ -65,7 +65,7 @@ const SCALARS: Readonly<Record<string, readonly unknown[]>> = {
 
 const MAX_DEPTH = 9;
 
-/** Random objects of a type: every field may be missing, also the required ones. */
+/** Random objects of a type: any field may be missing, even a required one. */
 function valueOf(schema: Schema, pick: (below: number) => number, depth: number): unknown {
   switch (schema.kind) {
     case 'scalar': {
@@ -106,7 +106,7 @@ function decoded(definition: ResourceDefinition, random: JsonObject): KubeObject
   return object;
 }
 
-/** Everything that a request may make of an object: nothing of it may fail on our side. */
+/** Runs everything that a request can trigger for an object: our code must never fail. */
 function exercise(definition: ResourceDefinition, random: JsonObject): void {
   const object = decoded(definition, random);
   definition.setDefaults(object);

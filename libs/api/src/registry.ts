@@ -52,8 +52,8 @@ import { volumeAttachmentResource } from './kinds/volume-attachment/index.ts';
 import type { KubeObject, ResourceDefinition } from './resource.ts';
 
 /**
- * The one place where a kind's type is forgotten: the pipeline decodes an object by the schema of the definition that it
- * then hands the object to, so every definition only ever sees objects of its own kind.
+ * The only place that erases a kind's type. The pipeline decodes an object by the schema of the same definition that it
+ * passes the object to, so each definition sees only objects of its own kind.
  */
 const erased = <T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition =>
   definition as unknown as ResourceDefinition;
@@ -112,12 +112,12 @@ const RESOURCES: readonly ResourceDefinition[] = [
   erased(priorityLevelConfigurationResource),
 ];
 
-/** Few plurals are of more than one kind. */
+/** Few plurals belong to more than one kind. */
 const BY_PLURAL: ReadonlyMap<string, readonly ResourceDefinition[]> = Map.groupBy(RESOURCES, ({ plural }) => plural);
 
-/** The kind served at a path, or undefined when this API does not have it. */
+/** Returns the kind served at a path; `undefined` when this API does not serve it. */
 export const findResource = (group: string, version: string, plural: string): ResourceDefinition | undefined =>
   BY_PLURAL.get(plural)?.find((each) => each.group === group && each.version === version);
 
-/** Every served kind, in a fixed order. */
+/** Returns every served kind in a fixed order. */
 export const allResources = (): readonly ResourceDefinition[] => RESOURCES;

@@ -3,29 +3,32 @@ import type { RuleEngine } from './custom/rules.ts';
 import type { Features } from './features.ts';
 import type { ObjectMeta } from './generated/types.ts';
 
-/** What every stored object has. */
+/** Fields of every stored object. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
 }
 
-/** Everything the API needs to know of one kind: one folder per kind fills this form, one registry line serves it. */
+/**
+ * Everything the API needs to know about one kind. Each kind's folder fills in this interface, and one registry line
+ * serves it.
+ */
 export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** Plural, lower case: the path segment. */
+  /** Plural in lower case: the path segment. */
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** What discovery lists: `get`, `list`, `create`, ... */
+  /** The verbs in discovery: `get`, `list`, `create`, ... */
   readonly verbs: readonly string[];
-  /** Who deletes one of them is answered with what it was; of other kinds with a `Status`. */
+  /** True: a delete responds with the deleted object. False: it responds with a `Status`. */
   readonly answersDeleted: boolean;
-  /** Fills absent fields in place, before validation of what is created or changed; what is only read stays as it is stored. Idempotent. */
+  /** Fills in absent fields in place, before the validation of a create or update. Reads do not call it. Idempotent. */
   readonly setDefaults: (object: T) => void;
   readonly strategy: Strategy<T>;
   /** Present when the kind has a `/status` subresource. */
@@ -34,20 +37,20 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly subresources?: Readonly<Record<string, SubresourceStrategy<T>>>;
   /** Present when the kind has a `/scale` subresource. */
   readonly scale?: ScaleAccess<T>;
-  /** Present when objects of this kind are kept as another kind: two versions or groups of one thing. */
+  /** Present when objects of this kind are stored as another kind: two versions or groups of one resource. */
   readonly storedAs?: StoredAs<T>;
   /** Present for kinds that come from a CustomResourceDefinition. */
   readonly custom?: CustomKind;
   readonly columns: readonly Column<T>[];
-  /** Conditions of a table row: what a client may hide or stop watching (pods that are done). */
+  /** Conditions of a table row: clients may hide or stop watching such objects (finished pods). */
   readonly rowConditions?: (object: Readonly<T>) => readonly RowCondition[];
-  /** Present when the rows of a table stand in another order than the list. */
+  /** Present when table rows have another order than the list. */
   readonly rowOrder?: (a: Readonly<T>, b: Readonly<T>) => number;
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. Several names may mean the same field. */
   readonly selectableFields: Readonly<Record<string, (object: Readonly<T>) => string>>;
 }
 
-/** The other name of an object: `events.k8s.io` events are kept as core events, autoscaling/v1 scalers as v2. */
+/** The stored kind of an alias: `events.k8s.io` events are stored as core events, autoscaling/v1 autoscalers as v2. */
 export interface StoredAs<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
@@ -57,16 +60,16 @@ export interface StoredAs<T extends KubeObject> {
   readonly fromStored: (stored: Readonly<KubeObject>) => T;
 }
 
-/** What the pipeline does differently for a kind whose schema is known only at run time. */
+/** Pipeline behaviour of a kind whose schema is known only at run time. */
 export interface CustomKind {
   /** Name, uid and generation of the definition. */
   readonly definition: string;
   readonly uid: string;
   readonly generation: number;
   readonly listKind: string;
-  /** Versions that are not served still describe objects that are stored in them. */
+  /** Versions that are not served still describe objects stored in them. */
   readonly served: boolean;
-  /** The definition is being deleted: nothing new is created. */
+  /** The definition is being deleted: creates are refused. */
   readonly isTerminating: boolean;
   readonly conversion: 'None' | 'Webhook';
   readonly storageVersion: string;
@@ -76,15 +79,18 @@ export interface CustomKind {
   readonly openApi: () => JsonObject;
   /** The same kind in another version. */
   readonly sibling: (version: string) => ResourceDefinition | undefined;
-  /** Drops from what a client sent what the schema does not have. Throws DecodeError where metadata has wrong types. */
+  /** Drops undeclared fields from a request body. Throws DecodeError when metadata has wrong types. */
   readonly decode: (value: JsonObject) => { readonly value: JsonObject; readonly unknownFields: readonly string[] };
-  /** A stored object of this version, as the schema of today reads it: pruned, with defaults. The input when nothing differs. */
+  /**
+   * Reads a stored object of this version with the current schema: pruned, with defaults. Returns the input when
+   * nothing differs.
+   */
   readonly readStored: (stored: Readonly<KubeObject>) => KubeObject;
-  /** Drops what this version does not have from an object of another version. */
+  /** Drops the fields that this version lacks from an object of another version. */
   readonly fit: (object: Readonly<KubeObject>) => KubeObject;
 }
 
-/** Who sends a request; some kinds record it. */
+/** The user of a request; some kinds record it. */
 export interface Requester {
   readonly username: string;
   readonly uid?: string;
@@ -94,72 +100,74 @@ export interface Requester {
 
 export interface ValidationContext {
   readonly now: number;
-  /** Absent where nobody asked (defaulting of stored objects, tests). */
+  /** Absent without a request (defaulting of stored objects, tests). */
   readonly requester?: Requester;
-  /** Absent: DEFAULT_FEATURES. */
+  /** Default: DEFAULT_FEATURES. */
   readonly features?: Features;
-  /** Checks the rules of custom resources; absent where they have no effect. */
+  /** Evaluates the rules of custom resources; absent when they have no effect. */
   readonly rules?: RuleEngine;
-  /** Takes what is to be said of an object as it came, before it is prepared; absent where nobody listens. */
+  /** Takes warnings about the object as sent, before preparation; absent when nothing listens. */
   readonly warn?: (text: string) => void;
-  /** An object whose spec `saysTheSame` has passed every check. */
+  /** True when the spec `saysTheSame` as one that passed all checks. */
   readonly isSpecValid?: boolean;
-  /** And there was nothing to warn of. */
+  /** True when that spec also caused no warnings. */
   readonly isSpecQuiet?: boolean;
 }
 
 export interface Strategy<T> {
   /**
-   * Clears what a client may not set at create (status, fields of features that are off) and sets what the server owns.
-   * The pipeline has set metadata.uid, creationTimestamp and the generated name before.
+   * Clears fields that a client may not set on create (status, fields of disabled features) and sets fields that the
+   * server owns. The pipeline has already set metadata.uid, creationTimestamp and the generated name.
    */
   readonly prepareForCreate: (object: T, context: ValidationContext) => void;
-  /** Copies from `old` what this verb may not change (status). */
+  /** Copies from `old` the fields that this verb may not change (status). */
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateCreate: (object: Readonly<T>, context: ValidationContext) => readonly FieldError[];
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
-  /** True where updates are not checked against the old metadata: the pipeline looks itself, whatever they find. */
+  /** True when updates skip the check against the old metadata. Then the pipeline makes that check itself. */
   readonly leavesMetadata?: boolean;
   /**
-   * Present for kinds with a generation: the pipeline sets metadata.generation to 1 at create, and to the old value plus
-   * one when this says that the wanted state changed (asked after prepareForUpdate, of updates that are not of the status);
-   * otherwise it keeps the old value.
-   * Absent: the pipeline keeps the old value, and drops it at create.
+   * Present for kinds with a generation. The pipeline sets metadata.generation to 1 on create. On an update that is not
+   * of the status it calls this after prepareForUpdate, and increments the old value when it returns true, because the
+   * wanted state changed. Otherwise it keeps the old value. When absent, the pipeline keeps the old value and drops it
+   * on create.
    */
   readonly generationChanges?: (object: Readonly<T>, old: Readonly<T>) => boolean;
-  /** Texts for `Warning:` headers; `old` is undefined at create. */
+  /** Returns texts for `Warning:` headers; `old` is undefined on create. */
   readonly warnings?: (
     object: Readonly<T>,
     old: Readonly<T> | undefined,
     context?: Pick<ValidationContext, 'isSpecQuiet'>,
   ) => readonly string[];
-  /** Present where many objects have one spec: whether this object's says the same as one that was valid. */
+  /** Present when many objects share one spec: compares this object's spec with a valid one. */
   readonly saysTheSame?: (object: Readonly<T>, validSpec: unknown) => boolean;
-  /** PUT to a name that does not exist creates it (leases, events, ... as in Kubernetes). */
+  /** PUT to a name that does not exist creates the object (leases, events, ... as in Kubernetes). */
   readonly allowCreateOnUpdate?: boolean;
   /** PUT without resourceVersion overwrites. */
   readonly allowUnconditionalUpdate?: boolean;
-  /** What writes of the object itself throw away, so that nobody owns it. Absent: the status, where the kind has one. */
+  /**
+   * Fields that writes of the object itself drop, so that nobody owns them. Default: the status, if the kind has one.
+   */
   readonly resets?: FieldSet;
   /**
-   * Present for kinds with graceful deletion (pods): the period in seconds, 0 = remove at once. `object` may be
-   * terminating already; then a result that is not below metadata.deletionGracePeriodSeconds changes nothing.
+   * Present for kinds with graceful deletion (pods): returns the period in seconds, 0 = remove immediately. `object`
+   * may already be terminating; then only a result below metadata.deletionGracePeriodSeconds has an effect.
    */
   readonly gracefulDeletion?: (object: Readonly<T>, requestedSeconds: number | undefined) => number;
-  /** What is said of an object when its deletion begins: who has to finish first. */
+  /** Changes an object at the start of its deletion: records what must finish first. */
   readonly beginsDeletion?: (object: T, now: number) => T;
-  /** Why whoever names an object of this name may not delete it; what deletes a whole collection asks nobody. */
+  /** Returns why an object of this name cannot be deleted. Deleting a collection does not call it. */
   readonly refusesDeletion?: (name: string) => string | undefined;
-  /** A delete that does not say what becomes of the dependents leaves them behind, with this warning. */
+  /** A delete without a propagation policy orphans the dependents, with this warning. */
   readonly orphansByDefault?: { readonly warning?: string };
 }
 
 export interface SubresourceStrategy<T> {
-  /** Absent: get, patch, update. */
+  /** Default: get, patch, update. */
   readonly verbs?: readonly ('get' | 'patch' | 'update')[];
-  /** What it throws away, so that nobody owns it through it. Absent: the spec, where it is that of the status. */
+  /** Fields that it drops, so that nobody owns them through it. Default: the spec, for the status subresource. */
   readonly resets?: FieldSet;
-  /** Copies everything but what the subresource may set from `old`. */
+  /** Copies from `old` everything that the subresource may not change. */
   readonly prepareForUpdate: (object: T, old: Readonly<T>, context: ValidationContext) => void;
   readonly validateUpdate: (object: Readonly<T>, old: Readonly<T>, context: ValidationContext) => readonly FieldError[];
 }
@@ -167,10 +175,10 @@ export interface SubresourceStrategy<T> {
 export interface ScaleAccess<T> {
   readonly replicas: (object: Readonly<T>) => number;
   readonly statusReplicas: (object: Readonly<T>) => number;
-  /** In the text form of a label selector. */
+  /** Returns the text form of a label selector. */
   readonly selector: (object: Readonly<T>) => string;
   readonly setReplicas: (object: T, replicas: number) => void;
-  /** Why there is no scale to be shown: the object does not say how many replicas it wants. */
+  /** Returns why there is no scale: the object does not specify its replicas. */
   readonly missing?: (object: Readonly<T>) => string | undefined;
 }
 
@@ -192,13 +200,13 @@ export interface Column<T> {
   readonly cell: (object: Readonly<T>, context: { readonly now: number }) => string | number | boolean | null;
 }
 
-/** Enough to address a kind, with its TypeScript type attached (see refs.ts: `PODS`, `DEPLOYMENTS`, ...). */
+/** The address of a kind, with its TypeScript type (see refs.ts: `PODS`, `DEPLOYMENTS`, ...). */
 export interface ResourceRef<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Carries the type only; never set. */
+  /** Carries only the type; never set. */
   readonly type?: T;
 }

@@ -10,17 +10,17 @@ import {
 import { invariant } from '@holdfast/platform';
 import { SCHEMAS } from './generated/schemas.ts';
 
-/** Field tables are built when first asked for and then kept: starting up costs nothing for kinds nobody uses. */
+/** Field tables are built on first use and cached: unused kinds cost nothing at start-up. */
 const built = new Map<string, StructSchema>();
 
-/** The field table of a kind, of its list, or of a kind of meta/v1 (`DeleteOptions`, `Status`). */
+/** Returns the field table of a kind, of its list, or of a kind of meta/v1 (`DeleteOptions`, `Status`). */
 export function schemaFor(group: string, version: string, kind: string): StructSchema | undefined {
   const own = structSchema(`${packageOf(group)}.${version}.${kind}`);
   const schema = own ?? (version === 'v1' ? structSchema(`meta.v1.${kind}`) : undefined);
   return schema !== undefined && 'apiVersion' in schema.fields && 'kind' in schema.fields ? schema : undefined;
 }
 
-/** The field table of any named struct: `core.v1.Container`. */
+/** Returns the field table of any named struct: `core.v1.Container`. */
 export function structSchema(name: string): StructSchema | undefined {
   const known = built.get(name);
   if (known !== undefined) return known;
@@ -32,7 +32,7 @@ export function structSchema(name: string): StructSchema | undefined {
   return schema;
 }
 
-/** `rbac.authorization.k8s.io` -> `rbac`; the unnamed group is `core`. */
+/** `rbac.authorization.k8s.io` -> `rbac`; the core group is `core`. */
 const packageOf = (group: string): string => (group === '' ? 'core' : (group.split('.', 1)[0] ?? ''));
 
 function parseStruct(name: string, text: string): StructSchema {

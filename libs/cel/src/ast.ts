@@ -3,7 +3,7 @@ import type { CelValue } from './values.ts';
 interface Node {
   /** Unique within one expression. */
   readonly id: number;
-  /** Where messages point to: the operator, the dot, the bracket, else the first character. */
+  /** The position for messages: the operator, the dot or the bracket, otherwise the first character. */
   readonly offset: number;
 }
 export interface Literal extends Node {
@@ -55,7 +55,7 @@ export interface OptionalMap extends Node {
 }
 export type Expr = Literal | Ident | Select | Call | ListExpr | MapExpr | Fold | OptionalMap;
 
-/** Names of the operators as functions; messages show them. */
+/** The function names of the operators. Messages show them. */
 export const AND = '_&&_';
 export const OR = '_||_';
 export const NOT = '!_';

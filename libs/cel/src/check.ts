@@ -27,7 +27,7 @@ import {
 import { assign, assignAll, type Substitution, substitute } from './unify.ts';
 import { type CelValue, Duration, Timestamp, TypeValue, Uint } from './values.ts';
 
-/** How a call was understood. A call of a namespaced function has lost its target. */
+/** The resolution of a call. A call of a namespaced function has no target. */
 export interface ResolvedCall {
   readonly overloads: readonly Overload[];
   readonly args: readonly Expr[];
@@ -37,13 +37,13 @@ export interface Checked {
   readonly type: CelType;
   readonly types: ReadonlyMap<number, CelType>;
   readonly calls: ReadonlyMap<number, ResolvedCall>;
-  /** Selections that are the qualified name of a variable. */
+  /** Selections that form the qualified name of a variable. */
   readonly qualified: ReadonlyMap<number, string>;
   /** Names of types, which are values. */
   readonly constants: ReadonlyMap<number, CelValue>;
 }
 
-/** Finds the type of every part of an expression. */
+/** Determines the type of every part of an expression. */
 export function check(expr: Expr, environment: Environment): Checked | { readonly issues: readonly Issue[] } {
   const checker = new Checker(environment);
   const type = checker.typeOf(expr);
@@ -161,7 +161,7 @@ class Checker {
         return field === undefined ? this.#fail(expr, `undefined field '${expr.field}'`) : field.type;
       }
       case 'param':
-        // What is not known yet may have any fields.
+        // A value of unknown type may have any fields.
         this.#known = assign(this.#known, target, DYN) ?? this.#known;
         return DYN;
       case 'dyn':
@@ -196,7 +196,7 @@ class Checker {
     return fitting.result;
   }
 
-  /** All signatures that the arguments fit. When their results differ, the result is dyn. */
+  /** Returns all signatures that fit the arguments. When their results differ, the result is dyn. */
   #fitting(overloads: readonly Overload[], types: readonly CelType[], member: boolean) {
     const found: Overload[] = [];
     let known = this.#known;
@@ -215,7 +215,7 @@ class Checker {
     return result === undefined ? undefined : { overloads: found, known, result };
   }
 
-  /** The signature with type parameters of its own for this call. */
+  /** Returns the signature with fresh type parameters for this call. */
   #instantiate({ params, result }: Overload): { params: readonly CelType[]; result: CelType } {
     this.#fresh += 1;
     const rename: Substitution = new Map(['A', 'B'].map((name) => [name, param(`_${name}${this.#fresh}`)]));
@@ -231,7 +231,7 @@ class Checker {
     return `found no matching overload for '${name}' applied to '${shown}'`;
   }
 
-  /** The one type of all elements of a literal list or map. */
+  /** Returns the common type of all elements of a literal list or map. */
   #joined(items: readonly Expr[]): CelType {
     let joined: CelType | undefined;
     for (const item of items) {
@@ -336,7 +336,7 @@ function literalType(value: CelValue): CelType {
   }
 }
 
-/** `a.b.c`, when the expression is only names and dots. */
+/** Returns `a.b.c` when the expression consists only of names and dots. */
 function qualifiedName(expr: Expr): string | undefined {
   if (expr.op === 'ident') return expr.name;
   if (expr.op !== 'select' || expr.mode !== 'value') return undefined;

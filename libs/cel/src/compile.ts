@@ -18,10 +18,10 @@ import {
   OptionalValue,
 } from './values.ts';
 
-/** Looks a variable up when it is first used. Undefined means that it has no value. */
+/** Looks a variable up on its first use. `undefined` means that it has no value. */
 export type Variables = (name: string) => CelValue | undefined;
 
-/** One evaluation: the variables outside, those of macros by their place, and what may still be spent. */
+/** One evaluation: the outer variables, the variables of macros by slot, and the remaining budget. */
 export interface Frame {
   readonly variables: Variables;
   readonly locals: CelValue[];
@@ -31,7 +31,7 @@ export interface Frame {
 
 export type Step = (frame: Frame) => CelValue;
 
-/** Turns a checked expression into functions. */
+/** Compiles a checked expression to functions. */
 export function compile(expr: Expr, checked: Checked): Step {
   return new Compiler(checked).step(expr);
 }
@@ -129,7 +129,7 @@ class Compiler {
     return dispatching(resolved?.overloads ?? [], args);
   }
 
-  /** The types of all arguments are known, so that the value need not be looked at. */
+  /** True when the types of all arguments are known, so that no runtime check is needed. */
   #isStatic({ args }: ResolvedCall): boolean {
     return args.every((each) => isClosed(this.#checked.types.get(each.id)));
   }
@@ -193,7 +193,7 @@ class Compiler {
   }
 }
 
-/** A variable from outside. */
+/** Reads an outer variable. */
 function outer(name: string): Step {
   return ({ variables, meter }) => {
     meter.spend(SELECT_AND_IDENT_COST);
@@ -214,7 +214,7 @@ function direct({ run, cost }: Overload, args: readonly Step[]): Step {
   };
 }
 
-/** Takes the first signature that the values fit. */
+/** Calls the first signature that fits the values. */
 function dispatching(overloads: readonly Overload[], args: readonly Step[]): Step {
   return (frame) => {
     const values = args.map((arg) => arg(frame));
@@ -229,7 +229,7 @@ function paid(
   values: readonly CelValue[],
   { run, cost }: { run: Overload['run']; cost?: Overload['cost'] | undefined },
 ): CelValue {
-  // Where the arguments tell the cost, it is paid before the work is done.
+  // When the arguments determine the cost, charge it before the work.
   if (cost === undefined || cost.length < 2) {
     meter.spend(cost === undefined ? 1 : cost(values, null));
     return run(values, context);
@@ -244,7 +244,7 @@ function boolOf(value: CelValue): boolean {
   return value;
 }
 
-/** `&&` and `||`: an operand that decides hides the failure of the other, on either side. */
+/** `&&` and `||`: a decisive operand hides the failure of the other one, on either side. */
 function shortCircuit(left: Step, right: Step, decisive: boolean): Step {
   return (frame) => {
     let failure: EvaluationError | undefined;
@@ -286,7 +286,7 @@ function optionalField(value: CelValue, field: string): OptionalValue {
   return found === undefined ? OptionalValue.none : new OptionalValue(found);
 }
 
-/** Runs a body for each element of a list or each key of a map, with its variables set. */
+/** Runs a body for each element of a list or each key of a map, with the variables of the macro set. */
 class Loop {
   readonly #range: Step;
   readonly #place: number;
@@ -298,7 +298,7 @@ class Loop {
     this.#two = variables === 2;
   }
 
-  /** Ends when the body returns false. */
+  /** Stops when the body returns false. */
   run(frame: Frame, body: (first: CelValue) => boolean): void {
     const range = this.#range(frame);
     if (isList(range)) this.#overList(frame, range, body);
@@ -326,7 +326,7 @@ class Loop {
   }
 }
 
-/** The costs of a round beside its body are those of the comprehension that a macro stands for. */
+/** The cost of a round without its body, equal to that of the comprehension which the macro stands for. */
 const ALL_ROUND_COST = 3;
 const EXISTS_ROUND_COST = 4;
 const COLLECT_ROUND_COST = 12;

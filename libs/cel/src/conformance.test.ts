@@ -9,7 +9,7 @@ import { type CelType, type CelValue, compileExpression, EntryMap, standardEnvir
 import * as types from './types.ts';
 import { ArrayList, TypeValue, typeNameOf, Uint } from './values.ts';
 
-/** Suites about protobuf messages, and about libraries that Kubernetes does not have. */
+/** Suites about protobuf messages and about libraries that Kubernetes does not have. */
 const NOT_OURS = new Set([
   'bindings_ext',
   'block_ext',
@@ -110,7 +110,7 @@ function typeOf(type: Type | undefined): CelType {
   }
 }
 
-/** `ok`, `unsupported`, or what is wrong. */
+/** Returns `ok`, `unsupported`, or a description of the failure. */
 function run(simple: SimpleTest): string {
   if (
     MESSAGE.test(simple.expr) ||
@@ -165,7 +165,7 @@ function judge(
     : `got ${shown(outcome.value)}, wanted ${shown(expected)}`;
 }
 
-/** What the grammar does not read, by the beginning of the path. None of it is usual in expressions for Kubernetes. */
+/** Cases that the grammar cannot parse, by path prefix. Expressions for Kubernetes do not use them. */
 const KNOWN: readonly (readonly [string, string])[] = [
   ['fields/quoted_map_fields/', 'names in backticks came after 1.32'],
   ['optionals/optionals/optional_chaining_1', 'optional entries of literals: [?x] and {?k: v}'],

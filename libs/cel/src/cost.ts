@@ -9,7 +9,7 @@ import { add, fixed, multiply, NOTHING, type Range, UNKNOWN_SIZE, union } from '
 import { type CelType, DYN, isScalar } from './types.ts';
 import { sizeOf } from './values.ts';
 
-/** Estimates what one evaluation may cost, from the declared sizes of what it reads. */
+/** Estimates the cost of one evaluation from the declared sizes of its inputs. */
 export function estimateCost(expr: Expr, checked: Checked, environment: Environment): Range {
   return new Estimator(checked, environment).cost(expr);
 }
@@ -18,7 +18,7 @@ interface Entry {
   readonly key: Range;
   readonly value: Range;
 }
-/** What is known of the variable of a macro. */
+/** The known facts about a variable of a macro. */
 interface Local {
   readonly origin: CelType | undefined;
   readonly size: Range | undefined;
@@ -95,7 +95,7 @@ class Estimator {
     return add(condition, union(left, right));
   }
 
-  /** Covers all signatures that the call may mean. */
+  /** Covers all signatures that the call may resolve to. */
   #functionCost(expr: Call, overloads: readonly Overload[], args: readonly Expr[]): Range {
     let cost: Range = { min: Infinity, max: 0 };
     let size: Range | undefined;
@@ -228,7 +228,7 @@ class Estimator {
     if (entry !== undefined) this.#entries.set(to.id, entry);
   }
 
-  /** The declared type that a value comes from, when it is reached from a variable by fields and elements alone. */
+  /** Returns the declared type of a value that is reached from a variable only through fields and elements. */
   #originOf(expr: Expr): CelType | undefined {
     switch (expr.op) {
       case 'ident': {
@@ -245,7 +245,7 @@ class Estimator {
   }
 }
 
-/** The costs of the comprehension that a macro stands for. */
+/** Returns the costs of the comprehension that a macro stands for. */
 function foldCosts(expr: Fold, condition: Range | undefined, transform: Range) {
   const test = condition ?? NOTHING;
   switch (expr.fold) {
@@ -290,7 +290,7 @@ function elementOf(type: CelType | undefined): CelType | undefined {
   return type?.kind === 'map' ? type.value : undefined;
 }
 
-/** Without a declared size a text or a container may be of any size. */
+/** Without a declared size, a string or a container may have any size. */
 function declaredSize(type: CelType): Range | undefined {
   if (type.maxElements !== undefined) return { min: 0, max: type.maxElements };
   if (isScalar(type) || type.kind === 'object') return NOTHING;

@@ -1,12 +1,12 @@
 import type { Functions } from './overload.ts';
 import type { CelType } from './types.ts';
 
-/** What an expression may name. */
+/** The names that an expression may use. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, CelType>;
   readonly functions: Functions;
-  /** Types as values, by their qualified names. */
+  /** Types as values, by qualified name. */
   readonly typeNames: ReadonlyMap<string, CelType>;
-  /** Literal lists and maps of mixed types are refused, as Kubernetes does. */
+  /** Refuses literal lists and maps of mixed types, as Kubernetes does. */
   readonly homogeneousLiterals: boolean;
 }

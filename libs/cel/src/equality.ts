@@ -13,7 +13,7 @@ import {
   Uint,
 } from './values.ts';
 
-/** Equality over all types: numbers by their value, everything else only with its own kind. */
+/** Equality over all types: numbers compare by value, other values only with their own kind. */
 export function equals(left: CelValue, right: CelValue): boolean {
   if (left === right) return true;
   if (left === null || right === null) return false;
@@ -63,11 +63,11 @@ export function isNumber(value: CelValue): value is CelNumber {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint;
 }
 
-/** NaN when one of both is not a number. */
+/** Returns NaN when one operand is not a number. */
 export function compareNumbers(left: CelNumber, right: CelNumber): number {
   const x = left instanceof Uint ? left.value : left;
   const y = right instanceof Uint ? right.value : right;
-  // Next to a double, whole numbers count as doubles, as in Go: near 2^63 they lose digits.
+  // Beside a double, integers convert to doubles, as in Go: near 2^63 they lose digits.
   const mixed = typeof x !== typeof y;
   const a = mixed ? Number(x) : x;
   const b = mixed ? Number(y) : y;
@@ -76,7 +76,7 @@ export function compareNumbers(left: CelNumber, right: CelNumber): number {
   return a === b ? 0 : Number.NaN;
 }
 
-/** Negative, zero or positive; NaN when an operand is NaN. */
+/** Returns a negative number, zero or a positive number; NaN when an operand is NaN. */
 export function compare(left: CelValue, right: CelValue): number {
   if (isNumber(left) && isNumber(right)) return compareNumbers(left, right);
   if (typeof left === 'string' && typeof right === 'string') return compareStrings(left, right);
@@ -87,7 +87,7 @@ export function compare(left: CelValue, right: CelValue): number {
   throw new EvaluationError('no such overload');
 }
 
-/** By code points: UTF-16 order differs for characters beyond the basic plane. */
+/** Compares code points: UTF-16 order differs for characters beyond the basic plane. */
 export function compareStrings(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);

@@ -3,7 +3,10 @@ import type { CallEstimate, Overload, SizedArgument } from './overload.ts';
 import { add, fixed, multiply, type Range, scale, UNKNOWN_SIZE } from './size.ts';
 import { sizeOf } from './values.ts';
 
-/** Cost functions that several functions share. Each is a pair: at run time, and estimated from declared sizes. */
+/**
+ * Cost functions that several functions share. Each is a pair: the cost at run time and the estimate from declared
+ * sizes.
+ */
 export type Costs = Pick<Overload, 'cost' | 'estimate'>;
 
 const sizeAt = (args: readonly SizedArgument[], index: number): Range => args[index]?.size ?? UNKNOWN_SIZE;
@@ -18,7 +21,7 @@ export function traverses(index: number, times = 1): Costs {
   };
 }
 
-/** As `traverses`, and the result is as large as the target. */
+/** As `traverses`; the result is as large as the target. */
 export function traversesTarget(times = 1): Costs {
   const { cost, estimate } = traverses(0, times);
   return {
@@ -47,7 +50,7 @@ export const JOINS_LISTS: Costs = {
   estimate: (args) => ({ cost: fixed(1), resultSize: add(sizeAt(args, 0), sizeAt(args, 1)) }),
 };
 
-/** `x in list` looks at each element. */
+/** `x in list` examines each element. */
 export const SEARCHES_LIST: Costs = {
   cost: (args) => sizeOf(args[1] ?? null),
   estimate: (args) => ({ cost: sizeAt(args, 1) }),
@@ -60,7 +63,7 @@ export const SEARCHES_TEXT: Costs = {
   }),
 };
 
-/** A pattern costs by its length times that of the text. */
+/** The cost of a match is the length of the pattern times the length of the text. */
 export const MATCHES: Costs = {
   cost: (args) => traversal(1 + sizeOf(args[0] ?? null)) * Math.ceil(sizeOf(args[1] ?? null) * REGEX_LENGTH_FACTOR),
   estimate: (args) => ({
@@ -71,7 +74,7 @@ export const MATCHES: Costs = {
   }),
 };
 
-/** As MATCHES; at worst each character is a result. */
+/** As MATCHES; in the worst case each character is a result. */
 export const FINDS: Costs = {
   ...MATCHES,
   estimate: (args) => ({
@@ -80,7 +83,7 @@ export const FINDS: Costs = {
   }),
 };
 
-/** One step for each element; texts are compared by their length. */
+/** One step per element; strings compare by length. */
 export const VISITS_ELEMENTS: Costs = {
   cost: (args) => sizeOf(args[0] ?? null),
   estimate: (args) => {

@@ -1,10 +1,10 @@
-/** What is wrong with an expression, with the place. */
+/** One error in an expression, with its position. */
 export interface Issue {
   readonly offset: number;
   readonly message: string;
 }
 
-/** Prints issues with their line and a mark under the place. */
+/** Formats issues with their line and a mark under the position. */
 export function formatIssues(source: string, issues: readonly Issue[]): string {
   const lines = source.split('\n');
   return issues.map((issue) => formatIssue(lines, issue)).join('\n');

@@ -15,7 +15,7 @@ import {
 type Json = unknown;
 type JsonObject = Readonly<Record<string, Json>>;
 
-/** A JSON value as a value of a declared type. Fields and elements are converted when they are read. */
+/** Converts a JSON value to a value of a declared type. Fields and elements are converted on first read. */
 export function fromJson(json: Json, type: CelType): CelValue {
   if (json === null || json === undefined) return null;
   switch (type.kind) {
@@ -123,7 +123,7 @@ class JsonMap implements MapValue {
   }
 }
 
-/** An object with declared fields: only these can be read, by their escaped names. */
+/** An object with declared fields. Only these can be read, by their escaped names. */
 class JsonObjectValue implements MapValue {
   readonly celKind = 'map';
   readonly isObject = true;
@@ -156,7 +156,7 @@ function listOfAll(left: ListValue, added: readonly CelValue[], merge: ListMerge
   return Object.assign(new ArrayList([...itemsOf(left), ...added]), { merge });
 }
 
-/** Order has no meaning, and `+` adds what is missing. */
+/** A set has no order, and `+` adds the missing elements. */
 const SET_MERGE: ListMerge = {
   equals: (left, right) => left.size === right.size && keysOf(left, []).every((key) => keySet(right, []).has(key)),
   add: (left, right) => {
@@ -166,7 +166,7 @@ const SET_MERGE: ListMerge = {
   },
 };
 
-/** Elements are told apart by their keys; `+` replaces those that both lists have. */
+/** Keys identify elements; `+` replaces elements that both lists contain. */
 function keyedMerge(mapKeys: readonly string[]): ListMerge {
   const merge: ListMerge = {
     equals: (left, right) => {
@@ -201,7 +201,7 @@ function keySet(list: ListValue, mapKeys: readonly string[]): ReadonlySet<string
   return new Set(keysOf(list, mapKeys));
 }
 
-/** A text that is equal for equal elements. Elements of sets and keys of maps are scalars. */
+/** Returns equal strings for equal elements. Elements of sets and keys of maps are scalars. */
 function keyOf(item: CelValue, mapKeys: readonly string[]): string {
   if (mapKeys.length > 0 && isMap(item)) return mapKeys.map((key) => keyOf(item.get(key) ?? null, [])).join('\u0000');
   return `${typeof item}:${typeof item === 'object' ? JSON.stringify(item) : String(item)}`;

@@ -4,7 +4,7 @@ import type { Issue } from './issues.ts';
 import { parseDuration, parseTimestamp } from './library/time-text.ts';
 import { compilePattern } from './patterns.ts';
 
-/** Finds patterns, durations and timestamps that are written in the expression and cannot be read. */
+/** Finds invalid patterns, durations and timestamps in literals. */
 export function validateLiterals(expr: Expr, checked: Checked): readonly Issue[] {
   const issues: Issue[] = [];
   visit(expr, checked, issues);

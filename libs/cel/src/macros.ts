@@ -10,7 +10,7 @@ interface Member {
   readonly args: readonly Expr[];
 }
 
-/** A macro that is not written as it must be. */
+/** The arguments of a macro are invalid. */
 export class MacroError extends Error {
   override readonly name = 'MacroError';
   readonly offset: number;
@@ -20,7 +20,7 @@ export class MacroError extends Error {
   }
 }
 
-/** `has(a.b)`. Undefined when the call is no macro. */
+/** Expands `has(a.b)`. Returns `undefined` when the call is not a macro. */
 export function expandGlobalMacro(place: Place, name: string, args: readonly Expr[]): Expr | undefined {
   const [arg] = args;
   if (name !== 'has' || arg === undefined || args.length !== 1) return undefined;
@@ -56,7 +56,7 @@ const MEMBER_MACROS: ReadonlyMap<string, Expansion> = new Map<string, Expansion>
   ['optFlatMap/2', (place, member) => optionalMap(place, member, true)],
 ]);
 
-/** Undefined when the call is no macro. */
+/** Returns `undefined` when the call is not a macro. */
 export function expandMemberMacro(place: Place, member: Member): Expr | undefined {
   return MEMBER_MACROS.get(`${member.name}/${member.args.length}`)?.(place, member);
 }

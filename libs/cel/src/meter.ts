@@ -1,10 +1,10 @@
 import { COST_BETWEEN_CHECKS } from './limits.ts';
 import { BudgetExceeded } from './values.ts';
 
-/** Milliseconds of a clock that only goes forward. */
+/** Milliseconds of a monotonic clock. */
 export type Now = () => number;
 
-/** Counts what an evaluation costs, and ends it when it costs too much or lasts too long. */
+/** Counts the cost of an evaluation. Throws when it exceeds its cost limit or its deadline. */
 export class Meter {
   spent = 0;
   readonly #limit: number;

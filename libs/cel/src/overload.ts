@@ -8,11 +8,11 @@ export interface RunContext {
   readonly patterns: Patterns;
 }
 
-/** An argument as a cost estimate sees it. */
+/** An argument, as cost estimates see it. */
 export interface SizedArgument {
   readonly type: CelType;
   readonly size: Range;
-  /** The size of an element, for lists from declared types. */
+  /** The size of an element, for lists of declared types. */
   readonly elementSize: Range | undefined;
   /** The value of a literal. */
   readonly literal: CelValue | undefined;
@@ -45,12 +45,12 @@ type Body = readonly [run: Overload['run'], costs?: Costs];
 export class FunctionTable {
   readonly #functions = new Map<string, Overload[]>();
 
-  /** `name(a, b)`. `costs` follow the function, where a call costs more or less than 1. */
+  /** Adds `name(a, b)`. Pass `costs` after the function when a call does not cost 1. */
   global(name: string, id: string, signature: Signature, ...[run, costs]: Body): this {
     return this.#put(name, { id, member: false, ...signature, run, ...costs });
   }
 
-  /** `a.name(b)` */
+  /** Adds `a.name(b)`. */
   member(name: string, id: string, signature: Signature, ...[run, costs]: Body): this {
     return this.#put(name, { id, member: true, ...signature, run, ...costs });
   }
@@ -76,7 +76,7 @@ export function signature(params: readonly CelType[], result: CelType): Signatur
   return { params, result };
 }
 
-/** All functions of several libraries; the same name may stand in more than one. */
+/** Joins several libraries. They may contain the same name. */
 export function joinFunctions(...libraries: readonly Functions[]): Functions {
   const all = new Map<string, readonly Overload[]>();
   for (const library of libraries) {

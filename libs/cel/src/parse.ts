@@ -9,7 +9,7 @@ import { type CelValue, Uint } from './values.ts';
 const MAX_INT = (1n << 63n) - 1n;
 const MIN_INT = -(1n << 63n);
 
-/** Only its grammar is used: types, evaluation and costs are ours. */
+/** We use only the grammar of this library. Types, evaluation and costs are our own. */
 const grammar = new Environment({
   unlistedVariablesAreDyn: true,
   enableOptionalTypes: true,
@@ -50,7 +50,7 @@ function issueOf(error: unknown, source: string): Issue {
   if (error instanceof ParseError) {
     return syntaxIssue(error, source);
   }
-  // A nesting that the grammar's own counter does not see.
+  // The library's depth counter does not cover every kind of nesting.
   if (error instanceof RangeError) return { offset: 0, message: 'Syntax error: expression is nested too deeply' };
   throw error;
 }
@@ -58,7 +58,7 @@ function issueOf(error: unknown, source: string): Issue {
 const STARTS =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-/** The commonest mistakes in the words that users know from Kubernetes. */
+/** Words the most common mistakes as Kubernetes does. */
 function syntaxIssue(error: ParseError, source: string): Issue {
   const start = error.range?.start ?? 0;
   const found = source.slice(start, error.range?.end ?? start) || '<EOF>';
@@ -84,7 +84,7 @@ function firstLine(text: string): string {
   return end === -1 ? text : text.slice(0, end);
 }
 
-/** Turns the grammar's tree into ours. */
+/** Converts the library's syntax tree to ours. */
 class Reader {
   readonly #source: string;
   #nextId = 1;
@@ -181,7 +181,7 @@ class Reader {
     return { id: this.#nextId++, offset };
   }
 
-  /** The first character after an operand that is neither space, closing bracket nor comment. */
+  /** Returns the first character after an operand that is not space, a closing bracket or a comment. */
   #after(end: number): number {
     let place = end;
     for (;;) {
@@ -210,7 +210,7 @@ function literalOf(value: unknown, offset: number): CelValue {
     return value;
   }
   if (value instanceof Uint8Array) return value;
-  // The grammar's own class for unsigned numbers holds them as a primitive.
+  // The library wraps unsigned numbers in a class of its own with a primitive inside.
   return new Uint(BigInt((value as { valueOf(): bigint }).valueOf()));
 }
 

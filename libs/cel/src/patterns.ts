@@ -2,12 +2,12 @@ import { RE2JS } from 're2js';
 import { MAX_KEPT_PATTERNS, MAX_PATTERN_CHARS, MAX_PATTERN_REPEATS } from './limits.ts';
 import { EvaluationError } from './values.ts';
 
-/** A compiled pattern: matching takes time linear in the text, whatever the pattern. */
+/** A compiled pattern. Matching takes linear time in the text for every pattern. */
 export type Pattern = RE2JS;
 
 const REPEAT = /\{(\d+)(?:,(\d*))?\}/g;
 
-/** Throws with the reason when the pattern is not valid, or would take too much room once its repeats are written out. */
+/** Throws with the reason when the pattern is invalid, or too large once its repeats are expanded. */
 export function compilePattern(source: string): Pattern {
   if (source.length > MAX_PATTERN_CHARS || repeats(source) > MAX_PATTERN_REPEATS) {
     throw new Error('error parsing regexp: expression too large');
@@ -21,7 +21,7 @@ function repeats(source: string): number {
   return sum;
 }
 
-/** Patterns that are computed at run time, the last few kept compiled. */
+/** Caches the latest patterns that were compiled at run time. */
 export class Patterns {
   readonly #kept = new Map<string, Pattern>();
 

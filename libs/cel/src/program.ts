@@ -12,11 +12,11 @@ import { Patterns } from './patterns.ts';
 import type { CelType } from './types.ts';
 import { type CelValue, EvaluationError } from './values.ts';
 
-/** What one evaluation may cost and how long it may take. */
+/** The cost and time limits of one evaluation. */
 export interface Allowance {
   readonly costLimit?: number;
   readonly now?: Now;
-  /** By the clock `now`. */
+  /** A time of the clock `now`. */
   readonly deadline?: number;
 }
 
@@ -24,12 +24,12 @@ export type Outcome =
   | { readonly value: CelValue; readonly cost: number; readonly error?: undefined }
   | { readonly error: Error; readonly cost: number; readonly value?: undefined };
 
-/** A checked expression, ready to be evaluated many times. */
+/** A checked expression that can be evaluated many times. */
 export class Program {
   readonly type: CelType;
-  /** The greatest estimated cost of one evaluation. */
+  /** The maximum estimated cost of one evaluation. */
   readonly maxCost: number;
-  /** Variables from outside that the expression names. */
+  /** The outer variables that the expression names. */
   readonly names: ReadonlySet<string>;
   readonly #step: Step;
   readonly #context = { patterns: new Patterns() };
@@ -41,7 +41,7 @@ export class Program {
     this.names = facts.names;
   }
 
-  /** Never throws for what an expression does; any other fault passes. */
+  /** Never throws for a failure of the expression. Any other error passes through. */
   evaluate(variables: Variables, allowance: Allowance = {}): Outcome {
     const meter = new Meter(allowance.costLimit ?? PER_CALL_LIMIT, allowance.now, allowance.deadline);
     try {
@@ -54,7 +54,7 @@ export class Program {
 }
 
 function asEvaluationError(error: unknown): Error {
-  // Deep recursion over deep values ends like any other failure.
+  // Deep recursion over a deep value counts as a failed evaluation.
   if (error instanceof RangeError) return new EvaluationError('evaluation is nested too deeply');
   if (error instanceof Error && (error.name === 'EvaluationError' || error.name === 'BudgetExceeded')) return error;
   throw error;
@@ -64,7 +64,7 @@ export type Compiled =
   | { readonly program: Program; readonly issues?: undefined }
   | { readonly program?: undefined; readonly issues: readonly Issue[]; readonly message: string };
 
-/** Parses, checks and compiles an expression. `message` shows what is wrong with it, with its place. */
+/** Parses, checks and compiles an expression. `message` describes its errors with their positions. */
 export function compileExpression(source: string, environment: Environment): Compiled {
   const parsed = parse(source);
   if (parsed.expr === undefined) return failed(source, parsed.issues);
@@ -81,7 +81,7 @@ function failed(source: string, issues: readonly Issue[]): Compiled {
   return { issues, message: formatIssues(source, issues) };
 }
 
-/** The names that stand for variables from outside. */
+/** Returns the names of outer variables. */
 export function freeNames(expr: Expr): ReadonlySet<string> {
   const names = new Set<string>();
   const visit = (node: Expr | undefined, bound: ReadonlySet<string>): void => {

@@ -11,7 +11,7 @@ import {
   Uint,
 } from './values.ts';
 
-/** Whether a value may stand for a parameter. Elements of containers are not looked at. */
+/** True when a value fits a parameter. Elements of containers are not checked. */
 export function fits(value: CelValue, type: CelType): boolean {
   switch (type.kind) {
     case 'dyn':

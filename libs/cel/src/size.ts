@@ -1,4 +1,4 @@
-/** How large or how costly something may be: from the least to the most. Infinity stands for "no bound is known". */
+/** Lower and upper bound of a size or a cost. Infinity means unbounded. */
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -29,7 +29,7 @@ export function multiply(left: Range, right: Range): Range {
   return { min: product(left.min, right.min), max: product(left.max, right.max) };
 }
 
-/** Rounded up, as costs are whole. */
+/** Rounds up, because costs are integers. */
 export function scale(range: Range, factor: number): Range {
   return { min: Math.ceil(product(range.min, factor)), max: Math.ceil(product(range.max, factor)) };
 }

@@ -1,6 +1,6 @@
 /**
- * The types of the expression language. A type that comes from a schema also carries how large its values may be
- * (`maxElements`): the cost of an expression is estimated from it.
+ * The types of the expression language. A type from a schema also carries the maximum size of its values
+ * (`maxElements`), from which the cost of an expression is estimated.
  */
 export type SimpleKind =
   | 'null'
@@ -34,14 +34,14 @@ export interface MapType {
   readonly maxElements?: number;
 }
 export interface ObjectField {
-  /** The property in the JSON object. The expression may use an escaped name. */
+  /** The property in the JSON object. Expressions may use an escaped name. */
   readonly property: string;
   readonly type: CelType;
 }
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
-  /** By the name that expressions use. */
+  /** By the name in expressions. */
   readonly fields: ReadonlyMap<string, ObjectField>;
   readonly maxElements?: number;
 }
@@ -73,7 +73,7 @@ export const BYTES: SimpleType = { kind: 'bytes' };
 export const TIMESTAMP: SimpleType = { kind: 'timestamp' };
 export const DURATION: SimpleType = { kind: 'duration' };
 export const DYN: SimpleType = { kind: 'dyn' };
-/** The type of what already has an error: no further errors follow from it. */
+/** The type after an error. It causes no further errors. */
 export const ERROR: SimpleType = { kind: 'error' };
 
 export function listOf(element: CelType): ListType {
@@ -106,7 +106,7 @@ const NAMES: Readonly<Record<SimpleKind, string>> = {
   error: '!error!',
 };
 
-/** The name of a type in messages. */
+/** Returns the name of a type for messages. */
 export function typeName(type: CelType): string {
   switch (type.kind) {
     case 'list':

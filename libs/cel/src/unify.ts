@@ -1,12 +1,12 @@
 import { type CelType, DYN, isDyn, isOptional, type ObjectType } from './types.ts';
 
 /**
- * What is known about type parameters while an expression is checked. A failed attempt leaves no trace: callers take a
- * copy, and keep it only when all arguments fit.
+ * Bindings of type parameters while an expression is checked. A failed attempt must leave no trace: callers take a copy
+ * and keep it only when all arguments fit.
  */
 export type Substitution = Map<string, CelType>;
 
-/** The type with all known parameters put in. Unknown parameters stay, or become dyn. */
+/** Substitutes all bound parameters. Unbound parameters stay, or become dyn. */
 export function substitute(type: CelType, known: Substitution, unknownToDyn: boolean): CelType {
   switch (type.kind) {
     case 'param': {
@@ -37,7 +37,9 @@ function replaceList(type: CelType & { kind: 'list' }, known: Substitution, unkn
   return element === type.element ? type : { ...type, element };
 }
 
-/** Makes `from` fit `to` by binding parameters. Returns the extended substitution, or undefined when it does not fit. */
+/**
+ * Binds parameters so that `from` fits `to`. Returns the extended substitution, or `undefined` when it does not fit.
+ */
 export function assign(known: Substitution, to: CelType, from: CelType): Substitution | undefined {
   const attempt: Substitution = new Map(known);
   return isAssignable(attempt, to, from) ? attempt : undefined;
@@ -103,7 +105,7 @@ function bindParam(known: Substitution, name: string, type: CelType): boolean {
     return true;
   }
   if (!isAssignable(known, bound, type)) return false;
-  // The wider of both types stands for the parameter: dyn hides what it meets.
+  // The parameter takes the wider of both types: dyn absorbs the other.
   if (isDyn(type) && bound.kind !== 'param') known.set(name, DYN);
   if (bound.kind === 'null' && type.kind !== 'null') known.set(name, type);
   return true;

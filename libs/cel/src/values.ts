@@ -1,5 +1,5 @@
 /**
- * Values at run time: null, boolean, bigint (int), Uint, number (double), string, Uint8Array (bytes), Timestamp, Duration,
+ * Runtime values: null, boolean, bigint (int), Uint, number (double), string, Uint8Array (bytes), Timestamp, Duration,
  * lists, maps, optional values, types, and the objects of the libraries.
  */
 export type CelValue =
@@ -18,7 +18,7 @@ export type CelValue =
   | TypeValue
   | OpaqueValue;
 
-/** A failed evaluation. `&&` and `||` may hide it; a spent budget they may not. */
+/** A failed evaluation. `&&` and `||` may hide it, but they never hide an exhausted budget. */
 export class EvaluationError extends Error {
   override readonly name: string = 'EvaluationError';
 }
@@ -51,12 +51,12 @@ export class Duration {
   }
 }
 
-/** A list. Elements may be made when they are first read. */
+/** A list. Elements may be created on first read. */
 export interface ListValue {
   readonly celKind: 'list';
   readonly size: number;
   at(index: number): CelValue;
-  /** Set for lists whose order has no meaning, and whose `+` merges. */
+  /** Set for lists without order, whose `+` merges. */
   readonly merge?: ListMerge;
 }
 
@@ -68,7 +68,7 @@ export interface ListMerge {
 export interface MapValue {
   readonly celKind: 'map';
   readonly size: number;
-  /** undefined when the key is absent. */
+  /** Returns `undefined` when the key is absent. */
   get(key: CelValue): CelValue | undefined;
   keys(): Iterable<CelValue>;
   /** True for a message or a JSON object with declared fields. */
@@ -91,13 +91,13 @@ export class TypeValue {
   }
 }
 
-/** A value that only a library understands: url, ip, cidr, quantity, authorizer. */
+/** A value with a meaning only to its library: url, ip, cidr, quantity, authorizer. */
 export abstract class OpaqueValue {
   abstract readonly opaqueName: string;
   equals(other: OpaqueValue): boolean {
     return this === other;
   }
-  /** The size that the cost of a call is reckoned with. */
+  /** The size for the cost of a call. */
   get size(): number {
     return 1;
   }
@@ -117,7 +117,7 @@ export class ArrayList implements ListValue {
   }
 }
 
-/** Two lists after each other. Costs no copy, so that repeated `+` cannot fill the memory. */
+/** The concatenation of two lists. It makes no copy, so repeated `+` cannot fill the memory. */
 export class JoinedList implements ListValue {
   readonly celKind = 'list';
   readonly size: number;
@@ -144,7 +144,7 @@ export class JoinedList implements ListValue {
   }
 }
 
-/** A map made by an expression. Keys of equal number meet, whatever their type. */
+/** A map made by an expression. Numeric keys of equal value are the same key, whatever their type. */
 export class EntryMap implements MapValue {
   readonly celKind = 'map';
   readonly #entries = new Map<string | boolean | bigint | number, readonly [CelValue, CelValue]>();
@@ -186,7 +186,7 @@ export function* itemsOf(list: ListValue): Iterable<CelValue> {
   for (let index = 0; index < list.size; index += 1) yield list.at(index);
 }
 
-/** The name of a value's type, as `type()` gives it. */
+/** Returns the name of a value's type, as `type()` does. */
 export function typeNameOf(value: CelValue): string {
   if (value === null) return 'null_type';
   switch (typeof value) {
@@ -215,7 +215,7 @@ function objectTypeName(value: CelValue & object): string {
   return value.typeName ?? 'map';
 }
 
-/** The size of a value as costs count it: characters, bytes, entries; 1 for all others. */
+/** Returns the size of a value for costs: characters, bytes or entries; 1 for all others. */
 export function sizeOf(value: CelValue): number {
   if (typeof value === 'string') return value.length;
   if (value instanceof Uint8Array) return value.length;

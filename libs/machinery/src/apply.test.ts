@@ -361,7 +361,7 @@ test('a configuration that does not fit its schema is refused in the words of Ku
 
 const name = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor');
 const text = fc.constantFrom('1', '2', '3');
-// Empty maps and lists are not stored, but applied they count: what follows from that is not asked for here.
+// Empty maps and lists are not stored but count as applied. This test does not cover that.
 const named = <T>(more: fc.Arbitrary<T>): fc.Arbitrary<(T & { name: string })[]> =>
   fc.uniqueArray(
     fc.tuple(name, more).map(([n, rest]) => ({ name: n, ...rest })),

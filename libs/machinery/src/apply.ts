@@ -48,27 +48,27 @@ import { unsetObject } from './typed/unset.ts';
 import { formatTypedErrors, validateTyped } from './typed/validate.ts';
 
 export interface ApplyRequest extends WriterIdentity {
-  /** Absent: the object is created. */
+  /** Absent when the object is created. */
   readonly live: JsonObject | undefined;
-  /** What the client applies, as parsed: not defaulted, unknown fields still in it. */
+  /** The configuration that the client applies, as parsed: without defaults, with unknown fields. */
   readonly config: JsonObject;
   readonly schema: StructSchema;
   readonly force: boolean;
-  /** What this endpoint resets and nobody can therefore own through it. */
+  /** Fields that this endpoint resets, so that nobody can own them through it. */
   readonly resetFields?: FieldSet;
 }
 
 export interface Applied {
-  /** The object with its new managedFields, to be decoded and defaulted before it is stored. */
+  /** The object with its new managedFields. Decode and default it before it is stored. */
   readonly object: JsonObject;
-  /** False: nothing but ownership may differ from the live object. */
+  /** False when nothing but ownership can differ from the live object. */
   readonly changed: boolean;
 }
 
-/** Throws StatusError: 400, 409 with a cause per conflict, or what Kubernetes answers for a bad configuration. */
+/** Throws StatusError: 400, 409 with a cause per conflict, or Kubernetes' error for an invalid configuration. */
 export const applyServerSide = (request: ApplyRequest): Applied => runSteps(applyInSteps(request));
 
-/** The same in steps, between which others can work. */
+/** The same in steps; other work can run between them. */
 export function* applyInSteps(request: ApplyRequest): Steps<Applied> {
   checkConfig(request);
   yield;
@@ -79,7 +79,10 @@ export function* applyInSteps(request: ApplyRequest): Steps<Applied> {
   return withLastApplied(request, outcome);
 }
 
-/** kubectl's client-side annotation follows its server-side apply, so that both see the same last configuration. */
+/**
+ * After a server-side apply by kubectl, its client-side annotation follows, so that both have the same last
+ * configuration.
+ */
 function withLastApplied(request: ApplyRequest, applied: Applied): Applied {
   if (request.manager !== KUBECTL_MANAGER) return applied;
   const object = syncLastApplied(applied.object, request.config);
@@ -114,7 +117,7 @@ function nameOf(object: JsonObject): string {
 
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** What an untracked object has belongs to whoever wrote it before ownership was kept. */
+/** The manager "before-first-apply" owns the fields of an untracked object. */
 function ownersBeforeApply(request: ApplyRequest, live: JsonObject): Owners {
   const owners = readOwners(request.live);
   if (owners.size > 0 || request.live === undefined) return owners;
@@ -135,7 +138,7 @@ function readOwners(live: JsonObject | undefined): Owners {
   }
 }
 
-/** One apply: the live object, who owned what, and what comes of it. */
+/** One apply: the live object, the owners before it, and the result. */
 class Application {
   readonly #request: ApplyRequest;
   readonly #live: JsonObject;
@@ -176,7 +179,7 @@ class Application {
     if (refused.length > 0) throw applyConflict(refused);
   }
 
-  /** What kubectl applied on the client side is its own, whatever the ownership says. */
+  /** kubectl owns what it applied on the client side, whatever managedFields says. */
   #allowed(): FieldSet {
     return allowedByLastApplied(this.#live, this.#request.schema);
   }
@@ -204,7 +207,7 @@ class Application {
     return true;
   }
 
-  /** Without what this manager applied last time, not now, and nobody else owns. */
+  /** Removes fields that this manager applied last time but not now, and that nobody else owns. */
   *#prune(merged: JsonObject, applied: FieldSet): Steps<JsonObject> {
     const last = this.#before.get(this.#self)?.fields;
     if (last === undefined || isEmptySet(last)) return merged;
@@ -237,7 +240,7 @@ const applierId = ({ manager, apiVersion, subresource = '' }: WriterIdentity): M
   subresource,
 });
 
-/** A container that lost its last field is null until here; in an object that means absent. */
+/** A container that lost its last field is null up to here. In an object that means absent. */
 function withoutNewNulls(object: JsonObject, live: JsonObject | undefined): JsonObject {
   const result: MutableJsonObject = {};
   for (const [key, value] of Object.entries(object)) {

@@ -12,8 +12,8 @@ import { MAX_STRICT_ERRORS } from './limits.ts';
 import type { FieldSchema, ListSchema, Schema, StructSchema } from './schema.ts';
 
 /**
- * Custom resources: their types come as the structural OpenAPI schema of a CustomResourceDefinition. Unlike built-in kinds
- * they keep nulls and empty values, and wrong types are for validation to name, not for decoding.
+ * Custom resources: their types come from the structural OpenAPI schema of a CustomResourceDefinition. Unlike built-in
+ * kinds they keep nulls and empty values. Validation reports wrong types, not decoding.
  */
 export function schemaOfCustomResource(openApi: JsonObject, objectMeta: Schema): StructSchema {
   return structOf(openApi, 'custom.Resource', objectMeta, true);
@@ -74,7 +74,7 @@ function structOf(openApi: JsonObject, name: string, objectMeta: Schema, isResou
   };
 }
 
-/** A property may be called `__proto__`. */
+/** A property may be named `__proto__`. */
 function defineField(fields: Record<string, FieldSchema>, key: string, field: FieldSchema): void {
   Object.defineProperty(fields, key, { value: field, enumerable: true, configurable: true, writable: true });
 }
@@ -100,13 +100,13 @@ function listOf(openApi: JsonObject, objectMeta: Schema): ListSchema {
 }
 
 export interface Pruned {
-  /** The input itself when nothing had to go. */
+  /** The input itself when nothing was dropped. */
   readonly value: JsonObject;
-  /** `unknown field "spec.foo"`, in the order of the document. */
+  /** `unknown field "spec.foo"`, in document order. */
   readonly unknownFields: readonly string[];
 }
 
-/** Drops what the schema does not declare, and nothing else. */
+/** Drops exactly the fields that the schema does not declare. */
 export function pruneCustomResource(value: JsonObject, schema: StructSchema): Pruned {
   const unknownFields: string[] = [];
   const report = (path: string): void => {
@@ -142,7 +142,7 @@ function pruneItems(items: readonly Json[], schema: Schema, place: Place): reado
   return pruned.every((item, index) => item === items[index]) ? items : pruned;
 }
 
-/** A key without a schema goes. */
+/** Drops keys without a schema. */
 function pruneKeys(object: JsonObject, place: Place, schemaOfKey: (key: string) => Schema | undefined): JsonObject {
   let copy: MutableJsonObject | undefined;
   for (const [key, child] of Object.entries(object)) {
@@ -162,7 +162,10 @@ function pruneKeys(object: JsonObject, place: Place, schemaOfKey: (key: string) 
   return copy ?? object;
 }
 
-/** Fills `default`s, also where a null stands that the schema does not allow. The input itself when nothing was missing. */
+/**
+ * Fills in `default`s, also in place of a null that the schema does not allow. Returns the input itself when nothing
+ * was missing.
+ */
 export function defaultCustomResource(value: JsonObject, openApi: JsonObject): JsonObject {
   const filled = fill(value, openApi);
   return isJsonObject(filled) ? filled : value;

@@ -29,7 +29,7 @@ test('deepEqual tells absent from null, semanticEqual does not', () => {
   assert.equal(deepEqual({ a: 1, b: [1, { c: 2 }] }, { b: [1, { c: 2 }], a: 1 }), true);
   assert.equal(deepEqual({ a: null }, {}), false);
   assert.equal(deepEqual([], {}), false);
-  // No text says undefined.
+  // JSON has no undefined.
   assert.equal(deepEqual({ a: undefined, b: 1 }, { b: 1, c: undefined }), true);
   assert.equal(deepEqual({ a: undefined }, { a: 1 }), false);
   assert.equal(deepEqual({ a: 1 }, { a: undefined }), false);

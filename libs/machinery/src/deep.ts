@@ -1,6 +1,6 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, setOwn } from './json.ts';
 
-/** Freezes the value and everything below it; a frozen branch is taken as frozen all the way down. */
+/** Deep-freezes the value. Assumes that a frozen branch is frozen all the way down. */
 export function deepFreeze<T>(value: T): Readonly<T>;
 export function deepFreeze(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
@@ -9,7 +9,7 @@ export function deepFreeze(value: unknown): unknown {
   return Object.freeze(value);
 }
 
-/** A member that is undefined goes: JSON has none, and what is frozen shall be equal to what its text says. */
+/** Removes undefined members: JSON has none, and a frozen value must equal its serialized text. */
 function freezeMembers(object: MutableJsonObject): void {
   for (const key in object) {
     const child = object[key];
@@ -19,8 +19,8 @@ function freezeMembers(object: MutableJsonObject): void {
 }
 
 /**
- * Equality of JSON data; the order of keys does not matter, a key that is absent differs from one that is null. A member that is
- * undefined is absent, as it is from the text.
+ * Equality of JSON data. The order of keys does not matter, and an absent key differs from null. An undefined member
+ * counts as absent, as in the serialized text.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -4,8 +4,8 @@ import { MAX_ENTRIES, MAX_JSON_DEPTH, MAX_VALUES } from './limits.ts';
 import { requestEntityTooLarge } from './status.ts';
 
 /**
- * The keys of a document. Throws StatusError 413 where it has more values than anybody reads: each costs many times what its
- * bytes cost, in every step from here to the answer.
+ * Counts the keys of a document. Throws StatusError 413 when it has too many values: in every step up to the response
+ * each value costs many times its bytes.
  */
 export function keysOfDocument(value: Json): number {
   const census = new Census();
@@ -13,7 +13,7 @@ export function keysOfDocument(value: Json): number {
   return census.own.keys + census.owners.keys;
 }
 
-/** The same where nobody asks for the keys: of a document that was put together here. */
+/** The same check without the count, for a document that the server itself composed. */
 export function refuseTooManyValues(value: Json): void {
   keysOfDocument(value);
 }
@@ -29,7 +29,10 @@ const OWNERS = 'managedFields';
 
 class Census {
   readonly own: Count = { keys: 0, values: 0, entriesMax: MAX_ENTRIES, valuesMax: MAX_VALUES };
-  /** Counted apart: an object that could be made can be sent again with its owners, who name each entry, and what holds the entries. */
+  /**
+   * managedFields has a separate count: an object that could be created can be sent again with its owners, which name
+   * each entry and the containers of the entries.
+   */
   readonly owners: Count = { keys: 0, values: 0, entriesMax: MAX_ENTRIES + 1, valuesMax: 2 * MAX_VALUES };
 
   visit(value: Json, depth: number, count: Count): void {

@@ -1,4 +1,7 @@
-/** Typed validation errors with the exact words of `k8s.io/apimachinery/pkg/util/validation/field`. Collected, never thrown one by one. */
+/**
+ * Typed validation errors with the exact words of `k8s.io/apimachinery/pkg/util/validation/field`. Validators collect
+ * them and never throw single ones.
+ */
 export interface FieldError {
   readonly type: FieldErrorType;
   /** `spec.containers[0].name` */
@@ -75,7 +78,7 @@ const TYPE_TEXT: Readonly<Record<FieldErrorType, string>> = {
   InternalError: 'Internal error',
 };
 
-/** Without the field: `Invalid value: -1: must be greater than or equal to 0`. */
+/** The message without the field: `Invalid value: -1: must be greater than or equal to 0`. */
 export function fieldErrorBody(error: FieldError): string {
   const head = TYPE_TEXT[error.type];
   const omitsValue = ['FieldValueRequired', 'FieldValueForbidden', 'FieldValueTooLong', 'InternalError'].includes(
@@ -96,11 +99,14 @@ function renderValue(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** A bad value that prints as this text, unquoted: Kubernetes shows some values in Go's debug syntax. */
+/** An invalid value that prints as this text, unquoted: Kubernetes shows some values in Go's debug syntax. */
 export class Verbatim {
   #text: string | (() => string);
 
-  /** A text that is long to make is made when it is printed: many errors may show one large value, and few of them are told. */
+  /**
+   * Composes a long text only when it is printed: many errors may show one large value, and only few of them reach the
+   * client.
+   */
   constructor(text: string | (() => string)) {
     this.#text = text;
   }
@@ -111,5 +117,5 @@ export class Verbatim {
   }
 }
 
-/** A bad value that Kubernetes leaves out of the message. */
+/** An invalid value that Kubernetes omits from the message. */
 export const OMITTED = new Verbatim('');

@@ -9,10 +9,10 @@ export interface FieldRequirement {
 /** A compiled field selector. */
 export interface FieldSelectorMatcher {
   readonly requirements: readonly FieldRequirement[];
-  /** Matches everything. */
+  /** True when it matches everything. */
   readonly empty: boolean;
   readonly matches: (valueOf: (field: string) => string) => boolean;
-  /** The value that a field must have, when the selector pins it: `metadata.name=web`. */
+  /** Returns the value of a field that the selector requires: `metadata.name=web`. */
   readonly requiredValue: (field: string) => string | undefined;
   readonly text: string;
 }
@@ -25,7 +25,7 @@ export function compileFieldRequirements(requirements: readonly FieldRequirement
   return Object.freeze({
     requirements,
     empty: requirements.length === 0,
-    // Each field is read once, however many requirements name it.
+    // Reads each field once, however many requirements name it.
     matches: (valueOf: (field: string) => string) => !isNever && fields.every((each) => accepts(each, valueOf)),
     requiredValue: (field: string) => first.get(field),
     get text() {
@@ -65,7 +65,7 @@ export function parseFieldSelector(text: string): FieldSelectorMatcher {
   return compileFieldRequirements(terms.map((term) => parseTerm(term, text)));
 }
 
-/** Splits at commas that no backslash escapes. */
+/** Splits at commas that are not escaped by a backslash. */
 function splitTerms(text: string): string[] {
   const terms: string[] = [];
   let start = 0;

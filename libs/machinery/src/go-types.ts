@@ -2,8 +2,8 @@ import { isJsonArray, isJsonObject, type Json, jsonTypeName, ownValue } from './
 import type { ScalarType, Schema } from './schema.ts';
 
 /**
- * Fields whose Go type has a name of its own, which the OpenAPI document does not tell but a decoder's error message
- * does: `... of type v1.RestartPolicy`. For a list it is the name of the item's type.
+ * Fields whose Go type has its own name. The OpenAPI document does not contain it, but a decoder's error message does:
+ * `... of type v1.RestartPolicy`. For a list it is the name of the item type.
  */
 const NAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'apps.v1.DaemonSetUpdateStrategy': { type: 'v1.DaemonSetUpdateStrategyType' },
@@ -115,7 +115,7 @@ const GO_SCALARS: Readonly<Record<ScalarType, string>> = {
   bytes: '[]uint8',
 };
 
-/** As Go's decoder names a type. */
+/** Returns the type name that Go's decoder prints. */
 export function goType(schema: Schema): string {
   switch (schema.kind) {
     case 'scalar':
@@ -131,10 +131,10 @@ export function goType(schema: Schema): string {
   }
 }
 
-/** Types that read themselves from JSON, and what they read it into. */
+/** Types with their own JSON decoder, and the type that it decodes into. */
 const SELF_READING: ReadonlySet<ScalarType> = new Set(['intOrString', 'time', 'microTime']);
 
-/** Why a value cannot become a field of this type, in the words of Kubernetes' converter. */
+/** Explains why a value cannot become a field of this type, in the words of Kubernetes' converter. */
 export function converterError(value: Json, schema: Schema): string {
   switch (schema.kind) {
     case 'struct':
@@ -159,7 +159,7 @@ function scalarConverterError(value: Json, scalar: ScalarType): string {
   return convertible ? `cannot convert ${goKind(value)} to ${target}` : `unrecognized type: ${target}`;
 }
 
-/** Go's kind of a decoded JSON value. */
+/** Returns Go's kind of a decoded JSON value. */
 function goKind(value: Json): string {
   if (isJsonArray(value)) return 'slice';
   if (isJsonObject(value)) return 'map';
@@ -167,7 +167,7 @@ function goKind(value: Json): string {
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
-/** As Go prints a decoded JSON value: `map[image:b name:a]`. */
+/** Formats a decoded JSON value as Go does: `map[image:b name:a]`. */
 export function printGo(value: Json | undefined): string {
   if (value === undefined || value === null) return '<nil>';
   if (isJsonArray(value)) return `[${value.map(printGo).join(' ')}]`;
@@ -178,7 +178,7 @@ export function printGo(value: Json | undefined): string {
   return `map[${pairs.join(' ')}]`;
 }
 
-/** Go's type of a decoded JSON value. */
+/** Returns Go's type of a decoded JSON value. */
 export function goInterfaceType(value: Json): string {
   if (isJsonArray(value)) return '[]interface {}';
   if (isJsonObject(value)) return 'map[string]interface {}';

@@ -12,10 +12,10 @@ const TIMES_LARGER = 4;
 const RATIO_MAX = 10;
 
 const RUNS = 6;
-/** What the clock of a thread tells apart. */
+/** The resolution of a thread's CPU clock. */
 const TICK_US = 4_000;
 
-/** Time of this thread on a core: that of other programs does not count. */
+/** CPU time of this thread: other programs do not count. */
 function microseconds(work: () => unknown): number {
   const began = process.threadCpuUsage();
   for (let run = 0; run < RUNS; run += 1) work();
@@ -25,7 +25,7 @@ function microseconds(work: () => unknown): number {
 
 function growsInStep(make: (size: number) => () => unknown): void {
   const ratio = (): number => microseconds(make(SMALL * TIMES_LARGER)) / microseconds(make(SMALL));
-  // Once may be a coincidence: rubbish was collected just then.
+  // Takes the best of three, because a garbage collection may fall into one run.
   const least = Math.min(ratio(), ratio(), ratio());
   assert.ok(least < RATIO_MAX, `${least} times the cost`);
 }

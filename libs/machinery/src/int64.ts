@@ -1,8 +1,8 @@
-/** The integers of 64 bits that are kept lie between this and its negative: the next number is one that clients in Go cannot read. */
+/** 64-bit integers are kept between this value and its negative. Go clients cannot read the next larger double. */
 const KEPT_MAX = 2 ** 63 - 1024;
 const CHARS_MAX = 20;
 
-/** Of a number that is an integer of 64 bits, or what became of one. */
+/** Clamps a 64-bit integer to the kept range. */
 export const nearestKept = (value: number): number => Math.max(-KEPT_MAX, Math.min(value, KEPT_MAX));
 
 export function isInt64(written: string): boolean {

@@ -5,29 +5,37 @@ import { INEXACT_DIGITS, MAX_ENTRIES, MAX_JSON_DEPTH, MAX_VALUES } from './limit
 
 export interface ParsedJson {
   readonly value: Json;
-  /** `duplicate field "data.a"`, in the order of the text. */
+  /** `duplicate field "data.a"`, in text order. */
   readonly duplicates: readonly string[];
-  /** Some field, or a list that is one, has a number that its value does not tell, `1.0`, `1e3` or one of 16 digits: where, only `findOddNumbers` says. */
+  /**
+   * Some field, or an item of a list, has a number whose value does not determine its text: `1.0`, `1e3`, or 16 digits.
+   * `findOddNumbers` returns their paths.
+   */
   readonly hasOddNumbers?: true;
 }
 
-/** Throws JsonSyntaxError with the words of Go's decoder, or StatusError 413. As fast as JSON.parse while the text is good. */
+/**
+ * Throws JsonSyntaxError with the words of Go's decoder, or StatusError 413. A valid text costs as much as JSON.parse.
+ */
 export function parseJson(sent: string): ParsedJson {
   const text = MAY_BE_HALF.test(sent) ? withoutHalves(sent) : sent;
-  // Before the parser: to read what is refused anyhow costs ten times as much as to count it.
+  // Counts before it parses: parsing a document that is refused anyway costs ten times as much.
   const { keys, hasOddNumbers } = surveyText(text);
   const value = parseOrExplain(text);
-  // Fewer keys in the value than in the text: some key stood twice.
+  // Fewer keys in the value than in the text: the text has a duplicate key.
   const duplicates = keysOfDocument(value) === keys ? [] : findDuplicates(text);
   return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
 }
 
-/** Half a character that is written as `\ud800` is none: no UTF-8 holds it, and some clients fail when they print it. Go takes it for U+FFFD. */
+/**
+ * A lone surrogate such as `\ud800` is not a character: UTF-8 cannot encode it, and some clients fail to print it. Go
+ * replaces it with U+FFFD.
+ */
 const withoutHalves = (text: string): string =>
   text.replace(ESCAPE, (escape, isHalf: string | undefined) => (isHalf === undefined ? escape : '\\ufffd'));
 
 const MAY_BE_HALF = /\\u[dD][89a-fA-F]/;
-/** Two halves, one, or any other. */
+/** A surrogate pair, a lone surrogate, or any other escape. */
 const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
 
 function parseOrExplain(text: string): Json {
@@ -46,20 +54,20 @@ const COLON = 58;
 const COMMA = 44;
 const OPENING = 91;
 const CLOSING = 93;
-/** The bit that tells braces from brackets. */
+/** The bit that distinguishes braces from brackets. */
 const OF_BRACE = 32;
 const SPACE = 32;
 const MINUS = 45;
 const DOT = 46;
 const ZERO = 48;
 const NINE = 57;
-/** `E` and `e`, without the bit that tells them apart. */
+/** `E` and `e` without the bit that distinguishes them. */
 const EXPONENT = 69;
 const SMALL = 32;
 
 /**
- * Counts keys and entries of a text. In valid JSON a string is a key exactly when a colon follows it; of a text that is not valid the
- * parser tells more. Throws StatusError 413 where a list or an object has more entries than anybody reads.
+ * Counts keys and entries of a text. In valid JSON a string is a key exactly when a colon follows it. For invalid JSON
+ * the parser reports the error. Throws StatusError 413 when a list or an object has too many entries.
  */
 function surveyText(text: string): { readonly keys: number; readonly hasOddNumbers: boolean } {
   let keys = 0;
@@ -81,7 +89,7 @@ function surveyText(text: string): { readonly keys: number; readonly hasOddNumbe
   return { keys, hasOddNumbers };
 }
 
-/** Entries of the list or object that is open, and of those around it. */
+/** Entries of the current list or object, and of the enclosing ones. */
 class EntryCount {
   readonly #around: number[] = [];
   #commas = 0;
@@ -90,7 +98,8 @@ class EntryCount {
   next(): void {
     this.#commas += 1;
     this.#allCommas += 1;
-    // Owners of fields have one entry more than what they own; the document tells what is what.
+    // Allows one entry more, because fieldsV1 has one more than the object that it describes. The check of the parsed
+    // document is exact.
     if (this.#commas > MAX_ENTRIES || this.#allCommas > 3 * MAX_VALUES) throw tooManyEntries();
   }
 
@@ -105,7 +114,7 @@ class EntryCount {
   }
 }
 
-/** What stands around the values that `MAX_JSON_DEPTH` counts. */
+/** Adds the level around the values that `MAX_JSON_DEPTH` counts. */
 const SURVEYED_DEPTH_MAX = MAX_JSON_DEPTH + 1;
 
 function skipSpace(text: string, start: number): number {
@@ -114,7 +123,7 @@ function skipSpace(text: string, start: number): number {
   return at;
 }
 
-/** Whether the value that begins here is an odd number, or a list of numbers with such a one. */
+/** True when an odd number begins here, or a list that contains one. */
 function isOddValue(text: string, start: number): boolean {
   if (text.charCodeAt(start) !== OPENING) return isOddNumber(text, start, endOfDigits(text, start));
   for (let at = start; text.charCodeAt(at) === OPENING || text.charCodeAt(at) === COMMA; ) {

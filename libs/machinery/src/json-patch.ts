@@ -28,7 +28,7 @@ export interface JsonPatchOperation {
   readonly value?: Json;
 }
 
-/** An operation that does not apply; clients see only the 422 that wraps it. */
+/** An operation cannot be applied. Clients see only the 422 that wraps this error. */
 class JsonPatchError extends Error {
   override readonly name = 'JsonPatchError';
 }
@@ -64,7 +64,7 @@ export function decodeJsonPatch(body: Json, fields: 'checked' | 'ignored' = 'che
   return { operations: body.map(decode), strictErrors: strictErrors.slice(0, MAX_STRICT_ERRORS) };
 }
 
-/** Where nobody asks about fields the library that patches is the first to read it. */
+/** Without field validation, Kubernetes' patch library is the first to read the body, so errors have its words. */
 function refuseUnreadable(body: Json): void {
   const refuse = (value: Json, type: string): Error =>
     badRequest(`json: cannot unmarshal ${jsonTypeName(value)} into Go value of type jsonpatch.${type}`);
@@ -72,7 +72,7 @@ function refuseUnreadable(body: Json): void {
   for (const each of body) if (each !== null && !isJsonObject(each)) throw refuse(each, 'Operation');
 }
 
-/** What is no text says nothing, which does not apply. */
+/** A field that is not a string becomes empty. Such an operation cannot be applied. */
 function readOperation(operation: Json): JsonPatchOperation {
   const fields = isJsonObject(operation) ? operation : {};
   const text = (field: string): string => {
@@ -99,13 +99,13 @@ function decodeOperation(operation: Json): JsonPatchOperation {
   return { op: text('op'), path: text('path'), from: text('from'), value: ownValue(operation, 'value') ?? null };
 }
 
-/** RFC 6902 on a copy of `doc`. Throws StatusError 422 when any operation does not apply. */
+/** Applies RFC 6902 to a copy of `doc`. Throws StatusError 422 when any operation cannot be applied. */
 export const applyJsonPatch = (doc: Json, operations: readonly JsonPatchOperation[]): Json =>
   runSteps(jsonPatchInSteps(doc, operations));
 
 const OPERATIONS_PER_STEP = 16;
 
-/** The same in steps, between which others can work. */
+/** The same in steps; other work can run between them. */
 export function* jsonPatchInSteps(doc: Json, operations: readonly JsonPatchOperation[]): Steps<Json> {
   if (operations.length > MAX_JSON_PATCH_OPERATIONS) {
     throw requestEntityTooLarge(
@@ -173,14 +173,14 @@ class PatchedDocument {
     this.#add(path, copyJson(value));
   }
 
-  /** A member that is absent equals null. */
+  /** An absent member equals null. */
   #test(path: string, expected: Json): void {
     const actual = this.#find(path) ?? null;
     if (!deepEqual(actual, expected)) throw new JsonPatchError(`testing value ${path} failed`);
   }
 
   #add(path: string, value: Json): void {
-    // Nothing is added above the whole: a path that was forgotten is no path to it.
+    // Refuses to add at the root: an empty path counts as a missing one.
     if (path === '') throw new JsonPatchError('missing path');
     const { container, token } = this.#parent(path);
     if (!isList(container)) return setOwn(container, token, value);
@@ -233,7 +233,7 @@ class PatchedDocument {
   }
 }
 
-/** The document is our own copy, so its branches may be written to. */
+/** The document is our own copy, so this code may modify its branches. */
 function isContainer(value: Json | undefined): value is Container {
   return typeof value === 'object' && value !== null;
 }
@@ -247,12 +247,12 @@ function parsePointer(path: string): string[] {
     throw new JsonPatchError(`path has more than ${MAX_JSON_POINTER_CHARS} characters`);
   }
   if (!path.startsWith('/')) throw new JsonPatchError(`path does not start with a slash: ${path}`);
-  // What is deeper than any document is not there.
+  // A path beyond the maximum depth cannot match: no document is that deep.
   const tokens = path.slice(1).split('/', MAX_JSON_DEPTH + 1);
   return path.includes('~') ? tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~')) : tokens;
 }
 
-/** Kubernetes also accepts negative indices, counted from the end. */
+/** Kubernetes also accepts negative indices, which count from the end. */
 function elementIndex(token: string, length: number): number {
   const index = parseIndex(token, length);
   if (index < 0 || index >= length) throw new JsonPatchError(`invalid index referenced: ${token}`);

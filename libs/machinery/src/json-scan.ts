@@ -4,20 +4,23 @@ export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
 }
 
-/** Reads a JSON text character by character: finds keys that stand twice, or throws what Go's decoder would say. */
+/** Scans a JSON text and finds duplicate keys. Throws the error of Go's decoder. */
 export function findDuplicates(text: string): readonly string[] {
   return new Scanner(text, new Set()).scan();
 }
 
 /**
- * What strict decoding finds in a JSON text, in its order: keys that stand twice, and the fields that its kind does not know, given as
- * `unknown field "spec.foo"`. What stands inside an unknown field is not looked at, and an unknown field counts once.
+ * Returns what strict decoding finds in a JSON text, in text order: duplicate keys and unknown fields, given as
+ * `unknown field "spec.foo"`. It does not look inside an unknown field, and counts an unknown field once.
  */
 export function findStrictProblems(text: string, unknownFields: readonly string[]): readonly string[] {
   return new Scanner(text, new Set(unknownFields)).scan();
 }
 
-/** Numbers with a fraction, an exponent or very many digits as they stand in a valid JSON text, by their path: `spec.replicas`. */
+/**
+ * Returns the numbers with a fraction, an exponent or very many digits as the valid JSON text writes them, by path:
+ * `spec.replicas`.
+ */
 export function findOddNumbers(text: string): ReadonlyMap<string, string> {
   const scanner = new Scanner(text, new Set());
   scanner.scan();
@@ -50,7 +53,7 @@ class Scanner {
     return [...this.#problems].slice(0, MAX_STRICT_ERRORS);
   }
 
-  /** '' at the end of the text. */
+  /** Returns '' at the end of the text. */
   #peek(): string {
     return this.#text.charAt(this.#position);
   }
@@ -104,7 +107,7 @@ class Scanner {
     }
   }
 
-  /** 1 for a field that the kind does not know. Paths are only put together when somebody asks for them. */
+  /** Returns 1 for a field that the kind does not know. Paths are composed only when needed. */
   #noteField(isTwice: boolean): 0 | 1 {
     if (this.#unknownAbove > 0 || (this.#unknownFields.size === 0 && !isTwice)) return 0;
     const path = this.#path.join('');
@@ -129,7 +132,7 @@ class Scanner {
     }
   }
 
-  /** Steps over the expected character, if it stands here. */
+  /** Consumes the expected character if it comes next. */
   #closes(char: string): boolean {
     if (this.#peek() !== char) return false;
     this.#position += 1;
@@ -187,7 +190,7 @@ class Scanner {
   }
 }
 
-/** Go reads bytes: of a character that has several it names the first, as if that were one. */
+/** Go reads bytes: for a multi-byte character it names the first byte. */
 function quoteCharacter(char: string): string {
   const byte = Buffer.from(char)[0] ?? 0;
   const named = NAMED.get(byte);
@@ -210,5 +213,5 @@ const NAMED: ReadonlyMap<number, string> = new Map([
 
 const hex = (byte: number, digits: number): string => byte.toString(16).padStart(digits, '0');
 
-/** Neither a control character nor a space or hyphen that is not seen. */
+/** True for bytes that are neither control characters nor invisible spaces or hyphens. */
 const isPrintable = (byte: number): boolean => byte < 0x7f || (byte > 0xa0 && byte !== 0xad);

@@ -1,4 +1,4 @@
-/** Plain JSON data. Objects may carry any key, `__proto__` included: read and write them with the helpers below. */
+/** Plain JSON data. Objects may have any key, including `__proto__`: read and write them with the helpers below. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
@@ -14,14 +14,14 @@ export function isJsonArray(value: unknown): value is readonly Json[] {
 }
 
 /**
- * The value of an own key: never something inherited from `Object.prototype`.
- * Every lookup by a name that a user chose goes through here: `labels['constructor']` is a function otherwise.
+ * Returns the value of an own key, never one inherited from `Object.prototype`. Every lookup by a name that a user
+ * chose must use it: otherwise `labels['constructor']` is a function.
  */
 export function ownValue<T>(object: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Sets plain data even when the key is `__proto__`, where an assignment would change the prototype. */
+/** Sets plain data even for the key `__proto__`, where an assignment would change the prototype. */
 export function setOwn(object: MutableJsonObject, key: string, value: Json): void {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
@@ -35,7 +35,7 @@ export function isEmptyObject(value: JsonObject): boolean {
   return true;
 }
 
-/** Go's names for JSON types, as its decoder prints them. */
+/** Returns the JSON type name that Go's decoder prints. */
 export function jsonTypeName(value: Json): 'null' | 'bool' | 'number' | 'string' | 'array' | 'object' {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return 'bool';
@@ -44,7 +44,7 @@ export function jsonTypeName(value: Json): 'null' | 'bool' | 'number' | 'string'
   return isJsonArray(value) ? 'array' : 'object';
 }
 
-/** JSON as Go writes a map: keys sorted, `<`, `>` and `&` escaped. */
+/** Formats JSON as Go formats a map: sorted keys, escaped `<`, `>` and `&`. */
 export function sortedJson(value: Json): string {
   return JSON.stringify(value, (_, child: Json) => (isJsonObject(child) ? withSortedKeys(child) : child)).replace(
     /[<>&\u2028\u2029]/g,

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, jsonTypeName, type MutableJsonObject, setOwn } from './json.ts';
 import { badRequest } from './status.ts';
 
-/** The body of a merge or strategic merge patch. Throws StatusError 400. */
+/** Decodes the body of a merge or strategic merge patch. Throws StatusError 400. */
 export function decodeMergePatch(body: Json): JsonObject {
   if (body === null) return {};
   if (isJsonObject(body)) return body;

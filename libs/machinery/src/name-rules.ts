@@ -1,4 +1,4 @@
-/** Names and labels: each check returns what is wrong, in the words of Kubernetes, or nothing. */
+/** Checks of names and labels. Each returns its errors in the words of Kubernetes, or nothing. */
 const DNS1123_LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const DNS1123_SUBDOMAIN = `${DNS1123_LABEL}(\\.${DNS1123_LABEL})*`;
 const QUALIFIED_NAME_PART = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';

@@ -1,6 +1,6 @@
 import { MAX_QUANTITY_CHARS, MAX_QUANTITY_EXPONENT } from './limits.ts';
 
-/** How a quantity prints itself: 1Gi stays binary, 1e3 keeps its exponent. */
+/** The output format of a quantity: 1Gi stays binary, 1e3 keeps its exponent. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
 /** An exact amount: `nano` counts billionths. */
@@ -44,7 +44,7 @@ export const ZERO_QUANTITY: Quantity = Object.freeze({ nano: 0n, format: 'Decima
 
 const SYNTAX = /^([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 
-/** The same few amounts come again and again: so many short texts are known. */
+/** The same few amounts recur, so this many short texts are cached. */
 const KNOWN_MAX = 1_024;
 const KNOWN_CHARS_MAX = 24;
 const parsed = new Map<string, Quantity>();
@@ -57,7 +57,7 @@ function remember<T>(known: Map<string, T>, text: string, value: T): T {
   return value;
 }
 
-/** A piece of a longer text keeps all of it in memory: a megabyte of spaces around an amount would stay as long as the amount is known. */
+/** Copies the text: a substring keeps its whole parent in memory, for example a megabyte of spaces around an amount. */
 function ownText(text: string): string {
   let own = '';
   for (const char of text) own += char;
@@ -84,7 +84,7 @@ function parseNew(text: string): Quantity {
   return { nano: sign === '-' ? -magnitude : magnitude, format };
 }
 
-/** A quantity as it may stand in JSON: text, a bare number, or nothing (zero). */
+/** Reads a quantity in JSON: a string, a number, or nothing (zero). */
 export function quantityFromJson(value: unknown): Quantity {
   if (value === null || value === undefined || value === '') return ZERO_QUANTITY;
   if (typeof value === 'string') return parseQuantity(value.trim());
@@ -110,7 +110,7 @@ function parseSuffix(suffix: string): Unit {
   throw new QuantityError(SUFFIX_WRONG);
 }
 
-/** Below a billionth any amount rounds up: who asks for something gets something. */
+/** Rounds any amount below a billionth up, so that a request is never zero. */
 function decimalNano(digits: bigint, digitCount: number, scale: number): bigint {
   if (digits === 0n) return 0n;
   const shift = scale + NANO_DIGITS;
@@ -167,7 +167,7 @@ function formatDecimal(nano: bigint, asExponent: boolean): string {
   return exponent === 0 ? `${rest}` : `${rest}e${exponent}`;
 }
 
-/** Parse and print: what an object stores for what a client sent. */
+/** Parses and formats: the stored form of a client's text. */
 export function canonicalQuantity(text: string): string {
   return canonical.get(text) ?? remember(canonical, text, formatQuantity(parseQuantity(text)));
 }
@@ -177,7 +177,7 @@ export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   return a.nano < b.nano ? -1 : 1;
 }
 
-/** A zero on the left takes over the format of the right side. */
+/** A left operand of zero takes the format of the right one. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return { nano: a.nano + b.nano, format: a.nano === 0n ? b.format : a.format };
 }
@@ -186,12 +186,12 @@ export function subQuantities(a: Quantity, b: Quantity): Quantity {
   return { nano: a.nano - b.nano, format: a.nano === 0n ? b.format : a.format };
 }
 
-/** Whole units, rounded away from zero; at most 2^63-1 (exact below 2^53). */
+/** Returns whole units, rounded away from zero; at most 2^63-1 (exact below 2^53). */
 export function value(quantity: Quantity): number {
   return scaled(quantity.nano, NANO_PER_UNIT);
 }
 
-/** Thousandths, rounded away from zero; at most 2^63-1 (exact below 2^53). */
+/** Returns thousandths, rounded away from zero; at most 2^63-1 (exact below 2^53). */
 export function milliValue(quantity: Quantity): number {
   return scaled(quantity.nano, 1_000_000n);
 }

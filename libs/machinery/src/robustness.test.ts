@@ -17,7 +17,7 @@ import { StatusError } from './status.ts';
 import { applyStrategicMergePatch } from './strategic-merge.ts';
 import { pod } from './testing-schemas.ts';
 
-/** JSON that often has the names the schema knows, with values that often have the wrong type. */
+/** JSON that often uses names from the schema, often with values of the wrong type. */
 const hostileJson: fc.Arbitrary<Json> = fc.letrec<{ value: Json; object: Json }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -70,7 +70,7 @@ const hostileObject = hostileJson
   .filter(isJsonObject)
   .map((object: JsonObject) => deepFreeze({ apiVersion: 'v1', kind: 'Pod', ...object }));
 
-/** Runs, and lets pass only what a client may be told. */
+/** Runs, and accepts only errors that a client may see. */
 function only(expected: new (...args: never[]) => Error, run: () => unknown): void {
   try {
     run();

@@ -1,6 +1,6 @@
 import type { FieldSchema, ScalarType, Schema, StructSchema } from './schema.ts';
 
-/** Fields of the schemas that are written by hand: of the files that configure a service. */
+/** Builders for hand-written schemas, such as those of configuration files. */
 export const scalar = (type: ScalarType): FieldSchema => ({ type: () => ({ kind: 'scalar', scalar: type }) });
 
 export const field = (type: () => Schema): FieldSchema => ({ type });
@@ -15,7 +15,7 @@ export const STRING = (): Schema => ({ kind: 'scalar', scalar: 'string' });
 
 export const strings: FieldSchema = listOf(STRING);
 
-/** Makes the structs of one group and version, as messages name them. */
+/** Builds the structs of one group and version, with the names for messages. */
 export const structsOf =
   (version: string) =>
   (name: string, fields: StructSchema['fields']): StructSchema => ({

@@ -8,28 +8,28 @@ import type { FieldSchema, ListSchema, MapSchema, ScalarSchema, Schema, StructSc
 import { timeParseError } from './time-errors.ts';
 import { zeroScalar } from './typed/unset.ts';
 
-/** The value does not fit its type; the message has the words of Kubernetes' decoder (`json: cannot unmarshal ...`). */
+/** The value does not fit its type. The message has the words of Kubernetes' decoder (`json: cannot unmarshal ...`). */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
 
 /**
- * Which of Kubernetes' two ways from data to an object a message speaks of: `decoder` for a body or a patched document,
- * `converter` for the result of a strategic merge patch.
+ * Kubernetes decodes data in two ways with different messages: `decoder` for a body or a patched document, `converter`
+ * for the result of a strategic merge patch.
  */
 export type DecodeWords = 'decoder' | 'converter';
 
 export interface Decoded {
-  /** The input itself when nothing had to change. */
+  /** The input itself when nothing changed. */
   readonly value: JsonObject;
-  /** `unknown field "spec.foo"`, in the order of the document. */
+  /** `unknown field "spec.foo"`, in document order. */
   readonly unknownFields: readonly string[];
 }
 
 /**
- * Checks types and brings the value into the form that is stored: unknown fields and nulls are gone, quantities and
- * times are canonical, optional maps and lists that are empty are absent, and so are zeros of fields that omit them. Throws DecodeError. What `value` shares with `stored`, an
- * object in that form, is not looked at.
+ * Checks types and brings the value into its stored form: it drops unknown fields, nulls, empty optional maps and
+ * lists, and zeros of fields that omit them; quantities and times become canonical. Throws DecodeError. Branches shared
+ * with `stored`, which is an object in stored form, are skipped.
  */
 export function decodeWithSchema(
   value: Json,
@@ -46,8 +46,8 @@ export function decodeWithSchema(
 }
 
 /**
- * As `decodeWithSchema`, of a body whose text holds `oddNumbers` by their paths: like Go, an integer may not be written as `1.0`, and
- * a quantity is what is written.
+ * As `decodeWithSchema`, for a body whose text has `oddNumbers` by path. As in Go, `1.0` is not an integer, and a
+ * quantity keeps its written form.
  */
 export function decodeTextWithSchema(
   value: JsonObject,
@@ -62,9 +62,9 @@ const inInt32 = (value: number): boolean => value >= -(2 ** 31) && value < 2 ** 
 
 class Decoder {
   readonly unknownFields: string[] = [];
-  /** Names of the struct fields above, and the struct that has the last one: what an error message names. */
+  /** The names of the enclosing struct fields, and the struct of the last one, for error messages. */
   readonly #fields: string[] = [];
-  /** All steps to the value that is looked at. Their text is only put together when there is something to tell. */
+  /** All steps to the current value. They become text only when an error is reported. */
   readonly #path: (string | number)[] = [];
   #owner = '';
   readonly #words: DecodeWords;
@@ -195,7 +195,7 @@ class Decoder {
     return isLong ? nearestKept(value) : value;
   }
 
-  /** How an odd number stands in the text. */
+  /** Returns the text of an odd number. */
   #written(value: Json): string | undefined {
     return typeof value === 'number' ? this.#oddNumbers?.get(pathText(this.#path)) : undefined;
   }
@@ -224,19 +224,19 @@ function pathText(steps: readonly (string | number)[]): string {
   return path;
 }
 
-/** What Kubernetes' types do not tell from nothing. */
+/** True for a value that Kubernetes' types do not distinguish from absence. */
 function isOmitted(field: FieldSchema, type: Schema, value: Json): boolean {
   if (type.kind === 'scalar') return field.omitsZero === true && (value === '' || value === 0 || value === false);
   return field.required !== true && isEmptyCollection(type, value);
 }
 
-/** Optional maps and lists are absent from the wire form while they are empty; `any` and structs are not. */
+/** Empty optional maps and lists are omitted on the wire; `any` and structs are not. */
 function isEmptyCollection(schema: Schema, value: Json | undefined): boolean {
   if (schema.kind === 'list') return isJsonArray(value) && value.length === 0;
   return schema.kind === 'map' && isJsonObject(value) && isEmptyObject(value);
 }
 
-/** What null means where an item must be: the type's zero value. */
+/** The meaning of null in place of an item: the zero value of the type. */
 function zeroOf(schema: Schema): Json {
   switch (schema.kind) {
     case 'struct':

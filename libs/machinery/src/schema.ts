@@ -1,6 +1,6 @@
 /**
- * Compact description of a type, generated from the API's OpenAPI documents: enough for decoding (unknown fields, wrong
- * types), strategic merge, server-side apply and explain. One table per named type, shared by reference.
+ * Compact description of a type, generated from the API's OpenAPI documents. It is sufficient for decoding (unknown
+ * fields, wrong types), strategic merge, server-side apply and explain. One shared table per named type.
  */
 export type Schema = ScalarSchema | StructSchema | MapSchema | ListSchema | AnySchema;
 
@@ -27,26 +27,29 @@ export interface StructSchema {
   /** `io.k8s.api.core.v1.Container` without the common prefix: `core.v1.Container`. */
   readonly name: string;
   readonly fields: Readonly<Record<string, FieldSchema>>;
-  /** `x-kubernetes-map-type: atomic`: server-side apply owns it as a whole. */
+  /** `x-kubernetes-map-type: atomic`: one owner has the whole value in server-side apply. */
   readonly atomic?: boolean;
-  /** `x-kubernetes-preserve-unknown-fields`: what is not declared is data without a schema, not a mistake. */
+  /** `x-kubernetes-preserve-unknown-fields`: undeclared fields are data without a schema, not an error. */
   readonly preserveUnknown?: boolean;
 }
 
 export interface FieldSchema {
-  /** A function, because types refer to each other in circles. */
+  /** A function, because types can be cyclic. */
   readonly type: () => Schema;
   readonly required?: boolean;
-  /** A zero says the same as nothing, and is not kept: `hostNetwork: false`, `workingDir: ""`. */
+  /** A zero value is dropped: `hostNetwork: false`, `workingDir: ""`. */
   readonly omitsZero?: boolean;
-  /** A struct that is part of its parent, and not only pointed to: it has no way not to be there. */
+  /** A struct by value, not by pointer: it is always present. */
   readonly isValue?: boolean;
   /** `x-kubernetes-patch-strategy`, for strategic merge. */
   readonly patchStrategy?: readonly ('merge' | 'retainKeys' | 'replace')[];
   readonly patchMergeKey?: string;
   /** The schema's `default`: server-side apply completes the keys of associative lists with it (`protocol: TCP`). */
   readonly default?: string | number | boolean;
-  /** What the wire form shows while nobody has set the field: an empty struct, `null`, or a zero scalar. Left out: what is usual for built-in types. */
+  /**
+   * The wire form of an unset field: an empty struct, `null`, or a zero scalar. Default: the usual form of built-in
+   * types.
+   */
   readonly unset?: 'absent' | 'struct' | 'null' | 'zero';
 }
 

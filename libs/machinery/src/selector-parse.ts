@@ -63,7 +63,7 @@ function tokenOf(text: string): Token {
   }
 }
 
-/** `in` and `notin` are words like any other where a key or a value stands. */
+/** `in` and `notin` are plain words in the position of a key or a value. */
 const asWord = (token: Token): Token =>
   token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
 
@@ -144,7 +144,9 @@ class Parser {
     return values;
   }
 
-  /** Between the parentheses, which may hold empty values: `(a,,b)`, `(,a)`, `(a,)`. Ends before `)`. */
+  /**
+   * Parses the text between parentheses, which may contain empty values: `(a,,b)`, `(,a)`, `(a,)`. Stops before `)`.
+   */
   #parseValueList(): readonly string[] {
     const values: string[] = [];
     for (;;) {

@@ -147,7 +147,7 @@ const term = fc
   });
 
 test('thousands of requirements select what each of them selects', () => {
-  // So many that they are not asked one by one; `z` is on no object.
+  // Enough requirements to leave the path that tests them one by one; no object has a `z` label.
   const others = Array.from({ length: 20 }, (_, index) => `!z${index}`);
   const labels = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES));
   fc.assert(

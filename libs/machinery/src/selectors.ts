@@ -16,9 +16,9 @@ export type Labels = Readonly<Record<string, string>>;
 /** A compiled label selector. */
 export interface LabelSelectorMatcher {
   readonly requirements: readonly Requirement[];
-  /** Matches everything. */
+  /** True when it matches everything. */
   readonly empty: boolean;
-  /** Pairs that every match has: an index by label may start from any of them. */
+  /** Pairs that every match has. An index by label may start from any of them. */
   readonly exactPairs: readonly (readonly [key: string, value: string])[];
   readonly matches: (labels: Labels | undefined) => boolean;
   /** The canonical text. */
@@ -38,7 +38,7 @@ export interface LabelSelectorObject {
     | undefined;
 }
 
-/** Bad selector text: an answer 400 with exactly this message. */
+/** Invalid selector text. The response is a 400 with exactly this message. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError';
 }
@@ -47,7 +47,7 @@ const NO_LABELS: Labels = Object.freeze({});
 
 type Test = (labels: Labels) => boolean;
 
-/** Whether the labels have each of the wanted pairs. */
+/** True when the labels contain each of the wanted pairs. */
 export function hasPairs(labels: Labels | undefined, wanted: Labels): boolean {
   for (const key of Object.keys(wanted)) if (ownValue(labels, key) !== wanted[key]) return false;
   return true;
@@ -68,7 +68,7 @@ export function compileRequirements(requirements: readonly Requirement[]): Label
   });
 }
 
-/** So many are asked one by one: that costs less than a walk through the labels. */
+/** Up to this many requirements, testing them one by one costs less than iterating the labels. */
 const FEW_REQUIREMENTS = 16;
 
 function compileFew(requirements: readonly Requirement[]): Test {
@@ -79,7 +79,7 @@ function compileFew(requirements: readonly Requirement[]): Test {
   };
 }
 
-/** A look at each label of an object, however many requirements there are: an object has few labels, a client may send thousands of requirements. */
+/** Visits each label of an object once: an object has few labels, but a client may send thousands of requirements. */
 function compileMany(requirements: readonly Requirement[]): Test {
   const byKey = new Map<string, KeyTest>();
   for (const requirement of requirements) {
@@ -102,7 +102,7 @@ function compileMany(requirements: readonly Requirement[]): Test {
   };
 }
 
-/** Matches nothing: what an absent selector means where Kubernetes says "select no objects". */
+/** Matches nothing: the meaning of an absent selector where Kubernetes says "select no objects". */
 export const NOTHING: LabelSelectorMatcher = Object.freeze({
   requirements: [],
   empty: false,
@@ -157,9 +157,9 @@ function compareIntegers(key: string, bound: string, holds: (label: bigint, boun
   };
 }
 
-/** What all requirements on one label say together. */
+/** The combination of all requirements on one label. */
 class KeyTest {
-  /** The label must be there. */
+  /** True when the label must be present. */
   isNeeded = false;
   #isRefused = false;
   #one: ReadonlySet<string> | undefined;
@@ -172,7 +172,7 @@ class KeyTest {
     this.add(requirement);
   }
 
-  /** No object can be selected. */
+  /** True when no object can match. */
   get isNever(): boolean {
     return this.#isNoNumber || (this.isNeeded && (this.#isRefused || this.#one?.size === 0));
   }
@@ -243,7 +243,7 @@ export function formatRequirement({ key, operator, values }: Requirement): strin
   }
 }
 
-/** Checks as Kubernetes' NewRequirement; throws SelectorError. */
+/** Validates as Kubernetes' NewRequirement does. Throws SelectorError. */
 export function createRequirement(key: string, operator: SelectorOperator, values: readonly string[]): Requirement {
   const errors: FieldError[] = [
     ...labelKeyErrors(key, 'key'),
@@ -264,7 +264,7 @@ function labelValueFieldErrors(key: string, value: string, index: number): Field
   return wrong.length === 0 ? [] : [invalid(`values[${index}][${key}]`, value, wrong.join('; '))];
 }
 
-/** As Go prints it. */
+/** Go's notation. */
 const NO_VALUES = new Verbatim('[]string{}');
 
 function valueCountErrors(operator: SelectorOperator, values: readonly string[]): FieldError[] {
@@ -302,7 +302,7 @@ function comparisonErrors(values: readonly string[]): FieldError[] {
   return [...count, ...numbers];
 }
 
-/** One error stands alone, several in brackets, each once. */
+/** Formats one error as it is, and several in brackets without duplicates. */
 export function aggregate(errors: readonly FieldError[]): string {
   const messages = [...new Set(errors.map(fieldErrorMessage))];
   return messages.length === 1 ? (messages[0] ?? '') : `[${messages.join(', ')}]`;

@@ -1,7 +1,7 @@
 import { type FieldError, type FieldErrorType, fieldErrorBody } from './field-errors.ts';
 import { MAX_FIELD_ERROR_CHARS, MAX_FIELD_ERRORS } from './limits.ts';
 
-/** A `metav1.Status` of kind Failure, as every Kubernetes client expects it. */
+/** A `metav1.Status` of kind Failure, as Kubernetes clients expect it. */
 export interface StatusBody {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
@@ -48,7 +48,7 @@ export type StatusReason =
   | 'InternalError'
   | 'ServiceUnavailable';
 
-/** Thrown anywhere in the request pipeline; the pipeline answers with `body`. */
+/** Thrown anywhere in the request pipeline. The pipeline responds with `body`. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
   readonly body: StatusBody & { readonly code: number };
@@ -57,7 +57,7 @@ export class StatusError extends Error {
     reason?: StatusReason;
     message: string;
     details?: StatusDetails;
-    /** List metadata, such as a token to go on with. */
+    /** List metadata, such as a continue token. */
     metadata?: StatusBody['metadata'];
     cause?: unknown;
   }) {
@@ -81,7 +81,7 @@ export class StatusError extends Error {
   }
 }
 
-/** What a message names: `deployments.apps "web"`. */
+/** The object in a message: `deployments.apps "web"`. */
 export interface Subject {
   readonly group: string;
   /** Plural. */
@@ -122,7 +122,7 @@ export const conflict = (s: Subject, why: string): StatusError =>
     details: detailsOf(s),
   });
 
-/** The why of an optimistic-concurrency conflict, as every client library recognises it. */
+/** The message of an optimistic-concurrency conflict, which client libraries recognize. */
 export const MODIFIED_CONCURRENTLY =
   'the object has been modified; please apply your changes to the latest version and try again';
 
@@ -140,7 +140,7 @@ export const badRequest = (message: string, cause?: unknown): StatusError =>
 export const requestEntityTooLarge = (why: string): StatusError =>
   new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: ${why}` });
 
-/** 422 that hides its cause, as Kubernetes answers a patch that does not apply. */
+/** A 422 that hides its cause: Kubernetes' response to a patch that cannot be applied. */
 export const unprocessablePatch = (cause: unknown): StatusError =>
   new StatusError({
     code: 422,
@@ -150,7 +150,7 @@ export const unprocessablePatch = (cause: unknown): StatusError =>
     cause,
   });
 
-/** 500 without a reason: what Kubernetes answers for an error that it has no status for. */
+/** A 500 without a reason: Kubernetes' response to an error without a status of its own. */
 export const unclassifiedError = (message: string, cause?: unknown): StatusError =>
   new StatusError({ code: 500, message, cause });
 
@@ -162,7 +162,7 @@ export const expired = (message: string): StatusError => new StatusError({ code:
 export const unavailable = (message: string, retryAfterSeconds = 1): StatusError =>
   new StatusError({ code: 503, reason: 'ServiceUnavailable', message, details: { retryAfterSeconds } });
 
-/** 422 with one cause per field error. `kind` is the Kind, not the plural. */
+/** A 422 with one cause per field error. `kind` is the Kind, not the plural. */
 export function invalidObject(
   of: { group: string; kind: string; name: string },
   errors: readonly FieldError[],
@@ -191,7 +191,10 @@ interface ToldError {
   readonly body: string;
 }
 
-/** The first errors, each printed once: one value that is shown in many errors would make an answer many times as long as its request. */
+/**
+ * Keeps the first errors and prints each once: a value that many errors repeat would make the response many times
+ * longer than the request.
+ */
 function withinBounds(errors: readonly FieldError[]): readonly ToldError[] {
   const told: ToldError[] = [];
   let chars = 0;
@@ -205,7 +208,7 @@ function withinBounds(errors: readonly FieldError[]): readonly ToldError[] {
   return told;
 }
 
-/** A create that is refused because its namespace is ending: nobody has to be told. */
+/** True for a create that is refused because its namespace is terminating. This is expected and needs no report. */
 export const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof StatusError &&
   (error.body.details?.causes ?? []).some((cause) => cause.reason === 'NamespaceTerminating');

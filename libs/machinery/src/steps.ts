@@ -1,7 +1,7 @@
-/** Long work in steps: whoever runs it may let others work between two of them. */
+/** Long work in steps. The caller may run other work between two steps. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** All steps at once. */
+/** Runs all steps without a pause. */
 export function runSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

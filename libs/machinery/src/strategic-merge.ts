@@ -24,7 +24,7 @@ export function applyStrategicMergePatch(doc: JsonObject, patch: JsonObject, sch
   return mergeObject(doc, patch, schema);
 }
 
-/** What a field's table says about merging it. */
+/** The merge rule in a field's table. */
 interface FieldRule {
   readonly schema: Schema;
   readonly merges: boolean;
@@ -111,7 +111,7 @@ function targetField(key: string, prefix: string): string {
   );
 }
 
-/** What is taken over as it stands: nulls mean "absent" and directives are not data. */
+/** Copies a new value: nulls mean "absent", and directives are not data. */
 function withoutNullsAndDirectives(value: Json): Json {
   if (isJsonArray(value)) return value.filter((item) => !isDirective(item)).map(withoutNullsAndDirectives);
   if (!isJsonObject(value)) return value;
@@ -211,7 +211,7 @@ function mergeItems(base: readonly JsonObject[], patch: readonly JsonObject[], r
   return result;
 }
 
-/** `$setElementOrder/x` together with the patch of `x`, which is then done. */
+/** Applies `$setElementOrder/x` together with the patch of `x`, and marks both as done. */
 function mergeOrderedLists(result: MutableJsonObject, pending: MutableJsonObject, schema: Schema): void {
   for (const key of Object.keys(pending)) {
     if (!key.startsWith(ORDER_OF)) continue;
@@ -246,7 +246,7 @@ function listOrNothing(value: Json | undefined): readonly Json[] | undefined {
   throw unclassifiedError(`expected a []interface {}, but received a ${goInterfaceType(value)}`);
 }
 
-/** The patch's items must stand in the order list, in the same order. */
+/** The items of the patch must occur in the order list, in the same order. */
 function checkOrder(patch: readonly Json[], order: readonly Json[], mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
   const items = patch.filter((item) => !(isJsonObject(item) && Object.hasOwn(item, DIRECTIVE)));

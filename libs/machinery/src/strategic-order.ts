@@ -2,7 +2,7 @@ import { printGo } from './go-types.ts';
 import { isJsonObject, type Json, type JsonObject, ownValue } from './json.ts';
 import { unclassifiedError } from './status.ts';
 
-/** An item's identity in a merge list. Throws StatusError when it has none. */
+/** Returns an item's identity in a merge list. Throws StatusError when it has none. */
 export function keyOf(item: JsonObject, mergeKey: string): Json {
   const value = ownValue(item, mergeKey);
   if (value === undefined) {
@@ -11,7 +11,7 @@ export function keyOf(item: JsonObject, mergeKey: string): Json {
   return value;
 }
 
-/** Items of the patch in its order; items that only the live list has, between them where the live order says. */
+/** Orders the items of the patch as given. Puts items that only the live list has between them, by the live order. */
 export function arrange(
   merged: readonly Json[],
   patchOrder: readonly Json[],
@@ -26,7 +26,7 @@ export function arrange(
   return interleave(liveOnly, fromPatch, liveRank);
 }
 
-/** Position of an item's identity in a list, or -1. */
+/** Returns the position of an item's identity in a list, or -1. */
 type Ranking = (item: Json) => number;
 
 function ranking(order: readonly Json[], mergeKey: string): Ranking {
@@ -39,7 +39,7 @@ function ranking(order: readonly Json[], mergeKey: string): Ranking {
   return (item) => positions.get(identity(item)) ?? -1;
 }
 
-/** A live-only item goes before a patch item only when the live list knows both (rank at least 0) in that order. */
+/** A live-only item precedes a patch item only when the live list contains both (rank at least 0) in that order. */
 function interleave(liveOnly: readonly Json[], fromPatch: readonly Json[], liveRank: Ranking): readonly Json[] {
   const result: Json[] = [];
   let next = 0;

@@ -2,7 +2,7 @@ import { parseTime } from '@holdfast/platform';
 
 export type TableCell = string | number | boolean | null;
 
-/** One column of `kubectl get`; the columns of a resource definition have this shape. */
+/** One column of `kubectl get`. Columns of a resource definition have this type. */
 export interface TableColumn<T> {
   readonly name: string;
   readonly type: string;
@@ -33,15 +33,15 @@ export interface Table {
     readonly continue?: string;
     readonly remainingItemCount?: number;
   };
-  /** `null` where the client has them already. */
+  /** `null` when the client has them already. */
   readonly columnDefinitions: readonly TableColumnDefinition[] | null;
   readonly rows: readonly TableRow[];
 }
 
-/** Both look the same; clients that know only the older one get it by name. */
+/** Both are equal in content. Clients that know only the older version request it by name. */
 export type FormVersion = 'meta.k8s.io/v1' | 'meta.k8s.io/v1beta1';
 
-/** What each row carries of its object: `includeObject=`. */
+/** The object in each row: `includeObject=`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
 export interface TableRequest<T> {
@@ -51,7 +51,7 @@ export interface TableRequest<T> {
   readonly include: IncludeObject;
   /** Epoch milliseconds. */
   readonly now: number;
-  /** In a watch only the first event's table has columns. */
+  /** In a watch only the table of the first event has columns. */
   readonly withoutColumns?: boolean;
   readonly apiVersion?: FormVersion;
 }
@@ -108,16 +108,16 @@ export function partialObjectMetadata(
 const UNKNOWN = '<unknown>';
 const SECOND_MS = 1_000;
 
-/** The AGE cell: how long ago, or `<unknown>` without a time. */
+/** Formats the AGE cell, or `<unknown>` without a time. */
 export function ageSince(timestamp: string | null | undefined, now: number): string {
   const then = typeof timestamp === 'string' ? parseTime(timestamp) : undefined;
   return then === undefined ? UNKNOWN : humanDuration(now - then);
 }
 
-/** As kubectl prints durations: at most two units, fewer the longer it is. */
+/** Formats durations as kubectl does: at most two units, fewer for longer durations. */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / SECOND_MS);
-  // Two machines' clocks differ by a second or two: that is "now", more is an error.
+  // A clock difference of a second or two counts as "now"; more is an error.
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 120) return `${seconds}s`;

@@ -3,7 +3,7 @@ import { scalar } from './schema-build.ts';
 
 export { scalar };
 
-/** Small hand-written tables with the shapes that matter: a cut of Deployment, Pod and ConfigMap. Used by tests only. */
+/** Small hand-written schemas with the relevant structures of Deployment, Pod and ConfigMap. Only tests use them. */
 const field = (type: () => Schema, more: Omit<FieldSchema, 'type'> = {}): FieldSchema => ({ type, ...more });
 
 const struct = (name: string, fields: () => StructSchema['fields'], atomic = false): (() => StructSchema) => {

@@ -1,4 +1,4 @@
-/** The pieces of the two layouts, each with the text that must stand there. */
+/** The parts of the two layouts, each with its pattern. */
 const DATE_AND_TIME: readonly (readonly [piece: string, pattern: RegExp])[] = [
   ['2006', /^\d{4}/],
   ['-', /^-/],
@@ -15,7 +15,7 @@ const DATE_AND_TIME: readonly (readonly [piece: string, pattern: RegExp])[] = [
 const ZONE = ['Z07:00', /^(Z|[+-]\d\d:\d\d)/] as const;
 const MICROS = ['.000000', /^/] as const;
 
-/** Why a text is no RFC 3339 time, as Go's time.Parse says it. */
+/** Explains why a text is not an RFC 3339 time, in the words of Go's time.Parse. */
 export function timeParseError(text: string, scalar: 'time' | 'microTime'): string {
   const layout = scalar === 'time' ? [...DATE_AND_TIME, ZONE] : [...DATE_AND_TIME, MICROS, ZONE];
   let rest = text;

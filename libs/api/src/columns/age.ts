@@ -4,13 +4,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long ago a time is, as kubectl prints it; `<unknown>` for no time. */
+/** Formats the time since `time` as kubectl does; `<unknown>` without a time. */
 export function ageOf(time: string | null | undefined, now: number): string {
   const at = time === undefined || time === null ? undefined : parseTime(time);
   return at === undefined ? '<unknown>' : humanDuration(now - at);
 }
 
-/** `45s`, `3m20s`, `7h5m`, `3d4h`, `2y10d`: the more there is, the fewer details. */
+/** `45s`, `3m20s`, `7h5m`, `3d4h`, `2y10d`: longer durations show fewer details. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / SECOND);
   if (seconds < -1) return '<invalid>';

@@ -77,7 +77,7 @@ export function labelMapText(labels: Readonly<Record<string, string>> | undefine
   return keys.length === 0 ? NONE : keys.map((key) => `${key}=${ownValue(labels, key) ?? ''}`).join(',');
 }
 
-/** Kinds that nobody drew a table for. */
+/** The column of kinds without a table of their own. */
 export const createdAtColumn: Column<KubeObject> = {
   name: 'Created At',
   type: 'date',

@@ -5,7 +5,7 @@ const SHORT: Readonly<Record<string, string>> = {
   ReadWriteOncePod: 'RWOP',
 };
 
-/** `RWO,ROX`, always in this order and each once. */
+/** Formats `RWO,ROX`, always in this order and without duplicates. */
 export const accessModesText = (modes: readonly string[] | undefined): string =>
   Object.entries(SHORT)
     .filter(([mode]) => modes?.includes(mode) === true)

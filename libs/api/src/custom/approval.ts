@@ -9,7 +9,10 @@ export interface Approval {
   readonly message: string;
 }
 
-/** Groups of the Kubernetes community need a sign that their API was reviewed. `undefined`: a group that needs none. */
+/**
+ * API groups of the Kubernetes community require an annotation that their API was reviewed. Returns `undefined` for
+ * other groups.
+ */
 export function approvalOf({ spec, metadata }: Readonly<CustomResourceDefinition>): Approval | undefined {
   if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(spec.group)) return undefined;
   const annotation = metadata.annotations?.[APPROVAL_ANNOTATION] ?? '';

@@ -14,7 +14,7 @@ const AGE: CustomResourceColumnDefinition = {
   jsonPath: '.metadata.creationTimestamp',
 };
 
-/** The name, and what the definition wants; the age where it wants nothing. */
+/** Returns the name column and the columns of the definition; the age when it defines none. */
 export function customColumns(
   wanted: readonly CustomResourceColumnDefinition[] | undefined,
 ): readonly Column<KubeObject>[] {
@@ -43,7 +43,7 @@ const TYPES = ['string', 'integer', 'number', 'boolean', 'date'] as const;
 
 const typeOf = (type: string): (typeof TYPES)[number] => TYPES.find((each) => each === type) ?? 'string';
 
-/** A value of another type than its column is not shown. */
+/** Omits a value whose type differs from that of its column. */
 function cellOf(type: (typeof TYPES)[number], value: Json, now: number): Cell {
   switch (type) {
     case 'integer':

@@ -294,7 +294,7 @@ test('many values against many alternatives come to an end', () => {
 const anyJson = (maxDepth: number): fc.Arbitrary<Json> => fc.jsonValue({ maxDepth }) as fc.Arbitrary<Json>;
 const key = fc.string({ maxLength: 3 });
 
-/** Schemas of any shape, also of none. */
+/** Arbitrary schemas, including invalid ones. */
 function anySchema(depth: number): fc.Arbitrary<JsonObject> {
   const below: fc.Arbitrary<Json> = depth === 0 ? fc.constant({ type: 'string' }) : anySchema(depth - 1);
   return fc.record(

@@ -1,14 +1,14 @@
 import { copyJson, isJsonArray, isJsonObject, type Json, type MutableJsonObject, setOwn } from '@holdfast/machinery';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Fills `default`s in place, also where a null stands that may not. What it sets is a copy. */
+/** Fills in `default`s in place, also in place of a null that is not allowed. It sets copies. */
 export function setCustomDefaults(value: unknown, schema: SchemaNode): void {
   if (!schema.has.defaults) return;
   if (isJsonArray(value)) fillItems(value as Json[], schema.items);
   else if (isJsonObject(value)) fillFields(value, schema);
 }
 
-/** Whether `setCustomDefaults` would change anything: what is frozen is copied only then. */
+/** True when `setCustomDefaults` would change something: frozen values are copied only then. */
 export function lacksDefaults(value: unknown, schema: SchemaNode): boolean {
   if (!schema.has.defaults) return false;
   if (isJsonArray(value)) {

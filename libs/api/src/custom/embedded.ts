@@ -13,7 +13,7 @@ import { validateObjectMeta } from '../validation/object-meta.ts';
 import { pathSegmentErrors } from '../validation/rbac.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** What is wrong with the objects inside an object: each has a version, a kind and sound metadata. */
+/** Returns the errors of embedded objects: each needs a version, a kind and valid metadata. */
 export function embeddedErrors(value: Json, schema: SchemaNode): readonly FieldError[] {
   const out: FieldError[] = [];
   visit(out, value, schema, '');

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type MutableJsonObject, ownValue, setOwn } from '@holdfast/machinery';
 import type { KubeObject, ResourceDefinition } from '../resource.ts';
 
-/** `.spec.replicas` -> `spec`, `replicas`. Only plain fields are allowed where these stand. */
+/** `.spec.replicas` -> `spec`, `replicas`. These places allow only plain fields. */
 export const stepsOf = (path: string): readonly string[] => path.replace(/^\./, '').split('.');
 
 export function valueAt(object: Readonly<KubeObject>, steps: readonly string[]): Json | undefined {
@@ -10,7 +10,7 @@ export function valueAt(object: Readonly<KubeObject>, steps: readonly string[]):
   return value;
 }
 
-/** Makes the objects above the field where they are missing. */
+/** Creates missing objects above the field. */
 export function setValueAt(object: KubeObject, steps: readonly string[], value: Json): void {
   let parent = object as unknown as MutableJsonObject;
   for (const step of steps.slice(0, -1)) {
@@ -22,7 +22,7 @@ export function setValueAt(object: KubeObject, steps: readonly string[], value: 
   setOwn(parent, steps.at(-1) ?? '', value);
 }
 
-/** Field selectors: absent values are ''. */
+/** Field selectors: an absent value is ''. */
 export function selectableFields(paths: readonly string[]): ResourceDefinition['selectableFields'] {
   return Object.fromEntries(
     paths.map((path) => {

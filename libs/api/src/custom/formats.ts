@@ -1,7 +1,7 @@
 import { formatTime, parseTime } from '@holdfast/platform';
 import { parseCidr, parseIp } from '../validation/ip.ts';
 
-/** The formats that Kubernetes 1.32 checks, without their hyphens. It overlooks all others. */
+/** The formats that Kubernetes 1.32 checks, without their hyphens. It ignores all others. */
 const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['bsonobjectid', (text) => /^[0-9a-f]{24}$/i.test(text)],
   ['uri', isUri],
@@ -31,7 +31,7 @@ const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
 
 export const isCheckedFormat = (name: string): boolean => FORMATS.has(name);
 
-/** `name` is a checked format. */
+/** True when the text fits the format, or when the format is not checked. */
 export const fitsFormat = (name: string, text: string): boolean => FORMATS.get(name)?.(text) ?? true;
 
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
@@ -41,7 +41,7 @@ function isRandomUuid(text: string, version: string): boolean {
   return UUID.test(text) && digits.charAt(12) === version && '89ab'.includes(digits.charAt(16));
 }
 
-/** What Go reads as a request URI: a scheme with something behind it, or a path. */
+/** Follows Go's request URI: a scheme followed by something, or a path. */
 function isUri(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text)) return false;
   if (text.startsWith('/')) return true;
@@ -98,7 +98,7 @@ function isRgbColour(text: string): boolean {
   return found !== null && found.slice(1).every((part) => Number(part) <= 255);
 }
 
-/** The parser of JavaScript takes the 30th of February for the 1st of March. */
+/** JavaScript's parser reads February 30 as March 1. */
 function isDate(text: string): boolean {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? parseTime(`${text}T00:00:00Z`) : undefined;
   return at !== undefined && formatTime(at).startsWith(text);
@@ -111,7 +111,7 @@ function isDateTime(text: string): boolean {
   return /^\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:z|[+-]\d{2}:\d{2})$/.test(time) && parseTime(text.toUpperCase()) !== undefined;
 }
 
-/** Durations of Go, and those that name their units. */
+/** Accepts Go durations and the longer notation with named units. */
 const isDuration = (text: string): boolean =>
   /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text) ||
   /^\d+ ?(?:ns|nanos?|us|micros?|ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)$/i.test(

@@ -1,6 +1,6 @@
 import { isJsonArray, isJsonObject, type Json, ownValue } from '@holdfast/machinery';
 
-/** One step of a path: a field, an index, every element, or those whose field equals a value. */
+/** One step of a path: a field, an index, all elements, or the elements whose field equals a value. */
 type Step =
   | { readonly kind: 'field'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
@@ -9,7 +9,7 @@ type Step =
 
 type Operator = '==' | '!=' | '>=' | '<=' | '>' | '<';
 
-/** The paths that columns use: `.spec.a`, `['a']`, `[0]`, `[-1]`, `[*]`, `[?(@.type=="Ready")]`. */
+/** JSONPath as columns use it: `.spec.a`, `['a']`, `[0]`, `[-1]`, `[*]`, `[?(@.type=="Ready")]`. */
 export class JsonPath {
   readonly #steps: readonly Step[];
 
@@ -17,7 +17,7 @@ export class JsonPath {
     this.#steps = steps;
   }
 
-  /** `undefined` for a text that is none of these. */
+  /** Returns `undefined` for unsupported syntax. */
   static parse(text: string): JsonPath | undefined {
     const steps: Step[] = [];
     let rest = text.trim().replace(/^\{(.*)\}$/s, '$1');
@@ -32,7 +32,7 @@ export class JsonPath {
     return new JsonPath(steps);
   }
 
-  /** Everything that the path leads to. */
+  /** Returns all values at the path. */
   find(value: Json): readonly Json[] {
     let found: readonly Json[] = [value];
     for (const step of this.#steps) found = found.flatMap((each) => follow(each, step));

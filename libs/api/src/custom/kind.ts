@@ -32,7 +32,7 @@ import { customScale, scaleErrors } from './scale.ts';
 import { type SchemaNode, schemaNode } from './schema-node.ts';
 import { schemaErrors } from './validate.ts';
 
-/** What is kept of a definition while nobody uses its kind. */
+/** The part of a definition that stays in memory while its kind is unused. */
 export interface DefinitionSummary {
   readonly name: string;
   readonly uid: string;
@@ -54,7 +54,7 @@ export interface VersionSummary {
   readonly deprecation: string | undefined;
 }
 
-/** `undefined` until the names are accepted. */
+/** Returns `undefined` until the names are accepted. */
 export function summaryOf(crd: CustomResourceDefinition): DefinitionSummary | undefined {
   const { metadata, spec, status } = crd;
   const isTrue = (type: string): boolean =>
@@ -86,7 +86,7 @@ function versionSummary({ spec }: CustomResourceDefinition, version: CustomResou
   };
 }
 
-/** What a kind is compiled from. `read` gives the whole definition when the kind is first used. */
+/** The input from which a kind is compiled. `read` returns the whole definition on first use of the kind. */
 export interface CustomKindSource {
   readonly summary: DefinitionSummary;
   readonly read: () => CustomResourceDefinition;
@@ -95,7 +95,10 @@ export interface CustomKindSource {
 
 const VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 
-/** The kinds of one definition, by their versions; those that are not served too, because objects may be stored in them. */
+/**
+ * Returns the kinds of one definition by version, including versions that are not served, because objects may be stored
+ * in them.
+ */
 export function customKinds(source: CustomKindSource): ReadonlyMap<string, ResourceDefinition> {
   const kinds = new Map<string, ResourceDefinition>();
   for (const version of source.summary.versions) kinds.set(version.name, customKind(source, version, kinds));
@@ -238,7 +241,7 @@ function takeStatus(object: WithStatus, from: Readonly<WithStatus>): void {
 
 const withoutMetadata = (object: Readonly<KubeObject>): unknown => ({ ...object, metadata: null });
 
-/** Through `/status` only the status changes, and who owns it. */
+/** `/status` changes only the status and its ownership. */
 function statusStrategy(parts: Parts): SubresourceStrategy<KubeObject> {
   return {
     get resets(): FieldSet {
@@ -305,7 +308,7 @@ const scaleErrorsOf = (
   return scale === undefined ? [] : scaleErrors(object, scale, scaled);
 };
 
-/** A value of the wrong form would make rules fail that have nothing to do with it. */
+/** Errors of these types would make unrelated rules fail. */
 const BLOCKS_RULES: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',

@@ -8,7 +8,7 @@ import type {
 } from '../generated/types.ts';
 import { approvalOf } from './approval.ts';
 
-/** Holds a definition until its instances are gone. */
+/** Keeps a definition until its instances are deleted. */
 export const CLEANUP_FINALIZER = 'customresourcecleanup.apiextensions.k8s.io';
 
 type Crd = Readonly<CustomResourceDefinition>;
@@ -19,7 +19,7 @@ export const conditionOf = ({ status }: Crd, type: string): CustomResourceDefini
 
 export const isEstablished = (crd: Crd): boolean => conditionOf(crd, 'Established')?.status === 'True';
 
-/** The status with a condition; its time is kept while the condition says the same. */
+/** Returns the status with a condition. Its time changes only when the condition changes. */
 export function withCondition(
   status: Readonly<CustomResourceDefinitionStatus>,
   told: Told,
@@ -33,7 +33,9 @@ export function withCondition(
   return { ...status, conditions: old === undefined ? [...conditions, next] : others };
 }
 
-/** The status that a definition should have beside the others of its group; `undefined` when it has it. */
+/**
+ * Returns the status that a definition should have beside the others of its group; `undefined` when it is up to date.
+ */
 export function decideDefinitionStatus(
   crd: Crd,
   others: readonly Crd[],
@@ -49,7 +51,7 @@ export function decideDefinitionStatus(
   return deepEqual(status, crd.status) ? undefined : status;
 }
 
-/** A kind that was served once stays, whatever names it asks for later. */
+/** A kind that was served once stays established, whatever names it requests later. */
 function establishedCondition(crd: Crd, accepted: boolean): Told | undefined {
   if (isEstablished(crd)) return undefined;
   return accepted
@@ -69,7 +71,7 @@ interface Accepted {
   readonly condition: Told;
 }
 
-/** Each name is accepted by itself unless another definition of the group has it; the last conflict is told. */
+/** Accepts each name on its own unless another definition of the group has it. Reports the last conflict. */
 function acceptNames({ spec, status }: Crd, others: readonly Crd[]): Accepted {
   const used = usedNames(others);
   const wanted = spec.names;
@@ -130,9 +132,9 @@ function approvalCondition(crd: Crd): Told | undefined {
   return told('KubernetesAPIApprovalPolicyConformant', status, `${reason}Annotation`, approval.message);
 }
 
-/** What happens to a definition that is being deleted. */
+/** The next step in the deletion of a definition. */
 export type CleanupStep =
-  /** Another finalizer holds it. */
+  /** Another finalizer keeps the object. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'delete-instances' }
   | { readonly kind: 'finish'; readonly reason: 'NeverEstablished' | 'InstanceDeletionCompleted' };
@@ -151,7 +153,7 @@ const TERMINATING_TEXTS = {
   NeverEstablished: 'resource was never established',
 } as const;
 
-/** How far the deletion has come. */
+/** The progress of the deletion. */
 export function terminating(
   crd: Crd,
   reason: keyof typeof TERMINATING_TEXTS,
@@ -165,7 +167,7 @@ export function terminating(
   );
 }
 
-/** Whoever deletes a definition has its instances deleted first. */
+/** Marks a deleted definition: its instances are deleted first. */
 export function beginCleanup(crd: CustomResourceDefinition, now: number): CustomResourceDefinition {
   const finalizers = crd.metadata.finalizers ?? [];
   return {

@@ -13,13 +13,13 @@ import type { SchemaNode } from './schema-node.ts';
 
 export const isAssociative = ({ listType, mapKeys }: SchemaNode): boolean => listType === 'map' && mapKeys.length > 0;
 
-/** Tells the items of an associative list apart. */
+/** Returns the identity of an item in an associative list. */
 export function keyOfItem(schema: SchemaNode, item: Json): string {
   if (!isJsonObject(item)) return sortedJson(item);
   return JSON.stringify(schema.mapKeys.map((key) => ownValue(item, key) ?? null));
 }
 
-/** Items that stand twice in a set, or in a map with the same keys. */
+/** Finds duplicate items of a set, and items of a map with equal keys. */
 export function listTypeErrors(value: Json, schema: SchemaNode, path = ''): readonly FieldError[] {
   const out: FieldError[] = [];
   visit(out, value, schema, path);
@@ -57,7 +57,7 @@ function tellDoubles(out: FieldError[], items: readonly Json[], schema: SchemaNo
 const keysOf = ({ mapKeys }: SchemaNode, item: JsonObject): JsonObject =>
   Object.fromEntries(mapKeys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key] ?? null]));
 
-/** Maps and lists stand in Go's syntax. */
+/** Maps and lists are printed in Go syntax. */
 const shownValue = (value: Json): unknown =>
   typeof value === 'object' && value !== null ? new Verbatim(goLiteral(value)) : value;
 

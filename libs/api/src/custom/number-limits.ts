@@ -2,13 +2,13 @@ import { type FieldError, invalid } from '@holdfast/machinery';
 import type { Limits } from './schema-node.ts';
 
 interface Place {
-  /** What the error is about. */
+  /** The field of the error. */
   readonly field: string;
-  /** The same as the message names it. */
+  /** The name of the field in the message. */
   readonly path: string;
 }
 
-/** Kubernetes compares an integer with the whole part of a limit, and says so. */
+/** Kubernetes compares an integer with the integer part of a limit and prints that. */
 export function numberErrors(value: number, limits: Limits, { field, path }: Place): readonly FieldError[] {
   const { multipleOf, minimum, maximum } = limits;
   if (multipleOf === undefined && minimum === undefined && maximum === undefined) return NONE;
@@ -50,7 +50,7 @@ function isMultiple(value: number, factor: number): boolean {
   return Number.isInteger(times) || Math.abs(times - Math.round(times)) < Math.abs(times) * Number.EPSILON;
 }
 
-/** As Go prints it: whole numbers in full, large fractions with an exponent of two digits. */
+/** Formats as Go does: integers in full, large fractions with an exponent of two digits. */
 function goNumber(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e21) return BigInt(value).toString();
   return String(value).replace(/e([+-])(\d)$/, 'e$10$2');

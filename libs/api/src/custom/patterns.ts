@@ -6,22 +6,22 @@ type Engine = typeof import('re2js');
 
 let loaded: Engine | undefined;
 
-/** Loaded for the first pattern: every service reads the kinds, and few ever see a definition. */
+/** Loads the engine for the first pattern: every service loads the kinds, but few ever see a definition. */
 const engine = (): Engine => (loaded ??= createRequire(import.meta.url)('re2js') as Engine);
 
-/** Compiling takes a time that grows with the square of the length. */
+/** Compile time grows with the square of the length. */
 export const PATTERN_CHARS_MAX = 4_096;
 const PATTERNS_KEPT = 4_096;
 /** Characters of the text times states of the pattern: about one second. */
 const MATCH_WORK_MAX = 2 ** 25;
-/** A repetition is written out, up to so often. */
+/** Compilation expands repetitions, up to this count. */
 const REPEATED_MAX = 1_000;
 
 export type Compiled = { readonly matches: (text: string) => boolean } | { readonly problem: string };
 
 const compiled = new RecentMap<string, Compiled>(PATTERNS_KEPT);
 
-/** A pattern in the syntax of RE2, whose time is linear in the text. Many schemas have the same patterns. */
+/** Compiles a pattern in RE2 syntax, which matches in linear time. Caches patterns, because many schemas share them. */
 export function compilePattern(pattern: string): Compiled {
   const known = compiled.get(pattern);
   if (known !== undefined) return known;

@@ -11,23 +11,26 @@ import {
 } from '@holdfast/machinery';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Told at most so often: a client that sends nonsense does not fill the answer. */
+/** Maximum number of reported fields: an invalid request must not produce a huge response. */
 const UNKNOWN_FIELDS_MAX = 100;
 
 export interface PruneOptions {
   readonly objectMeta: StructSchema;
-  /** What a client sends is refused when its metadata has wrong types; of what is stored the wrong part goes. */
+  /** `checked` refuses wrong types in the metadata of a request; `mended` drops them from a stored object. */
   readonly metadata: 'checked' | 'mended';
 }
 
 export interface PrunedObject {
-  /** The input itself when nothing had to go. */
+  /** The input itself when nothing was dropped. */
   readonly value: JsonObject;
-  /** `unknown field "spec.foo"`, by their paths. */
+  /** `unknown field "spec.foo"`, by path. */
   readonly unknownFields: readonly string[];
 }
 
-/** Drops what the schema does not declare, nulls where none may stand, and what is no part of metadata. Throws DecodeError. */
+/**
+ * Drops fields that the schema does not declare, nulls where they are not allowed, and unknown metadata. Throws
+ * DecodeError.
+ */
 export function prune(value: JsonObject, schema: SchemaNode, options: PruneOptions): PrunedObject {
   const pruner = new Pruner(options);
   const pruned = pruner.resource(value, schema);
@@ -127,7 +130,7 @@ class Pruner {
   }
 }
 
-/** The fields of stored metadata that can be read. */
+/** Returns the readable fields of stored metadata. */
 function mended(metadata: JsonObject, objectMeta: StructSchema): JsonObject {
   const fit: MutableJsonObject = {};
   for (const [key, value] of Object.entries(metadata)) {

@@ -1,36 +1,38 @@
 import type { FieldError, JsonObject } from '@holdfast/machinery';
 
 /**
- * The rules of a schema (`x-kubernetes-validations`). An engine compiles them once for each version of a definition and
- * evaluates them for every write. The pipeline asks only this interface, so the engine can be any.
+ * The rules of a schema (`x-kubernetes-validations`). An engine compiles them once per version of a definition and
+ * evaluates them for every write. The pipeline uses only this interface, so the engine is replaceable.
  */
 export interface RuleEngine {
   /**
-   * What is wrong with the rules of one schema: syntax, types, estimated cost. Asked when a definition is created or
-   * changed. `path` is where the schema stands: `spec.validation.openAPIV3Schema`. `old` is the schema before an update:
-   * a rule that has not changed is not refused.
+   * Returns the errors in the rules of one schema: syntax, types, estimated cost. Called when a definition is created
+   * or changed. `path` is the position of the schema: `spec.validation.openAPIV3Schema`. `old` is the schema before an
+   * update: unchanged rules are not refused.
    */
   readonly check: (schema: JsonObject, path: string, old: JsonObject | undefined) => readonly FieldError[];
-  /** `undefined` for a schema without rules. Never throws: a rule that does not compile fails when it is evaluated. */
+  /** Returns `undefined` for a schema without rules. Never throws: a rule that does not compile fails on evaluation. */
   readonly compile: (schema: JsonObject) => RuleSet | undefined;
 }
 
 export interface RuleSet {
-  /** Bounded by the run-time budget of one object. Synchronous, and it never throws. */
+  /** Limited by the run-time budget of one object. Synchronous; never throws. */
   readonly evaluate: (subject: RuleSubject) => readonly FieldError[];
 }
 
 export interface RuleSubject {
-  /** With its defaults, as it will be stored. It fits the rest of the schema. */
+  /** The object with its defaults, in stored form. It already fits the rest of the schema. */
   readonly object: JsonObject;
-  /** Absent at create: transition rules are left out. What equals its old value may fail as before (ratcheting). */
+  /**
+   * Absent on create: transition rules are skipped then. A value equal to its old value may keep failing (ratcheting).
+   */
   readonly old: JsonObject | undefined;
 }
 
-/** For a server without an engine: rules are kept and have no effect. */
+/** For a server without an engine: rules are stored and have no effect. */
 export const NO_RULES: RuleEngine = { check: () => [], compile: () => undefined };
 
-/** Whether any schema below this one has rules. */
+/** True when this schema or any schema below it has rules. */
 export function hasRules(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
   if (Array.isArray(schema)) return schema.some(hasRules);

@@ -5,7 +5,7 @@ import { setValueAt, stepsOf, valueAt } from './fields.ts';
 
 const INT32_MAX = 2 ** 31 - 1;
 
-/** The replicas of a custom resource, where its definition says they are. */
+/** Accesses the replicas of a custom resource at the paths in its definition. */
 export function customScale(scale: CustomResourceSubresourceScale): ScaleAccess<KubeObject> {
   const spec = stepsOf(scale.specReplicasPath);
   const status = stepsOf(scale.statusReplicasPath);
@@ -27,7 +27,7 @@ export function customScale(scale: CustomResourceSubresourceScale): ScaleAccess<
 
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0);
 
-/** What is wrong with the numbers that a scale is read from. */
+/** Returns the errors in the numbers that a scale is read from. */
 export function scaleErrors(
   object: Readonly<KubeObject>,
   scale: CustomResourceSubresourceScale,

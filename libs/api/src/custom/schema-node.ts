@@ -1,15 +1,15 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
 import { isCheckedFormat } from './formats.ts';
 
-/** One level of a schema of custom resources, read once so that no write looks anything up in JSON. */
+/** One level of a custom resource schema, parsed once so that writes need no lookup in JSON. */
 export interface SchemaNode {
-  /** Empty: any type. */
+  /** Empty means any type. */
   readonly types: readonly string[];
   readonly nullable: boolean;
-  /** '' for formats that nobody checks. */
+  /** '' for formats that are not checked. */
   readonly format: string;
   readonly properties: ReadonlyMap<string, SchemaNode>;
-  /** The values of a map. */
+  /** The schema of a map's values. */
   readonly additional: SchemaNode | undefined;
   readonly items: SchemaNode | undefined;
   readonly required: readonly string[];
@@ -27,7 +27,7 @@ export interface SchemaNode {
   readonly embedded: boolean;
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys: readonly string[];
-  /** Whether anything here or below has one: most levels are passed over. */
+  /** What this level or a lower one contains: levels without it are skipped. */
   readonly has: { readonly defaults: boolean; readonly identities: boolean; readonly embedded: boolean };
 }
 
@@ -131,7 +131,7 @@ const nodeOf = (value: Json | undefined): SchemaNode | undefined =>
 const nodesOf = (value: Json | undefined): readonly SchemaNode[] =>
   isJsonArray(value) ? value.filter(isJsonObject).map(schemaNode) : [];
 
-/** By name: Kubernetes tells the faults of fields in no order, so ours is as good as any. */
+/** Sorted by name: Kubernetes reports field errors in no fixed order. */
 function nodesByName(value: Json | undefined): ReadonlyMap<string, SchemaNode> {
   const nodes = new Map<string, SchemaNode>();
   if (!isJsonObject(value)) return nodes;

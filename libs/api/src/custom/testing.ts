@@ -2,7 +2,7 @@ import { fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
 import type { CustomResourceDefinition } from '../generated/types.ts';
 import { validateCrdCreate } from '../kinds/custom-resource-definition/validation.ts';
 
-/** What is wrong with a definition of this schema. */
+/** Returns the errors of a definition with this schema. */
 export function crdRefusals(schema: JsonObject): readonly string[] {
   const crd = {
     apiVersion: 'apiextensions.k8s.io/v1',

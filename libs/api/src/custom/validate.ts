@@ -18,17 +18,17 @@ import { numberErrors } from './number-limits.ts';
 import { compilePattern } from './patterns.ts';
 import type { SchemaNode } from './schema-node.ts';
 
-/** Told at most so often: a large object with one fault in every item does not fill the answer. */
+/** Maximum number of reported errors: a large object with one error per item must not produce a huge response. */
 const ERRORS_MAX = 1_000;
-/** Values times schemas that are looked at for one object: about a second. Honest objects need some thousands. */
+/** Checks (values times schemas) for one object: about a second. Normal objects need some thousands. */
 const CHECKS_MAX = 2_000_000;
 
-/** Where every error stands, unless it speaks of a field. Kubernetes prints a path of nothing so. */
+/** The field of every error without a field of its own. Kubernetes prints an empty path like this. */
 const NOWHERE = '<nil>';
 
 /**
- * What a value says against its schema, in the words of Kubernetes 1.32. What equals its value before an update is not
- * looked at: it may stay as it is.
+ * Returns the schema errors of a value, in the words of Kubernetes 1.32. A value equal to its old value is not checked:
+ * it may stay as it is.
  */
 export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root = NOWHERE): readonly FieldError[] {
   const findings = new Findings(root);
@@ -40,9 +40,9 @@ export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root =
 class Findings {
   readonly errors: FieldError[] = [];
   readonly root: string;
-  /** Shared by everything that is tried for one object. */
+  /** The remaining budget, shared by all checks of one object. */
   readonly effort: { left: number };
-  /** How many checks were made: of several schemas that do not fit, the one with the most is told. */
+  /** Number of checks made. Of several schemas that do not fit, the one with the most checks is reported. */
   checks = 0;
 
   constructor(root: string, effort = { left: CHECKS_MAX }) {
@@ -67,7 +67,7 @@ class Findings {
 
 interface Place {
   readonly path: string;
-  /** The value before the update; `undefined` where there was none. */
+  /** The value before the update; `undefined` when there was none. */
   readonly old: Json | undefined;
 }
 
@@ -129,7 +129,7 @@ function checkEnum(out: Findings, value: Json, schema: SchemaNode, path: string)
   out.add(notSupported(out.at(path), value, words));
 }
 
-/** Of a text only the first fault is told. */
+/** Reports only the first error of a string. */
 function checkText(out: Findings, text: string, schema: SchemaNode, path: string): void {
   out.checks += 1;
   const error = textError(out, text, schema, path);
@@ -158,7 +158,7 @@ function wrongFormat(out: Findings, path: string, format: string, text: string):
   return { type: 'FieldValueTypeInvalid', field: out.at(path), badValue: text, detail };
 }
 
-/** Code points, as Go counts. */
+/** Counts code points, as Go does. */
 function charsOf(text: string): number {
   let chars = 0;
   for (const _ of text) chars += 1;
@@ -181,7 +181,7 @@ function checkItems(out: Findings, items: readonly Json[], schema: SchemaNode, {
   out.checks += 1;
 }
 
-/** Only items that have keys can be found again. */
+/** Only items with keys can be matched. */
 function oldItems(schema: SchemaNode, old: Json | undefined): ReadonlyMap<string, Json> | undefined {
   if (!isAssociative(schema) || !isJsonArray(old)) return undefined;
   return new Map(old.map((item) => [keyOfItem(schema, item), item]));
@@ -233,7 +233,7 @@ function tried(out: Findings, value: Json, schema: SchemaNode, path: string): Fi
 
 const composite = (detail: string): FieldError => invalid(NOWHERE, '', detail);
 
-/** The one that came furthest: its faults are told. */
+/** Selects the alternative that passed the most checks; its errors are reported. */
 const furthest = (best: Findings | undefined, next: Findings): Findings =>
   best === undefined || next.checks > best.checks ? next : best;
 

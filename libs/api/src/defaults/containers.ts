@@ -52,12 +52,12 @@ function setHttpGetDefaults(action: HTTPGetAction | undefined): void {
   setDefaultOfZero(action, 'scheme', 'HTTP');
 }
 
-/** In the host's network a container's port is the host's port. */
+/** In the host network a container's port is also the host port. */
 export function setHostPorts(ports: readonly ContainerPort[] | undefined): void {
   for (const port of ports ?? []) if (port.containerPort) setDefaultOfZero(port, 'hostPort', port.containerPort);
 }
 
-/** What a container may use it also asks for, where it does not say so itself. */
+/** Requests default to limits. */
 export function setRequestsFromLimits(container: Container): void {
   const limits = container.resources.limits;
   if (limits === undefined) return;

@@ -4,7 +4,7 @@ import { setResourceListDefaults } from './resources.ts';
 import { setDefault, setDefaultOfZero, setZeroTime } from './set.ts';
 import { setVolumeDefaults } from './volumes.ts';
 
-/** What holds for pods and for pod templates alike. */
+/** Defaults that pods and pod templates share. */
 export function setPodSpecDefaults(spec: PodSpec): void {
   setDefaultOfZero(spec, 'dnsPolicy', 'ClusterFirst');
   setDefaultOfZero(spec, 'restartPolicy', 'Always');
@@ -22,7 +22,7 @@ export function setPodSpecDefaults(spec: PodSpec): void {
   for (const container of spec.containers) setContainerDefaults(container);
   for (const container of spec.ephemeralContainers ?? []) setContainerDefaults(container);
   setResourceListDefaults(spec.overhead);
-  // Whoever spreads pods without saying how strictly means it.
+  // The default of `whenUnsatisfiable` is strict.
   for (const constraint of spec.topologySpreadConstraints ?? []) {
     setDefaultOfZero(constraint, 'whenUnsatisfiable', 'DoNotSchedule');
   }
@@ -36,7 +36,9 @@ export function setPodTemplateDefaults(template: PodTemplateSpec): void {
   setPodSpecDefaults(template.spec);
 }
 
-/** Init containers were annotations before they were a field. Clients that old still send what they read back then. */
+/**
+ * Init containers were annotations before they became a field. Clients of that age still send back what they read then.
+ */
 const INIT_CONTAINERS = ['beta', 'alpha'].flatMap((stage) =>
   ['init-containers', 'init-container-statuses'].map((name) => `pod.${stage}.kubernetes.io/${name}`),
 );

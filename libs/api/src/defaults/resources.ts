@@ -3,7 +3,7 @@ import type { Quantity } from '../generated/types.ts';
 
 const NANOS_PER_MILLI = 1_000_000n;
 
-/** Resource amounts are kept in thousandths: a finer one rounds up, so that nobody gets less than they asked for. */
+/** Resource amounts have a resolution of thousandths. Finer amounts round up, so that no request shrinks. */
 export function setResourceListDefaults(list: Record<string, Quantity> | undefined): void {
   if (list === undefined) return;
   for (const name of Object.keys(list)) {
@@ -14,7 +14,7 @@ export function setResourceListDefaults(list: Record<string, Quantity> | undefin
 }
 
 function roundedToMilli(text: string): string {
-  // The usual amounts are whole or in thousandths already and need no arithmetic.
+  // The usual amounts are integers or thousandths and need no arithmetic.
   if (/^[0-9]+(m|[kMGTP]i?|Ki)?$/.test(text) && text.length <= 6) return canonicalQuantity(text);
   const quantity = parseQuantity(text);
   const rest = quantity.nano % NANOS_PER_MILLI;

@@ -38,7 +38,7 @@ function setDownwardDefaults(items: readonly DownwardAPIVolumeFile[] | undefined
 
 type NetworkVolume = Pick<Volume, 'iscsi' | 'rbd' | 'azureDisk' | 'scaleIO'>;
 
-/** Sources that pods and persistent volumes share. */
+/** Defaults of volume sources that pods and persistent volumes share. */
 export function setNetworkVolumeDefaults(volume: NetworkVolume): void {
   if (volume.iscsi !== undefined) setDefaultOfZero(volume.iscsi, 'iscsiInterface', 'default');
   if (volume.rbd !== undefined) {

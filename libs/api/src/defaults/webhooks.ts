@@ -5,7 +5,7 @@ export function setClientConfigDefaults(config: WebhookClientConfig | undefined)
   if (config?.service !== undefined) setDefault(config.service, 'port', 443);
 }
 
-/** What validating and mutating webhooks have in common. */
+/** Defaults that validating and mutating webhooks share. */
 export function setWebhookDefaults(webhook: ValidatingWebhook): void {
   setDefault(webhook, 'failurePolicy', 'Fail');
   setDefault(webhook, 'matchPolicy', 'Equivalent');

@@ -2,6 +2,6 @@
 export interface BootstrapObject<Spec> {
   readonly name: string;
   readonly spec: Spec;
-  /** Its spec cannot be changed; of the others users may take the care over. */
+  /** True: its spec is fixed. Users may take over the maintenance of the others. */
   readonly isMandatory: boolean;
 }

@@ -2,7 +2,7 @@ import type { FlowSchema } from '../generated/types.ts';
 
 type Ranked = Pick<FlowSchema, 'metadata' | 'spec'>;
 
-/** The order in which schemas are asked whether a request is theirs. */
+/** Orders flow schemas by the precedence in which they match requests. */
 export function byPrecedence(a: Ranked, b: Ranked): number {
   const difference = (a.spec.matchingPrecedence ?? 0) - (b.spec.matchingPrecedence ?? 0);
   if (difference !== 0) return difference;

@@ -2,7 +2,7 @@ import { deepEqual } from '@holdfast/machinery';
 import type { FlowSchema, FlowSchemaCondition, ObjectMeta } from '../generated/types.ts';
 import type { BootstrapObject } from './bootstrap-object.ts';
 
-/** Says whether the API server keeps the spec of a suggested object up to date. */
+/** Annotation that decides whether the API server maintains the spec of a suggested object. */
 export const AUTOUPDATE_SPEC = 'apf.kubernetes.io/autoupdate-spec';
 
 interface Stored<Spec> {
@@ -11,8 +11,9 @@ interface Stored<Spec> {
 }
 
 /**
- * The stored object as it has to be; `undefined` when it is. The spec of a mandatory object is always restored, that of a suggested one
- * unless its annotation says "false", or says nothing and somebody has changed the spec.
+ * Returns the corrected object; `undefined` when it is correct. The spec of a mandatory object is always restored. The
+ * spec of a suggested object is restored unless its annotation says "false", or the annotation is absent and a user has
+ * changed the spec.
  */
 export function upToDate<Spec, T extends Stored<Spec>>(stored: T, wanted: BootstrapObject<Spec>): T | undefined {
   const said = booleanOf(stored.metadata.annotations?.[AUTOUPDATE_SPEC]);
@@ -27,21 +28,21 @@ export function upToDate<Spec, T extends Stored<Spec>>(stored: T, wanted: Bootst
   };
 }
 
-/** An object that an API server of another version made for every cluster, and that this one has no use for. */
+/** True for a suggested object of another API server version that this one does not define. */
 export const isObsolete = ({ metadata }: { readonly metadata: ObjectMeta }, known: ReadonlySet<string>): boolean =>
   !known.has(metadata.name ?? '') && booleanOf(metadata.annotations?.[AUTOUPDATE_SPEC]) === true;
 
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 const FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
-/** As Go reads booleans; `undefined` for anything else. */
+/** Parses Go booleans; `undefined` for anything else. */
 function booleanOf(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (TRUE.has(text)) return true;
   return FALSE.has(text) ? false : undefined;
 }
 
-/** The condition that says whether the priority level of a schema exists; `undefined` when it says so already. */
+/** Returns the condition that reports whether a schema's priority level exists; `undefined` when it is up to date. */
 export function danglingCondition(
   { spec, status }: Pick<FlowSchema, 'spec' | 'status'>,
   levelExists: boolean,

@@ -16,11 +16,11 @@ import { nothingToPrepare } from './strategy.ts';
 
 export interface BindingScope {
   readonly namespaced: boolean;
-  /** Kinds of roles that may be bound. */
+  /** The kinds of roles that it may bind. */
   readonly roles: readonly string[];
 }
 
-/** Bindings of a namespace and of the cluster: they have the same fields. */
+/** RoleBindings and ClusterRoleBindings: they have the same fields. */
 export const bindingForm = ({ namespaced, roles }: BindingScope): ResourceForm<RoleBinding> => ({
   setDefaults: (binding) => {
     setDefault(binding, 'roleRef', { apiGroup: '', kind: '', name: '' });

@@ -7,13 +7,13 @@ export interface MetaForm {
   readonly namespaced: boolean;
   readonly name: Check;
   readonly standardFinalizers?: boolean;
-  /** Whether an update reports what is wrong with the whole metadata again, as some kinds do. */
+  /** True for kinds whose updates report all metadata errors a second time. */
   readonly wholeOnUpdate?: boolean;
 }
 
 type Validation<T> = Pick<Strategy<T>, 'validateCreate' | 'validateUpdate'> & { readonly leavesMetadata?: boolean };
 
-/** Checks of metadata around those of a kind's own fields; `old` is undefined at create. */
+/** Adds metadata checks around the checks of a kind's own fields; `old` is undefined on create. */
 export function checked<T extends KubeObject>(
   meta: MetaForm,
   validate: (out: FieldError[], object: Readonly<T>, old: Readonly<T> | undefined) => void,
@@ -36,7 +36,7 @@ export function checked<T extends KubeObject>(
   };
 }
 
-/** What an update checks, in this order: the whole object as at create, metadata against the old one, what changed. */
+/** The checks of an update, in this order: the whole object as on create, metadata against the old one, the change. */
 export type UpdateStep = 'whole' | 'metadata' | 'change';
 
 interface Steps<T> {
@@ -45,7 +45,7 @@ interface Steps<T> {
   readonly onUpdate: readonly UpdateStep[];
 }
 
-/** For the many kinds whose updates repeat checks: clients see every cause as often as Kubernetes tells it. */
+/** For the kinds whose updates repeat checks: clients see each cause as often as Kubernetes reports it. */
 export function checkedInSteps<T extends KubeObject>(meta: MetaForm, steps: Steps<T>): Validation<T> {
   const { standardFinalizers = true } = meta;
   const whole = (out: FieldError[], object: Readonly<T>, old?: Readonly<T>): void => {
@@ -73,7 +73,7 @@ export function checkedInSteps<T extends KubeObject>(meta: MetaForm, steps: Step
   };
 }
 
-/** Of a subresource: only an update of metadata, and what is checked here. */
+/** For a subresource: checks only the metadata update and `check`. */
 export function checkedUpdate<T extends KubeObject>(
   validate: (out: FieldError[], object: Readonly<T>, old: Readonly<T>) => void,
 ): Validation<T>['validateUpdate'] {

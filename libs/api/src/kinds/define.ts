@@ -2,7 +2,7 @@ import { invariant } from '@holdfast/platform';
 import { KINDS } from '../generated/kinds.ts';
 import type { KubeObject, ResourceDefinition, ResourceRef } from '../resource.ts';
 
-/** What a kind's folder says itself; the rest is known from discovery. */
+/** The properties that a kind's folder defines; discovery provides the others. */
 export type ResourceForm<T extends KubeObject> = Omit<
   ResourceDefinition<T>,
   | 'group'

@@ -5,7 +5,7 @@ import type { JsonObject } from '@holdfast/machinery';
 import { allResources } from '../registry.ts';
 import { refusals, stored } from './testing.ts';
 
-/** Far more than the work takes, and far less than when the work grows with the square of the text. */
+/** Far more than linear work needs, and far less than quadratic work. */
 const CPU_US_MAX = 5_000_000;
 const TEXT_CHARS = 512 * 1024;
 
@@ -82,7 +82,7 @@ test('blocks of certificates that begin and never end are read once', () => {
   assert.equal(inLittleTime(() => refusals(request)).length, 1);
 });
 
-/** Of a key on P-256. */
+/** A certificate with a P-256 key. */
 const CERTIFICATE = Buffer.from(
   'MIIBbjCCARWgAwIBAgIUIPzJ8DWYTwZwEUG6Mws5yDuXGhgwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBYTAgFw0yNjExMjIwMTA1NDBaGA8yMTI2' +
     'MTAyOTAxMDU0MFowDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOSpB4pTKru0lVsjdPIBetFob7JuR0UABblmYElAZgSi' +

@@ -116,7 +116,7 @@ test('webhooks: where they are', () => {
         `${U}Invalid value: "q=1": query parameters are not permitted in the URL`,
       ],
     ],
-    // The two names are taken for each other, as they are in Kubernetes.
+    // Kubernetes confuses the two names here.
     [service({ name: '' }), [`${S}.namespace: Required value: service namespace is required`]],
     [service({ namespace: '' }), [`${S}.name: Required value: service name is required`]],
     [service({ port: 0 }), [`${S}.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive`]],

@@ -222,7 +222,7 @@ test('jobs: what is generated', () => {
     'batch.kubernetes.io/job-name': 'x',
   };
   assert.deepEqual(labels(stored(job())), own);
-  // The map of the template is that of the job when the job has none.
+  // When the job has no labels, it shares the map of its template.
   assert.deepEqual(labels(stored(job({ template: template({}, { a: 'b' }) }))), { a: 'b', ...own });
   assert.deepEqual(labels(stored(job({ template: template({}, { a: 'b' }) }, { labels: { c: 'd' } }))), { c: 'd' });
   const wrong = { 'job-name': 'y' };

@@ -490,7 +490,7 @@ test('certificate signing requests: decisions come and go by no update of the st
   assert.deepEqual(statusRefusals(signingRequest(), approved), [add]);
   assert.deepEqual(statusRefusals(approved, signingRequest()), [remove]);
   assert.deepEqual(statusRefusals(approved, signingRequest(), 'approval'), [remove]);
-  // Where there are as many as before they stay what they were, in the place where they were sent.
+  // With the same number of decisions as before, they keep their content and their sent positions.
   const sent = signingRequest(conditions({ type: 'Seen', status: 'False' }, decision('Approved', { reason: 'b' })));
   assert.deepEqual(statusRefusals(approved, sent), []);
   const { status } = statusReplaced(approved, sent) as { status?: { conditions: readonly JsonObject[] } };

@@ -7,15 +7,15 @@ export interface TemplateOwner<T extends KubeObject> {
   readonly template: (object: Readonly<T>) => Readonly<PodTemplateSpec> | undefined;
   /** Default: `spec.template`. */
   readonly path?: string;
-  /** Pods are named after the object. */
+  /** True when pods are named after the object. */
   readonly namesPods?: true;
-  /** What else there is to say, before the template. */
+  /** Additional warnings before those of the template. */
   readonly more?: (object: Readonly<T>) => readonly string[];
-  /** The same, behind it; said at every update. */
+  /** Additional warnings after those of the template, on every update. */
   readonly last?: (object: Readonly<T>) => readonly string[];
 }
 
-/** Of a kind that makes pods: said when an object is made, and again when something but its status changes. */
+/** Warnings of a kind that creates pods: on create, and when an update changes more than the status. */
 export function templateWarnings<T extends KubeObject>(
   owner: TemplateOwner<T>,
 ): (object: Readonly<T>, old: Readonly<T> | undefined) => readonly string[] {

@@ -29,7 +29,7 @@ function decoded(document: JsonObject, definition: ResourceDefinition): KubeObje
 
 const said = (errors: readonly FieldError[]): readonly string[] => errors.map(fieldErrorMessage);
 
-/** As it would be stored: decoded, defaulted, prepared. `warn` hears what preparing it warns of. */
+/** Returns the stored form: decoded, defaulted, prepared. `warn` gets the warnings of preparation. */
 export function stored(document: JsonObject, warn: (text: string) => void = () => undefined): KubeObject {
   const definition = definitionOf(document);
   const object = decoded(document, definition);
@@ -38,18 +38,21 @@ export function stored(document: JsonObject, warn: (text: string) => void = () =
   return object;
 }
 
-/** What creating it would be refused for. */
+/** Returns the errors of creating it. */
 export function refusals(document: JsonObject): readonly string[] {
   return said(definitionOf(document).strategy.validateCreate(stored(document), CONTEXT));
 }
 
-/** What replacing the first by the second would be refused for. Both are sent by clients, the status by itself. */
+/**
+ * Returns the errors of replacing the first object by the second. Both come from clients, the status through its own
+ * request.
+ */
 export function changeRefusals(before: JsonObject, after: JsonObject, subresource = ''): readonly string[] {
   const { object, old, form } = updated(before, after, subresource);
   return said(form.validateUpdate(object, old, CONTEXT));
 }
 
-/** What is stored when the first is replaced by the second. */
+/** Returns the stored form after the replacement. */
 export const replaced = (before: JsonObject, after: JsonObject, subresource = ''): KubeObject =>
   updated(before, after, subresource).object;
 
@@ -69,7 +72,7 @@ function updated(before: JsonObject, after: JsonObject, subresource: string, wit
   return { object, old, form };
 }
 
-/** The same where the first stands with the status that it has. */
+/** The same when the first object is stored with its status. */
 export function statusRefusals(before: JsonObject, after: JsonObject, subresource = 'status'): readonly string[] {
   const { object, old, form } = updated(before, after, subresource, true);
   return said(form.validateUpdate(object, old, CONTEXT));
@@ -78,14 +81,14 @@ export function statusRefusals(before: JsonObject, after: JsonObject, subresourc
 export const statusReplaced = (before: JsonObject, after: JsonObject, subresource = 'status'): KubeObject =>
   updated(before, after, subresource, true).object;
 
-/** The cells of the row that `kubectl get -o wide` shows. */
+/** Returns the row of `kubectl get -o wide`. */
 export function row(document: JsonObject): Readonly<Record<string, unknown>> {
   const definition = definitionOf(document);
   const object = decoded(document, definition);
   return Object.fromEntries(definition.columns.map(({ name, cell }) => [name, cell(object, CONTEXT)]));
 }
 
-/** Equal texts; an expected one that ends in `…` says how the text begins. */
+/** Compares texts; an expected text that ends in `…` is a prefix. */
 export function compareTexts(actual: readonly string[], expected: readonly string[], about: string): void {
   const shortened = actual.map((line, i) => {
     const wanted = expected[i] ?? '';

@@ -234,6 +234,6 @@ test('storage, services and accounts say what of them is deprecated or ignored',
       ],
     },
   ]);
-  // Who asked for it before is not told again.
+  // An unchanged annotation causes no second warning.
   assert.deepEqual(warningsOf(mountable('false'), mountable('true') as unknown as KubeObject), []);
 });

@@ -7,7 +7,7 @@ type Scalable = KubeObject & {
   readonly status: { readonly replicas?: number };
 };
 
-/** `/scale` of the kinds that count replicas of a template. */
+/** `/scale` of kinds with replicas of a template. */
 export function scaleOf<T extends Scalable>(): ScaleAccess<T> {
   return {
     replicas: (object) => object.spec.replicas ?? 0,

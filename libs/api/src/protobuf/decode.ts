@@ -11,7 +11,7 @@ const MESSAGE_DEPTH_MAX = 100;
 
 export type ProtobufJson = Record<string, unknown>;
 
-/** The object inside a Kubernetes protobuf body, as its JSON. Throws `WireError` with the reason when it is none. */
+/** Decodes a Kubernetes protobuf body to JSON. Throws `WireError` with the reason when it is invalid. */
 export function decodeProtobufObject(body: Uint8Array): ProtobufJson {
   if (MAGIC.some((byte, i) => body[i] !== byte)) {
     throw new WireError('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]');
@@ -70,7 +70,7 @@ function listOf(object: ProtobufJson, name: string): unknown[] {
   return made;
 }
 
-/** A key such as `__proto__` stays plain data. */
+/** Keys such as `__proto__` stay plain data. */
 function mergeEntry(object: ProtobufJson, name: string, entry: unknown): void {
   const { key, value } = entry as { key: string; value: unknown };
   const known = (object[name] ??= {}) as object;

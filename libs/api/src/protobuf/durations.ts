@@ -1,6 +1,6 @@
 const NANOS_PER_SECOND = 1_000_000_000n;
 
-/** As Go prints a duration: `1h30m0s`, `1.5s`. */
+/** Formats a duration as Go does: `1h30m0s`, `1.5s`. */
 export function formatDuration(nanos: bigint): string {
   if (nanos === 0n) return '0s';
   const sign = nanos < 0n ? '-' : '';
@@ -26,7 +26,7 @@ const NANOS_OF: ReadonlyMap<string, number> = new Map([
   ['h', 3_600e9],
 ]);
 
-/** Of a duration as Go prints it. */
+/** Parses a duration in Go's notation. */
 export function nanosOf(text: string): number {
   let nanos = 0;
   for (const [, count = '', unit = ''] of text.matchAll(/([\d.]+)([a-zµ]+)/g))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeProtobufObject, encodeContent, encodeObject, itemHead, listEnvelope, watchFrame } from './index.ts';
 
-/** Bytes as they are read aloud: hexadecimal pairs, and text between quotes. */
+/** Describes bytes: hexadecimal pairs, and text in quotes. */
 const spelt = (...parts: readonly string[]): string =>
   parts
     .map((part) => part.replace(/'([^']*)'/g, (_, text: string) => Buffer.from(text).toString('hex')))
@@ -11,7 +11,7 @@ const spelt = (...parts: readonly string[]): string =>
 
 const contentOf = (object: object): string => encodeContent(object)?.toString('hex') ?? 'no message';
 
-/** Of an ObjectMeta that has nothing but its name. */
+/** An ObjectMeta with only a name. */
 const named = (name: string): string => {
   const rest = '12 00 1a 00 22 00 2a 00 32 00 38 00 42 00';
   const content = spelt(`0a ${hex(name.length)} '${name}'`, rest);

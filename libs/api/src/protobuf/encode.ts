@@ -5,7 +5,10 @@ import { WireWriter } from './wire-writer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A message as Kubernetes writes it: what is no pointer always, with its zero; fields by their number, entries by their key. */
+/**
+ * Encodes a message as Kubernetes does: non-pointer fields always, even when zero; fields by number, map entries by
+ * key.
+ */
 export function encodeMessage(name: string, value: object): Buffer {
   const writer = new WireWriter();
   writeMessage(writer, name, value);
@@ -14,13 +17,13 @@ export function encodeMessage(name: string, value: object): Buffer {
 
 interface WrittenField extends WireField {
   readonly number: number;
-  /** Number and wire type of one value. */
+  /** Field number and wire type of one value. */
   readonly tag: number;
   readonly special: WriteContent | undefined;
   readonly hasZero: boolean;
 }
 
-/** From the last field to the first, as the writer takes them. */
+/** From the last field to the first, in the order of the writer. */
 const plans = new Map<string, readonly WrittenField[]>();
 
 function planOf(name: string): readonly WrittenField[] {
@@ -74,7 +77,7 @@ function writeMap(writer: WireWriter, field: WrittenField, entries: Json): void 
   }
 }
 
-/** Of an entry. */
+/** Field number of a map entry's key. */
 const KEY = 1;
 const VALUE = 2;
 
@@ -83,7 +86,7 @@ function writeOne(writer: WireWriter, field: WrittenField, value: unknown): void
   writer.varint(field.tag);
 }
 
-/** With its length, where it has one; nothing is the zero. */
+/** Includes the length where the type has one; absent is zero. */
 function writeValue(writer: WireWriter, { type, special }: WrittenField, value: unknown): void {
   switch (type) {
     case 's':

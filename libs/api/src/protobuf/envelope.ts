@@ -9,14 +9,14 @@ interface Typed {
   readonly kind?: unknown;
 }
 
-/** The content of an object, without its kind; `undefined` when its kind has no form in protobuf. */
+/** Encodes the content of an object without its kind; `undefined` when its kind has no protobuf message. */
 export function encodeContent(object: object): Buffer | undefined {
   const { apiVersion, kind } = typeOf(object);
   const message = messageName(apiVersion, kind);
   return message === undefined ? undefined : encodeMessage(message, object);
 }
 
-/** The object as clients send and get it: its kind, then its content. */
+/** Encodes the object for clients: its kind, then its content. */
 export function encodeObject(object: object): Buffer | undefined {
   const content = encodeContent(object);
   return content === undefined ? undefined : inEnvelope(typeOf(object), content);
@@ -32,13 +32,13 @@ function typeOf(object: object): TypeOf {
   return { apiVersion: typeof apiVersion === 'string' ? apiVersion : '', kind: typeof kind === 'string' ? kind : '' };
 }
 
-/** The content of an object, with its kind. */
+/** Wraps the content of an object with its kind. */
 export function inEnvelope(type: TypeOf, content: Uint8Array): Buffer {
   const { head, tail } = envelopeFor(type, content.length);
   return Buffer.concat([head, content, tail]);
 }
 
-/** What stands before and behind a content of this length. */
+/** Returns the bytes before and after a content of this length. */
 export function envelopeFor(
   { apiVersion, kind }: TypeOf,
   length: number,
@@ -60,10 +60,10 @@ const TYPE = 1;
 const API_VERSION = 1;
 const KIND = 2;
 const RAW = 2;
-/** Encoding and type of the content, which are empty. */
+/** Empty encoding and content type. */
 const TAIL = Buffer.from([3 * 8 + WIRE_BYTES, 0, 4 * 8 + WIRE_BYTES, 0]);
 
-/** What begins a list: kind, metadata; its items follow as `encodeItem` makes them, then the tail. */
+/** Returns the start of a list: kind and metadata. The items follow as `encodeItem` makes them, then the tail. */
 export function listEnvelope(
   type: TypeOf,
   metadata: object,
@@ -80,7 +80,7 @@ export function listEnvelope(
 const LIST_METADATA = 1;
 const LIST_ITEMS = 2;
 
-/** One item of a list: what stands before its content. A list has thousands of them. */
+/** Returns the bytes before the content of one item. A list has thousands of them. */
 export function itemHead(length: number): Buffer {
   let groups = 1;
   for (let rest = length; rest >= 0x80; rest >>>= 7) groups++;
@@ -91,7 +91,7 @@ export function itemHead(length: number): Buffer {
   return head;
 }
 
-/** One event of a watch: its length in four bytes, then its type and the object in its envelope. */
+/** Encodes one watch event: its length in four bytes, then its type and the object in its envelope. */
 export function watchFrame(type: string, object: Uint8Array): Buffer {
   const writer = new WireWriter();
   writer.bytes(object);

@@ -1,6 +1,6 @@
 import { hasMessage } from './message-table.ts';
 
-/** Kinds that live in another package than their group's. */
+/** Kinds in another package than their group. */
 const META_KINDS: ReadonlySet<string> = new Set([
   'APIGroup',
   'APIGroupList',
@@ -15,7 +15,7 @@ const META_KINDS: ReadonlySet<string> = new Set([
   'WatchEvent',
 ]);
 
-/** The message that an object of this kind is; `undefined` when it has no form in protobuf. */
+/** Returns the message name of a kind; `undefined` when it has no protobuf message. */
 export function messageName(apiVersion: string, kind: string): string | undefined {
   if (META_KINDS.has(kind)) return `meta.v1.${kind}`;
   const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['core', apiVersion];

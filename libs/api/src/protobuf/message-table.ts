@@ -8,15 +8,15 @@ export interface WireField {
   readonly shape: 'one' | 'list' | 'map';
   /** A zero on the wire is a value: the field is a pointer in Kubernetes, or always printed. */
   readonly keepsZero: boolean;
-  /** What is not there is not written; others are written with their zero. */
+  /** Pointers are omitted when absent; other fields are written with their zero. */
   readonly isPointer: boolean;
-  /** Its fields stand in the parent's JSON object. */
+  /** Its fields belong to the parent's JSON object. */
   readonly inline: boolean;
 }
 
 export type WireMessage = ReadonlyMap<number, WireField>;
 
-/** Unpacked at first use: a request needs a handful of the five hundred messages. */
+/** Unpacked on first use: a request needs few of the five hundred messages. */
 const unpacked = new Map<string, WireMessage>();
 
 export function hasMessage(name: string): boolean {

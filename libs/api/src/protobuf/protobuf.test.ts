@@ -132,7 +132,7 @@ test('a key named __proto__ is plain data', () => {
   assert.deepEqual(Object.keys(decoded['data'] as object), ['__proto__']);
 });
 
-/** A message with one string that is none. */
+/** A message with an invalid string. */
 const noText = (field: number): Part => message(field, bytes(1, [0xff]));
 
 const BAD: readonly { title: string; body: Uint8Array; says: RegExp }[] = [

@@ -39,11 +39,11 @@ function valueOf(schema: Schema, depth: number): fc.Arbitrary<unknown> {
   }
 }
 
-/** Below an object, its kind is told by its place: Go has no field for it in protobuf. */
+/** The kind of a nested object follows from its position: Go has no protobuf field for it. */
 const isUntold = (struct: StructSchema, name: string): boolean =>
   (name === 'apiVersion' || name === 'kind') && ![...messageOf(struct.name).values()].some(({ json }) => json === name);
 
-/** At most a few fields of each: what has many would never come to an end. */
+/** Only a few fields per struct: generation would not end otherwise. */
 function structOf(struct: StructSchema, depth: number): fc.Arbitrary<object> {
   const names = Object.keys(struct.fields).filter((name) => !isUntold(struct, name));
   return fc
@@ -59,7 +59,7 @@ function fieldType(struct: StructSchema, name: string): Schema {
   return field.type();
 }
 
-/** Without what Go prints or leaves out by itself. */
+/** Removes what Go prints or omits by itself. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => bare(each) ?? null);
   if (typeof value !== 'object' || value === null) return isNothing(value) ? undefined : value;

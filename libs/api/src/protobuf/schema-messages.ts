@@ -4,7 +4,7 @@ export type DecodeMessage = (message: string, bytes: Uint8Array) => unknown;
 
 const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
 
-/** Of custom kinds: what is one schema in JSON, or something else. */
+/** For custom kinds: a value that is a schema or another JSON type. */
 export function readSchemaOrFlag(bytes: Uint8Array, decode: DecodeMessage): unknown {
   const schema = readBytes(bytes, 2);
   return schema === undefined ? (readInteger(bytes, 1) ?? 0n) !== 0n : decode(SCHEMA, schema);

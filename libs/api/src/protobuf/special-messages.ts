@@ -5,8 +5,8 @@ import { WireError } from './wire.ts';
 import { decodeText, readBytes, readInteger, readText, readTexts } from './wire-fields.ts';
 
 /**
- * Messages whose JSON is not an object: times, quantities, numbers-or-strings, raw JSON, named lists. `undefined` = nothing to
- * print (the zero value).
+ * Messages whose JSON is not an object: times, quantities, numbers-or-strings, raw JSON, named lists. `undefined` means
+ * that there is nothing to print (the zero value).
  */
 export const SPECIAL_MESSAGES: Readonly<Record<string, (bytes: Uint8Array, decode: DecodeMessage) => unknown>> = {
   'meta.v1.Time': (bytes) => readTime(bytes, () => ''),

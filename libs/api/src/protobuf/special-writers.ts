@@ -26,7 +26,7 @@ export const SPECIAL_WRITERS: ReadonlyMap<string, WriteContent> = new Map<string
   ['apiextensions.v1.JSONSchemaPropsOrStringArray', writeSchemaOrTexts],
 ]);
 
-/** Lists in Go: where there is none nothing is written, not even its place. */
+/** Lists in Go: an absent list is not written, not even its tag. */
 export const LIST_MESSAGES: ReadonlySet<string> = new Set([
   'authentication.v1.ExtraValue',
   'authorization.v1.ExtraValue',
@@ -34,7 +34,7 @@ export const LIST_MESSAGES: ReadonlySet<string> = new Set([
   'meta.v1.Verbs',
 ]);
 
-/** Of a number as JSON writes it. */
+/** Formats a number as JSON does. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
@@ -55,7 +55,7 @@ function writeTexts(writer: WireWriter, field: number, values: unknown): void {
 
 const ZERO_TIME = '0001-01-01T00:00:00Z';
 
-/** No time is an empty message. */
+/** An absent time is an empty message. */
 function writeTime(writer: WireWriter, value: unknown, nanos: number): void {
   const epochMs = typeof value === 'string' && value !== ZERO_TIME ? parseTime(value) : undefined;
   if (epochMs === undefined) return;
@@ -71,7 +71,7 @@ function nanosOfText(value: unknown): number {
 
 const GO_ESCAPED = /[<>&\u2028\u2029]/g;
 
-/** What Go's encoder made of a value: clients compare these bytes with their own. It escapes what HTML might read. */
+/** Writes what Go's JSON encoder writes, with HTML characters escaped: clients compare these bytes with their own. */
 function writeGoJson(writer: WireWriter, value: unknown): void {
   if (value === undefined) return;
   const text = JSON.stringify(value);

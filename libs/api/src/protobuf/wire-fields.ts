@@ -2,7 +2,7 @@ import { WIRE_BYTES, WIRE_VARINT, WireError, WireReader } from './wire.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Throws `WireError` when it is no text. */
+/** Throws `WireError` when the bytes are not valid text. */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);

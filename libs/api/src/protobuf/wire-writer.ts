@@ -1,37 +1,39 @@
 import { WIRE_BYTES } from './wire.ts';
 
-/** Room at first: most objects fit, or fit after few doublings. */
+/** Initial buffer size: most objects fit, or fit after few doublings. */
 const ROOM_BYTES = 2_048;
 const SHORT_CHARS = 32;
-/** Of two bytes. */
+/** Largest varint of two bytes. */
 const SHORT_VARINT_MAX = 0x3fff;
 
 /**
- * Writes the protobuf wire format from its end to its beginning: by the time the length of a message has to be written, the
- * message is. Whatever is written last stands first.
+ * Writes the protobuf wire format from end to start: when the length of a message must be written, the message is
+ * already there. The last written bytes come first.
  */
 export class WireWriter {
   #bytes = Buffer.allocUnsafe(ROOM_BYTES);
   #at = ROOM_BYTES;
 
-  /** What is written so far. */
+  /** Bytes written so far. */
   get length(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** A copy, so that the room for more is not kept with it. */
+  /** Returns a copy, so that the result does not keep the larger buffer. */
   finish(): Buffer {
     return Buffer.from(this.#bytes.subarray(this.#at));
   }
 
-  /** A copy to be kept for long, in memory of its own: a piece of the common pool would hold all that was made around it. */
+  /**
+   * Returns a copy for long-term storage in its own memory: a slice of the shared pool would keep everything around it.
+   */
   finishToKeep(): Buffer {
     const kept = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(kept, 0, this.#at);
     return kept;
   }
 
-  /** Below zero: as 64 bits. */
+  /** Negative numbers take 64 bits. */
   varint(value: number): void {
     if (value < 0 || value > SHORT_VARINT_MAX) return this.#longVarint(value);
     if (value < 0x80) {
@@ -49,7 +51,7 @@ export class WireWriter {
     this.#bytes.writeDoubleLE(value, this.#at);
   }
 
-  /** Text with its length. */
+  /** Writes text with its length. */
   text(value: string): void {
     if (value.length <= SHORT_CHARS && this.#shortText(value)) return;
     const length = Buffer.byteLength(value);
@@ -58,20 +60,20 @@ export class WireWriter {
     this.varint(length);
   }
 
-  /** Bytes with their length. */
+  /** Writes bytes with their length. */
   bytes(value: Uint8Array): void {
     this.#take(value.length);
     this.#bytes.set(value, this.#at);
     this.varint(value.length);
   }
 
-  /** What was written since ends with its length and its place in the message around it. */
+  /** Closes the message that began at `lengthBefore`: writes its length and tag. */
   close(field: number, lengthBefore: number): void {
     this.varint(this.length - lengthBefore);
     this.varint(field * 8 + WIRE_BYTES);
   }
 
-  /** False, and nothing is written, when there is more than ASCII. */
+  /** Returns false and writes nothing when the text is not pure ASCII. */
   #shortText(value: string): boolean {
     const { length } = value;
     this.#take(length + 1);

@@ -1,4 +1,4 @@
-/** Reads the protobuf wire format. Throws `WireError` for anything that is not it; never reads past its bytes. */
+/** Reads the protobuf wire format. Throws `WireError` for invalid input. Never reads past its bytes. */
 export class WireReader {
   readonly #bytes: Uint8Array;
   #at = 0;

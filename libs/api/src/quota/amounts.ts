@@ -10,20 +10,20 @@ import {
   ZERO_QUANTITY,
 } from '@holdfast/machinery';
 
-/** Quantities by the name of a resource, as objects carry them. */
+/** Quantities by resource name, as objects contain them. */
 export type Amounts = Readonly<Record<string, string>>;
 
-/** The names of both sides; a name that only one side has keeps its amount. */
+/** Adds by name; a name on one side keeps its amount. */
 export function addAmounts(a: Amounts, b: Amounts): Record<string, string> {
   return combine(a, b, (x, y) => (x === undefined ? y : y === undefined ? x : addQuantities(x, y)));
 }
 
-/** The larger amount of each name. */
+/** Returns the larger amount of each name. */
 export function maxAmounts(a: Amounts, b: Amounts): Record<string, string> {
   return combine(a, b, (x, y) => (x === undefined || (y !== undefined && compareQuantities(x, y) < 0) ? y : x));
 }
 
-/** What `a` has more of than `b`: never below zero, because a smaller object gives nothing back at admission. */
+/** Returns what `a` has more than `b`, never below zero: a smaller object releases nothing at admission. */
 export function growthOf(a: Amounts, b: Amounts): Record<string, string> {
   const grown = combine(a, b, (x = ZERO_QUANTITY, y = ZERO_QUANTITY) => {
     const difference = subQuantities(x, y);
@@ -40,7 +40,7 @@ export const maskAmounts = (amounts: Amounts, names: Iterable<string>): Record<s
   return Object.fromEntries(Object.entries(amounts).filter(([name]) => wanted.has(name)));
 };
 
-/** Names of which `amounts` has more than `bounds` allows, in order. */
+/** Returns the names whose amount exceeds `bounds`, sorted. */
 export const namesAbove = (amounts: Amounts, bounds: Amounts): readonly string[] =>
   Object.keys(amounts)
     .filter((name) => {

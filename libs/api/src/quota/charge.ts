@@ -4,7 +4,7 @@ import type { KubeObject } from '../resource.ts';
 import { type Amounts, addAmounts, growthOf, maskAmounts, namesAbove, printAmounts, withoutZeros } from './amounts.ts';
 import type { QuotaEvaluator } from './evaluators.ts';
 
-/** One write that may use up quotas. */
+/** One write that may consume quota. */
 export interface QuotaUse {
   readonly evaluator: QuotaEvaluator;
   readonly object: Readonly<KubeObject>;
@@ -14,11 +14,11 @@ export interface QuotaUse {
 }
 
 export type QuotaVerdict =
-  /** The quotas that change, with what is used after the write. */
+  /** The changed quotas, with their usage after the write. */
   | { readonly kind: 'granted'; readonly charged: readonly ResourceQuota[] }
   | { readonly kind: 'refused'; readonly why: string };
 
-/** What a write costs each quota of its namespace, or why one of them does not allow it. */
+/** Computes the charge of a write to each quota of its namespace, or the reason why a quota refuses it. */
 export function chargeQuotas(quotas: readonly Readonly<ResourceQuota>[], use: QuotaUse): QuotaVerdict {
   const covering = quotas.filter((quota) => covers(quota, use));
   for (const quota of covering) {
@@ -49,7 +49,7 @@ function covers(quota: Readonly<ResourceQuota>, { evaluator, object }: QuotaUse)
   return scopesOf(quota.spec).every((selector) => evaluator.isInScope(selector, object));
 }
 
-/** Both ways in which a quota says for which objects it is meant. */
+/** Combines both notations of a quota's scopes. */
 export const scopesOf = (spec: Readonly<ResourceQuotaSpec>): readonly ScopedResourceSelectorRequirement[] => [
   ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists' })),
   ...(spec.scopeSelector?.matchExpressions ?? []),

@@ -5,25 +5,25 @@ import { storageClassOf } from '../semantics/storage.ts';
 import type { Amounts } from './amounts.ts';
 import { countsPods, podIsInScope, podUsage, unspecified } from './pod-usage.ts';
 
-/** How the objects of one kind use up quotas. */
+/** How the objects of one kind consume quota. */
 export interface QuotaEvaluator {
-  /** Changes that can use more: every kind when it is created, some when they are updated. */
+  /** True for operations that can increase usage: create for every kind, update for some. */
   readonly handles: (operation: 'CREATE' | 'UPDATE' | 'DELETE') => boolean;
-  /** Whether a name in a quota counts objects of this kind. */
+  /** True when a resource name of a quota counts objects of this kind. */
   readonly counts: (name: string) => boolean;
   readonly usage: (object: Readonly<KubeObject>, now: number) => Amounts;
-  /** Why an object cannot be counted: it does not say how much it wants. */
+  /** Returns why an object cannot be counted: it does not specify its amounts. */
   readonly unspecified: (object: Readonly<KubeObject>, counted: readonly string[]) => string | undefined;
   readonly isInScope: (selector: Readonly<ScopedResourceSelectorRequirement>, object: Readonly<KubeObject>) => boolean;
 }
 
-/** Old names of counts, which Kubernetes keeps beside `count/...`. */
+/** Older count names that Kubernetes keeps beside `count/...`. */
 const ALIASES: ReadonlySet<string> = new Set(['configmaps', 'replicationcontrollers', 'resourcequotas', 'secrets']);
 
-/** Happen too often, and go by themselves. */
+/** Too frequent to count, and they expire by themselves. */
 const NEVER_COUNTED: ReadonlySet<string> = new Set(['events', 'events.events.k8s.io', 'bindings']);
 
-/** Nothing for kinds that no quota counts. */
+/** Returns nothing for kinds that quotas do not count. */
 export function quotaEvaluatorFor(group: string, plural: string): QuotaEvaluator | undefined {
   const resource = group === '' ? plural : `${plural}.${group}`;
   if (NEVER_COUNTED.has(resource)) return undefined;
@@ -34,7 +34,7 @@ export function quotaEvaluatorFor(group: string, plural: string): QuotaEvaluator
   return evaluator;
 }
 
-/** One of each kind that was asked for: kinds are few, writes are many. */
+/** Cached per kind: there are few kinds and many writes. */
 const EVALUATORS = new Map<string, QuotaEvaluator>();
 
 function evaluatorOf(resource: string): QuotaEvaluator {
@@ -124,7 +124,7 @@ function claimUsage(claim: Readonly<PersistentVolumeClaim>): Amounts {
   };
 }
 
-/** A claim that was to grow and is asked to shrink again keeps what it was given meanwhile. */
+/** A claim whose growth is reverted keeps what it was allocated meanwhile. */
 function storageOf({ spec, status }: Readonly<PersistentVolumeClaim>): string | undefined {
   const requested = spec.resources?.requests?.['storage'];
   const allocated = status?.allocatedResources?.['storage'];

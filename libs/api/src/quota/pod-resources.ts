@@ -2,19 +2,19 @@ import type { Container, Pod } from '../generated/types.ts';
 import { isSidecar } from '../semantics/pods.ts';
 import { type Amounts, addAmounts, maxAmounts } from './amounts.ts';
 
-/** What a pod asks for as a whole, with what its runtime needs besides. */
+/** Returns the requests of a whole pod, including runtime overhead. */
 export function podRequests({ spec }: Readonly<Pod>): Amounts {
   return addAmounts(heaviestMoment(spec, 'requests'), spec.overhead ?? {});
 }
 
-/** What a pod is limited to as a whole. Overhead raises a limit, but does not make one. */
+/** Returns the limits of a whole pod. Overhead raises a limit but does not create one. */
 export function podLimits({ spec }: Readonly<Pod>): Amounts {
   const limits = heaviestMoment(spec, 'limits');
   const raised = Object.entries(spec.overhead ?? {}).filter(([name]) => Object.hasOwn(limits, name));
   return addAmounts(limits, Object.fromEntries(raised));
 }
 
-/** Containers run together with the sidecars; other init containers one by one, each beside the sidecars before it. */
+/** Containers run together with sidecars; each other init container runs alone with the sidecars before it. */
 function heaviestMoment(spec: Readonly<Pod['spec']>, of: 'requests' | 'limits'): Amounts {
   let running: Amounts = {};
   for (const container of spec.containers) running = addAmounts(running, amountsOf(container, of));

@@ -17,21 +17,21 @@ const POD_RESOURCES: ReadonlySet<string> = new Set([
   ...COMPUTE.flatMap((name) => [name, `${REQUESTS}${name}`, `${LIMITS}${name}`]),
 ]);
 
-/** Names in a quota that pods use up. Extended resources are counted by what is requested only. */
+/** True for resource names that pods consume. Extended resources count only by requests. */
 export function countsPods(name: string): boolean {
   if (POD_RESOURCES.has(name)) return true;
   if (isHugePages(name) || name.startsWith(`${REQUESTS}hugepages-`)) return true;
   return !isNativeResource(name) && name.startsWith(REQUESTS);
 }
 
-/** A pod that has ended is still an object, but uses nothing else. */
+/** A finished pod is still an object but uses nothing else. */
 export function podUsage(pod: Readonly<Pod>, now: number): Amounts {
   const object = { 'count/pods': '1' };
   if (!isCharged(pod, now)) return object;
   return { ...object, ...usageBy(podRequests(pod), podLimits(pod)) };
 }
 
-/** Whether what the pod asks for is taken from anybody. A pod that should long be gone is not. */
+/** True when the pod's requests are charged. A pod far beyond its deletion deadline is not. */
 export function isCharged({ metadata, status }: Readonly<Pod>, now: number): boolean {
   if (isFinishedPhase(status?.phase)) return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
@@ -52,12 +52,12 @@ function usageBy(requests: Amounts, limits: Amounts): Amounts {
 
 const isCompute = (name: string): boolean => (COMPUTE as readonly string[]).includes(name);
 
-/** Who wants these counted has to say how much: every container, for each of them. */
+/** A quota on these resources requires every container to specify them. */
 const MUST_BE_SAID: ReadonlySet<string> = new Set(
   ['cpu', 'memory'].flatMap((name) => [name, `${REQUESTS}${name}`, `${LIMITS}${name}`]),
 );
 
-/** `must specify limits.cpu for: a,b; ...`, or nothing when all is said. */
+/** `must specify limits.cpu for: a,b; ...`, or nothing when everything is specified. */
 export function unspecified({ spec }: Readonly<Pod>, counted: readonly string[]): string | undefined {
   const missing = counted
     .filter((name) => MUST_BE_SAID.has(name))
@@ -122,7 +122,7 @@ function looksIntoOtherNamespaces({ spec }: Readonly<Pod>): boolean {
 const namesNamespaces = ({ namespaces, namespaceSelector }: Readonly<PodAffinityTerm>): boolean =>
   (namespaces ?? []).length > 0 || namespaceSelector !== undefined;
 
-/** For the sum over many objects. */
+/** Sums many objects. */
 export const sumOf = (usages: Iterable<Amounts>): Amounts => {
   let sum: Amounts = {};
   for (const usage of usages) sum = addAmounts(sum, usage);

@@ -5,13 +5,13 @@ import { scopesOf } from './charge.ts';
 import { type QuotaEvaluator, quotaEvaluatorFor } from './evaluators.ts';
 import { sumOf } from './pod-usage.ts';
 
-/** A kind that a quota counts, with how it counts. */
+/** A kind that a quota counts, with its evaluator. */
 export interface CountedKind {
   readonly resource: ResourceRef;
   readonly evaluator: QuotaEvaluator;
 }
 
-/** The kinds whose objects have to be looked at to know how much of a quota is used. */
+/** Returns the kinds whose objects determine the usage of a quota. */
 export function countedKinds(
   { spec }: Readonly<ResourceQuota>,
   resources: readonly ResourceRef[],
@@ -27,7 +27,7 @@ export function countedKinds(
   });
 }
 
-/** The quota's status as the objects of its namespace make it. */
+/** Computes the quota's status from the objects of its namespace. */
 export function recount(
   quota: Readonly<ResourceQuota>,
   found: readonly { readonly kind: CountedKind; readonly objects: readonly Readonly<KubeObject>[] }[],

@@ -1,19 +1,19 @@
 import { formatTime } from '@holdfast/platform';
 import type { APIService, APIServiceCondition, APIServiceStatus, Endpoints, Service } from '../generated/types.ts';
 
-/** Tells APIServices that the server keeps itself: `onstart` of those of its build, `true` of those of definitions. */
+/** Marks APIServices that the server maintains: `onstart` for built-in ones, `true` for those of definitions. */
 export const AUTOMANAGED_LABEL = 'kube-aggregator.kubernetes.io/automanaged';
 
-/** The group whose objects say who serves groups: it is always served here, and first. */
+/** The group of the registrations themselves: this server always serves it, and lists it first. */
 export const REGISTRATION_GROUP = 'apiregistration.k8s.io';
 
-/** The place of a group among all groups, and of a version in its group; the highest comes first. */
+/** The priority of a group among all groups, and of a version in its group; the highest comes first. */
 export interface ApiPriority {
   readonly group: number;
   readonly version: number;
 }
 
-/** Of 1.32. */
+/** Priorities of Kubernetes 1.32. */
 const BUILT_IN: ReadonlyMap<string, ApiPriority> = new Map(
   (
     [
@@ -41,14 +41,14 @@ const BUILT_IN: ReadonlyMap<string, ApiPriority> = new Map(
   ).map(([groupVersion, group, version]) => [groupVersion, { group, version }]),
 );
 
-/** `undefined` for what is no group of Kubernetes. */
+/** Returns `undefined` for groups that are not built in. */
 export const builtInPriority = (group: string, version: string): ApiPriority | undefined =>
   BUILT_IN.get(`${group}/${version}`);
 
-/** Of groups that definitions add. */
+/** Priority of groups of definitions. */
 export const CUSTOM_PRIORITY: ApiPriority = { group: 1_000, version: 100 };
 
-/** Of groups that nobody has registered. */
+/** Priority of unregistered groups. */
 export const UNREGISTERED_PRIORITY: ApiPriority = { group: 100, version: 100 };
 
 export const apiServiceName = (group: string, version: string): string => `${version}.${group}`;
@@ -60,7 +60,7 @@ export interface LocalApi {
   readonly automanaged: 'onstart' | 'true';
 }
 
-/** The registration of a group-version that the server serves itself. */
+/** Returns the registration of a group-version that the server serves itself. */
 export const localApiService = ({ group, version, priority, automanaged }: LocalApi): APIService => ({
   apiVersion: `${REGISTRATION_GROUP}/v1`,
   kind: 'APIService',
@@ -76,7 +76,7 @@ export const localApiService = ({ group, version, priority, automanaged }: Local
 
 export type RegistrationStep = 'create' | 'update' | 'delete';
 
-/** Brings the registration of a custom group-version in line. One without the label belongs to somebody else. */
+/** Reconciles the registration of a custom group-version. A registration without the label belongs to a user. */
 export function decideRegistration(
   current: Readonly<APIService> | undefined,
   desired: Readonly<APIService> | undefined,
@@ -87,7 +87,7 @@ export function decideRegistration(
   return isSameSpec(current, desired) ? undefined : 'update';
 }
 
-/** A local registration says no more than this. */
+/** A local registration has only these fields. */
 export const isSameSpec = ({ spec: a }: Readonly<APIService>, { spec: b }: Readonly<APIService>): boolean =>
   a.service === b.service &&
   (a.group ?? '') === (b.group ?? '') &&
@@ -97,7 +97,7 @@ export const isSameSpec = ({ spec: a }: Readonly<APIService>, { spec: b }: Reado
   !a.caBundle &&
   a.insecureSkipTLSVerify !== true;
 
-/** Requests are forwarded only to a service that answered when it was last asked. */
+/** Requests are forwarded only to a service whose last check succeeded. */
 export const isApiAvailable = ({ status }: Readonly<APIService>): boolean =>
   (status.conditions ?? []).some(({ type, status: is }) => type === 'Available' && is === 'True');
 
@@ -123,7 +123,7 @@ export interface ServiceOfApi {
   readonly port: number;
 }
 
-/** What is wrong with the service of an API before anybody asks it; `undefined` when it can be asked. */
+/** Returns the fault of an API's service that is visible without a request; `undefined` when it can be checked. */
 export function serviceFault(
   { namespace, name, port }: ServiceOfApi,
   service: Readonly<Service> | undefined,
@@ -149,7 +149,7 @@ export function serviceFault(
   return fault('MissingEndpoints', message);
 }
 
-/** The status with this availability; `undefined` when it says so already. */
+/** Returns the status with this availability; `undefined` when it is up to date. */
 export function withAvailability(
   { status }: Readonly<APIService>,
   found: Availability,

@@ -7,6 +7,6 @@ export const nodeCondition = ({ status }: Conditioned, type: string): NodeCondit
 
 export const isNodeReady = (node: Conditioned): boolean => nodeCondition(node, 'Ready')?.status === 'True';
 
-/** Whatever its effect. Stored JSON may lack the spec. */
+/** Ignores the effect. Stored JSON may lack the spec. */
 export const hasTaint = ({ spec }: Partial<Pick<Node, 'spec'>>, key: string): boolean =>
   (spec?.taints ?? []).some((taint) => taint.key === key);

@@ -12,7 +12,7 @@ export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 type Amounts = Map<string, Quantity>;
 
-/** Only these decide the class. */
+/** Only these resources determine the class. */
 const QOS_RESOURCES = ['cpu', 'memory'] as const;
 
 export function qosClassOf(pod: Readonly<Pod>): QosClass {
@@ -21,7 +21,7 @@ export function qosClassOf(pod: Readonly<Pod>): QosClass {
   let everyContainerLimited = true;
   for (const container of [...pod.spec.containers, ...(pod.spec.initContainers ?? [])]) {
     const own = container.resources ?? {};
-    // A pod that the API has not defaulted, such as a static one, requests what it is limited to.
+    // Requests default to limits in a pod that the API did not default, such as a static one.
     addAmounts(requests, { ...own.limits, ...own.requests });
     const limited = addAmounts(limits, own.limits);
     if (limited < QOS_RESOURCES.length) everyContainerLimited = false;
@@ -30,7 +30,7 @@ export function qosClassOf(pod: Readonly<Pod>): QosClass {
   return everyContainerLimited && sameAmounts(requests, limits) ? 'Guaranteed' : 'Burstable';
 }
 
-/** Zero counts as unset. Returns how many resources were given. */
+/** Zero counts as unset. Returns the number of set resources. */
 function addAmounts(sums: Amounts, list: Readonly<Record<string, string>> | undefined): number {
   let given = 0;
   for (const name of QOS_RESOURCES) {

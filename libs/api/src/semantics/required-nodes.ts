@@ -2,7 +2,7 @@ import { compileLabelMap } from '@holdfast/machinery';
 import type { PodSpec } from '../generated/types.ts';
 import { compileNodeTerms, type NodeTest } from '../node-terms.ts';
 
-/** `nodeSelector` and required node affinity together; `undefined` when the pod asks for neither. */
+/** Combines `nodeSelector` and required node affinity; `undefined` when the pod has neither. */
 export function compileRequiredNodes({
   spec,
 }: {

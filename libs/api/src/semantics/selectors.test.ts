@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { LabelSelectorRequirement } from '../generated/types.ts';
 import { mapSelectorOf, selectorOf } from './selectors.ts';
 
-/** Names that every object inherits, and that are label keys as good as any. */
+/** Names that every JavaScript object inherits, which are also valid label keys. */
 const key = fc.constantFrom('constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf', 'app', 'tier');
 const value = fc.constantFrom('a', 'b');
 const labels = fc.dictionary(key, value);

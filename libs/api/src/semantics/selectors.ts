@@ -11,9 +11,9 @@ const compiledSelectors = new WeakMap<LabelSelectorObject, LabelSelectorMatcher>
 const compiledMaps = new WeakMap<Readonly<Record<string, string>>, LabelSelectorMatcher>();
 
 /**
- * The selector of a stored object: an absent one selects nothing, an empty one everything. One that cannot be compiled
- * selects nothing, too: validation has let it pass, so nobody can be told. Objects of a cache never change, so each selector
- * is compiled once.
+ * Returns the matcher of a stored selector: an absent one selects nothing, an empty one everything. An invalid one also
+ * selects nothing: validation accepted it, so there is nobody to report to. Cached objects never change, so each
+ * selector is compiled once.
  */
 export function selectorOf(selector: LabelSelectorObject | null | undefined): LabelSelectorMatcher {
   if (selector === undefined || selector === null) return NOTHING;
@@ -24,7 +24,7 @@ export function selectorOf(selector: LabelSelectorObject | null | undefined): La
   return compiled;
 }
 
-/** The older form of Services and ReplicationControllers. An absent or empty one selects nothing. */
+/** The older map form of Services and ReplicationControllers. An absent or empty one selects nothing. */
 export function mapSelectorOf(pairs: Readonly<Record<string, string>> | null | undefined): LabelSelectorMatcher {
   if (pairs === undefined || pairs === null || Object.keys(pairs).length === 0) return NOTHING;
   const known = compiledMaps.get(pairs);
@@ -34,7 +34,7 @@ export function mapSelectorOf(pairs: Readonly<Record<string, string>> | null | u
   return compiled;
 }
 
-/** A selector that cannot be compiled selects nothing. */
+/** An invalid selector selects nothing. */
 export function compileOrNothing(compile: () => LabelSelectorMatcher): LabelSelectorMatcher {
   try {
     return compile();

@@ -5,12 +5,12 @@ import { DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTATION, STORAGE_CLASS_A
 
 type Classed = Pick<KubeObject, 'metadata'> & { readonly spec?: { readonly storageClassName?: string } };
 
-/** The class of a volume or claim, empty when it has none. The old annotation counts before the field. */
+/** Returns the class of a volume or claim; empty when it has none. The old annotation overrides the field. */
 export const storageClassOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
 
 const DEFAULT_ANNOTATIONS = [DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTATION];
 
-/** Claims that name no class get this one. */
+/** True for the class of claims that name no class. */
 export const isDefaultStorageClass = ({ metadata }: Pick<StorageClass, 'metadata'>): boolean =>
   DEFAULT_ANNOTATIONS.some((key) => ownValue(metadata.annotations, key) === 'true');

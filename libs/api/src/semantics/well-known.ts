@@ -1,4 +1,4 @@
-/** Names that Kubernetes gives a meaning. A name that more than one file needs is written here and nowhere else. */
+/** Names with a meaning in Kubernetes. A name that more than one file needs is defined only here. */
 
 /** Labels of nodes. */
 export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
@@ -18,21 +18,21 @@ export const OLD_INSTANCE_TYPE_LABEL = 'beta.kubernetes.io/instance-type';
 /** Annotations of nodes. */
 export const AVOID_PODS_ANNOTATION = 'scheduler.alpha.kubernetes.io/preferAvoidPods';
 
-/** Taints that say what the Ready condition of a node says. */
+/** Taints that mirror the Ready condition of a node. */
 export const UNREACHABLE_TAINT = 'node.kubernetes.io/unreachable';
 export const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
 
-/** Taints that say what another condition or `spec.unschedulable` of a node says. */
+/** Taints that mirror another condition of a node, or `spec.unschedulable`. */
 export const MEMORY_PRESSURE_TAINT = 'node.kubernetes.io/memory-pressure';
 export const DISK_PRESSURE_TAINT = 'node.kubernetes.io/disk-pressure';
 export const PID_PRESSURE_TAINT = 'node.kubernetes.io/pid-pressure';
 export const NETWORK_UNAVAILABLE_TAINT = 'node.kubernetes.io/network-unavailable';
 export const UNSCHEDULABLE_TAINT = 'node.kubernetes.io/unschedulable';
 
-/** A person or program has confirmed that nothing runs on the machine any more. */
+/** A person or program confirmed that nothing runs on the machine any more. */
 export const OUT_OF_SERVICE_TAINT = 'node.kubernetes.io/out-of-service';
 
-/** Annotations of pods. A mirror pod shows a static pod of a node. */
+/** Annotations of pods. A mirror pod is the API object of a static pod. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 export const SECCOMP_POD_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
@@ -42,7 +42,7 @@ export const JOB_UID_LABEL = 'batch.kubernetes.io/controller-uid';
 export const JOB_NAME_LABEL = 'batch.kubernetes.io/job-name';
 export const COMPLETION_INDEX_ANNOTATION = 'batch.kubernetes.io/job-completion-index';
 
-/** Services and what lists their endpoints. */
+/** Services and their endpoints. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 export const OVER_CAPACITY_ANNOTATION = 'endpoints.kubernetes.io/over-capacity';

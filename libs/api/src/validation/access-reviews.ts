@@ -13,7 +13,7 @@ type Review = LocalSubjectAccessReview | SelfSubjectAccessReview | SubjectAccess
 type Asked = NonNullable<SelfSubjectAccessReview['spec']>;
 type Attributes = NonNullable<Asked['resourceAttributes']>;
 
-/** What is wrong with a question about access; the namespace is that of a review which has one. */
+/** Returns the errors in an access review; `namespace` is that of a namespaced review. */
 export function accessReviewErrors(review: Readonly<Review>, namespace?: string): readonly FieldError[] {
   const spec: Partial<SubjectAccessReview['spec']> = review.spec ?? {};
   const { resourceAttributes, nonResourceAttributes } = spec;
@@ -43,7 +43,7 @@ export function accessReviewErrors(review: Readonly<Review>, namespace?: string)
   return out;
 }
 
-/** What the server writes by itself does not count. */
+/** Fields that the server sets itself do not count. */
 const OWN_METADATA = new Set([
   'namespace',
   'managedFields',
@@ -90,7 +90,7 @@ function validateSelectors(
   });
 }
 
-/** Operators of later clients are let through. */
+/** Unknown operators of newer clients are accepted. */
 function validateSelector<R>(
   out: FieldError[],
   path: string,

@@ -4,7 +4,7 @@ import { CIDR_TEXT, IP_TEXT, isIp, parseCidr } from './ip.ts';
 
 /** Reports every problem that a text check finds. */
 export function validateText(out: FieldError[], path: string, value: string | undefined, check: Check): void {
-  // What a body leaves out reaches the checks as nothing, whatever the type promises.
+  // A missing field reaches the checks as undefined, whatever its type says.
   for (const text of check(value ?? '')) out.push(invalid(path, value ?? '', text));
 }
 
@@ -23,13 +23,13 @@ export function validateRequiredText(out: FieldError[], path: string, value: str
   return false;
 }
 
-/** Tells of one value after the other whether it came before. */
+/** Returns a function that reports whether a value came before. */
 export function repeats<T>(): (value: T) => boolean {
   const seen = new Set<T>();
   return (value) => seen.size === seen.add(value).size;
 }
 
-/** One of a few words; an empty one is missing rather than wrong. */
+/** Checks an enum; an empty value is missing rather than invalid. */
 export function validateRequiredWord(
   out: FieldError[],
   path: string,

@@ -13,7 +13,7 @@ export function claimWarnings({ metadata, spec }: Readonly<PersistentVolumeClaim
   return out;
 }
 
-/** Claims and volumes named their class in an annotation once. */
+/** Classes of claims and volumes were an annotation in early versions. */
 export const storageClassWarnings = (annotations: Readonly<Record<string, string>> | undefined): string[] =>
   annotations?.[STORAGE_CLASS_ANNOTATION] === undefined
     ? []

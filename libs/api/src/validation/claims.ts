@@ -26,7 +26,7 @@ export function validatePersistentVolumeClaimTemplate(
   validatePersistentVolumeClaimSpec(out, `${path}.spec`, template.spec);
 }
 
-/** In the order in which they are reported; one is spelt as its name in Go begins. */
+/** In the order of the reports; one name begins like its Go field. */
 const NOT_IN_TEMPLATES = [
   'name',
   'generateName',

@@ -3,7 +3,10 @@ import type { KubeObject } from '../resource.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './object-meta.ts';
 import { pathSegmentErrors } from './rbac.ts';
 
-/** What no object may say, of whatever kind: asked before the kind's own checks of an update, so clients see causes twice. */
+/**
+ * Checks of metadata that apply to every kind. They precede the kind's own checks of an update, so clients see some
+ * causes twice.
+ */
 export function commonMetadataErrors(
   object: Readonly<KubeObject>,
   old: Readonly<KubeObject>,
@@ -15,7 +18,7 @@ export function commonMetadataErrors(
   return out;
 }
 
-/** For the kinds that have no rules of their own for names. */
+/** For kinds without name rules of their own. */
 export function validateAnyMetadata(out: FieldError[], object: Readonly<KubeObject>, namespaced: boolean): void {
   validateObjectMeta(out, object.metadata, { namespaced, name: pathSegmentErrors, standardFinalizers: false });
 }

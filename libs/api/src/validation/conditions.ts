@@ -17,7 +17,7 @@ const REASON_WRONG = regexText(
   'ReasonA:ReasonB',
 );
 
-/** Conditions in the form that newer kinds share. */
+/** Validates conditions of the common type of newer kinds. */
 export function validateConditions(out: FieldError[], path: string, conditions: readonly Condition[] = []): void {
   const types = new Set<string>();
   for (const [i, condition] of conditions.entries()) {
@@ -46,7 +46,7 @@ function validateCondition(out: FieldError[], path: string, condition: Readonly<
   if (byteLength(message) > MESSAGE_BYTES_MAX) out.push(tooLong(`${path}.message`, MESSAGE_BYTES_MAX));
 }
 
-/** Conditions of which only the type is looked at. */
+/** Validates only the type of conditions. */
 export function validateTypedConditions(
   out: FieldError[],
   path: string,

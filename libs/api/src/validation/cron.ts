@@ -2,7 +2,7 @@ import { ownValue } from '@holdfast/machinery';
 import { GO_INT_END } from './numbers.ts';
 import { isKnownTimeZone } from './time-zone.ts';
 
-/** Schedules in the five fields of cron, or a word like `@daily`. Says what is wrong, in the words of the parser that Kubernetes uses. */
+/** Cron schedules with five fields, or a word such as `@daily`. Errors have the words of Kubernetes' parser. */
 interface Field {
   readonly min: number;
   readonly max: number;

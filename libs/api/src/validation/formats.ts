@@ -1,4 +1,4 @@
-/** Text formats. Each check returns what is wrong, in the words of Kubernetes, or nothing. */
+/** Text formats. Each check returns its errors in the words of Kubernetes, or nothing. */
 export { dnsSubdomainErrors, labelValueErrors, qualifiedNameErrors } from '@holdfast/machinery';
 
 export type Check = (value: string) => readonly string[];
@@ -47,7 +47,7 @@ const dnsLabelRule = ruleCheck({
 
 export const DNS_LABEL_MAX = 63;
 
-/** A dotted name is told apart from nonsense: it would be fine without its dots. */
+/** Distinguishes a dotted name from an invalid one: without the dots it would be valid. */
 export const dnsLabelErrors: Check = (value) => {
   const errors = dnsLabelRule(value);
   if (errors.length === 0 || !DNS1123_SUBDOMAIN_TEXT.test(value) || !value.includes('.')) return errors;
@@ -94,7 +94,7 @@ export const configMapKeyErrors: Check = (value) => withPathPrefix(value, config
 const ENV_NAME_WRONG =
   "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
-/** Any printable ASCII but `=`: the relaxed rule that 1.32 applies. */
+/** Any printable ASCII except `=`: the relaxed rule of 1.32. */
 export const envVarNameErrors: Check = (value) => {
   if (value === '') return [`environment variable name ${emptyText}`];
   return /^[\x20-\x3c\x3e-\x7e]*$/.test(value) ? NONE : [ENV_NAME_WRONG];
@@ -126,11 +126,11 @@ export const unixIdErrors = (id: number): readonly string[] =>
 
 const BEYOND_ASCII = /[^ -~\s]/;
 
-/** Go counts bytes where JavaScript counts UTF-16 units. */
+/** Go counts bytes, JavaScript counts UTF-16 units. */
 export const byteLength = (value: string): number =>
   BEYOND_ASCII.test(value) ? new TextEncoder().encode(value).length : value.length;
 
-/** Standard base64 text to the number of bytes it holds. */
+/** Returns the number of bytes in a standard base64 text. */
 export function base64Length(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   return Math.max(0, (text.length / 4) * 3 - padding);

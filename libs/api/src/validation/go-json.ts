@@ -1,4 +1,4 @@
-/** What Go's decoder says of a text that is not JSON, or not the JSON of its type; undefined: it is. */
+/** Returns the error of Go's decoder for text that is not JSON or not JSON of this type; otherwise `undefined`. */
 export function goJsonProblem(text: string, type: string): string | undefined {
   if (text.trim() === '') return 'unexpected end of JSON input';
   let value: unknown;
@@ -14,7 +14,7 @@ export function goJsonProblem(text: string, type: string): string | undefined {
   return `json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`;
 }
 
-/** The items of a list that was written as JSON by anybody, with what of each is text. */
+/** Returns the items of a JSON list from an untrusted source, with the string fields of each. */
 export function textsOfItems(text: string): readonly Readonly<Record<string, string>>[] {
   const list: unknown = JSON.parse(text);
   if (!Array.isArray(list)) return [];

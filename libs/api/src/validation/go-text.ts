@@ -1,8 +1,8 @@
 import { ownValue, Verbatim } from '@holdfast/machinery';
 
 /**
- * Some error messages of Kubernetes show a value in Go's debug syntax; clients match on them. Addresses in such a text
- * mean nothing, so every pointer prints the same one.
+ * Some error messages of Kubernetes show a value in Go's debug syntax, and clients match on them. Addresses in such
+ * texts are meaningless, so every pointer prints the same one.
  */
 const ADDRESS = '0xc000000000';
 
@@ -32,7 +32,7 @@ export const goIntOrStringText = (value: number | string | undefined): string =>
 
 export const goIntOrString = (value: number | string | undefined): Verbatim => new Verbatim(goIntOrStringText(value));
 
-/** Bytes that travel as base64: `[]byte{0x78, 0xa}`. */
+/** Bytes from base64: `[]byte{0x78, 0xa}`. */
 export function goBytes(base64: string): Verbatim {
   return new Verbatim(() => {
     const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);

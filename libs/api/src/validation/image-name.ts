@@ -8,8 +8,11 @@ export function imageTag(image: string): string {
   return tag === '' && at < 0 ? 'latest' : tag;
 }
 
-/** Repository names are lower case; a text that is no image name has no tag. */
+/** Repository names are lower case. A text that is not an image name has no tag. */
 const NAME = /^([a-zA-Z0-9.-]+(:[0-9]+)?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[\w][\w.-]{0,127})?$/;
 
-/** A host of 255 characters and a port, a repository of 255, a tag of 128: what is longer names no image, and is not searched. */
+/**
+ * A host of 255 characters and a port, a repository of 255, a tag of 128: a longer text is not an image name and is not
+ * matched.
+ */
 const NAMED_CHARS_MAX = 648;

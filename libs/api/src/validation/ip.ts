@@ -1,4 +1,4 @@
-/** IP addresses and networks, as Go's net package reads them. */
+/** IP addresses and networks, parsed as Go's net package does. */
 export const IP_TEXT = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 export const CIDR_TEXT = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
 
@@ -14,11 +14,11 @@ export function parseIp(text: string): Ip | undefined {
   if (v4 !== undefined) return { family: 'IPv4', value: v4 };
   const v6 = parseV6(text);
   if (v6 === undefined) return undefined;
-  // ::ffff:1.2.3.4 is the IPv4 address it maps.
+  // ::ffff:1.2.3.4 equals the IPv4 address that it maps.
   return v6 >> 32n === 0xffffn ? { family: 'IPv4', value: v6 & 0xffffffffn } : { family: 'IPv6', value: v6 };
 }
 
-/** Leading zeros are accepted: objects that older clients wrote carry them. */
+/** Leading zeros are accepted, because objects of older clients contain them. */
 function parseV4(text: string): bigint | undefined {
   const parts = text.split('.');
   if (parts.length !== 4) return undefined;
@@ -74,20 +74,20 @@ export function parseCidr(text: string): Cidr | undefined {
 export const isIp = (text: string): boolean => parseIp(text) !== undefined;
 export const isIpv6 = (text: string): boolean => parseIp(text)?.family === 'IPv6';
 
-/** Whether `inner` lies within `outer`. */
+/** True when `inner` is inside `outer`. */
 export function cidrContains(outer: Cidr, inner: Cidr): boolean {
   if (outer.ip.family !== inner.ip.family || inner.prefix < outer.prefix) return false;
   const shift = BigInt((outer.ip.family === 'IPv4' ? 32 : 128) - outer.prefix);
   return outer.ip.value >> shift === inner.ip.value >> shift;
 }
 
-/** The one way in which an address is written; of IPv6 the form of RFC 5952. */
+/** Returns the canonical text of an address; IPv6 follows RFC 5952. */
 export function canonicalIp(text: string): string | undefined {
   const ip = parseIp(text);
   if (ip === undefined) return undefined;
   if (ip.family === 'IPv4') return [24n, 16n, 8n, 0n].map((shift) => (ip.value >> shift) & 0xffn).join('.');
   const groups = Array.from({ length: 8 }, (_, i) => ((ip.value >> BigInt(16 * (7 - i))) & 0xffffn).toString(16));
-  // The longest run of zeros, the first of equals, is left out; a single zero is not.
+  // Omits the longest run of zeros, the first of equal runs, but not a single zero.
   const runs = [...groups.join(':').matchAll(/\b0(?::0)+\b/g)].map(([run]) => run);
   const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');
   if (longest === '') return groups.join(':');

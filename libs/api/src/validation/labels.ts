@@ -44,7 +44,7 @@ export function validateRequirement(
   }
 }
 
-/** Of the operators that all selectors share; false: it is none of them. */
+/** Validates the operators that all selectors share. Returns false for any other operator. */
 export function validateOperator(
   out: FieldError[],
   path: string,

@@ -1,6 +1,6 @@
 import { dnsLabelErrors } from './formats.ts';
 
-/** A name that becomes that of pods, and so of hosts, and is none for a host. */
+/** Warns of a name that becomes part of pod names and hostnames but is not a valid hostname. */
 export function podNameWarnings(name: string | undefined): readonly string[] {
   const problems = dnsLabelErrors(name ?? '');
   return problems.length === 0

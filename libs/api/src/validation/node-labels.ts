@@ -8,7 +8,7 @@ import {
   OLD_ZONE_LABEL,
 } from '../semantics/well-known.ts';
 
-/** Labels of nodes that go under another name by now, or mean nothing any more. */
+/** Node labels that were renamed or lost their meaning. */
 const DEPRECATED: Readonly<Record<string, string>> = {
   [OLD_ARCH_LABEL]: 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   [OLD_OS_LABEL]: 'deprecated since v1.14; use "kubernetes.io/os" instead',

@@ -6,7 +6,7 @@ export const NEGATIVE_TEXT = 'must be greater than or equal to 0';
 export const NOT_POSITIVE_TEXT = 'must be greater than 0';
 /** The same, in the words of the core group. */
 export const NOT_ABOVE_ZERO_TEXT = 'must be greater than zero';
-/** The first number that Go's int does not hold. */
+/** The first number above Go's int. */
 export const GO_INT_END = 2 ** 63;
 export const IMMUTABLE_TEXT = 'field is immutable';
 
@@ -14,7 +14,7 @@ export function validateNonNegative(out: FieldError[], path: string, value: numb
   if (value !== undefined && value < 0) out.push(invalid(path, value, NEGATIVE_TEXT));
 }
 
-/** A count that only grows: once it is there it may not go away, not even from zero. */
+/** A count that only grows: once set it cannot be removed, not even from zero. */
 export function validateNotDecremented(
   out: FieldError[],
   path: string,
@@ -28,7 +28,7 @@ export function validatePositive(out: FieldError[], path: string, value: number 
   if (value !== undefined && value <= 0) out.push(invalid(path, value, NOT_POSITIVE_TEXT));
 }
 
-/** A count or a percentage, neither of them negative. */
+/** Accepts a non-negative integer or percentage. */
 export function validateNonNegativeIntOrPercent(out: FieldError[], path: string, value: number | string): void {
   if (typeof value === 'number') return validateNonNegative(out, path, value);
   for (const message of percentErrors(value)) out.push(invalid(path, goIntOrString(value), message));
@@ -41,13 +41,13 @@ export function validateNotMoreThan100Percent(out: FieldError[], path: string, v
   }
 }
 
-/** `25%` -> 25; undefined when the value is no percentage. */
+/** `25%` -> 25; `undefined` when the value is not a percentage. */
 export function percentOf(value: number | string | undefined): number | undefined {
   if (typeof value !== 'string' || percentErrors(value).length > 0) return undefined;
   return Number(value.slice(0, -1));
 }
 
-/** A number, also as text, or the number before the percent sign; 0 for anything else. */
+/** Returns a number, also from text, or the number before the percent sign; 0 for anything else. */
 export function intOrPercentValue(value: number | string): number {
   if (typeof value === 'number') return value;
   return percentOf(value) ?? (/^[+-]?\d+$/.test(value) ? Number(value) : 0);

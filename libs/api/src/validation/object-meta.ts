@@ -9,14 +9,17 @@ import { IMMUTABLE_TEXT, validateNonNegative } from './numbers.ts';
 
 export interface MetaRules {
   readonly namespaced: boolean;
-  /** What a name of this kind must look like. */
+  /** The format of names of this kind. */
   readonly name: Check;
   readonly path?: string;
-  /** Most kinds insist that a finalizer without a domain is one that Kubernetes itself defines. */
+  /** Most kinds require a finalizer without a domain to be one that Kubernetes defines. */
   readonly standardFinalizers?: boolean;
 }
 
-/** A generated name ends in random characters, so its prefix may end where a name may not. */
+/**
+ * A generated name ends in random characters, so its prefix may end in a character that is invalid at the end of a
+ * name.
+ */
 export const maskedPrefix = (prefix: string): string =>
   prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
 
@@ -113,7 +116,7 @@ export function validateFinalizers(
   for (const [i, name] of finalizers.entries()) validateStandardFinalizer(out, `${path}[${i}]`, name);
 }
 
-/** A finalizer of one word must be one that Kubernetes itself defines. */
+/** A finalizer of one word must be one that Kubernetes defines. */
 export function validateStandardFinalizer(out: FieldError[], path: string, name: string): void {
   if (name.includes('/') || STANDARD_FINALIZERS.has(name)) return;
   out.push(invalid(path, name, 'name is neither a standard finalizer name nor is it fully qualified'));
@@ -138,7 +141,7 @@ function validateManagedFields(
   }
 }
 
-/** What only the server sets: the pipeline calls this on an updated object before the strategy sees it. */
+/** Restores fields that only the server sets. The pipeline calls this on an updated object before the strategy. */
 export function keepServerMetadata(meta: ObjectMeta, old: Readonly<ObjectMeta>): void {
   meta.uid ??= old.uid ?? '';
   assignOrRemove(meta, 'creationTimestamp', old.creationTimestamp ?? meta.creationTimestamp);

@@ -6,13 +6,13 @@ export function validateNoBacksteps(out: FieldError[], path: string, target: str
   if (target.split('/').includes('..')) out.push(invalid(path, target, "must not contain '..'"));
 }
 
-/** Relative, and never out of the directory it starts in. */
+/** Accepts a relative path that stays inside its start directory. */
 export function validateDescendingPath(out: FieldError[], path: string, target: string): void {
   if (isAbsolute(target)) out.push(invalid(path, target, 'must be a relative path'));
   validateNoBacksteps(out, path, target);
 }
 
-/** Names that begin with two dots belong to whoever writes the volume. */
+/** The volume's writer reserves names that begin with two dots. */
 export function validateLocalPath(out: FieldError[], path: string, target: string): void {
   validateDescendingPath(out, path, target);
   if (target.startsWith('..') && !target.startsWith('../')) {

@@ -7,7 +7,10 @@ const BEGIN = '-----BEGIN ';
 const END = '-----END ';
 const DASHES = '-----';
 
-/** The blocks of a PEM text. Anybody may have written it, so it is read once, however many blocks begin and never end. */
+/**
+ * Returns the blocks of a PEM text. The text is untrusted, so it is scanned once, however many blocks begin and never
+ * end.
+ */
 export function pemBlocks(text: string): readonly PemBlock[] {
   const out: PemBlock[] = [];
   let end = 0;

@@ -42,7 +42,7 @@ export function validatePositiveQuantity(out: FieldError[], path: string, text: 
   if (quantity.nano <= 0n) out.push(invalid(path, formatQuantity(quantity), NOT_ABOVE_ZERO_TEXT));
 }
 
-/** What may be stored as the amount of a resource: never negative, and whole where the resource is counted. */
+/** Validates a stored amount: never negative, and an integer for counted resources. */
 export function validateResourceAmount(out: FieldError[], path: string, name: string, text: string): void {
   validateNonNegativeQuantity(out, path, text);
   if (!isIntegerResource(name)) return;
@@ -50,7 +50,7 @@ export function validateResourceAmount(out: FieldError[], path: string, name: st
   if (quantity.nano % NANOS_PER_UNIT !== 0n) out.push(invalid(path, goQuantity(quantity), 'must be an integer'));
 }
 
-/** A capacity may be zero, but not less. */
+/** A capacity may be zero but not negative. */
 export function validateBasicAmount(out: FieldError[], path: string, text: string): void {
   const { nano } = parseQuantity(text);
   if (nano < 0n) out.push(invalid(path, Number(-(-nano / NANOS_PER_UNIT)), 'must be a valid resource quantity'));
@@ -65,7 +65,7 @@ export function goQuantityText(quantity: Quantity): string {
 
 export const goQuantity = (quantity: Quantity): Verbatim => new Verbatim(goQuantityText(quantity));
 
-/** The name of a resource prints without quotes. */
+/** Resource names print without quotes. */
 const goName = (name: string): Verbatim => new Verbatim(name);
 
 export function validateResourceName(out: FieldError[], path: string, name: string): boolean {
@@ -95,7 +95,7 @@ export function validateQuotaResourceName(out: FieldError[], path: string, name:
   }
 }
 
-/** Every amount of a list, in the order of the names. */
+/** Validates every amount of a list, sorted by name. */
 export function validateAmounts(out: FieldError[], path: string, list: Amounts | undefined, names: NameCheck): void {
   for (const name of Object.keys(list ?? {}).sort()) {
     names(out, `${path}[${name}]`, name);

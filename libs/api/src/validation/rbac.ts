@@ -4,7 +4,7 @@ import { validateDnsSubdomain, validateRequiredText } from './check.ts';
 import type { Check } from './formats.ts';
 import { goStrings } from './go-text.ts';
 
-/** Names of roles may be anything that can stand in a path. */
+/** Role names may be any path segment. */
 export const pathSegmentErrors: Check = (name) => {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   const errors: string[] = [];
@@ -71,7 +71,7 @@ export function validateSubject(
   }
 }
 
-/** A user or group without a group of its own means RBAC's. */
+/** A user or group without an API group belongs to RBAC's group. */
 export function setSubjectDefaults(subjects: readonly Subject[] | undefined): void {
   for (const subject of subjects ?? []) {
     if (!subject.apiGroup && (subject.kind === 'User' || subject.kind === 'Group')) subject.apiGroup = RBAC_GROUP;

@@ -1,6 +1,6 @@
 import { qualifiedNameErrors } from './formats.ts';
 
-/** What Kubernetes knows of the names of resources: which are its own, which count whole things, which may be promised twice. */
+/** Resource names of Kubernetes: which are native, which are counted in integers, which may be overcommitted. */
 const COMPUTE = ['cpu', 'memory', 'ephemeral-storage'];
 const REQUESTS_AND_LIMITS = COMPUTE.flatMap((name) => [`requests.${name}`, `limits.${name}`]);
 const OBJECT_COUNTS = [
@@ -37,7 +37,7 @@ export const isStandardQuotaResource = (name: string): boolean => QUOTA_RESOURCE
 
 export const isNativeResource = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/');
 
-/** A resource that a vendor named: counted in whole units. */
+/** True for a vendor's resource: counted in integers. */
 export function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith('requests.')) return false;
   return qualifiedNameErrors(`requests.${name}`).length === 0;

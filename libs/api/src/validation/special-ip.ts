@@ -6,13 +6,13 @@ interface Range {
   readonly text: string;
 }
 
-/** Parsed once: a service may name thousands of addresses. */
+/** Parsed once: a service may have thousands of addresses. */
 const range = (cidrs: readonly string[], text: string): Range => ({
   networks: cidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
   text,
 });
 
-/** Addresses that mean something only to the node that uses them. */
+/** Addresses with a meaning only on their own node. */
 const RANGES: readonly Range[] = [
   range(['127.0.0.0/8', '::1/128'], 'may not be in the loopback range (127.0.0.0/8, ::1/128)'),
   range(['169.254.0.0/16', 'fe80::/10'], 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'),

@@ -1,6 +1,6 @@
-/** Whether the platform's time zone tables know the name, written as they write it. */
+/** True when the platform's time zone database contains exactly this name. */
 export function isKnownTimeZone(name: string): boolean {
-  // The tables of Kubernetes are files: `asia/tokyo` is none of them, and an offset is no zone.
+  // Kubernetes' time zones are files: `asia/tokyo` is not one of them, and an offset is not a zone.
   if (!name.split('/').every((part) => /^[A-Z]/.test(part))) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';

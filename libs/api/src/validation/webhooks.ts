@@ -88,7 +88,10 @@ function validateRule(out: FieldError[], path: string, rule: Readonly<RuleWithOp
   validateWord(out, `${path}.scope`, rule.scope, ['*', 'Cluster', 'Namespaced']);
 }
 
-/** Resources with or without a subresource, either of which may be any: none may be covered by one before it. */
+/**
+ * Resources with or without a subresource, either of which may be a wildcard. No entry may be covered by an earlier
+ * one.
+ */
 function validateResources(out: FieldError[], path: string, resources: readonly string[]): void {
   if (resources.length === 0) out.push(required(path));
   const allOf = new Set<string>();
@@ -140,7 +143,7 @@ function validateWebhookService(
   path: string,
   service: NonNullable<Readonly<WebhookClientConfig>['service']>,
 ): void {
-  // Kubernetes takes the one for the other here, and says so of the wrong field.
+  // Kubernetes checks the wrong field here, and names it in the message.
   validateRequiredText(out, `${path}.name`, service.namespace, 'service name is required');
   validateRequiredText(out, `${path}.namespace`, service.name, 'service namespace is required');
   const port = service.port ?? 443;
@@ -189,7 +192,7 @@ interface Url {
   readonly query: string;
 }
 
-/** As Go reads addresses: nearly anything is one. A text says what is wrong. */
+/** Parses URLs as Go does, which accepts nearly anything. A string result is an error. */
 function parseUrl(text: string): Url | string {
   const fail = (problem: string): string => `parse ${JSON.stringify(text)}: ${problem}`;
   const [whole = '', ...fragments] = text.split('#');
@@ -241,7 +244,7 @@ export function validateMatchConditions(out: FieldError[], path: string, conditi
   }
 }
 
-/** What a policy, or its binding, is for. */
+/** Validates the match resources of a policy or a binding. */
 export function validateMatchResources(out: FieldError[], path: string, match: Readonly<MatchResources>): void {
   validateWord(out, `${path}.matchPolicy`, match.matchPolicy, ['Equivalent', 'Exact']);
   validateLabelSelector(out, `${path}.namespaceSelector`, match.namespaceSelector);

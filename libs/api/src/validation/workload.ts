@@ -14,7 +14,7 @@ import { isEmptySelector, validateLabelSelector } from './labels.ts';
 import { IMMUTABLE_TEXT } from './numbers.ts';
 import { validatePodTemplate } from './pod/pod-template.ts';
 
-/** A selector that is missing or selects every pod of the namespace. */
+/** Refuses a selector that is missing or that selects every pod of the namespace. */
 export function validateSelectorPresent(
   out: FieldError[],
   selector: Readonly<LabelSelector> | undefined,
@@ -36,7 +36,10 @@ interface Replicated {
   readonly template?: Readonly<PodTemplateSpec>;
 }
 
-/** The template of a kind that keeps pods running: its pods must be its own, and must restart forever. */
+/**
+ * Validates the template of a kind that keeps pods running: the selector must match its pods, and they must always
+ * restart.
+ */
 export function validateReplicaTemplate(out: FieldError[], spec: Replicated, kind: string): void {
   const path = 'spec.template';
   const { selector, template } = spec;
@@ -57,7 +60,7 @@ export function validateReplicaTemplate(out: FieldError[], spec: Replicated, kin
   }
 }
 
-/** An absent selector matches nothing; one that is not valid is reported by itself. */
+/** An absent selector matches nothing; an invalid one has its own error. */
 export function validateTemplateLabels(
   out: FieldError[],
   selector: Readonly<LabelSelector> | undefined,

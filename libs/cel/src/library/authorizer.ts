@@ -9,7 +9,7 @@ export const GROUP_CHECK = opaque('kubernetes.authorization.GroupCheck');
 export const RESOURCE_CHECK = opaque('kubernetes.authorization.ResourceCheck');
 export const DECISION = opaque('kubernetes.authorization.Decision');
 
-/** What is asked of the authorizer. The user is that of the request, unless a service account is named. */
+/** A question to the authorizer. The user is that of the request, unless a service account is named. */
 export interface AccessQuestion {
   readonly verb: string;
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
@@ -31,12 +31,12 @@ export interface AccessAnswer {
   readonly error?: string;
 }
 
-/** Answers at once. A server that must look up first throws, looks up, and evaluates again. */
+/** Answers synchronously. A server that must look up the answer throws, looks it up, and evaluates again. */
 export type Decide = (question: AccessQuestion) => AccessAnswer;
 
 type Question = Omit<AccessQuestion, 'verb'>;
 
-/** One class for all steps of a question: authorizer, path, group, resource. */
+/** One class for all parts of a question: authorizer, path, group, resource. */
 export class AccessValue extends OpaqueValue {
   readonly opaqueName: string;
   readonly question: Question;
@@ -56,7 +56,7 @@ export class AccessValue extends OpaqueValue {
   }
 }
 
-/** The value of the variable `authorizer`. */
+/** Returns the value of the variable `authorizer`. */
 export function authorizerValue(decide: Decide): AccessValue {
   return new AccessValue(AUTHORIZER.name, {}, decide);
 }
@@ -71,7 +71,7 @@ class DecisionValue extends OpaqueValue {
 }
 
 const ONE = constantCost(1);
-/** So high that one expression can check only a few times. */
+/** High, so that one expression can check only a few times. */
 const CHECK = constantCost(350_000);
 const access = (value: unknown): AccessValue => value as AccessValue;
 const answer = (value: unknown): AccessAnswer => (value as DecisionValue).answer;

@@ -1,13 +1,13 @@
 import { EvaluationError, NANOS_PER_SECOND, type Timestamp } from '../values.ts';
 
-/** The parts of a moment in a time zone. */
+/** The parts of a time in a time zone. */
 export interface Moment {
   readonly year: number;
   /** 0 is January. */
   readonly month: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly day: number;
-  /** From 0. */
+  /** Starts at 0. */
   readonly dayOfYear: number;
   /** 0 is Sunday. */
   readonly weekday: number;
@@ -47,7 +47,7 @@ function floorDivide(value: bigint, by: bigint): bigint {
   return value < 0n && value % by !== 0n ? quotient - 1n : quotient;
 }
 
-/** The Gregorian date of a day, counted from 1970-01-01. */
+/** Returns the Gregorian date of a day, counted from 1970-01-01. */
 export function civilFromDays(days: number): { year: number; month: number; day: number } {
   const shifted = days + EPOCH_SHIFT_DAYS;
   const era = Math.floor(shifted / DAYS_PER_ERA);
@@ -65,7 +65,7 @@ export function civilFromDays(days: number): { year: number; month: number; day:
   };
 }
 
-/** Days from 1970-01-01 to a Gregorian date; the month counts from 0. */
+/** Returns the days from 1970-01-01 to a Gregorian date; months start at 0. */
 export function daysFromCivil(year: number, month: number, day: number): number {
   const shiftedYear = month < 2 ? year - 1 : year;
   const era = Math.floor(shiftedYear / 400);

@@ -1,4 +1,4 @@
-/** Texts by code points: expressions count characters, JavaScript counts UTF-16 units. */
+/** String functions by code points: expressions count characters, JavaScript counts UTF-16 units. */
 const SURROGATE = /[\ud800-\udfff]/;
 
 function isPlain(text: string): boolean {
@@ -12,19 +12,19 @@ export function charCount(text: string): number {
   return count;
 }
 
-/** The piece between two characters, counted in code points. */
+/** Returns the substring between two positions in code points. */
 export function sliceChars(text: string, start: number, end: number): string {
   return isPlain(text) ? text.slice(start, end) : Array.from(text).slice(start, end).join('');
 }
 
-/** Where the search text begins at or after `from`; -1 when it does not stand there. */
+/** Returns the first position of the search string at or after `from`; -1 when there is none. */
 export function indexOfChars(text: string, search: string, from: number): number {
   if (isPlain(text)) return text.indexOf(search, from);
   const unit = text.indexOf(search, unitOffset(text, from));
   return unit === -1 ? -1 : charCount(text.slice(0, unit));
 }
 
-/** Where the search text begins last, at or before `from`. */
+/** Returns the last position of the search string at or before `from`. */
 export function lastIndexOfChars(text: string, search: string, from: number): number {
   if (isPlain(text)) return text.lastIndexOf(search, from);
   const unit = text.lastIndexOf(search, unitOffset(text, from));

@@ -90,7 +90,7 @@ function contains([value, container]: readonly CelValue[]): boolean {
   return false;
 }
 
-/** The number of an element; undefined when the value is no whole number. */
+/** Returns the index of an element; `undefined` when the value is not an integer. */
 function position(index: CelValue): number | undefined {
   if (typeof index === 'bigint') return Number(index);
   if (index instanceof Uint) return Number(index.value);
@@ -104,7 +104,7 @@ function element(list: ListValue, index: CelValue): CelValue {
   return list.at(place);
 }
 
-/** `list[index]` and `map[key]`, also of optional containers. */
+/** Implements `list[index]` and `map[key]`, also on optional containers. */
 export function indexed([container, key]: readonly CelValue[]): CelValue {
   const target = container ?? null;
   if (isList(target)) return element(target, key ?? null);

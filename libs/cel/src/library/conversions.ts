@@ -67,7 +67,7 @@ const TWO_63 = 2 ** 63;
 const TWO_64 = 2 ** 64;
 
 function wholePart(value: number): bigint {
-  // The lower end itself is refused, as by CEL in Go: a double near it may stand for less.
+  // Refuses the lower bound itself, as CEL in Go does: a double near it may stand for a smaller value.
   if (!(value > -TWO_63 && value < TWO_63)) throw new EvaluationError('integer overflow');
   return BigInt(Math.trunc(value));
 }
@@ -102,7 +102,7 @@ function parseDouble(text: string): number {
   return Number(text);
 }
 
-/** The shortest text that reads back as the same number, with Go's exponents. */
+/** Returns the shortest text that parses to the same number, with Go's exponents. */
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';

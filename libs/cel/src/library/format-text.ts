@@ -136,7 +136,7 @@ function fixedPoint(value: CelValue, precision: number): string {
   return precision <= EXACT_DIGITS ? text : text + '0'.repeat(precision - EXACT_DIGITS);
 }
 
-/** A half is rounded to the even digit, as by Go; `toFixed` rounds it up. */
+/** Rounds a half to even, as Go does; `toFixed` rounds it up. */
 function toFixedEven(number: number, precision: number): string {
   const text = toFixed(number, precision);
   const scaled = Math.abs(number) * 10 ** precision;
@@ -145,7 +145,7 @@ function toFixedEven(number: number, precision: number): string {
   return toFixed((Math.sign(number) * even) / 10 ** precision, precision);
 }
 
-/** `toFixed` writes exponents from 1e21 on. */
+/** Unlike the built-in `toFixed`, writes no exponents from 1e21 on. */
 function toFixed(number: number, precision: number): string {
   if (Math.abs(number) < 1e21) return number.toFixed(precision);
   return `${BigInt(number)}${precision > 0 ? `.${'0'.repeat(precision)}` : ''}`;

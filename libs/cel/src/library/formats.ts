@@ -19,7 +19,7 @@ class FormatValue extends OpaqueValue {
   }
 }
 
-/** A prefix of a generated name may end in a dash. */
+/** The prefix of a generated name may end in a dash. */
 const prefixOf =
   (errors: (text: string) => readonly string[]) =>
   (text: string): readonly string[] =>
@@ -75,7 +75,7 @@ function named(name: string): CelValue {
   return format === undefined ? OptionalValue.none : new OptionalValue(format);
 }
 
-/** None when the text is valid. */
+/** Returns none when the text is valid. */
 function validate(format: FormatValue, text: string): CelValue {
   const errors = format.errors(text);
   return errors.length === 0 ? OptionalValue.none : new OptionalValue(new ArrayList(errors));

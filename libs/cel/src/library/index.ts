@@ -32,7 +32,7 @@ import { STRINGS } from './strings.ts';
 import { TIMES } from './times.ts';
 import { URL_TYPE, URLS } from './urls.ts';
 
-/** The language itself, without libraries of Kubernetes. */
+/** The language itself, without the libraries of Kubernetes. */
 export const STANDARD_FUNCTIONS: Functions = joinFunctions(
   LOGIC,
   ARITHMETIC,
@@ -75,12 +75,12 @@ const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['kubernetes.URL', URL_TYPE],
 ]);
 
-/** The environment of Kubernetes 1.32 with these variables. */
+/** Returns the environment of Kubernetes 1.32 with these variables. */
 export function kubernetesEnvironment(variables: ReadonlyMap<string, CelType>): Environment {
   return { variables, functions: KUBERNETES_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: true };
 }
 
-/** The bare language, as its conformance data expects it. */
+/** Returns the plain language, as its conformance data expects it. */
 export function standardEnvironment(variables: ReadonlyMap<string, CelType>): Environment {
   return { variables, functions: STANDARD_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: false };
 }

@@ -6,7 +6,7 @@ const HEX_PART = /^[0-9a-fA-F]{1,4}$/;
 const V4_LENGTH = 4;
 const V6_GROUPS = 8;
 
-/** Reads an address as Go's netip does, without zones. Undefined when the text is none. */
+/** Parses an address as Go's netip does, without zones. Returns `undefined` for any other text. */
 export function parseIp(text: string): IpBytes | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
@@ -29,7 +29,7 @@ function parseIpv6(text: string): IpBytes | undefined {
   return [...head, ...Array.from({ length: missing }, () => 0), ...tail].flatMap((group) => [group >> 8, group & 0xff]);
 }
 
-/** The last group may be an IPv4 address, which is two groups. */
+/** The last group may be an IPv4 address, which counts as two groups. */
 function groupsOf(text: string, mayEndInIpv4: boolean): number[] | undefined {
   if (text === '') return [];
   const parts = text.split(':');
@@ -74,7 +74,7 @@ function longestZeros(groups: readonly number[]): { start: number; length: numbe
   return best;
 }
 
-/** The address with all bits behind the prefix cleared. */
+/** Clears all address bits after the prefix. */
 export function maskIp(bytes: IpBytes, prefix: number): IpBytes {
   return bytes.map((byte, index) => {
     const bits = Math.min(8, Math.max(0, prefix - index * 8));

@@ -37,7 +37,7 @@ function plain(value: CelValue): CelValue {
   return isList(value) ? JSON.stringify([...itemsOf(value)].map(String)) : value;
 }
 
-/** [expression, result]; an Error stands for a failure with these words in it. */
+/** [expression, result]; an Error stands for a failure whose message contains this text. */
 const CASES: readonly (readonly [string, CelValue | Error])[] = [
   // lists
   ['[1, 2, 3].sum()', 6n],
@@ -118,7 +118,7 @@ const CASES: readonly (readonly [string, CelValue | Error])[] = [
     "authorizer.serviceAccount('n', 'sa').group('').resource('pods').name('p').check('get').reason()",
     'get sa  /pods/p',
   ],
-  // prototypes of JavaScript are no fields
+  // JavaScript prototypes are not fields
   ['has(x.constructor)', false],
   ["'constructor' in x", false],
   ['x.toString', new Error('no such key: toString')],

@@ -4,7 +4,7 @@ import { BOOL, param } from '../types.ts';
 const A = param('A');
 const TWO = signature([BOOL, BOOL], BOOL);
 
-/** The compiler evaluates these lazily; here stand their signatures. */
+/** The compiler evaluates these lazily. This table only provides their signatures. */
 const evaluatedLazily = (): never => {
   throw new Error('a lazy operator was called as a function');
 };

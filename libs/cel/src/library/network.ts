@@ -175,7 +175,7 @@ function containsCidr(outer: CidrValue, inner: CidrValue): boolean {
   return outer.prefix <= inner.prefix && outer.contains(maskIp(inner.bytes, inner.prefix));
 }
 
-/** The bytes of both are compared; a text is parsed first, a network masked. */
+/** Charges the bytes of both operands. Strings are parsed first, networks are masked. */
 function containment(parses: boolean, masks: boolean): Costs {
   const addressSize = { min: 4, max: 16 };
   return {

@@ -4,7 +4,7 @@ import { type CelValue, Duration, EvaluationError, isList, isMap, OptionalValue,
 
 const A = param('A');
 
-/** `or` and `orValue` are evaluated lazily by the compiler; these are their signatures. */
+/** The compiler evaluates `or` and `orValue` lazily. This table provides their signatures. */
 export const OPTIONALS: Functions = new FunctionTable()
   .global('optional.of', 'optional_of', signature([A], optionalOf(A)), ([a]) => new OptionalValue(a))
   .global('optional.none', 'optional_none', signature([], optionalOf(A)), () => OptionalValue.none)

@@ -22,7 +22,7 @@ export function checkedTimestamp(nanos: bigint): Timestamp {
   return new Timestamp(nanos);
 }
 
-/** As Go keeps it: nanoseconds in 64 bits. */
+/** Limits durations as Go does: nanoseconds in 64 bits. */
 export function checkedDuration(nanos: bigint): Duration {
   if (nanos > MAX_INT || nanos < MIN_INT) throw new EvaluationError('duration overflow');
   return new Duration(nanos);

@@ -4,7 +4,7 @@ import type { Pattern } from '../patterns.ts';
 import { INT, listOf, STRING } from '../types.ts';
 import { ArrayList, type CelValue } from '../values.ts';
 
-/** `find` gives the first match or an empty text, `findAll` all of them, at most so many as wanted. */
+/** `find` returns the first match or an empty string. `findAll` returns all matches up to the given limit. */
 export const REGEX: Functions = new FunctionTable()
   .member(
     'find',

@@ -8,7 +8,7 @@ import { type CelValue, itemsOf, type ListValue, sizeOf } from '../values.ts';
 const A = param('A');
 const TWO_LISTS = signature([listOf(A), listOf(A)], BOOL);
 
-/** Each element of one list is compared with each of the other; `times` is 2 where both directions are looked at. */
+/** Compares each element of one list with each of the other; `times` is 2 when both directions are checked. */
 function pairwise(times: number): Costs {
   return {
     cost: (args) => 1 + sizeOf(args[0] ?? null) * sizeOf(args[1] ?? null) * times,

@@ -67,7 +67,7 @@ table
   .member('matches', 'matches_string', signature([STRING, STRING], BOOL), matches, MATCHES)
   .global('matches', 'matches', signature([STRING, STRING], BOOL), matches, MATCHES);
 
-/** At run time the target counts, in estimates the argument. */
+/** At run time the length of the target counts, in estimates that of the argument. */
 function startCosts(): Costs {
   return { ...traverses(1), ...pick(traverses(0)) };
 }
@@ -217,7 +217,7 @@ function lastIndexOf(text: string, search: string, from: number | undefined): bi
 
 const WHITE_SPACE = /\p{White_Space}/u;
 
-/** Removes the white space of Unicode from both ends; JavaScript's own `trim` also takes the byte order mark. */
+/** Removes Unicode white space from both ends; JavaScript's own `trim` also removes the byte order mark. */
 function trim(text: string): string {
   let start = 0;
   let end = text.length;
@@ -236,7 +236,7 @@ function substring(text: string, start: number, end: number | undefined): string
   return sliceChars(text, start, end ?? length);
 }
 
-/** A negative count replaces all. An empty search text stands between all characters. */
+/** A negative count replaces all matches. An empty search string matches between all characters. */
 function replace(text: string, [search, by]: readonly [string, string], count: number): string {
   if (count < 0) return search === '' ? between(Array.from(text), by, Infinity) : text.replaceAll(search, () => by);
   if (search === '') return between(Array.from(text), by, count);

@@ -7,7 +7,7 @@ const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const SECONDS_PER_DAY = 86_400;
 const NANO_DIGITS = 9;
 
-/** Reads RFC 3339. Undefined when the text is none. */
+/** Parses RFC 3339. Returns `undefined` for any other text. */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = SYNTAX.exec(text);
   if (match === null) return undefined;
@@ -58,7 +58,7 @@ const UNITS: ReadonlyMap<string, bigint> = new Map([
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 const MAX_DURATION_CHARS = 256;
 
-/** Reads a duration as Go writes them: `1h30m`, `-1.5s`. Undefined when the text is none. */
+/** Parses Go's notation of durations: `1h30m`, `-1.5s`. Returns `undefined` for any other text. */
 export function parseDuration(text: string): Duration | undefined {
   if (text.length > MAX_DURATION_CHARS) return undefined;
   const body = /^[+-]/.test(text) ? text.slice(1) : text;
@@ -80,7 +80,7 @@ function amount(number: string, unit: bigint): bigint {
   return BigInt(whole || '0') * unit + (BigInt(kept || '0') * unit) / 10n ** BigInt(kept.length);
 }
 
-/** As protobuf prints it: seconds. */
+/** Formats seconds, as protobuf does. */
 export function formatDuration({ nanos }: Duration): string {
   const sign = nanos < 0n ? '-' : '';
   const positive = nanos < 0n ? -nanos : nanos;

@@ -33,7 +33,7 @@ const AUTHORITY = /^\/\/([^/?]*)(.*)$/s;
 const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
 const HOST = /^(?:\[[0-9A-Fa-f:.%a-z]+\]|[^[\]<>" ]*?)(?::\d*)?$/;
 
-/** Reads an absolute address or an absolute path, as a server reads the target of a request. */
+/** Parses an absolute URL or an absolute path, as a server parses the target of a request. */
 function parseUrl(text: string): Parts | undefined {
   if (text === '' || CONTROL.test(text)) return undefined;
   const absolute = SYNTAX.exec(text);
@@ -71,7 +71,7 @@ function port(host: string): string {
   return /:(\d*)$/.exec(host.replace(/^\[.*\]/, ''))?.[1] ?? '';
 }
 
-/** The path as it travels: characters that may not stand in it are escaped. */
+/** Escapes the characters that are not allowed in a path. */
 function escapedPath(path: string): string {
   return path.replace(/[^A-Za-z0-9\-_.~$&+,/:;=@!'()*%]/gu, (char) => encodeURIComponent(char.toWellFormed()));
 }

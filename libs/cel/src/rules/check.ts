@@ -5,13 +5,13 @@ import { readFieldPath } from './field-path.ts';
 import { entriesOf, listAt, numberAt, objectAt, type RuleText, rulesOf, type Schema, textAt } from './schema.ts';
 import { isEmbedded, maxOccurrences, typeOfSchema } from './schema-type.ts';
 
-/** Where a schema stands, and what that means for its rules. */
+/** The position of a schema and what it means for its rules. */
 interface Place {
   readonly path: string;
   readonly isResource: boolean;
-  /** How many values of it one object may have; undefined when a list or map above it has no bound. */
+  /** Maximum number of such values in one object; `undefined` when a list or map above it is unbounded. */
   readonly cardinality: number | undefined;
-  /** The list above whose elements have no counterpart in the old object. */
+  /** The nearest list above whose elements cannot be matched with the old object. */
   readonly uncorrelatable: string | undefined;
 }
 
@@ -20,7 +20,7 @@ const HINT =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
 const COSTLIEST_SHOWN = 4;
 
-/** Checks all rules of a schema: their form, their types, and what they may cost. */
+/** Checks all rules of a schema: syntax, types and cost. */
 export function checkRules(schema: Schema, path: string, old: Schema | undefined): readonly FieldError[] {
   const checker = new RuleChecker(old === undefined ? new Set() : expressionsOf(old));
   checker.visit(schema, { path, isResource: true, cardinality: 1, uncorrelatable: undefined });
@@ -78,7 +78,7 @@ class RuleChecker {
       this.#checkPart(schema, part, { ...place, path: `${place.path}.allOf[${index}]` });
   }
 
-  /** Rules in `allOf` see the type of the schema around them. */
+  /** Rules in `allOf` see the type of the enclosing schema. */
   #checkPart(schema: Schema, part: Schema, place: Place): void {
     this.#checkOwn({ ...schema, 'x-kubernetes-validations': part['x-kubernetes-validations'] ?? [] }, place);
   }
@@ -188,7 +188,7 @@ function excess(what: string, cost: number, limit: number): string {
   return `${what} exceeds budget by factor of ${times} ${HINT}`;
 }
 
-/** All expressions of a schema. Those that stand unchanged are not refused again. */
+/** Returns all expressions of a schema. Unchanged expressions are not refused again. */
 function expressionsOf(schema: Schema): ReadonlySet<string> {
   const found = new Set<string>(['']);
   const collect = (each: Schema): void => {
@@ -204,7 +204,7 @@ function expressionsOf(schema: Schema): ReadonlySet<string> {
   return found;
 }
 
-/** A rule as Go prints it. */
+/** Formats a rule as Go does. */
 function goRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: RuleText): Verbatim {
   const quoted = JSON.stringify;
   const pointer = (type: string, value: unknown): string =>

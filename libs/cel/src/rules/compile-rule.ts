@@ -3,14 +3,14 @@ import { compileExpression, type Program } from '../program.ts';
 import { type CelType, optionalOf } from '../types.ts';
 import type { RuleText } from './schema.ts';
 
-/** A rule with its programs, or with what is wrong with them. */
+/** A rule with its programs, or with its errors. */
 export interface CompiledRule {
   readonly text: RuleText;
   readonly program?: Program;
   readonly error?: string;
   readonly message?: Program;
   readonly messageError?: string;
-  /** Compares with the value before the write. */
+  /** The rule compares with the value before the write. */
   readonly usesOldSelf: boolean;
 }
 

@@ -5,7 +5,7 @@ import { type Clocked, CompiledRuleSet, type RuleNode } from './evaluate.ts';
 import { entriesOf, listAt, objectAt, rulesOf, type Schema, textAt, textsAt } from './schema.ts';
 import { isEmbedded, typeOfSchema } from './schema-type.ts';
 
-/** Evaluates `x-kubernetes-validations`. Without a clock, only costs bound an evaluation. */
+/** Evaluates `x-kubernetes-validations`. Without a clock only the cost limits an evaluation. */
 export function createRuleEngine(clock?: Clocked): RuleEngine {
   return {
     check: (schema, path, old) => (hasRules(schema) ? checkRules(schema, path, old) : []),
@@ -18,7 +18,10 @@ function compileSchema(schema: Schema, clock: Clocked | undefined): RuleSet | un
   return root === undefined ? undefined : new CompiledRuleSet(root, clock);
 }
 
-/** `rules` is the schema that the rules stand in: for a part of `allOf` it differs from the one that gives the types. */
+/**
+ * `rules` is the schema that contains the rules. For a part of `allOf` it differs from the schema that provides the
+ * types.
+ */
 function nodeOf(schema: Schema, rules: Schema, isResource: boolean): RuleNode | undefined {
   if (!hasRules(rules)) return undefined;
   const sized = typeOfSchema(schema, isResource);

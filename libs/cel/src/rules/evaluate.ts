@@ -21,7 +21,7 @@ import type { CompiledRule } from './compile-rule.ts';
 import { readFieldPath } from './field-path.ts';
 import type { RuleText, Schema } from './schema.ts';
 
-/** The rules of a schema and of those below it. */
+/** The rules of a schema and of the schemas below it. */
 export interface RuleNode {
   readonly schema: Schema;
   readonly type: CelType;
@@ -30,23 +30,23 @@ export interface RuleNode {
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
   readonly allOf: readonly RuleNode[];
-  /** Keys by which elements of a list find their counterparts. */
+  /** Keys that match elements of the old and the new list. */
   readonly mapKeys: readonly string[] | undefined;
-  /** Values of an atomic map have no counterparts. */
+  /** Values of an atomic map are not matched with old values. */
   readonly isAtomicMap: boolean;
 }
 
 export interface Clocked {
   readonly now: Now;
-  /** Milliseconds that all rules of one object may take. */
+  /** Deadline in milliseconds for all rules of one object. */
   readonly maxMilliseconds: number;
 }
 
-/** A value, and what stood there before. */
+/** A value and its old value. */
 interface Pair {
   readonly value: Json;
   readonly old: Json | undefined;
-  /** The nearest value above with a counterpart is equal to it: what fails below failed before. */
+  /** True when the nearest matched value above is unchanged: a failure below it is then not new. */
   readonly parentUnchanged: () => boolean;
   readonly correlated: boolean;
 }
@@ -71,7 +71,7 @@ export class CompiledRuleSet implements RuleSet {
   }
 }
 
-/** The rules are cut short, with the errors that were found. */
+/** Evaluation stopped early, with the errors found so far. */
 class Stopped extends Error {}
 
 class Run {
@@ -189,7 +189,7 @@ class Run {
     this.errors.push(errorOf(text.reason, pathText(joined), { value: node.schema['type'], detail }));
   }
 
-  /** Undefined when the expression gives no usable text. */
+  /** Returns `undefined` when the expression yields no usable text. */
   #message(message: NonNullable<CompiledRule['message']>, variables: Variables): string | undefined {
     const outcome = message.evaluate(variables, this.#allowance());
     this.#budget -= outcome.cost;
@@ -204,7 +204,7 @@ class Run {
   }
 }
 
-/** The root of an object has no path; Go prints it so. */
+/** The root of an object has no path; Go prints it like this. */
 function pathText(path: string): string {
   return path === '' ? '<nil>' : path;
 }

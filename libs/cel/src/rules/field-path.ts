@@ -17,7 +17,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\\', '\\'],
 ]);
 
-/** Reads the `fieldPath` of a rule, such as `.spec.x` or `.labels['a.b']`, against the schema that it starts from. */
+/** Resolves the `fieldPath` of a rule, such as `.spec.x` or `.labels['a.b']`, against the schema at which it starts. */
 export function readFieldPath(text: string, schema: Schema): FieldPathResult {
   let at: Schema | undefined = schema;
   let path = '';

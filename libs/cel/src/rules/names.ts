@@ -1,4 +1,4 @@
-/** Words of the language that cannot be names of fields. */
+/** Keywords that cannot be names of fields. */
 const RESERVED = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
     ' ',
@@ -11,7 +11,7 @@ const SEQUENCES: ReadonlyMap<string, string> = new Map([
   ['/', '__slash__'],
 ]);
 
-/** The name of a property in expressions: `x-y` is `x__dash__y`. Undefined when it has none. */
+/** Returns the name of a property in expressions: `x-y` becomes `x__dash__y`. `undefined` when it has none. */
 export function escapeName(name: string): string | undefined {
   if (name === '' || /^\d/.test(name) || /[^A-Za-z0-9_./-]/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;

@@ -2,7 +2,7 @@ import { BOOL, type CelType, DOUBLE, INT, type ListType, type ObjectField, STRIN
 import { escapeName } from './names.ts';
 import { entriesOf, numberAt, objectAt, type Schema, textAt, textsAt } from './schema.ts';
 
-/** A type, and the fewest bytes that a value of it takes in a request. */
+/** A type, and the minimum bytes of one of its values in a request. */
 export interface SizedType {
   readonly type: CelType;
   readonly minBytes: number;
@@ -19,7 +19,7 @@ const MIN_DATE_TIME_BYTES = 22;
 const MAX_DATE_TIME_BYTES = 37;
 const BYTES_PER_CHARACTER = 4;
 
-/** The type that expressions see for a schema; undefined when they do not see it at all. */
+/** Returns the type of a schema in expressions; `undefined` when expressions cannot see it. */
 export function typeOfSchema(schema: Schema, isResource: boolean): SizedType | undefined {
   if (schema['x-kubernetes-int-or-string'] === true) {
     return {
@@ -88,7 +88,7 @@ function mapType(schema: Schema, additional: Schema): SizedType | undefined {
   return { type: { kind: 'map', key, value: value.type, maxElements: Math.max(0, maxElements) }, minBytes: 2 };
 }
 
-/** What every resource has, whether its schema says so or not. */
+/** Adds the fields that every resource has, even when its schema does not declare them. */
 function addResourceFields(fields: Map<string, ObjectField>): void {
   const text: CelType = { ...STRING, maxElements: MAX_REQUEST_BYTES - 2 };
   const metadata: CelType = {
@@ -127,7 +127,7 @@ function textType(schema: Schema): SizedType {
   }
 }
 
-/** Lengths are declared in characters, of up to four bytes. */
+/** Schemas declare lengths in characters of up to four bytes. */
 function maxCharacters(schema: Schema, otherwise: number): number {
   const declared = numberAt(schema, 'maxLength');
   return declared === undefined ? otherwise : Math.max(0, declared) * BYTES_PER_CHARACTER;
@@ -141,7 +141,7 @@ function longest(schema: Schema): number {
   return length;
 }
 
-/** How often a value may stand in one request at most. */
+/** Returns how often a value can occur in one request. */
 export function maxOccurrences(minBytes: number): number {
   return Math.floor(MAX_REQUEST_BYTES / (minBytes + 1));
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@holdfast/machinery';
 import { ownValue } from '@holdfast/machinery';
 
-/** A schema as it stands in a definition. Names of properties are users' words: they are never looked up unguarded. */
+/** A schema as written in a definition. Users choose the property names, so never look them up on a plain object. */
 export type Schema = JsonObject;
 
 export function objectAt(schema: Schema, key: string): Schema | undefined {

@@ -1,15 +1,15 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
 
 /**
- * One step of a field path, in the text that FieldsV1 uses: `f:spec` (a field or map key), `k:{"name":"web"}` (an item
- * of an associative list), `v:"x"` (an item of a set), `i:0` (a position).
+ * One step of a field path, in the notation of FieldsV1: `f:spec` (a field or map key), `k:{"name":"web"}` (an item of
+ * an associative list), `v:"x"` (an item of a set), `i:0` (a position).
  */
 export type PathElement = string;
 export type FieldPath = readonly PathElement[];
 
 export const fieldElement = (name: string): PathElement => `f:${name}`;
 
-/** Keys in alphabetical order, whatever their order in the item. */
+/** Sorts keys alphabetically, whatever their order in the item. */
 export function keyElement(keys: JsonObject): PathElement {
   const sorted = Object.keys(keys).sort();
   return `k:{${sorted.map((key) => `${JSON.stringify(key)}:${JSON.stringify(ownValue(keys, key))}`).join(',')}}`;
@@ -17,10 +17,10 @@ export function keyElement(keys: JsonObject): PathElement {
 
 export const valueElement = (value: Json): PathElement => `v:${JSON.stringify(value)}`;
 
-/** One plain key: nothing to sort, nothing that could be written in another way. */
+/** One plain key: nothing to sort and only one possible notation. */
 const SINGLE_KEY = /^k:\{"[\w./-]*":"[\w./-]*"\}$/;
 
-/** Brings a text of a client into the one form; `undefined` for an element of a kind we do not know. */
+/** Normalizes an element from a client; `undefined` for an unknown kind of element. */
 export function normalizeElement(text: string): PathElement | undefined {
   switch (text.slice(0, 2)) {
     case 'f:':
@@ -43,16 +43,16 @@ const KIND_RANK: ReadonlyMap<string, number> = new Map(Object.entries({ f: 0, k:
 const FIELD_RANK = 0;
 const rankOf = (element: PathElement): number => KIND_RANK.get(element.charAt(0)) ?? 4;
 
-/** Fields, then keys, then values, then positions. */
+/** Orders fields, then keys, then values, then positions. */
 export function compareElements(a: PathElement, b: PathElement): number {
   return new SortableElement(a).compare(new SortableElement(b));
 }
 
-/** An element that is compared with many others: what is in it is parsed once. */
+/** An element for many comparisons: it parses its content once. */
 export class SortableElement {
   readonly element: PathElement;
   readonly #rank: number;
-  /** The name of the one key, where its values sort as their texts do. */
+  /** The name of the only key, when its values sort like their texts. */
   readonly #plainKey: string | undefined;
   #value: Json | undefined;
 

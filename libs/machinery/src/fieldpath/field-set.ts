@@ -1,13 +1,13 @@
 import { type FieldPath, type PathElement, SortableElement } from './element.ts';
 
 /**
- * A set of field paths as a tree. Invariant: every node is in the set itself or has a descendant that is, so a set is
- * empty exactly when its map is. Values: no operation changes its arguments, and what does not change is shared.
+ * A set of field paths as a tree. Invariant: every node is a member or has a member below it, so a set is empty exactly
+ * when its map is. Sets are immutable: no operation changes its arguments, and unchanged branches are shared.
  */
 export type FieldSet = ReadonlyMap<PathElement, FieldNode>;
 
 export interface FieldNode {
-  /** The path up to here is in the set. */
+  /** True when the path up to here is in the set. */
   readonly member: boolean;
   readonly children: FieldSet;
 }
@@ -24,19 +24,19 @@ interface MutableNode {
   children: Map<PathElement, FieldNode | MutableNode>;
 }
 
-/** Collects paths; the set must not be used before the last insertion. */
+/** Collects paths. Do not use the set before the last insertion. */
 export class FieldSetBuilder {
-  /** Made with the first path: of what is compared most is the same. */
+  /** Created with the first path: most comparisons find no difference. */
   #root: Map<PathElement, FieldNode | MutableNode> | undefined;
-  /** Nodes made here, which may therefore be written to. */
+  /** Nodes that this builder created and may therefore modify. */
   #own: Set<object> | undefined;
 
-  /** The empty path, the whole object, is in no set. */
+  /** The empty path (the whole object) is never in a set. */
   insert(path: FieldPath): void {
     this.insertTree(path, LEAF_NODE);
   }
 
-  /** A whole subtree at a path. */
+  /** Inserts a whole subtree at a path. */
   insertTree(path: FieldPath, tree: FieldNode): void {
     const last = path.at(-1);
     if (last === undefined) return;
@@ -47,7 +47,7 @@ export class FieldSetBuilder {
     level.set(last, found === undefined ? tree : unionOfNodes(found, tree));
   }
 
-  /** Everything of a set. */
+  /** Inserts all paths of a set. */
   insertSet(set: FieldSet): void {
     if (set.size === 0) return;
     this.#root ??= new Map();
@@ -106,20 +106,23 @@ export function hasPath(set: FieldSet, path: FieldPath): boolean {
   return member;
 }
 
-/** What lies below an element, as a set of its own. */
+/** Returns the paths below an element as a set of their own. */
 export const childrenOf = (set: FieldSet, element: PathElement): FieldSet =>
   set.get(element)?.children ?? EMPTY_FIELD_SET;
 
 export const hasMember = (set: FieldSet, element: PathElement): boolean => set.get(element)?.member === true;
 
-/** All paths of all sets, at a cost that grows with their sizes together: a set that grows by one union after another is copied for each. */
+/**
+ * Returns the union of all sets. The cost grows with the sum of their sizes; repeated `unionOf` would copy the result
+ * for each set.
+ */
 export function unionOfAll(sets: Iterable<FieldSet>): FieldSet {
   const builder = new FieldSetBuilder();
   for (const set of sets) builder.insertSet(set);
   return builder.set;
 }
 
-/** `a` itself when everything of `b` is in it. */
+/** Returns `a` itself when it contains all of `b`. */
 export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || b.size === 0) return a;
   if (a.size === 0) return b;
@@ -155,12 +158,12 @@ export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   return result;
 }
 
-/** Paths of `a` that are not in `b`. `a` itself when that is all of them. */
+/** Returns the paths of `a` that are not in `b`; `a` itself when none is. */
 export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, false);
 }
 
-/** Paths of `a` that are neither in `b` nor below a path of `b`. */
+/** Returns the paths of `a` that are neither in `b` nor below a path of `b`. */
 export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return subtract(a, b, true);
 }
@@ -168,7 +171,7 @@ export function recursiveDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
 function subtract(a: FieldSet, b: FieldSet, recursive: boolean): FieldSet {
   if (a.size === 0 || b.size === 0) return a;
   let result: Map<PathElement, FieldNode> | undefined;
-  // Many owners of little each lose what one change touches: the smaller of two sets is walked through.
+  // Iterates the smaller of the two sets: a change of few fields may concern many owners.
   for (const element of (a.size < b.size ? a : b).keys()) {
     const node = a.get(element);
     const other = b.get(element);
@@ -203,7 +206,7 @@ export function equalSets(a: FieldSet, b: FieldSet): boolean {
 export function sortedElements(set: ReadonlyMap<PathElement, unknown>): PathElement[] {
   const elements = [...set.keys()];
   if (elements.length < 2) return elements;
-  // Fields alone, the common case, sort as they are written.
+  // Fields alone, the common case, sort by their text.
   for (const element of elements) if (!element.startsWith('f:')) return sortedOnce(elements);
   return sortedTexts(elements);
 }
@@ -214,10 +217,10 @@ const sortedOnce = (elements: readonly PathElement[]): PathElement[] =>
     .sort((a, b) => a.compare(b))
     .map(({ element }) => element);
 
-/** Few enough to be put in their places one by one, which needs no memory. */
+/** Up to this many elements, insertion sort needs no extra memory. */
 const FEW = 24;
 
-/** The texts in their order, in the same array. */
+/** Sorts the texts in place. */
 export function sortedTexts(texts: string[]): string[] {
   if (texts.length > FEW) return texts.sort();
   for (let i = 1; i < texts.length; i += 1) {
@@ -229,7 +232,7 @@ export function sortedTexts(texts: string[]): string[] {
   return texts;
 }
 
-/** Every path: on each level first the members, then what is below. */
+/** Yields every path: on each level first the members, then the paths below. */
 export function* pathsOf(set: FieldSet, prefix: FieldPath = []): Generator<FieldPath> {
   const elements = sortedElements(set);
   for (const element of elements) if (hasMember(set, element)) yield [...prefix, element];

@@ -8,7 +8,7 @@ export class FieldsV1Error extends Error {
   override readonly name = 'FieldsV1Error';
 }
 
-/** In the canonical order: `.`, fields, keys, values, positions. */
+/** Uses the canonical order: `.`, fields, keys, values, positions. */
 export function encodeFieldsV1(set: FieldSet): JsonObject {
   return encodeLevel(set, {});
 }
@@ -27,7 +27,7 @@ function encodeLevel(set: FieldSet, level: MutableJsonObject): JsonObject {
 
 const NOTHING_BELOW: JsonObject = Object.freeze({});
 
-/** Elements of a kind we do not know are left out. Throws FieldsV1Error. */
+/** Omits elements of an unknown kind. Throws FieldsV1Error. */
 export function decodeFieldsV1(value: Json): FieldSet {
   if (!isJsonObject(value)) throw new FieldsV1Error('fieldsV1 must be an object');
   return decodeLevel(value);

@@ -4,7 +4,7 @@ import { type StatusCause, StatusError } from '../status.ts';
 import { compareText, identifierOf, type ManagerId } from './entries.ts';
 import type { FieldConflict } from './owners.ts';
 
-/** The 409 that names every field and who owns it. */
+/** Returns the 409 that names every field and its owner. */
 export function applyConflict(conflicts: readonly FieldConflict[]): StatusError {
   const causes: StatusCause[] = conflicts.slice(0, MAX_CONFLICTS_TOLD).map(({ owner, path }) => ({
     reason: 'FieldManagerConflict',

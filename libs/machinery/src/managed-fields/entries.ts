@@ -5,7 +5,7 @@ import { fieldSetFrom, sharedFields } from './shared-fields.ts';
 
 export type ManagerOperation = 'Apply' | 'Update';
 
-/** Who wrote, how, through which version and subresource. */
+/** The writer, the operation, the version and the subresource. */
 export interface ManagerId {
   readonly manager: string;
   readonly operation: ManagerOperation;
@@ -17,18 +17,18 @@ export interface Ownership extends ManagerId {
   readonly fields: FieldSet;
   /** RFC 3339, whole seconds. */
   readonly time?: string;
-  /** The entry that `fields` was read from, to be written again while they are the same. */
+  /** The entry that `fields` was decoded from. It is reused while the fields are the same. */
   readonly source?: { readonly fields: FieldSet; readonly json: Json };
 }
 
-/** By identifier; see identifierOf. */
+/** By identifier, see identifierOf. */
 export type Owners = ReadonlyMap<string, Ownership>;
 
 export class ManagedFieldsError extends Error {
   override readonly name = 'ManagedFieldsError';
 }
 
-/** An applier is the same whichever version it applies through; an updater is not. */
+/** The identifier of an applier does not include its version; that of an updater does. */
 export function identifierOf({ manager, operation, apiVersion, subresource }: ManagerId): string {
   const ofManager = manager === '' ? '' : `"manager":${JSON.stringify(manager)},`;
   const ofVersion = operation === 'Apply' ? '' : `,"apiVersion":${JSON.stringify(apiVersion)}`;
@@ -94,7 +94,7 @@ function decodeFields(json: Json, index: number): FieldSet {
   }
 }
 
-/** `undefined` when nobody owns anything. Appliers first, then by time, then by name. */
+/** Returns `undefined` without owners. Appliers come first, then by time, then by name. */
 export function encodeManagedFields(owners: Owners): readonly JsonObject[] | undefined {
   const present: Ownership[] = [];
   for (const owner of owners.values()) if (!isEmptySet(owner.fields)) present.push(owner);

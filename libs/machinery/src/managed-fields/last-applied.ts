@@ -5,9 +5,11 @@ import type { StructSchema } from '../schema.ts';
 import { compareTyped } from '../typed/compare.ts';
 import { toFieldSet } from '../typed/to-field-set.ts';
 
-/** Only this manager's server-side apply continues what its client-side apply wrote into the annotation. */
+/**
+ * Only this manager's server-side apply takes over the fields that its client-side apply recorded in the annotation.
+ */
 export const KUBECTL_MANAGER = 'kubectl';
-/** The annotation in which `kubectl apply` keeps what it sent last. */
+/** The annotation in which `kubectl apply` stores its last configuration. */
 export const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 function annotationsOf(object: JsonObject): JsonObject {
@@ -16,7 +18,7 @@ function annotationsOf(object: JsonObject): JsonObject {
   return isJsonObject(annotations) ? annotations : {};
 }
 
-/** Fields of the last client-side apply that the live object still has with the same value. */
+/** Returns the fields of the last client-side apply whose value in the live object is unchanged. */
 export function allowedByLastApplied(live: JsonObject, schema: StructSchema): FieldSet {
   const last = parsed(ownValue(annotationsOf(live), LAST_APPLIED_ANNOTATION));
   if (last === undefined) return EMPTY_FIELD_SET;
@@ -30,13 +32,13 @@ function parsed(text: Json | undefined): JsonObject | undefined {
     const value: Json = JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
   } catch (error) {
-    // Anyone may write the annotation; text that is no JSON allows nothing.
+    // Anyone may write the annotation. Text that is not JSON allows nothing.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
-/** The same object when it has no such annotation. */
+/** Returns the same object when it has no such annotation. */
 export function syncLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   if (!Object.hasOwn(annotations, LAST_APPLIED_ANNOTATION)) return object;

@@ -14,7 +14,7 @@ import { fieldSetFrom, fieldsText, sharedFields } from './shared-fields.ts';
 
 const STATUS = fieldSetOf(['f:status']);
 
-/** The long way: two sets of paths. */
+/** The reference implementation: compares two sets of paths. */
 function byComparing(object: JsonObject, schema: StructSchema, reset: FieldSet | undefined): string | undefined {
   const { modified, added } = excludeFields(compareTyped(unsetObject(schema), object, schema), reset);
   const fields = withoutServerFields(unionOf(modified, added));
@@ -31,7 +31,7 @@ const anything: fc.Arbitrary<Json> = fc.oneof(
   fc.dictionary(text, text, { maxKeys: 2 }),
 );
 
-/** Values as a body may have them, and sometimes ones that do not fit their type. */
+/** Values as a request may contain them, including some of the wrong type. */
 function valueOf(schema: Schema, depth: number): fc.Arbitrary<Json> {
   if (depth > 7 || schema.kind === 'any') return anything;
   switch (schema.kind) {

@@ -6,7 +6,7 @@ import type { ListSchema, Schema, StructSchema } from '../schema.ts';
 import { fieldSchema, itemsByElement, listOf, listSchema, type Maybe, objectOf, treatmentOf } from '../typed/shape.ts';
 import { sharedUnsetObject } from '../typed/unset.ts';
 
-/** Fields of metadata that the server keeps for every object: nobody owns them. */
+/** Metadata fields that the server maintains for every object: nobody owns them. */
 const SERVER_METADATA: ReadonlySet<string> = new Set([
   'name',
   'namespace',
@@ -19,7 +19,7 @@ const SERVER_METADATA: ReadonlySet<string> = new Set([
   'resourceVersion',
 ]);
 
-/** The fields of members of an object (`spec`), as `fieldsOfMember` gave them for one that says the same. */
+/** Fields of an object's members (`spec`), as `fieldsOfMember` returned them for an object with equal members. */
 export type KnownFields = Readonly<Record<string, string>>;
 
 export interface NewObjectRules {
@@ -30,8 +30,9 @@ export interface NewObjectRules {
 }
 
 /**
- * What belongs to whoever makes an object, in the text of FieldsV1: all that it says, compared with an object of which nobody has set
- * a field. Written down in one walk, without the sets that an update needs. `undefined`: nothing.
+ * Returns the fields that the creator of an object owns, as FieldsV1 text: all fields of the object, compared with an
+ * object without any set field. One pass composes the text, without the sets that an update needs. `undefined` when
+ * there are none.
  */
 export function fieldsOfNewObject(object: JsonObject, rules: NewObjectRules): string | undefined {
   const { schema, reset, known } = rules;
@@ -45,7 +46,7 @@ export function fieldsOfNewObject(object: JsonObject, rules: NewObjectRules): st
   return nodeText(false, level);
 }
 
-/** The same of one member of the object. */
+/** The same for one member of the object. */
 export function fieldsOfMember(object: JsonObject, key: string, schema: StructSchema): string | undefined {
   const before = ownValue(sharedUnsetObject(schema), key);
   const after = object[key] ?? null;
@@ -65,7 +66,7 @@ function metadataText(before: Maybe, after: Json, schema: Schema): string | unde
   return nodeText(false, level);
 }
 
-/** `undefined` when nothing was set. */
+/** Returns `undefined` when nothing was set. */
 function changedText(before: Maybe, after: Json, schema: Schema): string | undefined {
   if (before === undefined) return presentText(after, schema);
   if (before === after) return undefined;
@@ -92,11 +93,11 @@ function changedKeys(before: Json, after: Json, schema: Schema): string | undefi
     const text = changedText(own(left, key), right[key] ?? null, type);
     if (text !== undefined) level.push(member(key, text));
   }
-  // Data without a schema that was a plain value is changed itself, too.
+  // Data without a schema that was a scalar before counts as changed itself, too.
   return nodeText(schema.kind === 'any' && treatmentOf(schema, before) === 'leaf', level);
 }
 
-/** Nothing that is unset has items. */
+/** An unset value has no items. */
 function changedItems(before: Json, after: Json, schema: Schema): string | undefined {
   const items = listOf(after) ?? [];
   return items.length === 0 ? changedLeaf(before, after) : nodeText(false, itemTexts(items, listSchema(schema)));
@@ -104,7 +105,7 @@ function changedItems(before: Json, after: Json, schema: Schema): string | undef
 
 const changedLeaf = (before: Json, after: Json): string | undefined => (deepEqual(before, after) ? undefined : LEAF);
 
-/** Everything of a value that nobody had set before: its leaves and its containers. */
+/** Returns all fields of a value that was unset before: its leaves and its containers. */
 function presentText(value: Json, schema: Schema): string {
   switch (treatmentOf(schema, value)) {
     case 'leaf':
@@ -144,7 +145,7 @@ function nodeText(isMember: boolean, level: readonly string[]): string | undefin
   return isMember ? `{".":{},${level.join(',')}}` : `{${level.join(',')}}`;
 }
 
-/** Names of fields need no quoting. */
+/** Names of fields without a need for quotes. */
 const PLAIN = /^[\w./-]*$/;
 
 const member = (key: string, text: string): string =>

@@ -15,7 +15,7 @@ import { MAX_UPDATE_MANAGERS } from '../limits.ts';
 import type { Comparison } from '../typed/compare.ts';
 import { compareText, identifierOf, type ManagerId, type Owners, type Ownership } from './entries.ts';
 
-/** Fields that the server keeps for every object: nobody owns them. */
+/** Fields that the server maintains for every object: nobody owns them. */
 const SERVER_FIELDS: FieldSet = fieldSetOf(
   ['f:apiVersion'],
   ['f:kind'],
@@ -40,7 +40,7 @@ export interface FieldConflict {
   readonly path: FieldPath;
 }
 
-/** Fields of others that a change touches, by owner and in the order of paths. */
+/** Returns fields of other owners that a change touches, by owner and in path order. */
 export function conflictsOf(owners: Owners, self: string, change: Comparison): readonly FieldConflict[] {
   const touched = unionOf(change.modified, change.added);
   return [...owners]
@@ -49,7 +49,7 @@ export function conflictsOf(owners: Owners, self: string, change: Comparison): r
     .flatMap(([, owner]) => [...pathsOf(intersectionOf(owner.fields, touched))].map((path) => ({ owner, path })));
 }
 
-/** What the others own after a change by `self`: not what it set, not what is gone. */
+/** Returns the fields of the other owners after a change by `self`: without the fields that it set or removed. */
 export function ownersAfterChange(owners: Owners, self: string, change: Comparison): Map<string, Ownership> {
   const lost = unionOf(unionOf(change.modified, change.added), change.removed);
   const left = new Map<string, Ownership>();
@@ -60,14 +60,14 @@ export function ownersAfterChange(owners: Owners, self: string, change: Comparis
   return left;
 }
 
-/** An update: who writes a value owns it from now on, together with what it owned before. */
+/** An update: the writer of a value owns it from now on, together with its previous fields. */
 export function ownersAfterUpdate(owners: Owners, id: ManagerId, change: Comparison, time: string | undefined): Owners {
   const written = unionOf(change.modified, change.added);
   const taken = withoutServerFields(written);
   if (isEmptySet(taken)) return ownersAfterChange(owners, '', change);
   const self = identifierOf(id);
   const left = ownersAfterChange(owners, self, change);
-  // What it wrote again it keeps: mostly that is all, and the set stays what it was.
+  // It keeps the fields that it wrote again. Usually these are all, and the set is unchanged.
   const gone = taken === written ? change.removed : differenceOf(unionOf(written, change.removed), taken);
   const known = owners.get(self);
   const fields = unionOf(differenceOf(known?.fields ?? EMPTY_FIELD_SET, gone), taken);
@@ -84,7 +84,7 @@ export function ownersAfterUpdate(owners: Owners, id: ManagerId, change: Compari
 
 const BUCKET = 'ancient-changes';
 
-/** Bounds the number of updaters: the oldest of one version are merged into one entry. */
+/** Limits the number of updaters: merges the oldest ones of a version into one entry. */
 export function capUpdateManagers(owners: Owners): Owners {
   if (owners.size <= MAX_UPDATE_MANAGERS) return owners;
   const updaters = [...owners].filter(([, owner]) => owner.operation === 'Update');
@@ -106,7 +106,9 @@ export function capUpdateManagers(owners: Owners): Owners {
   return capped;
 }
 
-/** The bucket carries the time of the latest change in it. Where there is one already, the oldest of the others stays. */
+/**
+ * The bucket has the time of its latest change. When a bucket exists already, the oldest of the other entries stays.
+ */
 function mergeIntoBucket(owners: Map<string, Ownership>, oldest: readonly string[]): void {
   const last = owners.get(oldest.at(-1) ?? '');
   if (last === undefined) return;

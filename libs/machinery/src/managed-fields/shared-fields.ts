@@ -3,16 +3,19 @@ import type { FieldSet } from '../fieldpath/field-set.ts';
 import { decodeFieldsV1 } from '../fieldpath/fields-v1.ts';
 import { isJsonObject, type Json, type JsonObject } from '../json.ts';
 
-/** Objects made from one template own the same fields: so many texts of FieldsV1 are known, and each is one value for all. */
+/** Objects from one template own the same fields. This many FieldsV1 texts are cached, each with one shared value. */
 const KNOWN_MAX = 512;
-/** A longer text is hardly met twice. */
+/** Longer texts rarely repeat. */
 const KNOWN_CHARS_MAX = 8_192;
 
 const byText = new Map<string, JsonObject>();
 const textOf = new WeakMap<JsonObject, string>();
 const setOf = new WeakMap<JsonObject, FieldSet>();
 
-/** The frozen value of a FieldsV1 text; the same instance for the same text. `value` is what the text says, where that is at hand. */
+/**
+ * Returns the frozen value of a FieldsV1 text: the same instance for the same text. Pass `value` when the text is
+ * already parsed.
+ */
 export function sharedFields(text: string, value?: JsonObject): JsonObject {
   const known = byText.get(text);
   if (known !== undefined) return known;
@@ -28,7 +31,7 @@ function remember(text: string, fields: JsonObject): void {
   textOf.set(fields, text);
 }
 
-/** Whoever still holds it keeps a value that is as good as any, without what was found out about it: sets are many times as large. */
+/** Current holders keep a valid value but lose its cached set, which is many times as large. */
 function forgetOldest(): void {
   const [oldest] = byText;
   if (oldest === undefined) return;
@@ -38,7 +41,7 @@ function forgetOldest(): void {
   setOf.delete(fields);
 }
 
-/** The set of a FieldsV1 value; that of a shared one is kept, because it is asked for again. Throws FieldsV1Error. */
+/** Returns the set of a FieldsV1 value. Caches the set of a shared value. Throws FieldsV1Error. */
 export function fieldSetFrom(fields: Json): FieldSet {
   if (!isJsonObject(fields) || !textOf.has(fields)) return decodeFieldsV1(fields);
   const known = setOf.get(fields) ?? decodeFieldsV1(fields);
@@ -46,7 +49,7 @@ export function fieldSetFrom(fields: Json): FieldSet {
   return known;
 }
 
-/** The text of a FieldsV1 value, which is known already for a shared one. */
+/** Returns the text of a FieldsV1 value; for a shared value it is cached. */
 export function fieldsText(fields: unknown): string {
   return (isJsonObject(fields) ? textOf.get(fields) : undefined) ?? JSON.stringify(fields);
 }

@@ -27,40 +27,40 @@ import { capUpdateManagers, ownersAfterUpdate } from './owners.ts';
 import { sharedFields } from './shared-fields.ts';
 
 export interface WriterIdentity {
-  /** `fieldManager`, or what the client's user agent says before its first slash. */
+  /** `fieldManager`, or the client's user agent up to its first slash. */
   readonly manager: string;
   readonly apiVersion: string;
   readonly subresource?: string;
-  /** RFC 3339, whole seconds. Absent: the entry carries none, as that of a change through `scale`. */
+  /** RFC 3339, whole seconds. Absent when the entry has no time, as after a change through `scale`. */
   readonly time?: string | undefined;
 }
 
 export interface UpdateToTrack extends WriterIdentity {
-  /** Absent at create. */
+  /** Absent on create. */
   readonly live: JsonObject | undefined;
-  /** After defaulting, before admission and the strategy change it. */
+  /** After defaulting, but before admission and the strategy change it. */
   readonly updated: JsonObject;
   readonly schema: StructSchema;
-  /** Of a new object: what is known already about some of its members. */
+  /** For a new object: cached fields of some of its members. */
   readonly known?: KnownFields | undefined;
-  /** What this endpoint resets and nobody can therefore own through it (`status`, at the main resource). */
+  /** Fields that this endpoint resets (`status` on the main resource), so that nobody can own them through it. */
   readonly resetFields?: FieldSet;
 }
 
 const NOBODY: Owners = new Map();
 const UNKNOWN_MANAGER = 'unknown';
 
-/** `updated` with the managedFields that it has after this create, update or patch. */
+/** Returns `updated` with its managedFields after this create, update or patch. */
 export function trackUpdate(input: UpdateToTrack): JsonObject {
   const { live, updated, schema } = input;
   if (live === undefined && managedFieldsOf(updated) === undefined)
     return withManagedFields(updated, firstOwner(input));
   const stored = live === undefined ? undefined : managedFieldsOf(live);
   const keepsStored = live !== undefined && leavesOwnersAlone(input, stored);
-  // An object that nobody tracks stays untracked until someone applies.
+  // An untracked object stays untracked until someone applies.
   if (keepsStored && !isOwned(stored)) return withManagedFields(updated, undefined);
   const { resetFields } = input;
-  // Entries that both share cannot differ: they need not be taken away.
+  // Shared entries are equal, so removing them before the comparison is unnecessary.
   const isShared = live !== undefined && managedFieldsOf(updated) === stored;
   const before = live === undefined ? sharedUnsetObject(schema) : isShared ? live : untracked(live);
   const after = isShared ? updated : untracked(updated);
@@ -73,14 +73,14 @@ export function trackUpdate(input: UpdateToTrack): JsonObject {
   return withManagedFields(updated, encodeManagedFields(capUpdateManagers(left)));
 }
 
-/** Of a new object that names no owners everything belongs to whoever makes it. */
+/** The creator owns everything in a new object that names no owners. */
 function firstOwner(input: UpdateToTrack): readonly Json[] | undefined {
   const { updated, schema, resetFields, known } = input;
   const text = fieldsOfNewObject(updated, { schema, reset: resetFields, known });
   return text === undefined ? undefined : [entryOf(updaterId(input), input.time, sharedFields(text))];
 }
 
-/** Whole fields of the object that nobody can own need not be compared. */
+/** Removes whole members that nobody can own, so that they need no comparison. */
 function withoutFields(object: JsonObject, fields: FieldSet | undefined): JsonObject {
   if (fields === undefined) return object;
   const rest: MutableJsonObject = {};
@@ -88,7 +88,7 @@ function withoutFields(object: JsonObject, fields: FieldSet | undefined): JsonOb
   return rest;
 }
 
-/** The common case, which needs no look into the entries: the request says nothing new about them. */
+/** The common case, in which no entry needs decoding: the request leaves managedFields unchanged. */
 function leavesOwnersAlone({ updated, subresource = '' }: UpdateToTrack, stored: Json | undefined): boolean {
   if (subresource !== '') return true;
   const sent = managedFieldsOf(updated);
@@ -101,7 +101,7 @@ export function updaterId({ manager, apiVersion, subresource = '' }: WriterIdent
   return { manager: manager === '' ? UNKNOWN_MANAGER : manager, operation: 'Update', apiVersion, subresource };
 }
 
-/** The request may write managedFields itself; what it cannot do is lose them by not knowing them. */
+/** A request may write managedFields itself. But it cannot lose them by omitting them. */
 function ownersBefore({ live, updated, subresource = '' }: UpdateToTrack): Owners {
   const current = (): Owners => (live === undefined ? NOBODY : decodedOrNobody(managedFieldsOf(live)));
   if (subresource !== '') return current();
@@ -120,13 +120,13 @@ function decodedOrNobody(value: Json | undefined): Owners {
   try {
     return decodeManagedFields(value);
   } catch (error) {
-    // A stored entry that cannot be read has no owner that could be kept.
+    // An unreadable stored entry has no owner to keep.
     if (error instanceof ManagedFieldsError) return NOBODY;
     throw error;
   }
 }
 
-/** A client forgets all owners by sending one empty entry. */
+/** A client removes all owners by sending one empty entry. */
 function isReset(value: Json | undefined): boolean {
   if (!isJsonArray(value) || value.length !== 1) return false;
   const [only] = value;

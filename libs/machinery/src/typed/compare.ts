@@ -21,7 +21,7 @@ import {
   treatmentOf,
 } from './shape.ts';
 
-/** What a change did to the fields of an object. */
+/** The effect of a change on the fields of an object. */
 export interface Comparison {
   readonly added: FieldSet;
   readonly modified: FieldSet;
@@ -37,7 +37,7 @@ export function compareTyped(before: JsonObject, after: JsonObject, schema: Sche
 export const isSame = ({ added, modified, removed }: Comparison): boolean =>
   isEmptySet(added) && isEmptySet(modified) && isEmptySet(removed);
 
-/** Without the given fields and everything below them. */
+/** Removes the given fields and everything below them. */
 export function excludeFields(comparison: Comparison, fields: FieldSet | undefined): Comparison {
   if (fields === undefined) return comparison;
   return {
@@ -110,7 +110,7 @@ class Comparer {
     const left = listOf(before) ?? [];
     const right = listOf(after) ?? [];
     if (left.length === 0 && right.length === 0) return this.#leaf(before, after);
-    // Most lists stay as they are, and to see that costs less than to know their items by their keys.
+    // Most lists are unchanged, and this comparison costs less than finding items by their keys.
     if (deepEqual(left, right)) return;
     const schema = list.items();
     const leftItems = itemsByElement(list, left);
@@ -120,7 +120,7 @@ class Comparer {
     }
   }
 
-  /** Items that share one identity are compared, owned and lost as a whole. */
+  /** Items with the same identity are compared, owned and removed together. */
   #item(element: PathElement, before: readonly Json[], after: readonly Json[], schema: Schema): void {
     if (before.length <= 1 && after.length <= 1) return this.#step(element, before[0], after[0], schema);
     if (before.length > 1 && after.length > 1) {
@@ -135,7 +135,7 @@ class Comparer {
   }
 }
 
-/** Everything of a value that came or went as a whole: its leaves and its containers. */
+/** Returns all fields of a value that was added or removed as a whole: its leaves and its containers. */
 function presentFields(value: Json, schema: Schema): FieldNode {
   switch (treatmentOf(schema, value)) {
     case 'leaf':

@@ -12,7 +12,7 @@ import {
   tryItemElement,
 } from './shape.ts';
 
-/** The applied configuration over the live object: the configuration wins where it speaks. */
+/** Merges the applied configuration over the live object: the configuration wins for the fields that it contains. */
 export function mergeTyped(live: JsonObject, config: JsonObject, schema: Schema): JsonObject {
   return objectOf(mergeValue(live, config, schema)) ?? {};
 }
@@ -44,8 +44,8 @@ function mergeFields(schema: Schema, live: Json, config: Json): Json {
 }
 
 /**
- * Items of the configuration in its order; items that only the live list has stay before the next shared item that
- * followed them there.
+ * Keeps items of the configuration in its order. An item that only the live list has stays before the next shared item
+ * that followed it there.
  */
 function mergeItems(list: ListSchema, live: Json, config: Json): Json {
   const left = listOf(live) ?? [];
@@ -68,7 +68,7 @@ function mergeItems(list: ListSchema, live: Json, config: Json): Json {
       merged.push(item);
       continue;
     }
-    // What only the configuration has goes before the next item that both have.
+    // Items that only the configuration has precede the next shared item.
     for (; !liveItems.has(upcoming[shared] ?? element); shared += 1);
     if (upcoming[shared] !== element) continue;
     for (shared += 1; next < shared; next += 1) place(upcoming[next] ?? element);

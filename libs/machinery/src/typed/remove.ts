@@ -13,7 +13,7 @@ import {
   tryItemElement,
 } from './shape.ts';
 
-/** The object without the fields of the set; a container of which nothing is left becomes null. */
+/** Removes the fields of the set from the object. A container that becomes empty turns into null. */
 export function removeFields(value: JsonObject, fields: FieldSet, schema: Schema): JsonObject {
   return objectOf(removeFrom(value, fields, schema)) ?? {};
 }
@@ -58,8 +58,8 @@ function removeFromItems(list: ListSchema, value: Json, fields: FieldSet): Json 
 }
 
 /**
- * The set with the struct fields on the way to its paths: `a.b.c` then also owns `a` and `a.b` where these are declared
- * fields, but not keys of a map.
+ * Adds the struct fields on the paths of the set: `a.b.c` then also owns `a` and `a.b` where these are declared fields,
+ * but not keys of a map.
  */
 export function withDeclaredFields(set: FieldSet, schema: Schema): FieldSet {
   const result = new Map<string, { member: boolean; children: FieldSet }>();

@@ -11,15 +11,15 @@ import {
 } from '../json.ts';
 import type { ListSchema, Schema } from '../schema.ts';
 
-/** `undefined`: absent. `null`: there, but nil. The difference decides who owns what. */
+/** `undefined` is absent; `null` is present but nil. The difference decides about ownership. */
 export type Maybe = Json | undefined;
 
 export const ANY_SCHEMA: Schema = Object.freeze({ kind: 'any' });
 
-/** How a value is treated: as one leaf, key by key, or item by item. */
+/** The unit of ownership in a value: one leaf, key by key, or item by item. */
 export type Treatment = 'leaf' | 'fields' | 'items';
 
-/** Data without a schema is treated by what it is: objects key by key, lists as a whole. */
+/** Data without a schema is treated by its type: objects key by key, lists as a whole. */
 export function treatmentOf(schema: Schema, value: Maybe): Treatment {
   switch (schema.kind) {
     case 'scalar':
@@ -51,7 +51,10 @@ export function listSchema(schema: Schema): ListSchema {
 export const objectOf = (value: Maybe): JsonObject | undefined => (isJsonObject(value) ? value : undefined);
 export const listOf = (value: Maybe): readonly Json[] | undefined => (isJsonArray(value) ? value : undefined);
 
-/** Why an item has no identity in its list. No error: a document may have thousands of such, and each error looks at the stack. */
+/**
+ * Explains why an item has no identity in its list. It is not an Error: a document may have thousands of such items,
+ * and each Error captures a stack.
+ */
 export class ItemProblem {
   readonly message: string;
 
@@ -60,7 +63,7 @@ export class ItemProblem {
   }
 }
 
-/** The path element of an item: its keys, completed with the schema's defaults, or itself in a set. */
+/** Returns the path element of an item: its keys completed with the schema's defaults, or the item itself in a set. */
 export function itemElement(list: ListSchema, item: Json): PathElement | ItemProblem {
   return list.listType === 'map' ? keyedItemElement(list, item) : setItemElement(item);
 }
@@ -78,7 +81,7 @@ function keyedItemElement(list: ListSchema, item: Json): PathElement | ItemProbl
   if (item === null) return new ItemProblem('associative list with keys may not have a null element');
   if (!isJsonObject(item)) return new ItemProblem('associative list with keys may not have non-map elements');
   const [first = '', ...more] = list.mapKeys ?? [];
-  // Most lists have one key, and nothing to put in order.
+  // Most lists have one key, which needs no sorting.
   if (more.length === 0 && first !== '') {
     const value = keyOf(list, item, first);
     return value === undefined ? keyOmitted(first) : `k:{${JSON.stringify(first)}:${JSON.stringify(value)}}`;
@@ -100,7 +103,7 @@ const keyOmitted = (key: string): ItemProblem =>
     `associative list with keys has an element that omits key field ${JSON.stringify(key)} (and doesn't have default value)`,
   );
 
-/** The only default among the keys of built-in lists, for tables that do not carry defaults: ports are TCP. */
+/** The only default among the keys of built-in lists, for tables without defaults: ports are TCP. */
 const BUILT_IN_KEY_DEFAULTS: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 function defaultOfKey(list: ListSchema, key: string): Json | undefined {
@@ -110,7 +113,7 @@ function defaultOfKey(list: ListSchema, key: string): Json | undefined {
   return field?.default ?? (Object.hasOwn(BUILT_IN_KEY_DEFAULTS, key) ? BUILT_IN_KEY_DEFAULTS[key] : undefined);
 }
 
-/** Items by identity, in order; an item without identity is left out. */
+/** Returns items by identity, in order; omits items without an identity. */
 export function itemsByElement(list: ListSchema, items: readonly Json[] | undefined): Map<PathElement, Json[]> {
   const found = new Map<PathElement, Json[]>();
   for (const item of items ?? []) {

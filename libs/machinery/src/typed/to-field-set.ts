@@ -4,7 +4,7 @@ import { isEmptyObject, isJsonObject, type Json, type JsonObject } from '../json
 import type { ListSchema, Schema } from '../schema.ts';
 import { declaresField, fieldSchema, itemsByElement, listOf, listSchema, objectOf, treatmentOf } from './shape.ts';
 
-/** The fields that a configuration speaks of: leaves, keys of maps, items of lists; not the structs on the way. */
+/** Returns the fields of a configuration: leaves, keys of maps, items of lists, but not the structs on the way. */
 export function toFieldSet(value: JsonObject, schema: Schema): FieldSet {
   const collector = new Collector();
   collector.collect(value, schema);

@@ -2,7 +2,7 @@ import { deepFreeze } from '../deep.ts';
 import { type Json, type JsonObject, type MutableJsonObject, setOwn } from '../json.ts';
 import type { FieldSchema, ScalarType, Schema, StructSchema } from '../schema.ts';
 
-/** What a create is compared with: an unset object that all share and nobody alters. */
+/** The object that a create is compared with: a shared, immutable object without set fields. */
 export function sharedUnsetObject(schema: StructSchema): JsonObject {
   let object = shared.get(schema);
   if (object === undefined) {
@@ -14,7 +14,7 @@ export function sharedUnsetObject(schema: StructSchema): JsonObject {
 
 const shared = new WeakMap<StructSchema, JsonObject>();
 
-/** The wire form of a struct of which nobody has set a field. */
+/** Returns the wire form of a struct without set fields. */
 export function unsetObject(schema: StructSchema): JsonObject {
   const result: MutableJsonObject = {};
   for (const [name, field] of Object.entries(schema.fields)) {
@@ -39,7 +39,7 @@ function unsetValue(owner: StructSchema, name: string, field: FieldSchema): Json
   }
 }
 
-/** For tables that do not say it: what is true of the built-in types. */
+/** Default for tables that do not specify it: the convention of built-in types. */
 function presumedUnset(owner: StructSchema, name: string, field: FieldSchema, type: Schema): FieldSchema['unset'] {
   if (type.kind === 'struct') {
     if (isStructByValue(owner.name, name)) return 'struct';
@@ -51,7 +51,7 @@ function presumedUnset(owner: StructSchema, name: string, field: FieldSchema, ty
 
 const ZERO_TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'firstTimestamp', 'lastTimestamp', 'eventTime']);
 
-/** Names of struct fields that are part of their owner and therefore always there, unlike those that may be nil. */
+/** Names of struct fields by value, which are always present, unlike pointers. */
 const STRUCTS_BY_VALUE: ReadonlySet<string> = new Set([
   'metadata',
   'spec',
@@ -89,7 +89,7 @@ const STRUCTS_BY_VALUE: ReadonlySet<string> = new Set([
   'describedObject',
 ]);
 
-/** Fields with such a name that may be nil after all. */
+/** Fields with such a name that may be nil. */
 const NILLABLE_ALL_THE_SAME: ReadonlySet<string> = new Set([
   'apiextensions.v1.WebhookConversion.clientConfig',
   'core.v1.ContainerStatus.resources',
@@ -101,7 +101,7 @@ const NILLABLE_ALL_THE_SAME: ReadonlySet<string> = new Set([
 const isStructByValue = (owner: string, field: string): boolean =>
   STRUCTS_BY_VALUE.has(field) && !NILLABLE_ALL_THE_SAME.has(`${owner}.${field}`);
 
-/** Go's zero value, as JSON shows it. */
+/** Go's zero value in JSON. */
 export function zeroScalar(scalar: ScalarType): Json {
   switch (scalar) {
     case 'string':

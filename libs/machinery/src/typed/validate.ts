@@ -5,14 +5,14 @@ import type { ListSchema, ScalarSchema, Schema } from '../schema.ts';
 
 import { declaresField, fieldSchema, ItemProblem, itemElement } from './shape.ts';
 
-/** What is wrong with an applied configuration, in the words of Kubernetes; nothing when it fits its schema. */
+/** Returns the errors in an applied configuration, in the words of Kubernetes; none when it fits its schema. */
 export function validateTyped(value: JsonObject, schema: Schema): readonly string[] {
   const validator = new Validator();
   validator.check(value, schema);
   return validator.errors;
 }
 
-/** One error stands alone, several stand on lines of their own. */
+/** Formats one error as it is, several on lines of their own. */
 export function formatTypedErrors(errors: readonly string[]): string {
   return errors.length === 1 ? (errors[0] ?? '') : ['errors:', ...errors.map((error) => `  ${error}`)].join('\n');
 }
@@ -43,7 +43,7 @@ class Validator {
     this.errors.push(where === '' ? problem : `${where}: ${problem}`);
   }
 
-  /** The first field that the schema does not know ends the check of its struct. */
+  /** The first unknown field ends the check of its struct. */
   #fields(value: JsonObject, schema: Schema): void {
     for (const [key, child] of Object.entries(value)) {
       if (schema.kind === 'struct' && schema.preserveUnknown !== true && !declaresField(schema, key)) {
@@ -101,10 +101,10 @@ class Validator {
   }
 }
 
-/** As Go prints a pointer to a struct with this one value. */
+/** Formats a pointer to a struct with this one value, as Go does. */
 const pointerTo = (value: Json): string => `&{${printGo(value)}}`;
 
-/** As Go prints a value in its own syntax. */
+/** Formats a value in Go syntax. */
 function goLiteral(value: Json): string {
   if (isJsonArray(value)) return `[]interface {}{${value.map(goLiteral).join(', ')}}`;
   if (!isJsonObject(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value);

@@ -15,7 +15,7 @@ import { keepStatus, statusAlone } from '../strategy.ts';
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1_000;
 
-/** The name is nothing but what the spec says. */
+/** The spec determines the name. */
 const metaOf = ({ spec }: Readonly<APIService>): MetaRules => {
   const expected = `${spec.version ?? ''}.${spec.group ?? ''}`;
   const name: Check = (given) => {
@@ -63,7 +63,7 @@ export const apiServiceResource = defineResource(API_SERVICES, {
   ],
 });
 
-/** What the server serves by itself needs nobody to look whether it answers. */
+/** A local API needs no availability check. */
 const alwaysAvailable = (now: number): APIServiceCondition => ({
   type: 'Available',
   ...LOCAL_AVAILABILITY,

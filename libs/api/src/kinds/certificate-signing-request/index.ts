@@ -65,7 +65,7 @@ export const certificateSigningRequestResource = defineResource(CERTIFICATE_SIGN
   selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
 });
 
-/** Who asks is not for the client to say. */
+/** The server records the requester; the client cannot set it. */
 function recordRequester(csr: CertificateSigningRequest, requester: ValidationContext['requester']): void {
   if (requester === undefined) return;
   const { spec } = csr;
@@ -78,7 +78,10 @@ function recordRequester(csr: CertificateSigningRequest, requester: ValidationCo
   }
 }
 
-/** Approving is a right of its own: a status update leaves it as it is. One more or less than before is for validation to refuse. */
+/**
+ * Approval requires its own permission: a status update keeps the decisions. Validation refuses a changed number of
+ * them.
+ */
 function keepDecisions(csr: CertificateSigningRequest, old: Readonly<CertificateSigningRequest>): void {
   for (const type of ['Approved', 'Denied']) {
     const isOfType = (condition: CertificateSigningRequestCondition): boolean => condition.type === type;
@@ -92,7 +95,7 @@ function keepDecisions(csr: CertificateSigningRequest, old: Readonly<Certificate
   }
 }
 
-/** A condition that says what it said before did not turn just now. */
+/** An unchanged condition keeps its transition time. */
 function stampConditions(
   csr: CertificateSigningRequest,
   { status: { conditions: before = [] } }: Readonly<CertificateSigningRequest>,

@@ -8,7 +8,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/o
 import { pemBlocks } from '../../validation/pem.ts';
 import { checkedInSteps } from '../checked.ts';
 
-/** Nobody minds what requests are called. */
+/** Names of requests are not restricted. */
 const META = { namespaced: false, name: () => [] } as const;
 
 const USAGES = [
@@ -39,7 +39,7 @@ const USAGES = [
 
 const DURATION_SECONDS_MIN = 600;
 
-/** Of a request that asks for the same as before, only what can change is looked at. */
+/** When the spec is unchanged, checks only what can change. */
 function validateWhole(out: FieldError[], csr: Readonly<CertificateSigningRequest>): void {
   const { spec } = csr;
   validateRequestText(out, spec.request ?? '');
@@ -73,7 +73,7 @@ export const csrChecks = checkedInSteps<CertificateSigningRequest>(META, {
 
 function validateRequestText(out: FieldError[], request: string): void {
   const text = Buffer.from(request, 'base64').toString('latin1');
-  // Who signs reads the first block and no other.
+  // A signer reads only the first block.
   if (pemBlocks(text)[0]?.type === 'CERTIFICATE REQUEST') return;
   out.push(invalid('spec.request', goBytes(request), 'PEM block type must be CERTIFICATE REQUEST'));
 }
@@ -101,7 +101,7 @@ function validateSignerName(out: FieldError[], path: string, name: string): void
   if (byteLength(name) > SIGNER_BYTES_MAX) out.push(tooLong(path, SIGNER_BYTES_MAX));
 }
 
-/** Only the first part that is wrong is told. */
+/** Reports only the first invalid part. */
 function validateParts(out: FieldError[], path: string, text: string, check: Check): void {
   const wrong = text.split('.').find((part) => check(part).length > 0);
   if (wrong === undefined) return;
@@ -135,7 +135,7 @@ type Request = Readonly<CertificateSigningRequest>;
 const conditionsOf = (csr: Request, type: string) =>
   (csr.status.conditions ?? []).filter((condition) => condition.type === type);
 
-/** A decision, once made, stands. */
+/** A decision is final. */
 function validateDecisions(out: FieldError[], csr: Request, old: Request, mayDecide: boolean): void {
   const path = 'status.conditions';
   for (const type of LASTING) {

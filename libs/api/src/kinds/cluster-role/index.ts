@@ -13,7 +13,7 @@ const META = { namespaced: false, name: pathSegmentErrors } as const;
 
 export const clusterRoleResource = defineResource(CLUSTER_ROLES, {
   setDefaults: (role) => {
-    // No rules travel as null, like everything that Go calls a list and leaves empty.
+    // Absent rules are serialized as null, like every empty list in Go.
     if (role.rules === undefined) Object.assign(role, { rules: null });
   },
   strategy: {

@@ -10,7 +10,7 @@ import { checked, checkedUpdate } from '../checked.ts';
 import { validateJobSpec } from '../job/validation.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
-/** Eleven characters less than a label: the jobs' names carry the time of their start. */
+/** Eleven characters less than a label: job names carry their start time. */
 const NAME_CHARS_MAX = 52;
 
 export const cronJobChecks = checked<CronJob>(META, (out, job, old) => {
@@ -34,7 +34,7 @@ function validateName(out: FieldError[], name: string): void {
 function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: Readonly<CronJob> | undefined): void {
   const path = 'spec.schedule';
   if (!validateRequiredText(out, path, spec.schedule)) return;
-  // Before it is parsed, here and in the controller at each look.
+  // Checked before the schedule is parsed, here and in the controller on each pass.
   if (spec.schedule.length > SCHEDULE_CHARS_MAX) {
     out.push(tooLong(path, SCHEDULE_CHARS_MAX));
     return;
@@ -49,10 +49,10 @@ function validateSchedule(out: FieldError[], { spec }: Readonly<CronJob>, old: R
   }
 }
 
-/** A field that lists each of its values has 200 characters. Kubernetes has no such bound. */
+/** Kubernetes has no such limit. A field that lists all its values has 200 characters. */
 const SCHEDULE_CHARS_MAX = 4_096;
 
-/** A part of the name of a zone; digits and signs stand in old names. */
+/** A part of a time zone name; old names contain digits and signs. */
 const ZONE_PART = /^(?!-|\.{1,2}$)[A-Za-z.\-_0-9+]{1,14}$/;
 
 function validateTimeZone(out: FieldError[], zone: string): void {

@@ -41,7 +41,7 @@ export const csiDriverResource = defineResource(CSI_DRIVERS, {
   },
   strategy: {
     prepareForCreate: ({ metadata }) => {
-      // Counted from the first change on.
+      // The generation starts with the first change.
       delete metadata.generation;
     },
     prepareForUpdate: nothingToPrepare,
@@ -83,7 +83,7 @@ function validateSpec(out: FieldError[], spec: Readonly<CSIDriverSpec>): void {
   if (spec.seLinuxMount === undefined) out.push(required('spec.seLinuxMount'));
 }
 
-/** The names of the fields in messages. */
+/** Field names for messages. */
 const SHOWN_AS = {
   attachRequired: 'attachedRequired',
   podInfoOnMount: 'podInfoOnMount',

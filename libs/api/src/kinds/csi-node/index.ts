@@ -45,7 +45,7 @@ export const csiNodeResource = defineResource(CSI_NODES, {
   ],
 });
 
-/** What a driver said of itself stands; it may leave and come back. */
+/** The entry of a driver is immutable, but may be removed and added again. */
 function validateChange(out: FieldError[], { spec }: Readonly<CSINode>, old: Readonly<CSINode>): void {
   const named = Map.groupBy(spec.drivers ?? [], ({ name }) => name);
   for (const before of old.spec.drivers ?? []) {

@@ -31,7 +31,7 @@ export const customResourceDefinitionResource = defineResource(CUSTOM_RESOURCE_D
   },
   status: {
     resets: SPEC_AND_METADATA,
-    // Kubernetes means to keep the metadata too, and keeps what was sent.
+    // Kubernetes intends to keep the metadata, too, but keeps the sent metadata.
     prepareForUpdate: keepSpec,
     validateUpdate: validateCrdStatusUpdate,
   },

@@ -13,9 +13,9 @@ import {
 import { goStrings } from '../../validation/go-text.ts';
 import { listIn, schemaIn, schemasIn } from './structure.ts';
 
-/** What holds for a schema because of where it stands. */
+/** Rules for a schema that depend on its position. */
 interface Surroundings {
-  /** Why there may be no default. */
+  /** The reason why a default is not allowed. */
   readonly noDefault?: string;
   readonly insideMetadata?: true;
 }
@@ -23,7 +23,7 @@ interface Surroundings {
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['metadata', 'kind', 'apiVersion']);
 
-/** The parts of OpenAPI v3 that schemas of custom resources may use, and how they go together. */
+/** Checks which parts of OpenAPI v3 the schemas of custom resources may use, and their combinations. */
 export function openApiErrors(path: string, schema: JsonObject): readonly FieldError[] {
   const out: FieldError[] = [];
   validate(out, path, schema, { isRoot: true, around: {} });
@@ -106,7 +106,7 @@ function validateBelow(out: FieldError[], path: string, schema: JsonObject, posi
   if (items !== undefined) validate(out, `${path}.items`, items, { isRoot: false, around });
 }
 
-/** A type is missing, or is another one. */
+/** A type is missing or wrong. */
 function wrongType(path: string, type: string, detail: string): FieldError {
   return type === '' ? required(`${path}.type`, detail) : invalid(`${path}.type`, type, detail);
 }
@@ -145,7 +145,7 @@ const keysOf = (schema: JsonObject): readonly string[] => {
   return isJsonArray(keys) ? keys.filter((key) => typeof key === 'string') : [];
 };
 
-/** Items of a set are owned as wholes. */
+/** Items of a set have one owner each. */
 function validateSetItems(out: FieldError[], path: string, items: JsonObject): void {
   const detail = 'must be atomic as item of a list with x-kubernetes-list-type=set';
   const type = textIn(items, 'type');
@@ -190,7 +190,7 @@ function validateMapItems(out: FieldError[], path: string, { schema, items, keys
   }
 }
 
-/** Every item has all of its keys. */
+/** Each item must have all keys. */
 function validateIdentities(
   out: FieldError[],
   path: string,
@@ -222,7 +222,7 @@ function validateIdentities(
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** What is wrong with rules whatever they say. */
+/** Checks rules independently of their expressions. */
 function validateRules(out: FieldError[], path: string, schema: JsonObject): void {
   for (const [i, rule] of listIn(schema, 'x-kubernetes-validations').entries()) {
     const at = `${path}.x-kubernetes-validations[${i}]`;
@@ -258,14 +258,14 @@ function validateFieldPath(
   if (!leadsSomewhere(path, schema)) out.push(invalid(at, path, 'fieldPath must be a valid path'));
 }
 
-/** `.spec.a`, `['a']` and keys of maps; lists have no fields. */
+/** True for `.spec.a`, `['a']` and keys of maps that exist in the schema; lists have no fields. */
 export function leadsSomewhere(path: string, schema: JsonObject): boolean {
   return schemaAt(path, schema) !== undefined;
 }
 
 const STEP = /^(?:\.([A-Za-z_$][\w$-]*)|\['((?:[^'\\]|\\.)*)'\])/;
 
-/** The schema of a field; `undefined` where the path leads to none. */
+/** Returns the schema of a field; `undefined` when the path leads to none. */
 export function schemaAt(path: string, root: JsonObject): JsonObject | undefined {
   let schema: JsonObject | undefined = root;
   let rest = path;

@@ -9,11 +9,11 @@ import { structSchema } from '../../schema-table.ts';
 import { openApiErrors } from './open-api-schema.ts';
 import { structureErrors } from './structure.ts';
 
-/** Levels of schemas inside of schemas. */
+/** Maximum nesting of schemas. */
 const DEPTH_MAX = 64;
-/** Schemas of one version, at every level: the largest that are in use have a third. */
+/** Schemas of one version at all levels: three times the largest ones in use. */
 const SCHEMAS_MAX = 100_000;
-/** Characters of all patterns: compiling them takes two seconds at most. */
+/** Characters of all patterns: they compile in at most two seconds. */
 const PATTERN_CHARS_TOTAL_MAX = 65_536;
 
 export interface SchemaRules {
@@ -22,7 +22,7 @@ export interface SchemaRules {
   readonly old: JsonObject | undefined;
 }
 
-/** Everything that is wrong with the schema of one version. */
+/** Returns all errors in the schema of one version. */
 export function validateSchema(out: FieldError[], path: string, schema: JsonObject, { rules, old }: SchemaRules): void {
   if (old !== undefined && semanticEqual(old, schema)) return;
   const size = sizeProblem(schema);
@@ -38,7 +38,7 @@ export function validateSchema(out: FieldError[], path: string, schema: JsonObje
   if (out.length === before) out.push(...(rules?.check(schema, path, old) ?? []));
 }
 
-/** So large a schema would cost others their time at every write. */
+/** A larger schema would slow down every write. */
 function sizeProblem(schema: JsonObject): string | undefined {
   let schemas = 0;
   let patterns = 0;
@@ -49,7 +49,7 @@ function sizeProblem(schema: JsonObject): string | undefined {
     schemas += Array.isArray(value) ? 0 : 1;
     for (const [key, child] of Object.entries(value)) {
       if (key === 'pattern' && typeof child === 'string') patterns += child.length;
-      // What a default says is data.
+      // The content of a default is data.
       else if (key !== 'default' && key !== 'enum' && key !== 'example') visit(child, level + 1);
     }
   };
@@ -61,7 +61,7 @@ function sizeProblem(schema: JsonObject): string | undefined {
   return undefined;
 }
 
-/** A default fits the schema that it stands in. */
+/** A default must fit its own schema. */
 function defaultErrors(path: string, schema: JsonObject): readonly FieldError[] {
   const node = schemaNode(schema);
   const out: FieldError[] = [];

@@ -12,7 +12,7 @@ import {
 } from '@holdfast/machinery';
 import { compilePattern } from '../../custom/patterns.ts';
 
-/** Where a schema stands decides how its missing type is told. */
+/** The position of a schema determines how its missing type is reported. */
 type Level = keyof typeof MISSING;
 
 const MISSING = {
@@ -21,7 +21,10 @@ const MISSING = {
   field: 'must not be empty for specified object fields',
 } as const;
 
-/** Every value that a schema describes has a type, so that what is unknown can be told and pruned. In the order of their texts. */
+/**
+ * Every value of a schema must have a type, so that unknown fields can be reported and pruned. Errors are sorted by
+ * text.
+ */
 export function structureErrors(path: string, schema: JsonObject): readonly FieldError[] {
   const out: FieldError[] = [];
   validateLevel(out, path, schema, 'root');
@@ -39,7 +42,7 @@ export const schemaIn = (schema: JsonObject, key: string): JsonObject | undefine
   return isJsonObject(value) ? value : undefined;
 };
 
-/** Schemas by name, in alphabetical order. */
+/** Returns schemas by name, in alphabetical order. */
 export function schemasIn(schema: JsonObject, key: string): readonly (readonly [string, JsonObject])[] {
   const value = schemaIn(schema, key) ?? {};
   return Object.keys(value)
@@ -124,7 +127,7 @@ function validateResourceFields(out: FieldError[], path: string, schema: JsonObj
   }
 }
 
-/** The names are all that a schema may restrict of metadata. */
+/** A schema may restrict only the names in metadata. */
 function isPlainMetadata(metadata: JsonObject): boolean {
   const { type: _type, default: _default, properties = {}, ...rest } = metadata;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];
@@ -136,7 +139,7 @@ interface Skips {
   readonly firstAllOf: boolean;
 }
 
-/** Numbers or texts are the one place where alternatives name types. */
+/** Int-or-string is the only pattern whose alternatives name types. */
 function intOrStringPattern(schema: JsonObject): Skips {
   if (!isTrue(schema, INT_OR_STRING)) return NOTHING_SKIPPED;
   return { anyOf: isIntOrString(schema), firstAllOf: isIntOrString(listIn(schema, 'allOf')[0] ?? {}) };
@@ -169,7 +172,7 @@ function validateJunctors(out: FieldError[], path: string, schema: JsonObject, s
   out.push(invalid(`${path}.pattern`, pattern, detail));
 }
 
-/** What may not stand inside of alternatives, and how it is told. */
+/** Fields that are forbidden inside alternatives, and how they are reported. */
 const FORBIDDEN_INSIDE: readonly (readonly [string, 'empty' | 'undefined' | 'false'])[] = [
   ['type', 'empty'],
   ['additionalProperties', 'undefined'],
@@ -186,7 +189,7 @@ const FORBIDDEN_INSIDE: readonly (readonly [string, 'empty' | 'undefined' | 'fal
   ['x-kubernetes-validations', 'empty'],
 ];
 
-/** A schema inside of alternatives only judges values. */
+/** A schema inside alternatives only validates values. */
 function validateNested(out: FieldError[], path: string, schema: JsonObject, skips: Skips = NOTHING_SKIPPED): void {
   validateJunctors(out, path, schema, skips);
   const items = schemaIn(schema, 'items');
@@ -205,7 +208,7 @@ function validateNested(out: FieldError[], path: string, schema: JsonObject, ski
 const isSet = (value: Json | undefined): boolean =>
   value !== undefined && value !== '' && value !== false && !(isJsonArray(value) && value.length === 0);
 
-/** What alternatives speak of has its type outside of them. */
+/** The type of every value in alternatives must be declared outside of them. */
 function validateCompleteness(out: FieldError[], path: string, schema: JsonObject): void {
   validateComplete(out, { path, schema }, { path, schema });
   const items = schemaIn(schema, 'items');
@@ -222,7 +225,7 @@ interface Placed {
   readonly schema: JsonObject;
 }
 
-/** `judged` speaks of values that `described` must have. */
+/** `judged` mentions values that `described` must declare. */
 function validateComplete(out: FieldError[], judged: Placed, described: Placed): void {
   const nested: Placed[] = [];
   const not = schemaIn(judged.schema, 'not');

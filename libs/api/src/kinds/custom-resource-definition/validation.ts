@@ -65,7 +65,7 @@ export function validateCrdStatusUpdate(crd: Crd, old: Crd): readonly FieldError
   return out;
 }
 
-/** An API of a protected group says who reviewed it. */
+/** An API of a protected group must name its review. */
 function validateApproval(out: FieldError[], crd: Crd): void {
   const approval = approvalOf(crd);
   const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`;
@@ -80,7 +80,7 @@ interface Known {
   readonly old?: Readonly<CustomResourceDefinitionSpec>;
 }
 
-/** Objects may still be kept in versions that are no longer listed. */
+/** Objects may still be stored in versions that are no longer listed. */
 function validateStatus(out: FieldError[], { spec, status }: Crd): void {
   const path = 'status.storedVersions';
   const stored = status.storedVersions ?? [];
@@ -127,7 +127,9 @@ function validateSpec(out: FieldError[], spec: Readonly<CustomResourceDefinition
   }
 }
 
-/** What all versions say alike is told of the definition, behind the rest: the checks of that are returned. */
+/**
+ * Errors that all versions share are reported once for the definition, after all others. Returns those deferred checks.
+ */
 function validateVersions(
   out: FieldError[],
   spec: Readonly<CustomResourceDefinitionSpec>,
@@ -162,7 +164,7 @@ function validateVersions(
 
 type Version = Readonly<CustomResourceDefinitionVersion>;
 
-/** The parts of a version that Kubernetes keeps once where all versions agree. */
+/** Parts of a version that Kubernetes stores once when all versions agree. */
 const PARTS: readonly {
   readonly key: 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields';
   readonly shared: string;
@@ -202,7 +204,7 @@ const PARTS: readonly {
   },
 ];
 
-/** Without what is kept of them in one place. */
+/** Formats versions without the parts stored once. */
 function goVersions(versions: readonly Version[], alike: readonly { readonly key: keyof Version }[]): Verbatim {
   const keys = new Set<string>(alike.map(({ key }) => key));
   const own = versions.map((version) => Object.fromEntries(Object.entries(version).filter(([key]) => !keys.has(key))));
@@ -248,7 +250,7 @@ function validateJsonPath(out: FieldError[], path: string, value: string | undef
 const SELECTABLE_MAX = 8;
 const SELECTABLE_TYPES = ['string', 'boolean', 'integer'];
 
-/** Fields that lists and watches can be restricted by: single values of the object's own fields. */
+/** Fields for selectors of lists and watches: scalar values in the object's own fields. */
 function validateSelectable(out: FieldError[], path: string, { schema, selectableFields = [] }: Version): void {
   const seen = new Set<string>();
   for (const [i, { jsonPath }] of selectableFields.entries()) {
@@ -334,7 +336,7 @@ function validateConversion(out: FieldError[], { conversion }: Readonly<CustomRe
   if (conversionReviewVersions.length > 0) out.push(forbidden(`${path}.conversionReviewVersions`, detail));
 }
 
-/** Objects that exist were stored under these. */
+/** Existing objects were stored under these values. */
 function validateChange(
   out: FieldError[],
   spec: Readonly<CustomResourceDefinitionSpec>,

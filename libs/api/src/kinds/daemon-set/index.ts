@@ -19,7 +19,7 @@ import { keepStatus, specChanged, statusOnly } from '../strategy.ts';
 import { templateWarnings } from '../template-warnings.ts';
 import { daemonSetChecks, validateDaemonSetStatusUpdate } from './validation.ts';
 
-/** How often the template changed; older clients look for it here. */
+/** The number of template changes; older clients read it here. */
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
 export const daemonSetResource = defineResource(DAEMON_SETS, {
@@ -27,7 +27,7 @@ export const daemonSetResource = defineResource(DAEMON_SETS, {
   strategy: {
     prepareForCreate: (set, { features = DEFAULT_FEATURES }) => {
       set.status = noStatus();
-      // Whoever brings a set from elsewhere brings its count along.
+      // A set that is created with a generation keeps it.
       setTemplateGeneration(set, Math.max(templateGeneration(set), 1));
       dropDisabledPodFields(set.spec.template.spec, undefined, features);
     },
@@ -83,7 +83,7 @@ function setDaemonSetDefaults(set: DaemonSet): void {
   setEmptySpec(set);
   set.status = { ...noStatus(), ...set.status };
   setConditionTimes(set.status.conditions, 'lastTransitionTime');
-  // Every daemon set carries it, so whoever makes one owns it from the start.
+  // Every DaemonSet has this annotation, so its creator owns it from the start.
   (set.metadata.annotations ??= {})[TEMPLATE_GENERATION] ??= '0';
   const { spec } = set;
   setDefault(spec, 'template', { metadata: {}, spec: { containers: [] } });

@@ -16,7 +16,7 @@ import { checkedInSteps, checkedUpdate } from '../checked.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-/** An update is checked as a new object first, and then as a change. */
+/** An update is checked first as a new object, then as a change. */
 export const daemonSetChecks = checkedInSteps<DaemonSet>(META, {
   whole: (out, { spec }) => validateSpec(out, spec),
   change: (out, { spec }, old) => {

@@ -25,7 +25,7 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
     },
     validateCreate: validateDeploymentCreate,
     validateUpdate: validateDeploymentUpdate,
-    // Annotations are copied to the replica sets, so a change of them is something to act on.
+    // Annotations are copied to ReplicaSets, so the controller must act on a change.
     generationChanges: (deployment, old) =>
       specChanged(deployment, old) || !semanticEqual(deployment.metadata.annotations, old.metadata.annotations),
     warnings: templateWarnings<Deployment>({ template: ({ spec }) => spec.template, namesPods: true }),
@@ -46,7 +46,7 @@ export const deploymentResource = defineResource(DEPLOYMENTS, {
     textColumn('Ready', 'Ready pods of the pods that are wanted', (d) => {
       return `${d.status.readyReplicas ?? 0}/${d.spec.replicas ?? 0}`;
     }),
-    // Counts, yet the reference answers declare these two as text.
+    // These are counts, but the reference responses declare both columns as text.
     textColumn('Up-to-date', 'Pods of the current template', (d) => d.status.updatedReplicas ?? 0),
     textColumn('Available', 'Pods that have been ready for long enough', (d) => d.status.availableReplicas ?? 0),
     ageColumn,

@@ -79,7 +79,7 @@ function validateRollingUpdate(out: FieldError[], path: string, rolling: Readonl
   validateNonNegativeIntOrPercent(out, `${path}.maxUnavailable`, maxUnavailable);
   validateNonNegativeIntOrPercent(out, `${path}.maxSurge`, maxSurge);
   if (intOrPercentValue(maxUnavailable) === 0 && intOrPercentValue(maxSurge) === 0) {
-    // A rollout that may neither add nor remove a pod can never proceed.
+    // A rollout that may neither add nor remove a pod cannot proceed.
     out.push(invalid(`${path}.maxUnavailable`, goIntOrString(maxUnavailable), 'may not be 0 when `maxSurge` is 0'));
   }
   validateNotMoreThan100Percent(out, `${path}.maxUnavailable`, maxUnavailable);

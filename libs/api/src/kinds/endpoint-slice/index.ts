@@ -41,7 +41,7 @@ export const endpointSliceResource = defineResource(ENDPOINT_SLICES, {
   ],
 });
 
-/** Topology of the first version is read, and no longer written. */
+/** The topology field of the first version is read but no longer written. */
 function dropTopology(slice: EndpointSlice): void {
   for (const endpoint of slice.endpoints ?? []) delete endpoint.deprecatedTopology;
 }

@@ -3,7 +3,7 @@ import { textColumn, wide } from '../../columns/columns.ts';
 import type { Event } from '../../generated/types.ts';
 import type { Column } from '../../resource.ts';
 
-/** The time of day of an event stands in one of three places, depending on who reported it. */
+/** The time of an event is in one of three fields, depending on its reporter. */
 const firstSeen = (event: Readonly<Event>): string | null => event.firstTimestamp || event.eventTime;
 function lastSeen(event: Readonly<Event>): string | null {
   if (event.series !== undefined) return event.series.lastObservedTime ?? null;

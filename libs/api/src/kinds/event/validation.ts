@@ -12,18 +12,21 @@ const EVENTS_META = { namespaced: true, name: dnsSubdomainErrors } as const;
 const SERIES_MIN = 2;
 const UNSET_TEXT = 'needs to be unset';
 
-/** Core events were never checked closely, and old clients rely on that: an update says nothing of the change. */
+/**
+ * Core events were never validated strictly, and old clients rely on that: an update does not compare with the old
+ * event.
+ */
 export const validateEventUpdate = (event: Readonly<Event>): readonly FieldError[] =>
   commonErrors(event, 'reportingComponent');
 
-/** Only an event that is right in itself is asked for its metadata. */
+/** The metadata is checked only when the event itself is valid. */
 export function validateEventCreate(event: Readonly<Event>): readonly FieldError[] {
   const out = commonErrors(event, 'reportingComponent');
   if (out.length === 0) validateAnyMetadata(out, event, true);
   return out;
 }
 
-/** Events of the group events.k8s.io, in the form they are stored in. */
+/** Validates events of the group events.k8s.io in their stored form. */
 export function validateEventsCreate(event: Readonly<Event>): readonly FieldError[] {
   const out = commonErrors(event, 'reportingController');
   validateObjectMeta(out, event.metadata, EVENTS_META);
@@ -77,7 +80,7 @@ function commonErrors(event: Readonly<Event>, controllerPath: string): FieldErro
   return out;
 }
 
-/** Events about objects without a namespace belong into `default`, those of the new form also into `kube-system`. */
+/** Events about cluster-scoped objects belong to `default`; those of the new API also to `kube-system`. */
 function validateInvolvedNamespace(out: FieldError[], event: Readonly<Event>): void {
   const involved = event.involvedObject.namespace ?? '';
   const own = event.metadata.namespace ?? '';

@@ -16,7 +16,7 @@ const STORED: StoredAs<EventsV1Event> = {
   fromStored: (stored) => fromStored(asCoreEvent(stored)),
 };
 
-/** Events in their new form: the same objects as core events, with clearer names. */
+/** Events of the newer API: the same objects as core events, with clearer field names. */
 export const eventsEventResource = defineResource(EVENTS_EVENTS_V1, {
   setDefaults: (event) => {
     setDefault(event, 'regarding', {});
@@ -50,7 +50,7 @@ export const eventsEventResource = defineResource(EVENTS_EVENTS_V1, {
   },
 });
 
-/** The store only ever holds core events under this address. */
+/** The store contains only core events under this address. */
 const asCoreEvent = (stored: Readonly<KubeObject>): Readonly<Event> => stored as Readonly<Event>;
 
 function toStored(event: Readonly<EventsV1Event>): Event {

@@ -185,7 +185,7 @@ function validateVerbs(out: FieldError[], path: string, verbs: readonly string[]
 
 const BODIES = { ServiceAccount: 'serviceAccount', User: 'user', Group: 'group' } as const;
 
-/** Whose is looked at first is the own one of the kind. */
+/** Checks the field of the subject's own kind first. */
 function validateSubject(out: FieldError[], path: string, subject: Readonly<FlowcontrolV1Subject>): void {
   const { kind } = subject;
   if (!isSubjectKind(kind)) {

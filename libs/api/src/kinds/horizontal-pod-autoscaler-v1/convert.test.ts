@@ -26,7 +26,7 @@ test('a v1 scaler comes back from v2 as it was', () => {
 
 test('metrics that v1 has no field for survive the way through v1', () => {
   const v2 = toV2(scaler({ targetCPUUtilizationPercentage: 60 }));
-  // What v1 has a field for comes last.
+  // Puts the metric that v1 has a field for last.
   v2.spec.metrics?.unshift({
     type: 'Resource',
     resource: { name: 'memory', target: { type: 'AverageValue', averageValue: '1Gi' } },

@@ -57,7 +57,7 @@ const cpuMetric = (averageUtilization: number): MetricSpec => ({
   resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
 });
 
-/** What a client wrote there by hand and nobody can read is as good as nothing. */
+/** An unreadable annotation counts as absent: a client wrote it by hand. */
 function read(
   part: 'spec' | 'status',
   key: string,
@@ -117,7 +117,7 @@ export function fromV2(scaler: Readonly<V2>): V1 {
 const flatText = (metrics: readonly object[], sources: Sources): string =>
   JSON.stringify(metrics.map((metric) => flatMetric(isJsonObject(metric) ? metric : {}, sources)));
 
-/** In Go's order. */
+/** In Go's field order. */
 const conditionsText = (conditions: readonly HorizontalPodAutoscalerCondition[]): string =>
   JSON.stringify(
     conditions.map(({ type, status, lastTransitionTime, reason, message }) => ({

@@ -8,12 +8,12 @@ import {
   setOwn,
 } from '@holdfast/machinery';
 
-/** Metrics as v1 wrote them, when they were flat: every source has its values, its target and its selector side by side. */
+/** The flat metrics of v1: each source has its values, its target and its selector side by side. */
 interface Field {
   readonly flat: string;
-  /** Where v2 keeps it. */
+  /** Its path in v2. */
   readonly path: readonly [string] | readonly [string, string];
-  /** What Go writes where there is nothing. */
+  /** Go's text for an absent value. */
   readonly zero?: string;
 }
 
@@ -44,7 +44,7 @@ const presentUse = [
   current('currentAverageValue', 'averageValue', '0'),
 ];
 
-/** In the order in which Go writes them, as are the fields. */
+/** Sources and their fields in Go's order of serialization. */
 export const WANTED: Sources = {
   object: [
     described,
@@ -105,7 +105,7 @@ function flatSource(nested: JsonObject, fields: readonly Field[]): JsonObject {
   return out;
 }
 
-/** What is no list of metrics stays what it is: whoever decodes it will tell. */
+/** Returns anything that is not a list of metrics unchanged; the decoder reports it. */
 export function nestedMetrics(metrics: Json, sources: Sources): Json {
   if (!isJsonArray(metrics)) return metrics;
   return metrics.map((metric) => (isJsonObject(metric) ? nestedMetric(metric, sources) : metric));
@@ -133,12 +133,12 @@ function nestedSource(flat: JsonObject, fields: readonly Field[]): JsonObject {
   return out;
 }
 
-/** The kind of a target is known from what is given. */
+/** Derives the type of a target from the given fields. */
 function withTargetType(source: string, nested: JsonObject): JsonObject {
   const { value, ...averages } = asObject(ownValue(nested, 'target'));
   const { averageValue, averageUtilization } = averages;
   if (averageUtilization !== undefined) return { ...nested, target: { type: 'Utilization', ...averages } };
-  // The zero that stands there beside an average of an object was never asked for.
+  // Beside an average of an object, a zero value means unset.
   const byValue = value !== undefined && (source !== 'object' || averageValue === undefined);
   const given =
     value === undefined || (source === 'object' && !byValue && value === '0') ? averages : { ...averages, value };

@@ -1,7 +1,10 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
 import type { HorizontalPodAutoscalerBehavior, HPAScalingRules } from '../../generated/types.ts';
 
-/** Kubernetes writes the behavior of a scaler as its own structs have it: with Go's names, and null for what is not there. */
+/**
+ * Kubernetes serializes the behavior of an autoscaler with its internal struct: Go field names, and null for absent
+ * fields.
+ */
 export const behaviorText = ({ scaleUp, scaleDown }: Readonly<HorizontalPodAutoscalerBehavior>): string =>
   JSON.stringify({ ScaleUp: goRules(scaleUp), ScaleDown: goRules(scaleDown) });
 
@@ -19,7 +22,7 @@ function goRules(rules: Readonly<HPAScalingRules> | undefined): JsonObject | nul
   };
 }
 
-/** `ScaleUp` -> `scaleUp`, all the way down: Go takes the one for the other when it reads. */
+/** `ScaleUp` -> `scaleUp` at all levels: Go's decoder ignores case. */
 export function withSmallInitials(value: Json): Json {
   if (isJsonArray(value)) return value.map(withSmallInitials);
   if (!isJsonObject(value)) return value;

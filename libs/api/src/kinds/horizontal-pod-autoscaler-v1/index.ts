@@ -9,7 +9,7 @@ import { fromV2, toV2 } from './convert.ts';
 
 const { strategy } = horizontalPodAutoscalerResource;
 
-/** The store only ever holds v2 scalers under this address. */
+/** The store contains only v2 autoscalers under this address. */
 const asV2 = (stored: Readonly<KubeObject>): Readonly<HorizontalPodAutoscaler> =>
   stored as Readonly<HorizontalPodAutoscaler>;
 
@@ -19,7 +19,7 @@ const validateUpdate = (
   context: { readonly now: number },
 ) => strategy.validateUpdate(toV2(scaler), toV2(old), context);
 
-/** The first version of scalers: one that knows only the use of the processor. */
+/** autoscaling/v1: autoscalers that support only CPU utilization. */
 export const horizontalPodAutoscalerV1Resource = defineResource(HORIZONTAL_POD_AUTOSCALERS_V1, {
   setDefaults: (scaler) => {
     setDefault(scaler, 'spec', { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } });

@@ -1,7 +1,7 @@
 import { setConditionTimes, setDefault } from '../../defaults/set.ts';
 import type { HorizontalPodAutoscaler, HPAScalingPolicy, HPAScalingRules, MetricSpec } from '../../generated/types.ts';
 
-/** Percent of what its pods ask for. */
+/** Percent of the pods' requests. */
 const CPU_UTILIZATION = 80;
 const POLICY_SECONDS = 15;
 

@@ -1,12 +1,12 @@
 import type { ObjectMeta } from '../../generated/types.ts';
 
-/** What v1 has no field for travels in annotations, so that nothing is lost on the way there and back. */
+/** Fields without a v1 counterpart travel in annotations, so that a round trip loses nothing. */
 export const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
 export const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
 export const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 export const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
 
-/** A scaler of v2 has the fields themselves: what a client wrote there by hand would contradict them. */
+/** A v2 autoscaler has the fields themselves: annotations that a client wrote by hand would contradict them. */
 export function dropRoundTripAnnotations(metadata: ObjectMeta): void {
   const { annotations } = metadata;
   if (annotations === undefined) return;

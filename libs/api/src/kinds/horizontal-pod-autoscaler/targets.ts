@@ -9,7 +9,7 @@ import type {
 const UNKNOWN = '<unknown>';
 const SHOWN_MAX = 2;
 
-/** `cpu: 12%/80%`: what is, and what should be. */
+/** `cpu: 12%/80%`: current and target value. */
 export function targetsText({ spec, status }: Readonly<HorizontalPodAutoscaler>): string {
   const specs = spec.metrics ?? [];
   if (specs.length === 0) return '<none>';

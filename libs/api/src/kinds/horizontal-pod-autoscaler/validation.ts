@@ -29,7 +29,7 @@ export const hpaChecks = checked<HorizontalPodAutoscaler>(META, (out, { spec }) 
   validateReference(out, 'spec.scaleTargetRef', spec.scaleTargetRef);
   const metrics = spec.metrics ?? [];
   for (const [i, metric] of metrics.entries()) validateMetric(out, `spec.metrics[${i}]`, metric);
-  // Pods that are not there use nothing, so what they use cannot wake them.
+  // With zero pods there is no pod usage, so pod metrics cannot scale up from zero.
   if (minReplicas === 0 && !metrics.some(({ type }) => type === 'Object' || type === 'External')) {
     const detail = 'must specify at least one Object or External metric to support scaling to zero replicas';
     out.push(forbidden('spec.metrics', detail));
@@ -62,7 +62,7 @@ const SOURCES = {
 } as const;
 
 type SourceField = (typeof SOURCES)[keyof typeof SOURCES];
-/** In the order in which they are checked. */
+/** In the order of the checks. */
 const FIELDS: readonly SourceField[] = ['object', 'external', 'pods', 'resource', 'containerResource'];
 
 const isSourceType = (type: string): type is keyof typeof SOURCES => Object.hasOwn(SOURCES, type);
@@ -73,7 +73,7 @@ function validateMetric(out: FieldError[], path: string, metric: Readonly<Metric
   if (type === '') out.push(required(`${path}.type`, 'must specify a metric source type'));
   if (expected === undefined) out.push(notSupported(`${path}.type`, type, Object.keys(SOURCES)));
   const given = FIELDS.filter((field) => metric[field] !== undefined);
-  // Of several sources only the first is looked at.
+  // Checks only the first of several sources.
   if (given[0] !== undefined) validateSource(out, `${path}.${given[0]}`, metric, given[0]);
   if (expected === undefined) out.push(notSupported(`${path}.type`, type, Object.keys(SOURCES)));
   else if (!given.includes(expected)) {
@@ -121,7 +121,7 @@ function validateSource(out: FieldError[], path: string, metric: Readonly<Metric
   }
 }
 
-/** What is measured, and of whom: a body may have left out all of it. */
+/** Checks the metric and its target object; a request may omit all of it. */
 function validateMeasured(out: FieldError[], path: string, metric: Readonly<MetricSpec>, field: SourceField): void {
   switch (field) {
     case 'object':
@@ -140,7 +140,7 @@ function validateMeasured(out: FieldError[], path: string, metric: Readonly<Metr
   }
 }
 
-/** Only of resources that containers have. */
+/** Only for resources of containers. */
 function validateContainer(
   out: FieldError[],
   path: string,

@@ -45,7 +45,7 @@ function hostsText({ spec }: Readonly<Ingress>): string {
     .slice(0, SHOWN_HOSTS_MAX)
     .map(({ host }) => host)
     .join(',');
-  // Rules behind the last host that is shown count, also those without one.
+  // Counts the rules after the last shown host, including those without a host.
   const last = named[SHOWN_HOSTS_MAX - 1]?.i;
   const more = last !== undefined && last < rules.length - 1;
   return more ? `${text} + ${rules.length - SHOWN_HOSTS_MAX} more...` : text;

@@ -2,7 +2,7 @@ import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
 import { setConditionTimes, setDefault } from '../../defaults/set.ts';
 import type { Job, JobSpec } from '../../generated/types.ts';
 
-/** Practically never: failed indexes are counted one by one instead. */
+/** Practically unlimited: failed indexes are counted one by one instead. */
 const BACKOFF_LIMIT_UNLIMITED = 2_147_483_647;
 
 export function setJobDefaults(job: Job): void {
@@ -14,7 +14,7 @@ export function setJobDefaults(job: Job): void {
   setPodTemplateDefaults(spec.template);
   setCountDefaults(spec);
   const labels = spec.template.metadata.labels;
-  // One and the same map: what is generated into the template of a new job stands on the job too.
+  // Shares one map: generated template labels of a new job also appear on the job.
   if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = labels;
   setDefault(spec, 'completionMode', 'NonIndexed');
   setDefault(spec, 'suspend', false);

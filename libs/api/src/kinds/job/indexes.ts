@@ -1,6 +1,6 @@
 import { GO_INT_END } from '../../validation/numbers.ts';
 
-/** Sets of indexes as text: `1,3-5`. What is wrong is a text, in the words of Kubernetes. */
+/** Sets of indexes as text: `1,3-5`. A function that returns a string returns an error in the words of Kubernetes. */
 export interface Interval {
   readonly first: number;
   readonly last: number;
@@ -42,7 +42,7 @@ function parseInterval(text: string, completions: number): Interval | string {
   return first >= last ? notIncreasing(first, last) : { first, last };
 }
 
-/** The first index that both sets hold; what cannot be read is reported elsewhere. */
+/** Returns the first index in both sets. Other checks report unreadable sets. */
 export function firstOverlap(one: string, other: string, completions: number): number | undefined {
   const [left, right] = [readable(one, completions), readable(other, completions)];
   let [i, j] = [0, 0];

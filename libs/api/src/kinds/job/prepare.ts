@@ -14,7 +14,7 @@ export const prepareJobCreate: Strategy<Job>['prepareForCreate'] = (job, { featu
   dropDisabledPodFields(job.spec.template.spec, undefined, features);
 };
 
-/** Nobody else's pods can carry this job's uid, so the selector needs no thought from the user. */
+/** No other pods carry this job's uid, so users need not choose a selector. */
 function generateSelector(job: Job): void {
   const name = job.metadata.name ?? '';
   const uid = job.metadata.uid ?? '';

@@ -13,7 +13,7 @@ interface Change {
   readonly old: Readonly<JobStatus>;
 }
 
-/** A job may be somebody else's to run (`managedBy`), so what its status may become is checked here. */
+/** An external controller may manage a job (`managedBy`), so the server checks its status changes. */
 export const validateJobStatusUpdate = checkedUpdate<Job>((out, job, { status: old }) => {
   const change: Change = { job, status: job.status, old };
   for (const key of COUNTS) validateNonNegative(out, `status.${key}`, job.status[key]);
@@ -85,7 +85,7 @@ function validateCompletionTime(out: FieldError[], change: Change): void {
   }
 }
 
-/** What ends a job is said before it has ended. */
+/** The reason for a job's end is set before it ends. */
 function validateReasons(out: FieldError[], change: Change): void {
   const { status } = change;
   if (turned(change, 'Failed') && has(status, 'Failed') && !has(status, 'FailureTarget')) {
@@ -172,7 +172,7 @@ function validateCriteria(out: FieldError[], { job, status }: Change): void {
   }
 }
 
-/** What has happened cannot be undone. */
+/** Past results cannot be undone. */
 function validateHistory(out: FieldError[], change: Change): void {
   const { job, status, old } = change;
   for (const type of ['Failed', 'Complete', 'FailureTarget']) {
@@ -185,7 +185,7 @@ function validateHistory(out: FieldError[], change: Change): void {
     const shown = goInstant(status.completionTime);
     out.push(invalid('status.completionTime', shown, 'completionTime cannot be mutated'));
   }
-  // A job that goes on starts anew.
+  // A resumed job starts again.
   const isResumed = has(old, 'Suspended') && !has(status, 'Suspended') && status.startTime !== undefined;
   if (old.startTime !== undefined && changed(change, 'startTime') && job.spec.suspend !== true && !isResumed) {
     out.push(required('status.startTime', 'startTime cannot be removed for unsuspended job'));
@@ -202,7 +202,7 @@ function validateCounters(out: FieldError[], { job, status, old }: Change): void
   if ((status.failed ?? 0) < (old.failed ?? 0)) {
     out.push(invalid('status.failed', status.failed ?? 0, 'cannot decrease the failed counter'));
   }
-  // An indexed job of which all indexes run at once can be scaled down.
+  // An indexed job that runs all indexes in parallel can be scaled down.
   const maySucceedLess = completionMode === 'Indexed' && completions === parallelism;
   if (!maySucceedLess && (status.succeeded ?? 0) < (old.succeeded ?? 0)) {
     out.push(invalid('status.succeeded', status.succeeded ?? 0, 'cannot decrease the succeeded counter'));

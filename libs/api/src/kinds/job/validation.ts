@@ -28,7 +28,7 @@ import { validateManagedBy, validatePodFailurePolicy, validateSuccessPolicy } fr
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-/** An update is checked as a new job first, and then as a change. */
+/** An update is checked first as a new job, then as a change. */
 export const jobChecks = checkedInSteps<Job>(META, {
   whole: (out, job) => {
     validateGenerated(out, job);
@@ -47,7 +47,7 @@ function validateOwnSpec(out: FieldError[], job: Readonly<Job>): void {
   validateSelector(out, job);
 }
 
-/** What the server generates must not have been given differently. */
+/** A client may not set generated labels to other values. */
 function validateGenerated(out: FieldError[], { metadata, spec }: Readonly<Job>): void {
   if (spec.manualSelector === true || spec.selector === undefined) return;
   const [uid, name] = [metadata.uid ?? '', metadata.name ?? ''];
@@ -131,7 +131,7 @@ function validateIndexed(out: FieldError[], path: string, spec: Readonly<JobSpec
 
 const atMost = (limit: number): string => `must be less than or equal to ${limit}`;
 
-/** Names of failed indexes must fit into the status. */
+/** The status must have room for the failed indexes. */
 function validateHighCompletions(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
   if (spec.maxFailedIndexes === undefined) {
     const detail = `must be specified when completions is above ${COMPLETIONS_HIGH}`;
@@ -151,7 +151,7 @@ function validateReplacementPolicy(out: FieldError[], path: string, spec: Readon
   if (!supported.includes(policy)) out.push(notSupported(path, policy, supported));
 }
 
-/** Always is what a template gets that says nothing: to a job that means nothing was said. */
+/** Always is the template's default; in a job it counts as unset. */
 function validateRestartPolicy(out: FieldError[], path: string, spec: Readonly<JobSpec>): void {
   const policy = spec.template.spec.restartPolicy ?? '';
   if (policy === 'Always' || policy === '') out.push(required(path, 'valid values: "OnFailure", "Never"'));
@@ -167,7 +167,7 @@ function validateSelector(out: FieldError[], { spec }: Readonly<Job>): void {
   validateTemplateLabels(out, spec.selector, spec.template);
 }
 
-/** Every pod of an indexed job has its index in its hostname. */
+/** The hostname of an indexed job's pod contains its index. */
 function validateIndexNames(out: FieldError[], { metadata, spec }: Readonly<Job>): void {
   if (spec.completionMode !== INDEXED || spec.completions === undefined || spec.completions <= 0) return;
   const longest = `${metadata.name ?? ''}-${spec.completions - 1}`;
@@ -180,7 +180,7 @@ function validateIndexNames(out: FieldError[], { metadata, spec }: Readonly<Job>
 function validateChange(out: FieldError[], { spec }: Readonly<Job>, { spec: old, status }: Readonly<Job>): void {
   validateCompletions(out, spec, old);
   validateImmutableSelector(out, spec.selector, old.selector);
-  // What decides where pods go may change until the first one went.
+  // Scheduling constraints may change until the first pod starts.
   const mayMove = old.suspend === true && status.startTime === undefined;
   const template = mayMove ? withOldDirectives(spec.template, old.template) : spec.template;
   if (!semanticEqual(template, old.template)) {

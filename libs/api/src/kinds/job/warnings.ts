@@ -3,7 +3,7 @@ import type { JobSpec } from '../../generated/types.ts';
 const COMPLETIONS_SAFE = 100_000;
 const PARALLELISM_SAFE = 10_000;
 
-/** So many indexes may fail that the status cannot name them. */
+/** So many indexes may fail that the status cannot list them. */
 export function completionWarnings(spec: Readonly<JobSpec>, path: string): readonly string[] {
   const { completionMode, completions = 0, parallelism = 0 } = spec;
   if (completionMode !== 'Indexed' || completions <= COMPLETIONS_SAFE || parallelism <= PARALLELISM_SAFE) return [];

@@ -7,7 +7,7 @@ import { validateLeaseCreate, validateLeaseUpdate } from './validation.ts';
 export const leaseResource = defineResource(LEASES, {
   setDefaults: (lease) => setDefault(lease, 'spec', {}),
   strategy: {
-    // Coordinated elections are off in 1.32, and what only they need is not kept.
+    // Coordinated leader election is off in 1.32; its fields are dropped.
     prepareForCreate: ({ spec }) => {
       delete spec.strategy;
       delete spec.preferredHolder;

@@ -27,7 +27,7 @@ export const limitRangeResource = defineResource(LIMIT_RANGES, {
   columns: [nameColumn, createdAtColumn],
 });
 
-/** The most a container may use is what it gets, unless something less is named. */
+/** The default limit is the maximum, and the default request is the default limit. */
 function setItemDefaults(item: LimitRangeItem): void {
   for (const list of [item.max, item.min, item.default, item.defaultRequest, item.maxLimitRequestRatio]) {
     setResourceListDefaults(list);

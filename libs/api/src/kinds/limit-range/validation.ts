@@ -64,7 +64,7 @@ function validateItem(out: FieldError[], path: string, item: Readonly<LimitRange
 }
 
 interface Order {
-  /** Must not be more than the other. */
+  /** Must not exceed the other list. */
   readonly less: ListName;
   readonly more: ListName;
   readonly field: ListName;
@@ -150,7 +150,7 @@ function validateRatio(
   out.push(invalid(path, goQuantity(ratio), `ratio ${text} is greater than max/min = ${limit.toFixed(6)}`));
 }
 
-/** What cannot be promised twice must be asked for as it is limited. */
+/** A resource that cannot be overcommitted needs equal request and limit. */
 function validateEqualDefaults(
   out: FieldError[],
   path: string,

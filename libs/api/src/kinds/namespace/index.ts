@@ -46,7 +46,7 @@ export const namespaceResource = defineResource(NAMESPACES, {
   selectableFields: { 'status.phase': (n) => n.status.phase ?? '' },
 });
 
-/** Selectors find a namespace by its name through this label. */
+/** This label lets selectors match a namespace by its name. */
 function setNameLabel(namespace: Namespace): void {
   const name = namespace.metadata.name;
   if (name) (namespace.metadata.labels ??= {})[NAME_LABEL] = name;

@@ -48,7 +48,7 @@ function setNetworkPolicyDefaults(policy: NetworkPolicy): void {
   for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {
     for (const port of rule.ports ?? []) setDefault(port, 'protocol', 'TCP');
   }
-  // A policy with rules for what goes out is about that too; about what comes in it always is.
+  // A policy with egress rules also covers egress; every policy covers ingress.
   if ((spec.policyTypes ?? []).length === 0) {
     spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
   }

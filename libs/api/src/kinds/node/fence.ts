@@ -1,19 +1,19 @@
 import type { Node } from '../../generated/types.ts';
 import { OUT_OF_SERVICE_TAINT } from '../../semantics/well-known.ts';
 
-/** The condition of a node that tells of its fence: False = none, Unknown = under way, True = confirmed by the agents. */
+/** Node condition about its fence: False = none, Unknown = in progress, True = confirmed by the agents. */
 export const FENCED = 'Fenced';
 
-/** Annotations of a node that users, detectors and the fencer speak by; never the node itself. */
+/** Node annotations for users, detectors and the fencer; the node itself never sets them. */
 export const FENCING_PREFIX = 'fencing/';
 
-/** Why the condition is True, which is how far the fence goes. */
+/** Reason of the True condition; it tells how far the fence reaches. */
 export const NODE_FENCED = 'NodeFenced';
 export const STORAGE_FENCED = 'StorageFenced';
 
 /**
- * What is confirmed to be cut off from a node: `node` = all of it, its processes reach neither clients nor storage;
- * `storage` = storage alone, its processes may still answer clients.
+ * The confirmed fence of a node: `node` = the whole node, its processes reach neither clients nor storage; `storage` =
+ * only storage, its processes may still answer clients.
  */
 export type Fence = 'none' | 'storage' | 'node';
 

@@ -2,18 +2,20 @@ import { parseTime } from '@holdfast/platform';
 import type { Lease, Node } from '../../generated/types.ts';
 import { fenceOf } from './fence.ts';
 
-/** Annotation of a Node: the incarnation that it is bound to. A Node without it is not bound, as those of other kubelets. */
+/** Annotation of a Node: the incarnation that it is bound to. Nodes of other kubelets lack it and are not bound. */
 export const NODE_INCARNATION = 'holdfast.io/incarnation';
-/** Header of each request of a kubelet of ours: which incarnation it is. */
+/** Header of each request of our kubelet: its incarnation. */
 export const INCARNATION_HEADER = 'holdfast-incarnation';
 /** Cause in the details of a refusal. */
 export const OTHER_INCARNATION = 'OtherIncarnation';
 
 /** One machine under the name of a node, from one boot to the next. */
 export interface NodeIncarnation {
-  /** Made on the first start and kept in the kubelet's state directory: a copied disk has the same. */
+  /** Generated on the first start and kept in the kubelet's state directory. A copied disk has the same key. */
   readonly key: string;
-  /** Of the hardware, and of the container on it; not on the disk. One machine runs one boot at a time. */
+  /**
+   * Identifies the hardware and the container on it; it is not stored on the disk. One machine runs one boot at a time.
+   */
   readonly machine: string;
   readonly boot: string;
 }
@@ -39,8 +41,8 @@ export interface IncarnationFacts {
 }
 
 /**
- * `same`: the Node is that of the claimant, or of nobody. `mayClaim`: it is another's, who is known to be gone. Anything else is the
- * reason why the claimant may not act under the name of the node.
+ * `same`: the Node belongs to the claimant or is unbound. `mayClaim`: it belongs to another incarnation that is known
+ * to be gone. Any other value is the reason why the claimant may not use the node's name.
  */
 export type IncarnationVerdict =
   | { readonly kind: 'same' | 'mayClaim' }
@@ -49,7 +51,7 @@ export type IncarnationVerdict =
 /** A kubelet renews its lease every ten seconds. */
 const LEASE_LIVE_MS = 25_000;
 
-/** Pure. What `docs/decisions/0009-node-incarnation.md` argues for. */
+/** Pure. `docs/decisions/0009-node-incarnation.md` explains the rules. */
 export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFacts): IncarnationVerdict {
   const bound = node === undefined ? undefined : incarnationOf(node);
   if (node === undefined || bound === undefined) return { kind: 'same' };
@@ -60,7 +62,7 @@ export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFac
   if (bound.machine !== claimed.machine)
     return refused('this disk was copied from, or moved out of, the machine that has this name');
   const renewedAt = parseTime(lease?.spec?.renewTime ?? '') ?? Number.NEGATIVE_INFINITY;
-  // A clock that was ahead may have renewed the lease far in the future: nobody waits for that time to come.
+  // A clock that was ahead may have written a renewal far in the future. Such a lease does not count as live.
   if (Math.abs(nowMs - renewedAt) < LEASE_LIVE_MS)
     return refused('an earlier boot of this machine has spoken a moment ago');
   return { kind: 'mayClaim' };

@@ -53,11 +53,14 @@ function setNodeDefaults(node: Node): void {
   status.nodeInfo = { ...NO_NODE_INFO, ...status.nodeInfo };
   setResourceListDefaults(status.capacity);
   setResourceListDefaults(status.allocatable);
-  // What is not said to be set aside can all be used.
+  // Without reserved resources the whole capacity is allocatable.
   if (status.allocatable === undefined && status.capacity !== undefined) status.allocatable = { ...status.capacity };
 }
 
-/** `podCIDR` is the first of `podCIDRs`; whoever gives one means both. Where they differ, the one that old clients know counts. */
+/**
+ * `podCIDR` is the first of `podCIDRs`; a client that sets one sets both. When they differ, the field that old clients
+ * know wins.
+ */
 function syncPodCidrs({ spec }: Node): void {
   const [first] = spec.podCIDRs ?? [];
   if (spec.podCIDR && spec.podCIDR !== first) spec.podCIDRs = [spec.podCIDR];

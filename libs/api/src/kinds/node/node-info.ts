@@ -1,6 +1,6 @@
 import type { Node } from '../../generated/types.ts';
 
-/** Of a machine that nobody has told anything about: every field is there. */
+/** The info of a node without a report: all fields are present. */
 export const NO_NODE_INFO: Node['status']['nodeInfo'] = {
   architecture: '',
   bootID: '',

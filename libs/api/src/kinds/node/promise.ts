@@ -1,16 +1,19 @@
 import type { Lease, Node, Pod } from '../../generated/types.ts';
 import { isMirrorPod } from '../../semantics/pods.ts';
 
-/** Annotation of a node's lease: which pods the node promises to end when it has not reached the API for the lease's duration. */
+/**
+ * Annotation of a node's lease: the pods that the node promises to end when it has not reached the API for the duration
+ * of the lease.
+ */
 export const SELF_FENCING = 'holdfast.io/self-fencing';
-/** Annotation beside it: the machine and the boot that promised. */
+/** Annotation beside it: the machine and the boot that made the promise. */
 export const SELF_FENCING_HOLDER = 'holdfast.io/self-fencing-holder';
-/** Annotation that the control plane sets when it has waited out the promise. The next promise of the node removes it. */
+/** Annotation that the control plane sets after it has waited out the promise. The node's next promise removes it. */
 export const SELF_FENCING_BROKEN = 'holdfast.io/self-fencing-broken';
 
-/** Condition of a node, by its kubelet: it has a watchdog and promises. */
+/** Node condition set by its kubelet: it has a watchdog and makes promises. */
 export const SELF_FENCING_CONDITION = 'SelfFencing';
-/** Condition of a node, by the control plane: the promise is waited out, exclusive pods of the node are dead. */
+/** Node condition set by the control plane: the promise is waited out, so exclusive pods of the node are dead. */
 export const SELF_FENCED = 'SelfFenced';
 
 export const NODE_LEASES_NAMESPACE = 'kube-node-lease';
@@ -25,7 +28,7 @@ export interface NodePromise {
   readonly isBroken: boolean;
 }
 
-/** Undefined: the node promises nothing. */
+/** Returns `undefined` when the node makes no promise. */
 export function promiseOf(lease: Lease | undefined): NodePromise | undefined {
   const annotations = lease?.metadata.annotations ?? {};
   const policy = annotations[SELF_FENCING];
@@ -40,8 +43,9 @@ export function promiseOf(lease: Lease | undefined): NodePromise | undefined {
 }
 
 /**
- * Must never run twice: its name is its identity, as a StatefulSet gives it, or it uses a claim that another node could use next. Both are
- * parts of the spec that never change, so that the node and the control plane, cut off from each other, mean the same pods.
+ * True for a pod that must never run twice: its name is its identity, as in a StatefulSet, or it uses a claim that
+ * another node could use next. Both are immutable parts of the spec. So the node and the control plane agree on the
+ * pods even while they are disconnected.
  */
 export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
   const usesClaim = (spec?.volumes ?? []).some(
@@ -50,17 +54,17 @@ export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
   return usesClaim || (spec?.hostname !== undefined && spec.hostname === metadata.name);
 }
 
-/** Whether the watchdog of a node with this policy ends the pod. Pods of the machine's own files are never released. */
+/** True when the watchdog of a node with this policy ends the pod. Static pods are never released. */
 export const isCovered = (policy: SelfFencingPolicy, pod: Pick<Pod, 'metadata' | 'spec'>): boolean =>
   !isMirrorPod(pod) && (policy === 'all' || isExclusive(pod));
 
-/** Reasons of the condition while it is `True`: which pods of the node were released. */
+/** Reasons of the condition while it is `True`: the pods of the node that were released. */
 export const SELF_FENCED_REASONS: Readonly<Record<SelfFencingPolicy, string>> = {
   exclusive: 'PromiseWaitedOut',
   all: 'PromiseOfAllWaitedOut',
 };
 
-/** What the control plane tells of the node. What is released is decided by the lease, never by this. */
+/** Reads the condition that the control plane sets. Releases depend on the lease, never on this condition. */
 export const isSelfFenced = ({ status }: Pick<Node, 'status'>): boolean => fencedCondition(status) !== undefined;
 
 /** Which pods a fenced node releases as soon as they are bound to it: none of these can run there before the node promises again. */

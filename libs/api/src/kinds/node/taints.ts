@@ -35,7 +35,7 @@ export function validateTaints(out: FieldError[], at: string, taints: readonly T
   }
 }
 
-/** What taints were before they were a field, and a wish that nobody heeds any more. */
+/** Taints before they became a field, and an obsolete preference. */
 export function validateNodeAnnotations(
   out: FieldError[],
   path: string,

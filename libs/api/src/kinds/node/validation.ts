@@ -10,7 +10,7 @@ import { validateNodeAnnotations, validateTaints } from './taints.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
-/** An update is checked as a new node first, and then as a change; one of the status is only a change. */
+/** An update is checked first as a new node, then as a change. A status update is only checked as a change. */
 export const nodeChecks = checkedInSteps<Node>(META, {
   whole: (out, node) => {
     validateNodeAnnotations(out, 'metadata.annotations', node.metadata.annotations);
@@ -47,7 +47,7 @@ function validatePodCidrs(out: FieldError[], cidrs: readonly string[]): void {
   }
 }
 
-/** What other parts of the cluster rely on is given once. */
+/** Values that other components rely on can be set only once. */
 function validateChange(out: FieldError[], node: Readonly<Node>, old: Readonly<Node>): void {
   validateNodeAnnotations(out, 'metadata.annotations', node.metadata.annotations);
   validateResources(out, node);

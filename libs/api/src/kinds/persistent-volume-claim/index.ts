@@ -44,7 +44,7 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
   status: {
     prepareForUpdate: (claim, old) => {
       keepSpec(claim, old);
-      // Classes of attributes are off in 1.32.
+      // VolumeAttributesClasses are off in 1.32.
       if (old.status.currentVolumeAttributesClassName === undefined)
         delete claim.status.currentVolumeAttributesClassName;
       if (old.status.modifyVolumeStatus === undefined) delete claim.status.modifyVolumeStatus;
@@ -77,7 +77,10 @@ export const persistentVolumeClaimResource = defineResource(PERSISTENT_VOLUME_CL
 
 type Sources = Pick<PersistentVolumeClaimSpec, 'dataSource' | 'dataSourceRef'>;
 
-/** References to other namespaces are off in 1.32; the older of the two fields always overlooked what it cannot mean. */
+/**
+ * Cross-namespace references are off in 1.32. `dataSource`, the older field, always ignored values that it does not
+ * support.
+ */
 function dropDataSources(spec: Sources, old: Readonly<Sources>): void {
   if (spec.dataSourceRef?.namespace && old.dataSourceRef === undefined) delete spec.dataSourceRef;
   if (old.dataSource !== undefined || old.dataSourceRef !== undefined || spec.dataSourceRef !== undefined) return;
@@ -88,7 +91,7 @@ function dropDataSources(spec: Sources, old: Readonly<Sources>): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** Two names for one thing, as long as it is in the claim's own namespace. */
+/** Both fields have one meaning while the source is in the claim's own namespace. */
 function alignDataSources(spec: PersistentVolumeClaimSpec): void {
   const { dataSource, dataSourceRef } = spec;
   if (dataSource !== undefined && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };

@@ -27,7 +27,7 @@ export const claimChecks = checkedInSteps<PersistentVolumeClaim>(META, {
   onUpdate: ['whole', 'metadata', 'whole', 'change'],
 });
 
-/** A bound claim may grow; otherwise a claim is what it was made for. */
+/** A bound claim may grow. Everything else in its spec is immutable. */
 function validateChange(
   out: FieldError[],
   claim: Readonly<PersistentVolumeClaim>,
@@ -52,7 +52,7 @@ function validateChange(
   if (spec.volumeMode !== old.spec.volumeMode) out.push(invalid('volumeMode', spec.volumeMode, IMMUTABLE_TEXT));
 }
 
-/** A claim made with the annotation of old may take the field instead; one without a class may get one. */
+/** A claim with the old annotation may switch to the field. A claim without a class may get one. */
 function validateClassAnnotation(
   out: FieldError[],
   claim: Readonly<PersistentVolumeClaim>,
@@ -78,7 +78,7 @@ function validateSize(
   const size = (object: Readonly<PersistentVolumeClaim>) =>
     parseQuantity(object.spec.resources.requests?.['storage'] ?? '0');
   if (compareQuantities(size(claim), size(old)) >= 0) return;
-  // Going back is only for a growth that did not happen.
+  // A claim may shrink only back from a growth that did not happen.
   const has = parseQuantity(old.status.capacity?.['storage'] ?? '0');
   if (compareQuantities(size(claim), has) > 0) return;
   out.push(forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity'));
@@ -109,7 +109,7 @@ export const validateClaimStatusUpdate = checkedUpdate<PersistentVolumeClaim>((o
   }
 });
 
-/** Storage, or something that a vendor named. */
+/** `storage`, or a vendor's resource name. */
 function validateResourceKey(out: FieldError[], path: string, name: string): boolean {
   const problems = qualifiedNameErrors(name);
   for (const text of problems) out.push(invalid(path, name, text));

@@ -3,8 +3,9 @@ import type { PersistentVolume } from '../../generated/types.ts';
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
 /**
- * Whether the volume is given to one node at a time, by a note in its status: what several machines can write to at once and
- * what keeps no lock of its own. Cloud disks and drivers have an attach of their own that refuses the second node.
+ * True when the volume is attached to one node at a time through its status: volumes that several machines can write to
+ * at once and that have no lock of their own. Cloud disks and drivers have their own attach, which refuses a second
+ * node.
  */
 export function needsAttach({ spec }: Pick<PersistentVolume, 'spec'>): boolean {
   const isUnguarded = spec.iscsi !== undefined || spec.fc !== undefined || spec.nfs !== undefined;
@@ -14,13 +15,13 @@ export function needsAttach({ spec }: Pick<PersistentVolume, 'spec'>): boolean {
 
 const IN_USE = 'holdfast.io/volume';
 
-/** In `status.volumesInUse` of a node: processes of this pod may be using the volume there. */
+/** Entry of a node's `status.volumesInUse`: processes of this pod may be using the volume there. */
 export const volumeInUse = (volumeName: string, podUid: string): string => `${IN_USE}/${volumeName}/${podUid}`;
 
-/** Whether the node says that it may still be using the volume, for whichever pod. */
+/** True when the node reports that it may still use the volume for any pod. */
 export const isVolumeInUse = (volumeName: string, inUse: readonly string[]): boolean =>
   inUse.some((entry) => entry.startsWith(`${IN_USE}/${volumeName}/`));
 
-/** The pod of such an entry; undefined when somebody else wrote it. */
+/** Returns the pod of such an entry; `undefined` for entries of another component. */
 export const podOfVolumeInUse = (entry: string): string | undefined =>
   entry.startsWith(`${IN_USE}/`) ? entry.slice(entry.lastIndexOf('/') + 1) : undefined;

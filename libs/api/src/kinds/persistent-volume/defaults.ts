@@ -3,14 +3,14 @@ import { setDefault } from '../../defaults/set.ts';
 import { setNetworkVolumeDefaults } from '../../defaults/volumes.ts';
 import type { PersistentVolumeSpec, Volume } from '../../generated/types.ts';
 
-/** Of what a volume is, wherever it stands. */
+/** Defaults of a volume's source, in any kind. */
 export function setSourceDefaults(spec: PersistentVolumeSpec): void {
   setResourceListDefaults(spec.capacity);
   if (spec.hostPath !== undefined) setDefault(spec.hostPath, 'type', '');
   setNetworkVolumeDefaults(networkSourcesOf(spec));
 }
 
-/** The sources that have defaults look the same in both kinds of volumes. */
+/** The sources with defaults have the same fields in both kinds of volumes. */
 function networkSourcesOf(spec: PersistentVolumeSpec): Pick<Volume, 'iscsi' | 'azureDisk'> & {
   rbd?: NonNullable<Volume['rbd']>;
   scaleIO?: NonNullable<Volume['scaleIO']>;

@@ -22,10 +22,10 @@ import {
   validateStorageOs,
 } from '../../validation/pod/volume-sources.ts';
 
-/** Where a spec stands, and whose it is. */
+/** The position of a spec and its owner. */
 export interface SpecPlace {
   readonly path: string;
-  /** The name of the volume; '' of one that has no object of its own. */
+  /** The name of the volume; '' for an inline volume. */
   readonly name: string;
 }
 
@@ -57,7 +57,7 @@ function source<K extends SourceKey>(
   };
 }
 
-/** In this order: the first one given is the one that counts. */
+/** In this order: the first given source counts. */
 const SOURCES: readonly Source[] = [
   source('hostPath', validateHostPath),
   source(
@@ -145,7 +145,7 @@ export function validateSource(out: FieldError[], owner: Owner): void {
   const given = SOURCES.filter(({ key }) => spec[key] !== undefined);
   const [first] = given;
   for (const candidate of given) {
-    // A volume of an own driver is checked whatever else is given.
+    // A flexVolume is validated even beside another source.
     if (candidate === first || candidate.key === 'flexVolume') candidate.validate(out, owner);
     else out.push(tooManyTypes(`${path}.${candidate.forbiddenPath ?? candidate.key}`));
   }

@@ -6,7 +6,7 @@ import { validateNodeSelector } from '../../validation/pod/node-selector.ts';
 import { goResourceList, validateBasicAmount, validatePositiveQuantity } from '../../validation/quantities.ts';
 import { type SpecPlace, validateSource } from './sources.ts';
 
-/** Of a volume, or of one that stands inside of another object and has no claim, size or place of its own. */
+/** A PersistentVolume, or an inline volume without claim, size or node affinity. */
 interface Place extends SpecPlace {
   readonly isInline: boolean;
 }
@@ -69,7 +69,7 @@ function validateReclaimPolicy(
   else if (policy && policy !== 'Retain') out.push(forbidden(path, `may only be Retain ${INLINE}`));
 }
 
-/** Whether the volume says on which nodes it is. */
+/** Returns whether the volume has node affinity. */
 function validateAffinity(
   out: FieldError[],
   path: string,

@@ -30,7 +30,7 @@ import { validateVolumeSpec } from './spec.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
-/** An update is checked as a new volume twice, before what may not change at all. */
+/** An update is checked as a new volume twice, then against the immutable fields. */
 export const volumeChecks = checkedInSteps<PersistentVolume>(META, {
   whole: (out, volume, old) => {
     validateVolumeSpec(out, volume.spec, placeOf(volume));
@@ -65,7 +65,7 @@ const WITH_MOUNT_OPTIONS = [
   'photonPersistentDisk',
 ] as const;
 
-/** The annotation of old is only for what can be mounted with options. */
+/** The old annotation is valid only for sources that support mount options. */
 function validateMountOptions(out: FieldError[], { metadata, spec }: Readonly<PersistentVolume>): void {
   if (metadata.annotations?.[MOUNT_OPTIONS_ANNOTATION] === undefined) return;
   if (WITH_MOUNT_OPTIONS.some((key) => spec[key] !== undefined)) return;
@@ -76,7 +76,7 @@ function validateMountOptions(out: FieldError[], { metadata, spec }: Readonly<Pe
 
 export const validateVolumeStatusUpdate = checkedUpdate<PersistentVolume>(() => {});
 
-/** What a volume is does not change; only how to grow it may be learned later. */
+/** The source of a volume is immutable, except for the secret for expansion, which may be added. */
 function validateChange(
   out: FieldError[],
   spec: Readonly<PersistentVolumeSpec>,
@@ -101,7 +101,7 @@ function validateChange(
   }
 }
 
-/** Labels of nodes that got a stable name: a volume may follow them. */
+/** Node labels that got a stable name: a volume may switch to it. */
 const STABLE_NAMES: Readonly<Record<string, string>> = {
   [OLD_ZONE_LABEL]: ZONE_LABEL,
   [OLD_REGION_LABEL]: REGION_LABEL,

@@ -31,7 +31,7 @@ export const podDisruptionBudgetResource = defineResource(POD_DISRUPTION_BUDGETS
     prepareForUpdate: keepStatus,
     validateCreate: (budget) => {
       const out = specErrors(budget);
-      // Only a budget that is right in itself is asked for its name, and any name that can stand in a path will do.
+      // The name is checked only when the budget itself is valid. It may be any path segment.
       if (out.length === 0) validateAnyMetadata(out, budget, true);
       return out;
     },

@@ -6,7 +6,10 @@ import { APP_ARMOR_PROFILE_BYTES_MAX } from '../../validation/limits.ts';
 const ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 const LOCALHOST = 'localhost/';
 
-/** A profile is a field by now and was an annotation: who says one has said both, so that old nodes obey as well. Returns what to warn of. */
+/**
+ * AppArmor profiles are fields now and were annotations before. Setting one sets both, so that old nodes comply, too.
+ * Returns warnings.
+ */
 export function alignAppArmorProfiles(pod: Pod): readonly string[] {
   const { spec } = pod;
   const warnings: string[] = [];
@@ -21,7 +24,7 @@ export function alignAppArmorProfiles(pod: Pod): readonly string[] {
   return warnings;
 }
 
-/** True when only the annotation says what the container gets. */
+/** Returns true when only the annotation defines the container's profile. */
 function align(pod: Pod, container: Container | EphemeralContainer, ofPod: AppArmorProfile | undefined): boolean {
   const own = container.securityContext?.appArmorProfile;
   const key = `${ANNOTATION}${container.name}`;

@@ -37,7 +37,7 @@ function readinessGates(pod: Readonly<Pod>): string {
 
 const COMPLETED = { type: 'Completed', status: 'True' } as const;
 
-/** Pods that will not run again; clients leave them out when they show what is going on. */
+/** Pods that will not run again. Clients may hide them. */
 export function completedConditions(pod: Readonly<Pod>): readonly RowCondition[] {
   if (hasPodSucceeded(pod)) {
     return [{ ...COMPLETED, reason: 'Succeeded', message: 'The pod has completed successfully.' }];

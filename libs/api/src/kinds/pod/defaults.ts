@@ -20,7 +20,7 @@ export function setPodDefaults(pod: Pod): void {
   setContainerStatusDefaults(pod.status.ephemeralContainerStatuses);
 }
 
-/** The one address and the first of all are the same, however old the kubelet that reports it: where they differ the one counts. */
+/** `podIP` and the first of `podIPs` are equal, even from an old kubelet. When they differ, `podIP` wins. */
 function setAddresses(status: PodStatus): void {
   const [first] = status.podIPs ?? [];
   if (status.podIP) {

@@ -2,8 +2,8 @@ import type { Features } from '../../features.ts';
 import type { PodSpec, PodStatus, Volume } from '../../generated/types.ts';
 
 /**
- * Fields of features that 1.32 has switched off are dropped on the way in, unless the stored object uses them already:
- * exactly what a client of a real 1.32 sees.
+ * Drops the fields of features that are off in 1.32, unless the stored object already uses them: exactly what a client
+ * of Kubernetes 1.32 observes.
  */
 export function dropDisabledPodFields(
   spec: PodSpec,
@@ -32,7 +32,7 @@ function dropContainerFields(spec: PodSpec, old: Readonly<PodSpec> | undefined):
   const usedResizePolicy = oldContainers.some((container) => (container.resizePolicy ?? []).length > 0);
   for (const container of containersOf(spec)) {
     const context = container.securityContext;
-    // 1.12 filled the usual one in: it stays where it is said, as objects of that time say it.
+    // A set field becomes the default instead of being removed: objects of version 1.12 contain it.
     if (!usedProcMount && context?.procMount !== undefined) context.procMount = USUAL_PROC_MOUNT;
     if (!usedResizePolicy) delete container.resizePolicy;
   }
@@ -42,7 +42,7 @@ function dropContainerFields(spec: PodSpec, old: Readonly<PodSpec> | undefined):
   if (old?.securityContext?.seLinuxChangePolicy === undefined) delete spec.securityContext?.seLinuxChangePolicy;
 }
 
-/** A volume from an image goes as a whole, and with it whatever mounts it. */
+/** Drops image volumes together with their mounts. */
 function dropImageVolumes(spec: PodSpec, old: Readonly<PodSpec> | undefined): void {
   const isImage = ({ image }: Volume): boolean => image !== undefined;
   const dropped = new Set((spec.volumes ?? []).filter(isImage).map(({ name }) => name));
@@ -72,7 +72,7 @@ function dropResourceClaims(spec: PodSpec, old: Readonly<PodSpec> | undefined): 
   for (const container of containersOf(spec)) delete container.resources.claims;
 }
 
-/** The same for what a status tells of such features. */
+/** The same for the status of such features. */
 export function dropDisabledStatusFields(status: PodStatus, spec: Readonly<PodSpec>): void {
   const resizes = containersOf(spec).some((container) => (container.resizePolicy ?? []).length > 0);
   const groups = spec.securityContext?.supplementalGroupsPolicy !== undefined;

@@ -4,7 +4,7 @@ import type { Pod, PodAffinityTerm } from '../../generated/types.ts';
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 const WEIGHTED = 'preferredDuringSchedulingIgnoredDuringExecution';
 
-/** Terms that follow the pod's own labels get those labels' values into their selector, once, at create. */
+/** On create, copies the values of the pod's own labels into the selectors of terms with `matchLabelKeys`. */
 export function addMatchLabelKeys(pod: Pod): void {
   const labels = pod.metadata.labels ?? {};
   for (const key of ['podAffinity', 'podAntiAffinity'] as const) {

@@ -10,7 +10,7 @@ export const withVolume = (source: JsonObject, more: JsonObject = {}): JsonObjec
   volumes: [{ name: 'v', ...source, ...more }],
 });
 
-/** What each pod would be refused for. */
+/** Checks the refusal causes of each pod. */
 export function check(cases: readonly Case[]): void {
   for (const [spec, errors, metadata = {}] of cases) {
     const document = {

@@ -18,7 +18,7 @@ interface Tally {
   reason: string;
 }
 
-/** What `kubectl get pods` says of a pod: the containers speak louder than the phase. */
+/** The columns of `kubectl get pods`. The state of containers overrides the phase. */
 export function printedPod(pod: Readonly<Pod>, now: number): PrintedPod {
   const sidecars = new Set(sidecarsOf(pod.spec).map((c) => c.name));
   const all: Tally = { ready: 0, restarts: 0, lastRestart: undefined, reason: initialReason(pod) };
@@ -42,7 +42,7 @@ function initialReason(pod: Readonly<Pod>): string {
   return gated ? 'SchedulingGated' : pod.status.reason || (pod.status.phase ?? '');
 }
 
-/** Whether an init container is still in the way; then the reason says which and how. */
+/** Returns true while an init container is unfinished. Then the reason names it and its state. */
 function tallyInit(pod: Readonly<Pod>, sidecars: ReadonlySet<string>, all: Tally, sidecarsOnly: Tally): boolean {
   for (const [i, status] of (pod.status.initContainerStatuses ?? []).entries()) {
     const isSidecar = sidecars.has(status.name);
@@ -70,7 +70,7 @@ function terminatedReason(terminated: NonNullable<ContainerStatus['state']['term
   return terminated.signal ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode}`;
 }
 
-/** The first container with something to say wins, so the last one is looked at first. */
+/** The first container with a reason wins, so this iterates from the last one. */
 function tallyMain(pod: Readonly<Pod>, tally: Tally): void {
   let hasRunning = false;
   for (const status of (pod.status.containerStatuses ?? []).toReversed()) {
@@ -99,7 +99,7 @@ function restartsText({ restarts, lastRestart }: Tally, now: number): string {
   return restarts !== 0 && lastRestart !== undefined ? `${restarts} (${ageOf(lastRestart, now)} ago)` : `${restarts}`;
 }
 
-/** A partitioned node says so instead of pretending that its pods still run or are about to end. */
+/** The pods of a partitioned node show NodeDown instead of their last known state or Terminating. */
 function finalReason(pod: Readonly<Pod>, reason: string): string {
   const isTerminal = isPodFinished(pod);
   if (!isTerminal && conditionIsTrue(pod, 'NodeDown')) return 'NodeDown';

@@ -1,22 +1,22 @@
 import { isJsonArray, isJsonObject } from '@holdfast/machinery';
 import type { Pod, PodSpec } from '../../generated/types.ts';
 
-/** The volume that admission adds to every pod has a name of its own in each. */
+/** Prefix of the volume that admission adds to every pod with a random name. */
 const TOKEN_VOLUME_PREFIX = 'kube-api-access-';
 
 /**
- * Whether a spec says the same as one that has passed every check: then it passes them too. The names of the volumes with the token may
- * differ: to the checks such a name is like any other of its kind, as long as it stands in the same places.
+ * True when a spec equals one that has passed all checks; then it passes them, too. The names of the token volumes may
+ * differ: the checks treat all such names alike as long as they occur in the same positions.
  */
 export function saysTheSame({ spec }: Readonly<Pick<Pod, 'spec'>>, valid: unknown): boolean {
   if (!isJsonObject(valid)) return false;
-  // Claims of ephemeral volumes are named after the pod.
+  // The pod's name determines the claims of its ephemeral volumes.
   if ((spec.volumes ?? []).some(({ ephemeral }) => ephemeral !== undefined)) return false;
   const names = { own: tokenVolume(spec), other: tokenVolume(valid as Readonly<Partial<PodSpec>>) };
   return isSame(spec, valid, names);
 }
 
-/** It is added after all others. */
+/** Admission adds it after all others. */
 function tokenVolume({ volumes }: Readonly<Partial<PodSpec>>): string | undefined {
   const last = volumes?.at(-1);
   return last?.projected !== undefined && last.name.startsWith(TOKEN_VOLUME_PREFIX) ? last.name : undefined;
@@ -41,7 +41,7 @@ function isSame(a: unknown, b: unknown, names: Names): boolean {
   return keys === 0;
 }
 
-/** One name stands exactly where the other does. */
+/** True when each name occurs exactly where the other one does. */
 function isSameText(a: string, b: unknown, { own, other }: Names): boolean {
   if (a === own || b === other) return a === own && b === other;
   return a === b;

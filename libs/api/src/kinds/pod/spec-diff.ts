@@ -3,7 +3,10 @@ import { goDiff } from '../../validation/go/diff.ts';
 
 const OF_THE_HOST = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'] as const;
 
-/** What was and what was asked for. Inside, what a pod shares with its host belongs to its security context. */
+/**
+ * Formats the difference between the old and the new spec. In Kubernetes' internal type the host namespaces belong to
+ * the security context.
+ */
 export const podSpecDiff = (old: Readonly<PodSpec>, changed: Readonly<PodSpec>): string =>
   goDiff('core.PodSpec', asInside(old), asInside(changed));
 

@@ -36,7 +36,7 @@ export function validatePodStatusUpdate(pod: Readonly<Pod>, old: Readonly<Pod>):
   return out;
 }
 
-/** What has ended for good stays ended. */
+/** A terminal state is final. */
 function validateTransitions(out: FieldError[], pod: Readonly<Pod>, old: Readonly<Pod>): void {
   const policy = old.spec.restartPolicy ?? '';
   const sidecars = new Set(sidecarsOf(pod.spec).map((c) => c.name));
@@ -60,7 +60,7 @@ const namesNotEnded = (statuses: readonly ContainerStatus[]): ReadonlySet<string
 
 const typeOf = (path: string): string => (path.endsWith('hostIPs') ? 'core.HostIP' : 'core.PodIP');
 
-/** At most one address of each family. */
+/** At most one address per IP family. */
 function validateAddresses(out: FieldError[], path: string, addresses: readonly { readonly ip?: string }[]): void {
   for (const [i, { ip = '' }] of addresses.entries()) validateIp(out, `${path}[${i}]`, ip);
   if (addresses.length < 2) return;

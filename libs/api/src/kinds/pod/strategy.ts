@@ -38,7 +38,7 @@ export const podStrategy: Strategy<Pod> = {
   gracefulDeletion: podDeletionSeconds,
 };
 
-/** A negative period means "at once, but let the kubelet do it": the shortest that it can be told. */
+/** A negative period means an immediate kill by the kubelet: it becomes the shortest grace period. */
 function setPositiveGracePeriod(pod: Pod): void {
   if ((pod.spec.terminationGracePeriodSeconds ?? 0) < 0) pod.spec.terminationGracePeriodSeconds = 1;
 }
@@ -55,7 +55,10 @@ function schedulingGatedCondition(pod: Readonly<Pod>, now: number): PodCondition
   };
 }
 
-/** Nobody needs to stop what never ran or has ended: such a pod goes at once, whatever the client asked for. */
+/**
+ * A pod that never ran or has ended needs no grace period: it is removed immediately, whatever period the client
+ * requested.
+ */
 export function podDeletionSeconds(pod: Readonly<Pod>, requestedSeconds: number | undefined): number {
   const seconds = requestedSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
   if (!pod.spec.nodeName || isPodFinished(pod)) return 0;

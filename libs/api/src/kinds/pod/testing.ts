@@ -5,7 +5,7 @@ import { podResource } from './index.ts';
 
 export const NOW = 1_700_000_000_000;
 
-/** A valid pod; a test changes only what it is about. */
+/** A valid pod; a test overrides what it is about. */
 export function pod(spec: Partial<PodSpec> = {}, metadata: Pod['metadata'] = {}): Pod {
   return {
     apiVersion: 'v1',
@@ -23,7 +23,7 @@ export const container = (changes: Partial<Container> = {}): Container => ({
   ...changes,
 });
 
-/** Defaulted and prepared as for the store. */
+/** Applies defaults and prepares the pod as for the store. */
 export function created(object: Pod, features: Partial<Features> = {}): Pod {
   const copy = structuredClone(object);
   podResource.setDefaults(copy);
@@ -32,11 +32,11 @@ export function created(object: Pod, features: Partial<Features> = {}): Pod {
   return copy;
 }
 
-/** What creating the pod would be refused for. */
+/** Returns the errors of creating the pod. */
 export const createErrors = (object: Pod, features: Partial<Features> = {}): readonly string[] =>
   podResource.strategy.validateCreate(created(object, features), { now: NOW }).map(fieldErrorMessage);
 
-/** What the change would be refused for; first lines only, a diff may follow. */
+/** Returns the first line of each error of the change, because a diff may follow. */
 export function updateErrors(old: Pod, change: (pod: Pod) => void): readonly string[] {
   const before = created(old);
   const after = structuredClone(before);

@@ -26,7 +26,7 @@ const CHANGEABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-/** A pod that exists is mostly what it is: only what needs no new processes may still change. */
+/** Most of an existing pod is immutable: only changes that need no new processes are allowed. */
 export function validatePodUpdate(pod: Readonly<Pod>, old: Readonly<Pod>): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, pod.metadata, old.metadata);
@@ -63,7 +63,7 @@ function validateContainers(
 
 const DEADLINE_SECONDS_MAX = 2_147_483_647;
 
-/** A deadline may be set and moved closer, never lifted. */
+/** A deadline may be set and shortened, never removed or extended. */
 function validateDeadline(out: FieldError[], seconds: number | undefined, old: number | undefined): boolean {
   const path = 'spec.activeDeadlineSeconds';
   if (seconds === undefined) {
@@ -116,7 +116,7 @@ function validateNothingElse(out: FieldError[], spec: Readonly<PodSpec>, old: Re
   );
 }
 
-/** The new spec with everything that may change set back: what still differs may not. */
+/** Returns the new spec with all allowed changes reverted: any remaining difference is refused. */
 function withAllowedChanges(spec: Readonly<PodSpec>, old: Readonly<PodSpec>): PodSpec {
   const munged: PodSpec = { ...spec, containers: withOldImages(spec.containers, old.containers) };
   if (spec.initContainers !== undefined) {
@@ -143,7 +143,7 @@ function takeOver<K extends keyof PodSpec>(spec: PodSpec, old: Readonly<PodSpec>
   else spec[key] = old[key];
 }
 
-/** While a pod waits behind a gate, where it may run can be narrowed. */
+/** While a pod is gated, its node constraints can only be narrowed. */
 function validateGatedChanges(out: FieldError[], spec: PodSpec, old: Readonly<PodSpec>): void {
   const selector = spec.nodeSelector ?? {};
   for (const [key, value] of Object.entries(old.nodeSelector ?? {})) {
@@ -196,7 +196,7 @@ function validateNodeAffinityChange(
   }
 }
 
-/** An empty term matches nothing; adding to it would widen it. */
+/** An empty term matches nothing, so additions would widen it. */
 function onlyAdds(term: Readonly<NodeSelectorTerm>, old: Readonly<NodeSelectorTerm>): boolean {
   const lists = ['matchExpressions', 'matchFields'] as const;
   if (lists.every((key) => (old[key] ?? []).length === 0)) return lists.every((key) => (term[key] ?? []).length === 0);

@@ -31,7 +31,7 @@ function validateNewSpec(out: FieldError[], pod: Readonly<Pod>): void {
   }
 }
 
-/** What must hold for a pod at any time. */
+/** Checks what must hold for a pod at any time. */
 export function validatePod(out: FieldError[], pod: Readonly<Pod>): void {
   validateAround(out, pod);
   validateSpec(out, pod);

@@ -3,7 +3,7 @@ import type { ValidationContext } from '../../resource.ts';
 import { dnsLabelErrors } from '../../validation/formats.ts';
 import { podSpecWarnings } from '../../validation/pod/warnings.ts';
 
-/** Only whoever makes a pod hears of it: those who update pods are hardly people, and do it often. */
+/** Only a create returns warnings: updates of pods are frequent and rarely come from people. */
 export function podWarnings(
   pod: Readonly<Pod>,
   old: Readonly<Pod> | undefined,

@@ -11,7 +11,7 @@ import { defineResource } from '../define.ts';
 import { nothingToPrepare } from '../strategy.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
-/** What users may ask for; above it are the classes of the system. */
+/** Maximum for users; the system classes are above it. */
 const USER_PRIORITY_MAX = 1_000_000_000;
 const SYSTEM_PREFIX = 'system-';
 const SYSTEM_CLASSES: ReadonlyMap<string, number> = new Map(

@@ -19,7 +19,7 @@ import { keepStatus, specChanged, statusAlone } from '../strategy.ts';
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 const NONE = '<none>';
 const QUEUES_MAX = 10_000_000;
-/** A hand of queues is dealt by one hash. */
+/** One hash shuffles all queues of a hand. */
 const HASH_BITS_MAX = 60;
 
 const queuing = ({ spec }: Readonly<PriorityLevelConfiguration>): Readonly<QueuingConfiguration> | undefined =>
@@ -91,7 +91,7 @@ const FIXED_SPECS: ReadonlyMap<string, PriorityLevelConfigurationSpec> = new Map
   BOOTSTRAP_PRIORITY_LEVELS.filter(({ isMandatory }) => isMandatory).map(({ name, spec }) => [name, spec]),
 );
 
-/** Of the exempt level users may change what it lends to others. */
+/** For the exempt level users may change only what it lends to others. */
 function validateFixedSpec(out: FieldError[], spec: Readonly<PriorityLevelConfigurationSpec>, name: string): void {
   const fixed = FIXED_SPECS.get(name);
   if (fixed === undefined) return;

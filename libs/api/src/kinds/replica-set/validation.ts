@@ -12,7 +12,7 @@ import { checkedInSteps } from '../checked.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
-/** An update is checked as a new object first, and then as a change. */
+/** An update is checked first as a new object, then as a change. */
 export const replicaSetChecks = checkedInSteps<ReplicaSet>(META, {
   whole: (out, { spec }) => validateSpec(out, spec),
   change: (out, { spec }, old) => {
@@ -39,7 +39,7 @@ export function validateReplicaSetStatusUpdate(
   return out;
 }
 
-/** Counts of a set can only shrink from all to labelled, ready and available. */
+/** The counts of a set shrink from all to labelled, ready and available. */
 export function validateReplicaStatus(out: FieldError[], status: Readonly<ReplicaSetStatus>): void {
   const keys = [
     'replicas',

@@ -48,7 +48,7 @@ const POD_COMPUTE: ReadonlySet<string> = new Set([
   'limits.memory',
 ]);
 
-/** A scope picks pods: only what pods use can be counted in it. */
+/** A scope selects pods: it works only for resources that pods use. */
 function scopeCounts(scope: string, resource: string): boolean {
   if (scope === 'BestEffort') return resource === 'pods';
   const known = ['Terminating', 'NotTerminating', 'NotBestEffort', 'PriorityClass', 'CrossNamespacePodAffinity'];
@@ -70,12 +70,12 @@ function validateScopes(out: FieldError[], spec: Readonly<ResourceQuotaSpec>): v
   }
 }
 
-/** How many amounts a scope cannot count; found once for each scope, however often it is named. */
+/** Returns the number of resources that a scope cannot count; cached per scope, because scopes may repeat. */
 function uncountedBy(spec: Readonly<ResourceQuotaSpec>): (scope: string) => number {
   const names = Object.keys(spec.hard ?? {}).filter(isStandardQuotaResource);
   const known = new Map<string, number>();
   return (scope) => {
-    // What is no scope counts everything.
+    // An unknown scope has its own error.
     if (!SCOPES.includes(scope)) return 0;
     const found = known.get(scope) ?? names.filter((name) => !scopeCounts(scope, name)).length;
     known.set(scope, found);

@@ -11,7 +11,7 @@ const META = { namespaced: true, name: pathSegmentErrors } as const;
 
 export const roleResource = defineResource(ROLES, {
   setDefaults: (role) => {
-    // No rules travel as null, like everything that Go calls a list and leaves empty.
+    // Absent rules are serialized as null, like every empty list in Go.
     if (role.rules === undefined) Object.assign(role, { rules: null });
   },
   strategy: {

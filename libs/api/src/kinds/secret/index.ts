@@ -16,7 +16,7 @@ export const secretResource = defineResource(SECRETS, {
   strategy: {
     prepareForCreate: nothingToPrepare,
     prepareForUpdate: (secret, old) => {
-      // A client that leaves the type out does not mean to change it.
+      // An update without a type keeps the type.
       if (!secret.type && old.type) secret.type = old.type;
     },
     validateCreate: validateSecretCreate,
@@ -33,7 +33,7 @@ export const secretResource = defineResource(SECRETS, {
   selectableFields: { type: (secret) => secret.type ?? '' },
 });
 
-/** Text is only a convenience of the client: it is stored, and wins, as bytes. */
+/** `stringData` is a convenience for clients: it is stored as bytes and overrides `data`. */
 function moveStringData(secret: Secret): void {
   if (secret.stringData === undefined) return;
   for (const [key, text] of Object.entries(secret.stringData)) {

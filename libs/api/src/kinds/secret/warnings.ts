@@ -3,7 +3,7 @@ import type { Secret } from '../../generated/types.ts';
 import { TLS_SECRET } from '../../semantics/well-known.ts';
 import { pemBlocks } from '../../validation/pem.ts';
 
-/** Of a pair of certificate and key that no server could use; said in the words of Go's TLS library. */
+/** Warns of a certificate and key that no server could use, in the words of Go's TLS library. */
 export function secretWarnings({ type, data = {} }: Readonly<Secret>): readonly string[] {
   if (type !== TLS_SECRET) return [];
   const problem = keyPairProblem(textOf(data['tls.crt']), textOf(data['tls.key']));
@@ -45,11 +45,11 @@ function keyProblem(types: readonly string[]): string {
 
 const isKey = (type: string): boolean => type === 'PRIVATE KEY' || type.endsWith(' PRIVATE KEY');
 
-/** The types of the PEM blocks of a text. */
+/** Returns the types of the PEM blocks of a text. */
 const blocksOf = (text: string): readonly string[] => pemBlocks(text).map(({ type }) => type);
 
 function matches(leaf: X509Certificate, secret: KeyObject): string | undefined {
-  // Of a kind that nobody knows a certificate may hold a key too.
+  // A certificate may contain a key of an unknown type.
   const [expected, given] = [attempt(() => leaf.publicKey), attempt(() => createPublicKey(secret))];
   if (expected === undefined || given === undefined) return 'tls: unknown public key algorithm';
   if (expected.asymmetricKeyType !== given.asymmetricKeyType) {

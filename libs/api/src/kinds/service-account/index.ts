@@ -13,7 +13,7 @@ const DEPRECATED = `metadata.annotations[${MOUNTABLE_SECRETS_ANNOTATION}]: depre
 const asksForMountable = (account: Readonly<ServiceAccount> | undefined): boolean =>
   account?.metadata.annotations?.[MOUNTABLE_SECRETS_ANNOTATION] !== undefined;
 
-/** Of a secret only its name counts. */
+/** Only the name of a secret reference is kept. */
 function cleanReferences(account: ServiceAccount): void {
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));

@@ -11,7 +11,7 @@ const POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 export const isHeadless = ({ spec }: Readonly<Service>): boolean =>
   spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === 'None';
 
-/** What is wrong with the addresses of a service and their families, and with nothing else of it. */
+/** Returns the errors in the addresses and families of a service. */
 export function clusterIpErrors(service: Readonly<Service>): readonly FieldError[] {
   const out: FieldError[] = [];
   validateClusterIps(out, service);
@@ -46,7 +46,7 @@ function validateFirst(out: FieldError[], first: string, ips: readonly string[])
   else if (ips[0] !== first) out.push(invalid(IPS, goStrings(ips), 'first value must match `clusterIP`'));
 }
 
-/** Whether all of them are addresses, so that more can be said of them. */
+/** Returns whether all are addresses, so that further checks make sense. */
 function validateAddresses(out: FieldError[], ips: readonly string[]): boolean {
   let readable = true;
   for (const [i, ip] of ips.entries()) {
@@ -71,7 +71,7 @@ function validateFamilies(out: FieldError[], ips: readonly string[], families: r
 
 const ONCE_SET = 'may not change once set';
 
-/** A second address may come and go; the first stays for as long as the service has addresses at all. */
+/** A secondary address may be added and removed. The primary one is immutable while the service has addresses. */
 export function validateClusterIpChange(out: FieldError[], service: Readonly<Service>, old: Readonly<Service>): void {
   if (service.spec.type === 'ExternalName' || old.spec.type === 'ExternalName') return;
   if (isHeadless(old) && isHeadless(service)) return;

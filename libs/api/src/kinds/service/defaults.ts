@@ -1,7 +1,7 @@
 import { setDefault, setDefaultOfZero } from '../../defaults/set.ts';
 import type { Service } from '../../generated/types.ts';
 
-/** Three hours: how long a client keeps its pod. */
+/** Three hours: how long a client stays on its pod. */
 const AFFINITY_SECONDS = 10_800;
 
 export function setServiceDefaults(service: Service): void {

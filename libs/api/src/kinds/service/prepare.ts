@@ -4,7 +4,7 @@ import { isExternallyAccessible, needsHealthCheck } from './defaults.ts';
 export function prepareServiceCreate(service: Service): void {
   service.status = { loadBalancer: {} };
   const { spec } = service;
-  // `clusterIP` is the first of `clusterIPs`; whoever gives one means both.
+  // `clusterIP` is the first of `clusterIPs`; a client that sets one sets both.
   if (spec.clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP];
   dropUnusedFields(service);
 }
@@ -15,7 +15,7 @@ export function prepareServiceUpdate(service: Service, old: Readonly<Service>): 
   dropUnusedFields(service, old);
 }
 
-/** What the server allocated is kept where the client leaves it out. */
+/** Keeps the allocated values that an update omits. */
 function patchAllocated({ spec }: Service, { spec: old }: Readonly<Service>): void {
   const keepsIp = needsClusterIp(spec) && needsClusterIp(old);
   if (keepsIp && !spec.clusterIP && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
@@ -33,7 +33,7 @@ const needsNodePort = (spec: Readonly<ServiceSpec>): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
-  // The name tells which port it is; everything else of it may have changed.
+  // The name identifies the port; all its other fields may have changed.
   const known = new Map((old.ports ?? []).map((port) => [port.name ?? '', port.nodePort]));
   const taken = new Set((spec.ports ?? []).map((port) => port.nodePort));
   for (const port of spec.ports ?? []) {
@@ -44,7 +44,7 @@ function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
   }
 }
 
-/** A client that knows only one of the two fields changes both. */
+/** Synchronizes both fields when a client changes only one. */
 function syncClusterIps(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
   const sameOne = (spec.clusterIP ?? '') === (old.clusterIP ?? '');
   const sameMany = JSON.stringify(spec.clusterIPs ?? []) === JSON.stringify(old.clusterIPs ?? []);
@@ -53,7 +53,7 @@ function syncClusterIps(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
   else delete spec.clusterIPs;
 }
 
-/** What the old type used and the new one does not is gone, unless the client changed it on purpose. */
+/** Drops fields that only the old type used, unless the client changed them. */
 function dropUnusedFields(service: Service, old?: Readonly<Service>): void {
   const { spec } = service;
   if (old !== undefined && spec.type === 'ExternalName' && old.spec.type !== 'ExternalName') {

@@ -80,7 +80,7 @@ function validateTopologyAnnotations(out: FieldError[], annotations: Readonly<Re
   out.push(invalid(`metadata.annotations[${TOPOLOGY_MODE}]`, mode, detail));
 }
 
-/** The port of kubelets: firewalls opened for a service would open it too. */
+/** The kubelet's port: a firewall rule for a service would open it, too. */
 const KUBELET_PORT = 10_250;
 
 function validateType(out: FieldError[], service: Readonly<Service>): void {
@@ -236,7 +236,7 @@ function validateTraffic(out: FieldError[], service: Readonly<Service>): void {
   }
 }
 
-/** Who sends traffic from outside must be able to ask which nodes have a pod; without a port the server allocates one. */
+/** External load balancers must be able to ask which nodes have a pod. Without a port the server allocates one. */
 function validateHealthCheckPort(out: FieldError[], service: Readonly<Service>): void {
   const path = 'spec.healthCheckNodePort';
   const port = service.spec.healthCheckNodePort ?? 0;

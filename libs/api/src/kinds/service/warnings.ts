@@ -50,7 +50,7 @@ function warnOfForm(out: string[], path: string, what: string, [text, canonical]
   out.push(`${path}: IPv6 ${what} ${JSON.stringify(text)} ${said}`);
 }
 
-/** What a strict reader of addresses says of one that validation let pass. */
+/** Returns the problem that a strict address parser finds in an address that validation accepted. */
 function addressProblem(text: string): string | undefined {
   const said = `ParseAddr(${JSON.stringify(text)})`;
   if (text.trim() !== text) return `${said}: unexpected character (at ${JSON.stringify(text)})`;
@@ -59,7 +59,7 @@ function addressProblem(text: string): string | undefined {
     : undefined;
 }
 
-/** Of an address of the fourth version that stands in one of the sixth nothing is said. */
+/** IPv4-mapped IPv6 addresses get no warning. */
 function isOtherThanCanonical(text: string): boolean {
   const canonical = text.includes(':') ? canonicalIp(text) : undefined;
   return canonical !== undefined && canonical.includes(':') && canonical !== text;

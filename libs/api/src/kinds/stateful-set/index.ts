@@ -18,7 +18,7 @@ export const statefulSetResource = defineResource(STATEFUL_SETS, {
   strategy: {
     prepareForCreate: (set, { features = DEFAULT_FEATURES }) => {
       set.status = { replicas: 0, availableReplicas: 0 };
-      // Only a set whose rollout may touch several pods at once could use it, and 1.32 has that switched off.
+      // It has an effect only when a rollout may update several pods at once, which is off in 1.32.
       delete set.spec.updateStrategy.rollingUpdate?.maxUnavailable;
       dropDisabledPodFields(set.spec.template.spec, undefined, features);
     },
@@ -70,7 +70,7 @@ function setStatefulSetDefaults(set: StatefulSet): void {
 function setUpdateStrategyDefaults(spec: StatefulSet['spec']): void {
   setDefault(spec, 'updateStrategy', {});
   const strategy = spec.updateStrategy;
-  // Whoever names the strategy and no more gets no more; its partition is zero all the same.
+  // A strategy with only a type gets no further fields; its partition is zero.
   if (!strategy.type) {
     strategy.type = 'RollingUpdate';
     setDefault(strategy, 'rollingUpdate', {});

@@ -21,7 +21,7 @@ import {
   validateTemplateLabels,
 } from '../../validation/workload.ts';
 
-/** The name becomes that of hosts, so it may have no dots. */
+/** The name becomes part of hostnames, so it may not contain dots. */
 const META = { namespaced: true, name: dnsLabelErrors } as const;
 
 export function validateStatefulSetCreate(set: Readonly<StatefulSet>): readonly FieldError[] {
@@ -43,7 +43,7 @@ function validateSpec(out: FieldError[], spec: Readonly<StatefulSetSpec>): void 
   else {
     const matchesAll = spec.selector !== undefined && isEmptySelector(spec.selector);
     if (!matchesAll) validateTemplateLabels(out, spec.selector, spec.template);
-    // Volumes of claims are no part of the template, so the pods are checked when they are made.
+    // Claim volumes are not in the template, so the pods are validated on create.
     validateTemplateMetadata(out, 'spec.template', spec.template);
   }
   const restartPolicy = spec.template.spec.restartPolicy ?? '';

@@ -43,7 +43,7 @@ export const storageClassResource = defineResource(STORAGE_CLASSES, {
   ],
 });
 
-/** Volumes that exist were made by the rules of their class; the rules stay. */
+/** Existing volumes were made with the parameters of their class, so these are immutable. */
 function validateChange(out: FieldError[], storageClass: Readonly<StorageClass>, old: Readonly<StorageClass>): void {
   if (!semanticEqual(storageClass.parameters, old.parameters)) {
     out.push(forbidden('parameters', 'updates to parameters are forbidden.'));

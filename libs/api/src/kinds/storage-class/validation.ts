@@ -36,7 +36,7 @@ function validateTopologies(out: FieldError[], terms: readonly TopologySelectorT
     const path = `allowedTopologies[${i}]`;
     validateTerm(out, path, term);
     const key = termKey(term);
-    // One that selects nothing counts as a double of each, itself included.
+    // A term that selects nothing counts as a duplicate of every term, including itself.
     const before = seen.get(key) ?? 0;
     const equals = key === '' ? terms.length + before : before;
     for (let n = 0; n < equals && out.length < TOPOLOGY_ERRORS_MAX; n++) {
@@ -46,7 +46,7 @@ function validateTopologies(out: FieldError[], terms: readonly TopologySelectorT
   }
 }
 
-/** Two terms say the same whatever order they say it in. */
+/** The order of requirements does not distinguish terms. */
 const termKey = (term: Readonly<TopologySelectorTerm>): string =>
   (term.matchLabelExpressions ?? [])
     .map(({ key, values }) => `${key}=${[...(values ?? [])].sort().join('|')}`)

@@ -89,7 +89,7 @@ function validateAttachment(
   validateMetadata(out, status.attachmentMetadata ?? {});
   for (const key of ['attachError', 'detachError'] as const) {
     const message = status[key]?.message ?? '';
-    // The limit that is told is that of the metadata.
+    // Kubernetes names the limit of the metadata here.
     if (byteLength(message) > ERROR_BYTES_MAX) out.push(tooLong(`status.${key}.message`, METADATA_BYTES_MAX));
   }
   if (old !== undefined) return;

@@ -3,8 +3,8 @@ import { POINTED_STRUCTS } from './pointed.ts';
 import { GO_STRUCTS } from './structs.ts';
 
 /**
- * What differs between two states, as Kubernetes shows it: the fields of the Go type line by line, those that are the same
- * only near one that is not, and shortened. The spaces in front are such that do not break, as there.
+ * Formats the difference between two states as Kubernetes does: the fields of the Go type line by line, unchanged ones
+ * shortened and only near a changed one. It uses non-breaking spaces, as Kubernetes does.
  */
 export function goDiff(type: string, before: unknown, after: unknown): string {
   const text = render(diffOf(type, asJson(before), asJson(after)), 0, ' ');
@@ -17,7 +17,7 @@ type Value = Json | undefined;
 interface Line {
   readonly sign: Sign;
   readonly key: string;
-  /** Absent: fields that are left out, as the remark says. */
+  /** Absent for omitted fields, as the remark says. */
   readonly value?: Text;
   readonly remark?: string;
 }
@@ -32,7 +32,7 @@ const NO_BREAK = '\u00a0';
 
 type Field = readonly [go: string, json: string, type: string];
 
-/** Kinds that no message reached yet print by the names they have in JSON. */
+/** Types without a table print their JSON names. */
 function fieldsOf(type: string, values: readonly Value[]): readonly Field[] {
   const known = GO_STRUCTS[type] ?? POINTED_STRUCTS[type];
   if (known !== undefined) return known;
@@ -52,10 +52,10 @@ const isPlain = (type: string, value: Value): boolean =>
   ['string', 'bool', 'int', 'int32', 'int64', 'time'].includes(type) ||
   (type === 'any' && (typeof value !== 'object' || value === null));
 
-/** Words and numbers that Go names as types of their own print as what they are. */
+/** Named Go types of strings and numbers print as their values. */
 const isWord = (value: Value): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** One line for a value; what it has of members is cut. */
+/** Formats a value in one line and cuts its members. */
 function shortText(type: string, value: Value): string {
   if (type.startsWith('*')) return value === undefined ? 'nil' : `&${shortText(type.slice(1), value)}`;
   if (isPlain(type, value) || isWord(value)) return plainText(type, value);
@@ -75,7 +75,7 @@ function shortText(type: string, value: Value): string {
 const members = (texts: readonly string[]): string =>
   `{${texts.slice(0, SHOWN_MEMBERS).join(', ')}${texts.length > SHOWN_MEMBERS ? ', ...' : ''}}`;
 
-/** Words that Go names as a type of their own print as what they are. */
+/** Named string types of Go print as their values. */
 const named = (type: string, value: Value): string =>
   typeof value === 'string' ? 'string' : typeof value === 'number' ? 'int' : type;
 
@@ -107,7 +107,7 @@ function isZero(type: string, value: Value): boolean {
   return value === '' || value === 0 || value === false;
 }
 
-/** A value that was, or is to be, alone: its types are named, and little of it is cut. */
+/** Formats a value that only one state has: with type names and few cuts. */
 function wholeText(type: string, value: Value, isMember = false): string {
   if (type === 'amount') return wholeAmount(value);
   if (type.startsWith('*')) return value === undefined ? 'nil' : `&${wholeText(type.slice(1), value)}`;
@@ -210,7 +210,7 @@ function sameLines(
 ): readonly Line[] {
   const lead = isFirst ? 0 : Math.min(CONTEXT_FIELDS, run.length);
   let trail = isLast ? 0 : Math.min(CONTEXT_FIELDS, run.length - lead);
-  // Nothing is gained by leaving out a single one.
+  // Omitting a single field saves nothing.
   if (run.length - lead - trail === 1) trail += 1;
   const hidden = run.length - lead - trail;
   const show = (part: Part): Line => ({ sign: ' ', key: part.key, value: shortText(part.type, part.before) });
@@ -248,7 +248,7 @@ function render(text: Text, depth: number, sign: Sign): string {
   return `${text.head}{${lines.join('')}\n${indentation(depth, sign)}}`;
 }
 
-/** Values of neighbours stand one below the other. */
+/** Aligns the values of adjacent lines. */
 function keyWidths(lines: readonly Line[]): readonly number[] {
   const widths = lines.map(() => 0);
   for (let from = 0; from < lines.length; from++) {

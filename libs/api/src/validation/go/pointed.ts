@@ -1,6 +1,6 @@
 import { GO_STRUCTS } from './structs.ts';
 
-/** What stands behind the pointers of `GO_STRUCTS`, for messages that show what differs between two states. */
+/** The types behind the pointers of `GO_STRUCTS`, for messages that show a difference. */
 const HANDLER = [
   ['Exec', 'exec', '*core.ExecAction'],
   ['HTTPGet', 'httpGet', '*core.HTTPGetAction'],

@@ -6,7 +6,9 @@ import { GO_STRUCTS } from './structs.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A value of the API as Go prints the type that Kubernetes keeps it in: `core.PodTemplateSpec{ObjectMeta:...}`, `[]int32{1}`. */
+/**
+ * Formats an API value as Go prints Kubernetes' internal type: `core.PodTemplateSpec{ObjectMeta:...}`, `[]int32{1}`.
+ */
 export const goValue = (type: string, value: unknown): Verbatim => new Verbatim(() => goText(type, value));
 
 function goText(type: string, value: unknown): string {
@@ -28,7 +30,7 @@ function goText(type: string, value: unknown): string {
     case 'amounts':
       return goAmounts(value);
     default:
-      // Words have types of their own, and print like any text.
+      // Named string types print like any string.
       return typeof value === 'string' ? JSON.stringify(value) : goStruct(type, isFields(value) ? value : {});
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Structs of Kubernetes as its messages print them: the fields in the order of Go, each with its name there, its name in JSON
- * and its type. Only what such a message reaches stands here: behind a pointer nothing is printed.
+ * Structs of Kubernetes as its messages print them: fields in Go order, each with its Go name, JSON name and type. Only
+ * types that such messages reach are listed: nothing is printed behind a pointer.
  *
- * Types: `string`, `bool`, `int`, `[]X`, `*X`, `map` (of strings), `amounts` (of resources), `time`, `inline:X` (fields of the
- * object itself), or the name of a struct.
+ * Types: `string`, `bool`, `int`, `[]X`, `*X`, `map` (of strings), `amounts` (of resources), `time`, `inline:X` (fields
+ * of the object itself), or the name of a struct.
  */
 export const GO_STRUCTS: Readonly<Record<string, readonly (readonly [go: string, json: string, type: string])[]>> = {
   'v1.ObjectMeta': [

@@ -54,7 +54,7 @@ function validateKeys(out: FieldError[], path: string, term: Readonly<PodAffinit
   const { matchLabelKeys = [], mismatchLabelKeys = [], labelSelector } = term;
   validateKeyNames(out, `${path}.matchLabelKeys`, matchLabelKeys, labelSelector !== undefined);
   validateKeyNames(out, `${path}.mismatchLabelKeys`, mismatchLabelKeys, labelSelector !== undefined);
-  // The selector already holds an expression for each of these keys; a second one is the client's own.
+  // The selector already contains an expression for each of these keys; a second one comes from the client.
   const seen = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
   const positions = firstPositions(matchLabelKeys);
   for (const { key } of labelSelector?.matchExpressions ?? []) {
@@ -71,7 +71,7 @@ function validateKeys(out: FieldError[], path: string, term: Readonly<PodAffinit
   }
 }
 
-/** Where each key stands first. */
+/** Returns the first position of each key. */
 const firstPositions = (keys: readonly string[]): ReadonlyMap<string, number> =>
   new Map(keys.map((key, i): [string, number] => [key, i]).toReversed());
 

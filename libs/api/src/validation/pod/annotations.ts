@@ -13,7 +13,7 @@ const LOCALHOST = 'localhost/';
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Annotations that say something about the pod, and must say it well. */
+/** Annotations with a meaning for the pod, which must be valid. */
 export function validatePodAnnotations(
   out: FieldError[],
   path: string,
@@ -43,7 +43,7 @@ export function validatePodAnnotations(
   }
 }
 
-/** What tolerations were before they were a field. */
+/** Tolerations before they became a field. */
 function validateTolerationsText(out: FieldError[], path: string, text: string): void {
   if (text === '') return;
   const problem = goJsonProblem(text, '[]core.Toleration');
@@ -99,7 +99,7 @@ export function validatePodAnnotationUpdate(
   }
 }
 
-/** Where a profile is given both ways, both must say the same. */
+/** A profile given in both forms must be the same. */
 export function validateProfilesMatchAnnotations(
   out: FieldError[],
   path: string,

@@ -29,7 +29,7 @@ function validateNumber(out: FieldError[], path: string, port: number): void {
   for (const text of portNumberErrors(port)) out.push(invalid(path, port, text));
 }
 
-/** Two containers cannot have the same port of the host. */
+/** Two containers cannot use the same host port. */
 export function validateHostPortsUnique(out: FieldError[], path: string, containers: readonly Container[]): void {
   const taken = new Set<string>();
   for (const [i, container] of containers.entries()) {

@@ -25,7 +25,7 @@ export interface ContainerRules {
   readonly hostUsers: boolean;
 }
 
-/** What holds for every container, of whichever list. */
+/** Checks for containers of every list. */
 function validateCommon(
   out: FieldError[],
   path: string,
@@ -94,7 +94,7 @@ export function validateInitContainers(
     const name = container.name ?? '';
     if (names.has(name)) out.push(duplicate(`${at}.name`, name));
     else if (name !== '') names.add(name);
-    // Init containers run one after the other: only a container of its own can be in its way.
+    // Init containers run one after the other, so host ports conflict only within one container.
     validateHostPortsUnique(out, path, [container]);
     if (restartPolicy === 'Always') validateSidecar(out, at, container, rules);
     else validatePlainInit(out, at, container);
@@ -115,7 +115,7 @@ function validatePlainInit(out: FieldError[], path: string, container: Readonly<
   }
 }
 
-/** In the order in which the fields of a container are reported. */
+/** In the order of the reports. */
 const NOT_FOR_EPHEMERAL = [
   'ports',
   'resources',
@@ -160,11 +160,11 @@ function validateEphemeralFields(out: FieldError[], path: string, container: Rea
   }
 }
 
-/** Even an empty one says something, except of the resources: there it is what defaulting fills in. */
+/** A field counts even when empty, except resources, which defaulting fills in. */
 const isGiven = (key: string, value: object | string | undefined): boolean =>
   value !== undefined && !(key === 'resources' && Object.keys(value).length === 0);
 
-/** Templates may carry such an image, as a mark for whoever fills it in; pods may not. */
+/** Templates may have such an image as a placeholder; pods may not. */
 export function validateImageWhitespace(
   out: FieldError[],
   path: string,

@@ -60,7 +60,7 @@ export const VOLUME_FIELDS = [
   'metadata.uid',
 ];
 
-/** Everything that a field path may name at all, before it is asked whether it may here. */
+/** All field paths that exist, before the check whether they are allowed here. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...ENV_FIELDS,
   ...VOLUME_FIELDS,
@@ -69,7 +69,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   'status.phase',
 ]);
 
-/** What `spec.nodeName` was called before v1. */
+/** The name of `spec.nodeName` before v1. */
 const OLD_NODE_FIELD = 'spec.host';
 const MAPS = ['metadata.annotations', 'metadata.labels'];
 
@@ -92,7 +92,7 @@ export function validateFieldRef(
   } else if (!supported.includes(field)) out.push(notSupported(`${path}.fieldPath`, field, supported));
 }
 
-/** What keeps a path from naming anything, wherever it stands. */
+/** Returns why a path is invalid everywhere. */
 function fieldPathProblem(
   { apiVersion = '', fieldPath }: Readonly<ObjectFieldSelector>,
   field: string,
@@ -163,7 +163,7 @@ export function validateEnvironmentSources(out: FieldError[], path: string, sour
     if (source.prefix) validateText(out, `${at}.prefix`, source.prefix, envVarNameErrors);
     const given = (['configMapRef', 'secretRef'] as const).filter((key) => source[key] !== undefined);
     for (const key of given) {
-      // The names of whole sources were always checked like prefixes of names, which may end with a dash.
+      // Names of whole sources are checked like name prefixes, which may end in a dash.
       const name = source[key]?.name ?? '';
       if (validateRequiredText(out, `${at}.${key}.name`, name)) {
         for (const text of dnsSubdomainErrors(maskedPrefix(name))) out.push(invalid(`${at}.${key}.name`, name, text));

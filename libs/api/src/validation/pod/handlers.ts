@@ -18,7 +18,7 @@ export function validateLifecycle(
 
 type Handler = Omit<Probe, 'sleep'> & Pick<LifecycleHandler, 'sleep'>;
 
-/** Exactly one way to act; the first one given is the one that counts. */
+/** Requires exactly one action; the first given one counts. */
 function validateHandler(out: FieldError[], path: string, handler: Readonly<Handler>, graceSeconds: number): void {
   const given = (['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const).filter(
     (key) => handler[key] !== undefined,

@@ -11,7 +11,7 @@ export function validateNodeSelector(out: FieldError[], path: string, selector: 
   for (const [i, term] of terms.entries()) validateNodeSelectorTerm(out, `${at}[${i}]`, term);
 }
 
-/** A term may name values that no label can have; it just never matches. */
+/** A term may contain values that no label can have; it never matches. */
 export function validateNodeSelectorTerm(out: FieldError[], path: string, term: Readonly<NodeSelectorTerm>): void {
   for (const [i, requirement] of (term.matchExpressions ?? []).entries()) {
     validateExpression(out, `${path}.matchExpressions[${i}]`, requirement);

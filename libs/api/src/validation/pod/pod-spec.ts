@@ -25,7 +25,7 @@ import { validateVolumes } from './volumes.ts';
 import { validateForLinux, validateForWindows, validateHostProcess } from './windows.ts';
 
 export interface PodSpecRules {
-  /** A pod, not a template of one. */
+  /** A pod, not a template. */
   readonly isPod: boolean;
   /** Names the claims of ephemeral volumes; unknown in templates. */
   readonly podName?: string | undefined;
@@ -58,7 +58,7 @@ export function validatePodSpec(out: FieldError[], path: string, spec: Readonly<
   validateOs(out, path, spec);
 }
 
-/** In the host's network a port of the container cannot be anything but the same port of the host. */
+/** In the host network a container port must equal its host port. */
 function validateHostNetworkPorts(out: FieldError[], path: string, spec: Readonly<PodSpec>, isPod: boolean): void {
   if (spec.hostNetwork !== true) return;
   for (const [i, container] of spec.containers.entries()) {

@@ -8,7 +8,7 @@ interface PlacedPort {
   readonly port: Readonly<ContainerPort>;
 }
 
-/** Ports of all containers share the addresses of the pod. */
+/** Ports of all containers share the pod's addresses. */
 export function portWarnings(out: string[], path: string, spec: Readonly<PodSpec>): void {
   const seen = new Map<string, PortsOfOneNumber>();
   let order = 0;
@@ -27,7 +27,7 @@ export function portWarnings(out: string[], path: string, spec: Readonly<PodSpec
   }
 }
 
-/** Finds those that a port is to be warned of without a look at all others. */
+/** Finds the ports to warn about without comparing all pairs. */
 class PortsOfOneNumber {
   readonly #all: PlacedPort[] = [];
   readonly #withoutHostPort: PlacedPort[] = [];
@@ -44,7 +44,7 @@ class PortsOfOneNumber {
     }
   }
 
-  /** In the order in which they came, and no more than are told. */
+  /** In order, limited to the number that is reported. */
   inTheWayOf({ port }: PlacedPort): readonly PlacedPort[] {
     const told = (ports: readonly PlacedPort[] = []): readonly PlacedPort[] => ports.slice(0, WARNINGS_MAX);
     const number = hostPort(port);
@@ -78,6 +78,6 @@ function warnOfBoth(out: string[], { path, port }: PlacedPort, { path: other, po
   }
 }
 
-/** As Go prints the struct. */
+/** Formats the struct as Go does. */
 const goPort = (port: Readonly<ContainerPort>): string =>
   `{Name:${port.name ?? ''} HostPort:${hostPort(port)} ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ''} HostIP:${hostIp(port)}}`;

@@ -15,7 +15,7 @@ export function validateProjected(out: FieldError[], path: string, volume: Reado
 
 interface Place {
   readonly at: string;
-  /** The paths that earlier sources take. */
+  /** Paths that earlier sources use. */
   readonly paths: Set<string>;
 }
 

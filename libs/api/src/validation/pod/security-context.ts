@@ -37,7 +37,7 @@ export function validateSecurityContext(
   validateAppArmor(out, `${path}.appArmorProfile`, context.appArmorProfile);
 }
 
-/** Who is privileged, or may administer the system, can escalate whatever the flag says. */
+/** Privileged containers and those with CAP_SYS_ADMIN can escalate whatever the flag says. */
 function validateEscalation(out: FieldError[], path: string, context: Readonly<SecurityContext>): void {
   if (context.allowPrivilegeEscalation !== false) return;
   const refuse = (cause: string): void => {
@@ -160,7 +160,7 @@ function validateSysctls(
   }
 }
 
-/** A setting of a namespace that the pod shares with the host would be a setting of the host. */
+/** A sysctl of a namespace that the pod shares with the host would change the host. */
 function validateHostSysctl(out: FieldError[], path: string, name: string, spec: Readonly<PodSpec>): void {
   const key = name.replaceAll('/', '.');
   if (spec.hostNetwork === true && key.startsWith('net.')) {

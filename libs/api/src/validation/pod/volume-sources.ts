@@ -14,7 +14,7 @@ import { byteLength, dnsSubdomainErrors, rangeText } from '../formats.ts';
 import { goStrings } from '../go-text.ts';
 import { validateAbsolutePath, validateNoBacksteps } from '../paths.ts';
 
-/** Sources that a pod's volume and a persistent volume have in common. */
+/** Sources that pod volumes and persistent volumes share. */
 const HOST_PATH_TYPES = [
   '',
   'BlockDevice',
@@ -57,8 +57,8 @@ const IQN_FORMS: ReadonlyMap<string, (name: string) => boolean> = new Map(
 );
 
 /**
- * `/iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/`, as Kubernetes has it: not held at the beginning. An engine that
- * goes back would start over at every `iqn` of a long name, so what may stand in it is taken apart here.
+ * Matches `/iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)$/`, as in Kubernetes not anchored at the start. A
+ * backtracking engine would restart at every `iqn` of a long name, so this parses the text by hand.
  */
 function endsInIqn(name: string): boolean {
   const parts = (name.split(/[,;*&$|\s]/).at(-1) ?? '').split(':');
@@ -70,7 +70,7 @@ function endsInIqn(name: string): boolean {
 const MALFORMED = 'must be valid format';
 const UNKNOWN_FORM = `${MALFORMED} starting with iqn, eui, or naa`;
 
-/** `unknownForm` is what a target of no known form is told; the two kinds of volumes word it differently. */
+/** `unknownForm` is the error for a target of an unknown format; the two kinds of volumes word it differently. */
 export function validateIscsi(out: FieldError[], path: string, source: Iscsi, unknownForm = UNKNOWN_FORM): void {
   validateRequiredText(out, `${path}.targetPortal`, source.targetPortal);
   if (validateRequiredText(out, `${path}.iqn`, source.iqn)) validateIqn(out, `${path}.iqn`, source.iqn, unknownForm);
@@ -97,7 +97,7 @@ function validateIqn(out: FieldError[], path: string, name: string, unknownForm:
 export const ISCSI_NAME_TOO_LONG =
   'Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.';
 
-/** The initiator name carries both, and has no room for more. */
+/** The initiator name contains both and has a length limit. */
 export const iscsiNameTooLong = (name: string, source: Iscsi): boolean =>
   source.initiatorName !== undefined && byteLength(`${name}:${source.targetPortal}`) > 64;
 
@@ -215,7 +215,7 @@ export function validateCsiVolume(out: FieldError[], path: string, source: Reado
   }
 }
 
-/** A named secret, where one is given. */
+/** Validates the name of an optional secret. */
 export function validateSecretName(
   out: FieldError[],
   path: string,

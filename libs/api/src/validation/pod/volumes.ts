@@ -61,7 +61,7 @@ export function validateVolumes(
   return usable;
 }
 
-/** A claim that the pod's own ephemeral volume creates cannot be a claim that the pod brings along. */
+/** The claim of the pod's own ephemeral volume cannot also be a claim that the pod references. */
 function validateNotOwnClaim(
   out: FieldError[],
   path: string,
@@ -77,7 +77,7 @@ function validateNotOwnClaim(
 interface Source {
   readonly key: keyof Volume;
   readonly validate: (out: FieldError[], path: string, volume: Readonly<Volume>) => void;
-  /** Where the field is called something else than in the volume; kept for the clients that know these words. */
+  /** Set when the error path differs from the volume's field; clients know this path. */
   readonly path?: string;
   readonly forbiddenPath?: string;
 }
@@ -97,7 +97,7 @@ function source<K extends keyof Volume>(
   };
 }
 
-/** In this order: the first one given is the one that counts. */
+/** In this order: the first given source counts. */
 const SOURCES: readonly Source[] = [
   source('emptyDir', validateEmptyDir),
   source('hostPath', validateHostPath),

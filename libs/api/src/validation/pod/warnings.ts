@@ -29,7 +29,7 @@ interface PodLike {
   readonly spec: Readonly<PodSpec>;
 }
 
-/** What is accepted and yet hardly what anybody wants, in the order of Kubernetes. `base` is '' for a pod. */
+/** Warns of values that are valid but rarely wanted, in the order of Kubernetes. `base` is '' for a pod. */
 export function podSpecWarnings(out: string[], base: string, pod: PodLike): void {
   const { spec } = pod;
   const path = base === '' ? 'spec' : `${base}.spec`;
@@ -94,7 +94,7 @@ function warnOfEmptySelectors(out: string[], path: string, affinity: Readonly<Po
     out.push(`${path}.requiredDuringSchedulingIgnoredDuringExecution[${i}].labelSelector: ${NO_SELECTOR}`);
   }
   for (const [i, term] of (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).entries()) {
-    // Pods of stateful sets are not checked before they are warned of.
+    // Templates of StatefulSets are not validated before they cause warnings.
     if (term.podAffinityTerm?.labelSelector !== undefined) continue;
     out.push(
       `${path}.preferredDuringSchedulingIgnoredDuringExecution[${i}].podAffinityTerm.labelSelector: ${NO_SELECTOR}`,
@@ -151,7 +151,7 @@ function warnOfContainerAnnotations(
   }
 }
 
-/** What a volume may be made from and should not; some are named as in Go. */
+/** Volume sources that are deprecated; some have their Go names. */
 const DEPRECATED_VOLUMES: readonly (readonly [key: keyof Volume, name: string, text: string])[] = [
   ['photonPersistentDisk', 'photonPersistentDisk', 'deprecated in v1.11, non-functional in v1.16+'],
   ['gitRepo', 'gitRepo', 'deprecated in v1.11'],
@@ -172,7 +172,7 @@ function warnOfVolume(out: string[], path: string, volume: Readonly<Volume>): vo
   if (template !== undefined) claimSpecWarnings(out, `${path}.ephemeral.volumeClaimTemplate.spec`, template.spec);
 }
 
-/** What else a volume shows at the place of a token hides it, or is hidden by it. */
+/** Warns of volumes that hide a token or are hidden by one. */
 function warnOfTokenPaths(out: string[], path: string, spec: Readonly<PodSpec>): void {
   const sourcesOf = (volume: Readonly<Volume>): readonly VolumeProjection[] => volume.projected?.sources ?? [];
   const volumes = spec.volumes ?? [];
@@ -221,7 +221,7 @@ function warnOfContainer(out: string[], path: string, container: Readonly<Contai
   }
   const names = new Set<string>();
   for (const [i, { name, value = '', valueFrom }] of (container.env ?? []).entries()) {
-    // A value that is made from the one before is meant so.
+    // A value that refers to the previous one is intended.
     const reference = `$(${name})`;
     const hides = valueFrom !== undefined || value === reference || !value.includes(reference);
     if (names.has(name) && hides) {

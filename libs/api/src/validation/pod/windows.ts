@@ -85,7 +85,7 @@ export function allContainers(spec: Readonly<PodSpec>, path: string): readonly P
   ];
 }
 
-/** A pod either runs on the host entirely, or not at all. */
+/** A pod runs on the host with all its containers or with none. */
 export function validateHostProcess(out: FieldError[], path: string, spec: Readonly<PodSpec>): void {
   const podWide = spec.securityContext?.windowsOptions?.hostProcess;
   const containers = allContainers(spec, path);
@@ -116,7 +116,7 @@ export function validateHostProcess(out: FieldError[], path: string, spec: Reado
 
 const NOT_FOR_WINDOWS = 'cannot be set for a windows pod';
 
-/** In the order in which they are reported; those of the pod itself stand between those of its security context. */
+/** In the order of the reports; fields of the pod itself are mixed with those of its security context. */
 const POD_LINUX_FIELDS = [
   'securityContext.appArmorProfile',
   'securityContext.seLinuxOptions',
@@ -159,7 +159,7 @@ export function validateForWindows(out: FieldError[], path: string, spec: Readon
   }
 }
 
-/** Which of the fields say anything: a flag that is off and an empty list of settings do not. */
+/** Returns the fields that are set: a false flag and an empty list count as unset. */
 function linuxFieldsOf(spec: Readonly<PodSpec>): ReadonlySet<string> {
   const given = new Set<string>();
   for (const [key, value] of Object.entries(spec.securityContext ?? {})) {

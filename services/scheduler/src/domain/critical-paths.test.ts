@@ -18,6 +18,10 @@ test('[SPREAD-30] two entries, the smaller first, both at the largest int32 befo
     ['A', 3],
     ['', 2147483647],
   ]);
+  assert.deepEqual(after(['A', 3], ['B', 5]), [
+    ['A', 3],
+    ['B', 5],
+  ]);
 });
 
 test('[SPREAD-31] [EXS-10] [EXS-13] an update replaces its own entry, else the larger one that it undercuts', () => {
@@ -36,6 +40,18 @@ test('[SPREAD-31] [EXS-10] [EXS-13] an update replaces its own entry, else the l
   assert.deepEqual(after(['a', 1], ['b', 2], ['c', 2]), [
     ['a', 1],
     ['b', 2],
+  ]);
+  assert.deepEqual(after(['a', 1], ['b', 2], ['b', 5]), [
+    ['a', 1],
+    ['b', 5],
+  ]);
+  assert.deepEqual(after(['a', 1], ['b', 2], ['b', 1]), [
+    ['a', 1],
+    ['b', 1],
+  ]);
+  assert.deepEqual(after(['a', 1], ['b', 2], ['b', 0]), [
+    ['b', 0],
+    ['a', 1],
   ]);
 });
 

@@ -1,12 +1,17 @@
 import {
-  compileOrNothing,
   compileRequiredNodes,
   firstUntolerated,
   HARD_EFFECTS,
   type Pod,
   type TopologySpreadConstraint,
 } from '@holdfast/api';
-import { compileLabelSelector, compileRequirements, type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
+import {
+  compileLabelSelector,
+  compileRequirements,
+  type LabelSelectorMatcher,
+  NOTHING,
+  SelectorError,
+} from '@holdfast/machinery';
 import type { DomainView } from './domain-counts.ts';
 import { pairOf } from './label-pair.ts';
 import type { PodGroup } from './match-counts.ts';
@@ -38,6 +43,8 @@ export type Action = 'DoNotSchedule' | 'ScheduleAnyway';
 /** The pod's own constraints, compiled when the pod arrives. */
 export interface PodSpread {
   readonly isOwn: boolean;
+  /** Why a selector of the pod cannot be used: no decision on the pod is possible. */
+  readonly mistake?: string;
   readonly DoNotSchedule: SpreadConstraints;
   readonly ScheduleAnyway: SpreadConstraints;
 }
@@ -52,7 +59,12 @@ export function compilePodSpread(pod: Pod): PodSpread {
     const chosen = own.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === action);
     return compileConstraints(pod, chosen, { selectorOf: (each) => selectorOf(pod, each), requireAllKeys: true });
   };
-  return { isOwn: true, DoNotSchedule: compile('DoNotSchedule'), ScheduleAnyway: compile('ScheduleAnyway') };
+  try {
+    return { isOwn: true, DoNotSchedule: compile('DoNotSchedule'), ScheduleAnyway: compile('ScheduleAnyway') };
+  } catch (error) {
+    if (error instanceof SelectorError) return { ...NO_SPREAD, isOwn: true, mistake: error.message };
+    throw error;
+  }
 }
 
 export interface SpreadRules {
@@ -107,13 +119,11 @@ function viewOf(
 }
 
 function selectorOf(pod: Pod, constraint: TopologySpreadConstraint): LabelSelectorMatcher {
-  return compileOrNothing(() => {
-    const selector = compileLabelSelector(constraint.labelSelector);
-    const added = ownValues(pod, constraint.matchLabelKeys, 'in');
-    return added.length === 0 || selector === NOTHING
-      ? selector
-      : compileRequirements([...selector.requirements, ...added]);
-  });
+  const selector = compileLabelSelector(constraint.labelSelector);
+  const added = ownValues(pod, constraint.matchLabelKeys, 'in');
+  return added.length === 0 || selector === NOTHING
+    ? selector
+    : compileRequirements([...selector.requirements, ...added]);
 }
 
 /** Pods that are going away do not count: their place is about to be free. */

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod, Service } from '@holdfast/api';
-import { compileLabelSelector } from '@holdfast/machinery';
+import { compileLabelSelector, type JsonObject } from '@holdfast/machinery';
 import type { SchedulerConfiguration } from '../configuration/configuration.ts';
 import type { ClusterCache } from '../domain/cluster-cache.ts';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, configured, decide, pluginOf } from '../testing/cluster.ts';
+import { decodePodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 import { POD_TOPOLOGY_SPREAD } from './pod-topology-spread.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
@@ -79,7 +80,7 @@ test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belo
   assert.deepEqual(chosen(crowded, buildPod('bare', { labels: LABELS }), hard), ['a']);
 });
 
-test('[SPREAD-22] [EXS-09] a pod with any constraint of its own gets no default of either kind', () => {
+test('[SPREAD-21] [SPREAD-22] [EXS-09] a pod with any constraint of its own gets no default of either kind', () => {
   const cluster = withReplicaSet(
     clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
     'web',
@@ -114,6 +115,7 @@ test('[SPREAD-23] the selector comes from all services of the pod and from its c
   assert.equal(cluster.owners.selectorFor(pod)?.text, 'app=web');
   cluster.owners.setService(service('front', { tier: 'front' }));
   cluster.owners.setService(service('other', { tier: 'back' }));
+  cluster.owners.setService(service('both', { app: 'web', tier: 'back' }));
   cluster.owners.setService(service('none', {}));
   assert.equal(cluster.owners.selectorFor(pod)?.text, 'app=web,tier=front');
   assert.deepEqual(liked(cluster, pod.pod, softZone), ['b'], 'only the pods that all selectors match count');
@@ -122,6 +124,51 @@ test('[SPREAD-23] the selector comes from all services of the pod and from its c
   const owned = createPodInfo(buildPod('p', { owner: 'web', labels: { ...LABELS, tier: 'front' } }));
   withReplicaSet(cluster, 'web');
   assert.equal(cluster.owners.selectorFor(owned)?.text, 'app=web,app=web,pod-template-hash=x');
+});
+
+test('[SPREAD-25] the built-in defaults are two soft constraints, over hosts and over zones', () => {
+  const soft = { whenUnsatisfiable: 'ScheduleAnyway' };
+  const builtIn = {
+    defaultConstraints: [
+      { ...soft, topologyKey: 'kubernetes.io/hostname', maxSkew: 3 },
+      { ...soft, topologyKey: ZONE, maxSkew: 5 },
+    ],
+    systemDefaulted: true,
+  };
+  assert.deepEqual(decodePodTopologySpreadArgs(undefined), builtIn);
+  const args = { defaultingType: 'System' };
+  assert.deepEqual(decodePodTopologySpreadArgs({ args, path: 'args', errors: [] }), builtIn);
+});
+
+test('[SPREAD-26] [SPREAD-40] the filter takes the hard default constraints only, the score the soft ones', () => {
+  const cluster = withReplicaSet(
+    clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
+    'web',
+  );
+  const owned = buildPod('p', { owner: 'web', labels: LABELS });
+  const cycle = { pod: createPodInfo(owned), snapshot: cluster };
+  const filtered = (args: JsonObject) => pluginOf(POD_TOPOLOGY_SPREAD, args).preFilter?.(cycle);
+  assert.equal(filtered(softZone)?.kind, 'skip');
+  const hard = filtered(hardZone);
+  assert.ok(hard?.kind === 'check');
+  assert.deepEqual(
+    cluster.nodes.map((node) => hard.check(node) === undefined),
+    [false, true],
+  );
+  assert.equal(liked(cluster, owned, hardZone), undefined);
+  assert.deepEqual(liked(cluster, owned, softZone), ['b']);
+});
+
+test('[SPREAD-45] a constraint whose key the node lacks adds nothing to its score', () => {
+  const placed = ['a', 'a', 'b'].map((nodeName, i) => buildPod(`${i}`, { nodeName, owner: 'web', labels: LABELS }));
+  const cluster = withReplicaSet(clusterOf([...nodes, buildNode('c')], placed), 'web');
+  const cycle = { pod: createPodInfo(buildPod('p', { owner: 'web', labels: LABELS })), snapshot: cluster };
+  const scorer = pluginOf(POD_TOPOLOGY_SPREAD).preScore?.(cycle, cluster.nodes);
+  // Hosts weigh ln 5 and add 2, zones (two, and nodes without one) weigh ln 5 and add 4.
+  assert.deepEqual(
+    cluster.nodes.map((node) => scorer?.score(node)),
+    [12, 9, 2],
+  );
 });
 
 test('[SPREAD-25] the built-in defaults score nodes without a zone too; an empty list turns defaulting off', () => {

@@ -1,66 +1,40 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node, Pod, TopologySpreadConstraint } from '@holdfast/api';
+import type { Pod, TopologySpreadConstraint } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
 import { createPodInfo } from '../domain/pod-info.ts';
 import { prepareFilters } from '../domain/prepare-filters.ts';
 import { SpreadState } from '../domain/spread-state.ts';
 import { neverAsked } from '../framework/asked.ts';
 import { buildNode, buildPod } from '../testing/builders.ts';
-import { clusterOf, outcome, pluginOf } from '../testing/cluster.ts';
+import { clusterOf, outcome } from '../testing/cluster.ts';
+import {
+  type Cluster,
+  constraint,
+  FOUR,
+  HARD,
+  incoming,
+  matching,
+  passing,
+  SOFT,
+  scores,
+  spreadPlugin,
+  zoneNode,
+} from '../testing/spread.ts';
 import { POD_TOPOLOGY_SPREAD, topologyWeight } from './pod-topology-spread.ts';
 import { constraintsOf } from './spread-constraints.ts';
 
-const HARD = 'DoNotSchedule';
-const SOFT = 'ScheduleAnyway';
-const plugin = pluginOf(POD_TOPOLOGY_SPREAD);
-
-const node = (name: string, zone: string): Node => buildNode(name, { labels: { zone, node: name } });
-const matching = (name: string, nodeName: string): Pod => buildPod(name, { nodeName, labels: { foo: 'bar' } });
-
-function constraint(topologyKey: string, whenUnsatisfiable = HARD, maxSkew = 1): TopologySpreadConstraint {
-  return { topologyKey, whenUnsatisfiable, maxSkew, labelSelector: { matchLabels: { foo: 'bar' } } };
-}
-
-const incoming = (constraints: TopologySpreadConstraint[], labels: Record<string, string> = { foo: 'bar' }): Pod =>
-  buildPod('mypod', { labels, spec: { topologySpreadConstraints: constraints } });
-
-interface Cluster {
-  readonly nodes: readonly Node[];
-  readonly pods: readonly Pod[];
-}
-
-/** Two zones of two nodes, three matching pods. */
-const FOUR: Cluster = {
-  nodes: [node('node1', 'zoneA'), node('node2', 'zoneA'), node('node3', 'zoneB'), node('node4', 'zoneB')],
-  pods: [matching('p1', 'node1'), matching('p2', 'node2'), matching('p3', 'node3')],
-};
-
 /** Constraints that contradict each other here. */
 const CONFLICT: Cluster = {
-  nodes: [node('node1', 'zoneA'), node('node2', 'zoneA'), node('node3', 'zoneB')],
+  nodes: [zoneNode('node1', 'zoneA'), zoneNode('node2', 'zoneA'), zoneNode('node3', 'zoneB')],
   pods: ['node1', 'node1', 'node2', 'node3', 'node3'].map((name, i) => matching(`p${i}`, name)),
 };
 
-function passing({ nodes, pods }: Cluster, pod: Pod): readonly string[] {
-  const snapshot = clusterOf(nodes, pods);
-  const prepared = plugin.preFilter?.({ pod: createPodInfo(pod), snapshot });
-  assert.ok(prepared?.kind === 'check');
-  return snapshot.nodes.filter((each) => prepared.check(each) === undefined).map(({ name }) => name);
-}
-
-function scores({ nodes, pods }: Cluster, pod: Pod): { readonly raw: number[]; readonly normalized: number[] } {
-  const snapshot = clusterOf(nodes, pods);
-  const scorer = plugin.preScore?.({ pod: createPodInfo(pod), snapshot }, snapshot.nodes);
-  assert.ok(scorer !== undefined);
-  const raw = snapshot.nodes.map((each) => scorer.score(each));
-  const normalized = [...raw];
-  scorer.normalize?.(normalized, snapshot.nodes);
-  return { raw, normalized };
-}
-
 test('[EXS-01] [SPREAD-09] only the zone with fewer pods is allowed', () => {
-  const cluster = { nodes: [node('a', 'zone1'), node('b', 'zone2')], pods: [matching('1', 'a'), matching('2', 'a')] };
+  const cluster = {
+    nodes: [zoneNode('a', 'zone1'), zoneNode('b', 'zone2')],
+    pods: [matching('1', 'a'), matching('2', 'a')],
+  };
   assert.deepEqual(passing(cluster, incoming([constraint('zone')])), ['b']);
   assert.deepEqual(passing(cluster, incoming([constraint('zone', HARD, 2)])), ['b'], 'zone1 would have a skew of 3');
   assert.deepEqual(passing(cluster, incoming([constraint('zone', HARD, 3)])), ['a', 'b']);
@@ -92,7 +66,7 @@ test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and 
   assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
   assert.equal(
     outcome(clusterOf(CONFLICT.nodes, CONFLICT.pods), incoming([zone, each])),
-    "0/3 nodes are available: 3 node(s) didn't match pod topology spread constraints. " +
+    "0/3 nodes are available: 3 zoneNode(s) didn't match pod topology spread constraints. " +
       'preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.',
   );
   assert.deepEqual(passing(CONFLICT, incoming([constraint('zone', HARD, 2), each])), ['node2']);
@@ -102,21 +76,26 @@ test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and 
 });
 
 test('[EXS-12] two constraints that no node satisfies', () => {
-  const nodes = [node('node-a', 'zone1'), node('node-b', 'zone1'), node('node-x', 'zone2'), node('node-y', 'zone2')];
+  const nodes = [
+    zoneNode('node-a', 'zone1'),
+    zoneNode('node-b', 'zone1'),
+    zoneNode('node-x', 'zone2'),
+    zoneNode('node-y', 'zone2'),
+  ];
   const on = ['node-a', 'node-a', 'node-b', 'node-y', 'node-y', 'node-y', 'node-y'];
   const pods = on.map((name, i) => matching(`p${i}`, name));
   assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone'), constraint('node')])), []);
 });
 
 test('[EXS-14] [SPREAD-34] the incoming pod counts itself only when it matches', () => {
-  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const pods = ['a', 'a', 'a', 'b', 'b'].map((name, i) => matching(`p${i}`, name));
   assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')])), ['b']);
   assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')], { other: 'x' })), ['a', 'b']);
 });
 
 test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace, not terminating, on nodes that take part', () => {
-  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const leaving = matching('leaving', 'a');
   const elsewhere = buildPod('elsewhere', { nodeName: 'a', labels: { foo: 'bar' }, namespace: 'other' });
   const uncounted = [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: 'x' } }, elsewhere];
@@ -127,7 +106,7 @@ test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace,
 });
 
 test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent one nobody', () => {
-  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const labelled = ['a', 'a', 'a'].map((name, i) => matching(`p${i}`, name));
   const bare = buildPod('bare', { nodeName: 'a' });
   const selecting = (labelSelector: NonNullable<TopologySpreadConstraint['labelSelector']> | undefined): Pod => {
@@ -143,11 +122,11 @@ test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent
 });
 
 test('[SPREAD-08] [SPREAD-32] a leaving pod does not count, so its going changes nothing when it is tried', () => {
-  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const leaving = matching('leaving', 'b');
   const pods = [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: 'x' } }, matching('stays', 'b')];
   const snapshot = clusterOf(nodes, pods);
-  const prepared = plugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
+  const prepared = spreadPlugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
   const [a, b] = snapshot.nodes;
   const [gone, stays] = ['leaving', 'stays'].map((name) => snapshot.placed(`uid-default-${name}`));
   assert.ok(prepared?.kind === 'check' && a !== undefined && b !== undefined);
@@ -160,7 +139,7 @@ test('[SPREAD-08] [SPREAD-32] a leaving pod does not count, so its going changes
 });
 
 test('[SPREAD-06] fewer domains than minDomains make the minimum zero', () => {
-  const nodes = [node('a', 'zoneA')];
+  const nodes = [zoneNode('a', 'zoneA')];
   const pods = [matching('1', 'a')];
   assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')])), ['a']);
   assert.deepEqual(passing({ nodes, pods }, incoming([{ ...constraint('zone'), minDomains: 2 }])), []);
@@ -187,12 +166,12 @@ test('[EXS-16] [EXS-17] [SPREAD-44] [SPREAD-45] [SPREAD-46] [SPREAD-47] scores o
   });
 });
 
-test('[EXS-18] [SPREAD-42] [SPREAD-43] zone and host together', () => {
+test('[EXS-18] [SPREAD-45] zone and host together', () => {
   const pod = incoming([constraint('zone', SOFT), constraint('kubernetes.io/hostname', SOFT)]);
   assert.deepEqual(scores(FOUR, pod), { raw: [5, 5, 3, 1], normalized: [20, 20, 60, 100] });
 });
 
-test('[EXS-19] [SPREAD-41] without any matching pod all are best, and a node without the label is last', () => {
+test('[EXS-19] [SPREAD-41] [SPREAD-47] without any matching pod all are best, and a node without the label is last', () => {
   const nodes = [...FOUR.nodes, buildNode('bare')];
   assert.deepEqual(
     scores({ nodes, pods: [] }, incoming([constraint('zone', SOFT)])).normalized,
@@ -210,7 +189,7 @@ test('[SPREAD-16] pods on tainted nodes count, unless the constraint honours tai
     labels: { zone: 'zoneB', node: 'b' },
     taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }],
   });
-  const cluster = { nodes: [node('a', 'zoneA'), tainted], pods: [matching('1', 'a')] };
+  const cluster = { nodes: [zoneNode('a', 'zoneA'), tainted], pods: [matching('1', 'a')] };
   assert.deepEqual(passing(cluster, incoming([constraint('zone')])), ['b'], 'zoneB is there with 0');
   const honors = incoming([{ ...constraint('zone'), nodeTaintsPolicy: 'Honor' }]);
   assert.ok(passing(cluster, honors).includes('a'), 'zoneB does not exist for this pod');
@@ -233,7 +212,12 @@ function states({ nodes, pods }: Cluster, pod: Pod): readonly { pair: unknown; c
 }
 
 test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] what PreFilter prepares: counts by domain, and the smallest of each key', () => {
-  const nodes = [node('node-a', 'zone1'), node('node-b', 'zone1'), node('node-x', 'zone2'), node('node-y', 'zone2')];
+  const nodes = [
+    zoneNode('node-a', 'zone1'),
+    zoneNode('node-b', 'zone1'),
+    zoneNode('node-x', 'zone2'),
+    zoneNode('node-y', 'zone2'),
+  ];
   const on = ['node-a', 'node-a', 'node-b', 'node-y', 'node-y', 'node-y', 'node-y'];
   const pods = on.map((name, i) => buildPod(`p${i}`, { nodeName: name, labels: { foo: '' } }));
   pods.push(buildPod('unrelated', { nodeName: 'node-x', labels: { bar: '' } }));
@@ -257,8 +241,8 @@ test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] what PreFilter prepares: coun
 
 test('[SPREAD-28] nothing to check is skipped; Filter without its PreFilter is an error', () => {
   const cycle = { pod: createPodInfo(incoming([])), snapshot: clusterOf(FOUR.nodes) };
-  assert.equal(plugin.preFilter?.(cycle).kind, 'skip');
-  const call = plugin.preFilter;
+  assert.equal(spreadPlugin.preFilter?.(cycle).kind, 'skip');
+  const call = spreadPlugin.preFilter;
   assert.ok(call !== undefined);
   assert.throws(
     () =>
@@ -275,13 +259,13 @@ test('[SPREAD-36] constraints decide in their order; a domain that nobody counte
   assert.match(labelFirst, /missing required label/);
   const picky = incoming([constraint('zone')]);
   const elsewhere: Pod = { ...picky, spec: { ...picky.spec, nodeSelector: { zone: 'zoneA' } } };
-  const nodes = [node('a', 'zoneA'), node('b', 'zoneB')];
+  const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   assert.deepEqual(passing({ nodes, pods: [matching('1', 'b'), matching('2', 'b')] }, elsewhere), ['a', 'b']);
 });
 
 test('[SPREAD-32] a trial of one node counts what it adds and removes, on nodes that take part', () => {
   const snapshot = clusterOf(FOUR.nodes, FOUR.pods);
-  const prepared = plugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
+  const prepared = spreadPlugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
   assert.ok(prepared?.kind === 'check');
   const [first, , third] = snapshot.nodes;
   assert.ok(first !== undefined && third !== undefined);
@@ -304,7 +288,7 @@ test('[SPREAD-32] a trial of one node counts what it adds and removes, on nodes 
 test('[SPREAD-40] without a soft constraint the plugin has no opinion', () => {
   const snapshot = clusterOf(FOUR.nodes, FOUR.pods);
   const scorerOf = (constraints: TopologySpreadConstraint[]) =>
-    plugin.preScore?.({ pod: createPodInfo(incoming(constraints)), snapshot }, snapshot.nodes);
+    spreadPlugin.preScore?.({ pod: createPodInfo(incoming(constraints)), snapshot }, snapshot.nodes);
   assert.equal(scorerOf([]), undefined);
   assert.equal(scorerOf([constraint('zone')]), undefined);
   assert.notEqual(scorerOf([constraint('zone', SOFT)]), undefined);

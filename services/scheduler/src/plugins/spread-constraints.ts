@@ -5,6 +5,8 @@ import type { PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 
 /** The pod's own constraints of one kind; for a pod without any constraint the defaults over the pods of its owners. */
 export function constraintsOf({ pod, snapshot }: Cycle, when: Action, args: PodTopologySpreadArgs): SpreadConstraints {
+  const { mistake } = pod.spread;
+  if (mistake !== undefined) throw new Error(`a topology spread constraint of the pod cannot be used: ${mistake}`);
   if (pod.spread.isOwn) return pod.spread[when];
   const defaults = args.defaultConstraints.filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
   const selector = defaults.length === 0 ? undefined : snapshot.owners.selectorFor(pod);

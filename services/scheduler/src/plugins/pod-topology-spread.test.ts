@@ -66,7 +66,7 @@ test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and 
   assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
   assert.equal(
     outcome(clusterOf(CONFLICT.nodes, CONFLICT.pods), incoming([zone, each])),
-    "0/3 nodes are available: 3 zoneNode(s) didn't match pod topology spread constraints. " +
+    "0/3 nodes are available: 3 node(s) didn't match pod topology spread constraints. " +
       'preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.',
   );
   assert.deepEqual(passing(CONFLICT, incoming([constraint('zone', HARD, 2), each])), ['node2']);

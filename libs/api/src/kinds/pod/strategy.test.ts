@@ -39,6 +39,12 @@ test('[POD-19] identity of a pod does not change, what is said about it may', ()
 test('[POD-20] a generation never goes back', () => {
   const errors = updateErrors(pod({}, { generation: 5 }), (p) => void (p.metadata.generation = 4));
   assert.deepEqual(errors, ['metadata.generation: Invalid value: 4: must not be decremented']);
+  for (const generation of [5, 6]) {
+    assert.deepEqual(
+      updateErrors(pod({}, { generation: 5 }), (p) => void (p.metadata.generation = generation)),
+      [],
+    );
+  }
 });
 
 test('[POD-21] a terminating pod gets no new finalizers', () => {
@@ -50,6 +56,20 @@ test('[POD-21] a terminating pod gets no new finalizers', () => {
   assert.deepEqual(
     updateErrors(old, (p) => void delete p.metadata.finalizers),
     [],
+  );
+  const two = pod({}, { ...old.metadata, finalizers: ['example.com/a', 'example.com/b'] });
+  assert.deepEqual(
+    updateErrors(two, (p) => void p.metadata.finalizers?.shift()),
+    [],
+  );
+  assert.match(
+    updateErrors(two, (p) => void (p.metadata.finalizers = ['example.com/c']))[0] ?? '',
+    /no new finalizers can be added .* \[\]string\{"example\.com\/c"\}$/,
+  );
+  assert.deepEqual(
+    updateErrors(pod(), (p) => void (p.metadata.finalizers = ['example.com/b'])),
+    [],
+    'a pod that stays may get some',
   );
 });
 
@@ -68,6 +88,68 @@ test('[POD-18] [POD-22] images may change, most of the rest may not', () => {
     updateErrors(pod(), (p) => p.spec.containers.push(container({ name: 'd' }))),
     ['spec.containers: Forbidden: pod updates may not add or remove containers'],
   );
+});
+
+test('[POD-18] [POD-22] what may change: images of init containers, the deadline, added tolerations, and a grace that was negative', () => {
+  const initContainers = [container({ name: 'i' })];
+  const old = pod({ initContainers, activeDeadlineSeconds: 50 });
+  for (const change of [
+    (p: Pod) => void (p.spec.initContainers = [container({ name: 'i', image: 'busybox:2' })]),
+    (p: Pod) => void (p.spec.activeDeadlineSeconds = 40),
+    (p: Pod) => void (p.spec.tolerations = [{ key: 'a', operator: 'Exists' }]),
+  ]) {
+    assert.deepEqual(updateErrors(old, change), []);
+  }
+  const withGrace = (before: number, after: number) => {
+    const stored = { ...created(pod()), spec: { ...created(pod()).spec, terminationGracePeriodSeconds: before } };
+    const changed = { ...stored, spec: { ...stored.spec, terminationGracePeriodSeconds: after } };
+    return podResource.strategy
+      .validateUpdate(changed, stored, { now: NOW })
+      .map((error) => fieldErrorMessage(error).split(':')[0]);
+  };
+  assert.deepEqual([withGrace(-5, 1), withGrace(-5, 2), withGrace(5, 1)], [[], ['spec'], ['spec']]);
+});
+
+test('[POD-22] nothing else of a container, of the node choice or of the pod may change', () => {
+  const changes: readonly ((spec: Pod['spec']) => void)[] = [
+    (spec) => void (spec.containers = [container({ command: ['x'] })]),
+    (spec) => void (spec.containers = [container({ resources: { limits: { cpu: '1' } } })]),
+    (spec) => void (spec.nodeSelector = { a: 'b' }),
+    (spec) => void (spec.nodeName = 'other'),
+    (spec) => void (spec.affinity = { podAffinity: {} }),
+    (spec) => void (spec.volumes = [{ name: 'v', emptyDir: {} }]),
+    (spec) => void (spec.serviceAccountName = 'other'),
+    (spec) => void (spec.hostNetwork = true),
+    (spec) => void (spec.priority = 7),
+    (spec) => void (spec.terminationGracePeriodSeconds = 5),
+  ];
+  for (const change of changes) {
+    const [error = '', ...others] = updateErrors(pod({ initContainers: [container({ name: 'i' })] }), (p) =>
+      change(p.spec),
+    );
+    assert.match(error, /^spec: Forbidden: pod updates may not change fields other than/, String(change));
+    assert.deepEqual(others, []);
+  }
+});
+
+test('[POD-22] the node affinity of a gated pod is only narrowed, and that of others stays', () => {
+  const term = (...keys: readonly string[]) => ({ matchExpressions: keys.map((key) => ({ key, operator: 'Exists' })) });
+  const affinity = (...nodeSelectorTerms: readonly ReturnType<typeof term>[]) => ({
+    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...nodeSelectorTerms] } },
+  });
+  const schedulingGates = [{ name: 'example.com/g' }];
+  const gated = pod({ schedulingGates, affinity: affinity(term('a')) });
+  const changedTo = (old: Pod, changed: ReturnType<typeof affinity>): readonly string[] =>
+    updateErrors(old, (p) => void (p.spec.affinity = changed));
+  assert.deepEqual(changedTo(gated, affinity(term('a', 'b'))), []);
+  assert.match(
+    changedTo(gated, affinity(term('b')))[0] ?? '',
+    /only additions are allowed \(no mutations or deletions\)$/,
+  );
+  assert.match(changedTo(gated, affinity(term('a'), term('b')))[0] ?? '', /no additions\/deletions to non-empty/);
+  assert.deepEqual(changedTo(pod({ schedulingGates }), affinity(term('a'))), [], 'there was none');
+  const free = pod({ affinity: affinity(term('a')) });
+  assert.match(changedTo(free, affinity(term('a', 'b')))[0] ?? '', /^spec: Forbidden: pod updates may not change/);
 });
 
 test('[INIT-14] of an init container only the image may change', () => {
@@ -125,6 +207,16 @@ test('[POD-23] tolerations are only added; their seconds may change', () => {
     updateErrors(old, (p) => void delete p.spec.tolerations),
     ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
   );
+  const first = { key: 'a', operator: 'Equal', value: 'v', effect: 'NoExecute' };
+  const second = { key: 'b', operator: 'Exists' };
+  const two = pod({ tolerations: [first, second] });
+  for (const altered of [{ key: 'c' }, { operator: 'Exists', value: '' }, { value: 'w' }, { effect: 'NoSchedule' }]) {
+    assert.deepEqual(
+      updateErrors(two, (p) => void (p.spec.tolerations = [{ ...first, ...altered }, second])),
+      ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+    );
+  }
+  assert.equal(updateErrors(two, (p) => void p.spec.tolerations?.pop()).length, 1, 'one is missing');
 });
 
 test('[POD-24] a deadline only comes closer', () => {
@@ -144,6 +236,16 @@ test('[POD-24] a deadline only comes closer', () => {
   assert.deepEqual(
     updateErrors(old, (p) => void delete p.spec.activeDeadlineSeconds),
     ['spec.activeDeadlineSeconds: Invalid value: "null": must not update from a positive integer to nil value'],
+  );
+  for (const seconds of [0, -1]) {
+    assert.match(
+      updateErrors(pod(), (p) => void (p.spec.activeDeadlineSeconds = seconds))[0] ?? '',
+      new RegExp(`^spec\\.activeDeadlineSeconds: Invalid value: ${seconds}: must be between`),
+    );
+  }
+  assert.deepEqual(
+    updateErrors(old, (p) => void (p.spec.activeDeadlineSeconds = 50)),
+    [],
   );
 });
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyJson, decodeWithSchema, fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
-import type { Deployment, ResourceFieldSelector } from '../../generated/types.ts';
+import { setPodTemplateDefaults } from '../../defaults/pod-spec.ts';
+import type { Deployment, Pod, ResourceFieldSelector } from '../../generated/types.ts';
 import { schemaFor } from '../../schema-table.ts';
 import { deploymentResource } from '../deployment/index.ts';
-import { container, created, createErrors, NOW, pod } from './testing.ts';
+import { podResource } from './index.ts';
+import { container, created, createErrors, NOW, pod, updateErrors } from './testing.ts';
 
 test('a plain pod is valid', () => {
   assert.deepEqual(createErrors(pod()), []);
@@ -12,6 +14,8 @@ test('a plain pod is valid', () => {
 
 test('[POD-01] a pod without containers is refused', () => {
   assert.deepEqual(createErrors(pod({ containers: [] })), ['spec.containers: Required value']);
+  const initContainers = [container({ name: 'i' })];
+  assert.deepEqual(createErrors(pod({ containers: [], initContainers })), ['spec.containers: Required value']);
 });
 
 test('[POD-07] a name must be a DNS subdomain, a container name a DNS label', () => {
@@ -19,6 +23,25 @@ test('[POD-07] a name must be a DNS subdomain, a container name a DNS label', ()
   assert.match(error, /^metadata\.name: Invalid value: "Bad_Name": a lowercase RFC 1123 subdomain must consist/);
   const [dotted] = createErrors(pod({ containers: [container({ name: 'a.b' })] }));
   assert.equal(dotted, 'spec.containers[0].name: Invalid value: "a.b": must not contain dots');
+  const longest = `${'a'.repeat(63)}.`.repeat(3) + 'a'.repeat(61);
+  assert.deepEqual(createErrors(pod({}, { name: longest })), [], '253 characters');
+  assert.match(
+    createErrors(pod({}, { name: `${longest}a` }))[0] ?? '',
+    /^metadata\.name: .*: must be no more than 253/,
+  );
+  assert.deepEqual(createErrors(pod({ containers: [container({ name: 'c'.repeat(63) })] })), []);
+  const [long = ''] = createErrors(pod({ containers: [container({ name: 'c'.repeat(64) })] }));
+  assert.match(long, /^spec\.containers\[0\]\.name: .*: must be no more than 63/);
+});
+
+test('[POD-07] a name that is no DNS label is accepted with a warning, one that is gets none', () => {
+  const warningsOf = (name: string) => podResource.strategy.warnings?.(created(pod({}, { name })), undefined, {}) ?? [];
+  assert.deepEqual(createErrors(pod({}, { name: 'a.b' })), []);
+  const [warning = '', ...others] = warningsOf('a.b');
+  assert.match(warning, /^metadata\.name: this is used in the Pod's hostname, .* a DNS label is recommended: \[/);
+  assert.deepEqual(others, []);
+  assert.equal(warningsOf('a'.repeat(64)).length, 1);
+  assert.deepEqual(warningsOf('a-b'), []);
 });
 
 test('[POD-09] the operating system is linux or windows, and decides what else may be said', () => {
@@ -27,12 +50,31 @@ test('[POD-09] the operating system is linux or windows, and decides what else m
   ]);
   const windows = pod({ os: { name: 'windows' }, securityContext: { fsGroup: 1 } });
   assert.deepEqual(createErrors(windows), ['spec.securityContext.fsGroup: Forbidden: cannot be set for a windows pod']);
+  const linux = pod({ os: { name: 'linux' }, securityContext: { windowsOptions: { runAsUserName: 'u' } } });
+  assert.deepEqual(createErrors(linux), [
+    'spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod',
+  ]);
+  for (const [name, securityContext] of [
+    ['linux', { fsGroup: 1 }],
+    ['windows', { windowsOptions: { runAsUserName: 'u' } }],
+  ] as const) {
+    assert.deepEqual(createErrors(pod({ os: { name }, securityContext })), []);
+    const [error = ''] = updateErrors(pod({ os: { name } }), (p) => void (p.spec.os = { name: 'beos' }));
+    assert.match(error, /^spec\.os: Unsupported value/);
+    const [other = ''] = updateErrors(pod({ os: { name: 'linux' } }), (p) => void (p.spec.os = { name: 'windows' }));
+    assert.match(other, /^spec: Forbidden: pod updates may not change fields/);
+  }
 });
 
 test('[POD-30] privileged and no escalation exclude each other', () => {
   const securityContext = { privileged: true, allowPrivilegeEscalation: false };
   const [error = ''] = createErrors(pod({ containers: [container({ securityContext })] }));
   assert.match(error, /cannot set `allowPrivilegeEscalation` to false and `privileged` to true$/);
+  for (const allowed of [{ privileged: true }, { privileged: true, allowPrivilegeEscalation: true }]) {
+    const object = pod({ containers: [container({ securityContext: allowed })] });
+    assert.deepEqual(createErrors(object), []);
+    assert.deepEqual(created(object).spec.containers[0]?.securityContext, allowed);
+  }
 });
 
 test('[POD-31] a host process pod runs on the host entirely, and in its network', () => {
@@ -44,10 +86,24 @@ test('[POD-31] a host process pod runs on the host entirely, and in its network'
     'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
     'spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers',
   ]);
+  const onHost = container({ securityContext: { windowsOptions: { hostProcess: true } } });
+  assert.deepEqual(createErrors(pod({ hostNetwork: true, containers: [onHost, { ...onHost, name: 'd' }] })), []);
+  assert.deepEqual(createErrors(pod({ hostNetwork: true, containers: [onHost, container({ name: 'd' })] })), [
+    'spec: Invalid value: "": If pod contains any hostProcess containers then all containers must be HostProcess containers',
+  ]);
+  assert.deepEqual(createErrors(pod({ containers: [onHost] })), [
+    'spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers',
+  ]);
+  const wholePod = { securityContext: { windowsOptions: { hostProcess: true } } };
+  assert.deepEqual(createErrors(pod({ hostNetwork: true, ...wholePod })), [], 'said once for the pod');
 });
 
 test('[LIFE-21] the restart policy is one of three and Always by default', () => {
   assert.equal(created(pod()).spec.restartPolicy, 'Always');
+  for (const restartPolicy of ['Always', 'OnFailure', 'Never']) {
+    assert.deepEqual(createErrors(pod({ restartPolicy })), []);
+    assert.equal(created(pod({ restartPolicy })).spec.restartPolicy, restartPolicy);
+  }
   assert.deepEqual(createErrors(pod({ restartPolicy: 'Sometimes' })), [
     'spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
   ]);
@@ -61,6 +117,24 @@ test('[PROBE-02] a probe has exactly one handler', () => {
   assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: {} })] })), [
     'spec.containers[0].readinessProbe: Required value: must specify a handler type',
   ]);
+  const handlers = {
+    exec: { command: ['true'] },
+    httpGet: { port: 80 },
+    tcpSocket: { port: 80 },
+    grpc: { port: 80 },
+  };
+  const given = Object.entries(handlers);
+  for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+    for (const [i, [name, handler]] of given.entries()) {
+      const errorsWith = (probe: object) => createErrors(pod({ containers: [container({ [kind]: probe })] }));
+      assert.deepEqual(errorsWith({ [name]: handler }), []);
+      for (const [later, second] of given.slice(i + 1)) {
+        assert.deepEqual(errorsWith({ [name]: handler, [later]: second }), [
+          `spec.containers[0].${kind}.${later}: Forbidden: may not specify more than 1 handler type`,
+        ]);
+      }
+    }
+  }
 });
 
 test('[PROBE-16] a probe gets its times and thresholds, and none of them is negative', () => {
@@ -81,6 +155,25 @@ test('[PROBE-16] a probe gets its times and thresholds, and none of them is nega
       `spec.containers[0].startupProbe.${time}: Invalid value: -1: must be greater than or equal to 0`,
     ]);
   }
+  const readinessProbe = { tcpSocket: { port: 1 }, successThreshold: -1 };
+  assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe })] })), [
+    'spec.containers[0].readinessProbe.successThreshold: Invalid value: -1: must be greater than or equal to 0',
+  ]);
+  const zero = {
+    initialDelaySeconds: 0,
+    timeoutSeconds: 0,
+    periodSeconds: 0,
+    successThreshold: 0,
+    failureThreshold: 0,
+  };
+  const least = created(pod({ containers: [container({ livenessProbe: { tcpSocket: { port: 1 }, ...zero } })] }));
+  const { initialDelaySeconds, timeoutSeconds, periodSeconds, successThreshold, failureThreshold } =
+    least.spec.containers[0]?.livenessProbe ?? {};
+  assert.deepEqual(
+    [initialDelaySeconds, timeoutSeconds, periodSeconds, successThreshold, failureThreshold],
+    [0, 1, 10, 1, 3],
+    'zero means the default, but for the delay',
+  );
 });
 
 test('[PROBE-16] startup and liveness probes succeed at once, only readiness may need several successes', () => {
@@ -102,6 +195,16 @@ test('[PROBE-17] a grace period of its own is for probes that kill, and positive
   assert.deepEqual(createErrors(pod({ containers: [container({ livenessProbe })] })), [
     'spec.containers[0].livenessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0',
   ]);
+  for (const kind of ['livenessProbe', 'startupProbe'] as const) {
+    const errorsWith = (seconds: number) => {
+      const probe = { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: seconds };
+      return createErrors(pod({ containers: [container({ [kind]: probe })] }));
+    };
+    assert.deepEqual(errorsWith(1), []);
+    assert.deepEqual(errorsWith(-1), [
+      `spec.containers[0].${kind}.terminationGracePeriodSeconds: Invalid value: -1: must be greater than 0`,
+    ]);
+  }
 });
 
 test('[INIT-09] an init container that is no sidecar has no probes and no lifecycle', () => {
@@ -139,6 +242,27 @@ test('[SIDE-01] only init containers have a restart policy, and only Always', ()
   ]);
   assert.deepEqual(createErrors(pod({ containers: [container({ restartPolicy: 'Always' })] })), [
     'spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers',
+  ]);
+  for (const restartPolicy of ['Always', 'OnFailure', 'Never']) {
+    const object = pod({ restartPolicy, initContainers: [container({ name: 'i', restartPolicy: 'Always' })] });
+    assert.deepEqual(createErrors(object), []);
+    assert.equal(created(object).spec.initContainers?.[0]?.restartPolicy, 'Always');
+  }
+});
+
+test('[SIDE-02] a sidecar may have probes and hooks, which are checked like those of a main container', () => {
+  const probe = { tcpSocket: { port: 1 } };
+  const probes = { livenessProbe: probe, readinessProbe: probe, startupProbe: probe };
+  const lifecycle = { preStop: { exec: { command: ['x'] } } };
+  const sidecar = container({ name: 's', restartPolicy: 'Always', ...probes, lifecycle });
+  assert.deepEqual(createErrors(pod({ initContainers: [sidecar] })), []);
+  for (const kind of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+    assert.deepEqual(createErrors(pod({ initContainers: [{ ...sidecar, [kind]: {} }] })), [
+      `spec.initContainers[0].${kind}: Required value: must specify a handler type`,
+    ]);
+  }
+  assert.deepEqual(createErrors(pod({ initContainers: [{ ...sidecar, lifecycle: { preStop: {} } }] })), [
+    'spec.initContainers[0].lifecycle.preStop: Required value: must specify a handler type',
   ]);
 });
 
@@ -282,10 +406,47 @@ const spread = (changes: object) =>
     topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...changes }],
   });
 
+test('[SPREAD-01] constraints are kept as written, in pods and in the templates of those who make pods', () => {
+  const topologySpreadConstraints = [
+    {
+      maxSkew: 2,
+      topologyKey: 'zone',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'Exists' }] },
+    },
+  ];
+  const spec = { containers: [container()], topologySpreadConstraints };
+  const keptBy = (group: string, kind: string, written: object): JsonObject => {
+    const schema = schemaFor(group, 'v1', kind) ?? assert.fail(`there is no ${kind}`);
+    const object = { apiVersion: 'v1', kind, metadata: { name: 'x' }, spec: written };
+    const { value, unknownFields } = decodeWithSchema(copyJson(object as unknown as JsonObject), schema);
+    assert.deepEqual(unknownFields, [], kind);
+    return value as JsonObject;
+  };
+  const kept = keptBy('', 'Pod', spec) as unknown as Pod;
+  const { spec: stored } = created({ ...pod(), spec: kept.spec });
+  assert.deepEqual(stored.topologySpreadConstraints, topologySpreadConstraints);
+  for (const [group, kind] of [
+    ['apps', 'Deployment'],
+    ['apps', 'DaemonSet'],
+    ['apps', 'StatefulSet'],
+    ['apps', 'ReplicaSet'],
+    ['batch', 'Job'],
+  ] as const) {
+    const owner = keptBy(group, kind, { template: { spec } }) as unknown as Deployment;
+    setPodTemplateDefaults(owner.spec.template);
+    assert.deepEqual(owner.spec.template.spec.topologySpreadConstraints, topologySpreadConstraints, kind);
+  }
+});
+
 test('[SPREAD-02] maxSkew is positive', () => {
   assert.deepEqual(createErrors(spread({ maxSkew: 0 })), [
     'spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero',
   ]);
+  assert.deepEqual(createErrors(spread({ maxSkew: -1 })), [
+    'spec.topologySpreadConstraints[0].maxSkew: Invalid value: -1: must be greater than zero',
+  ]);
+  assert.deepEqual(createErrors(spread({ maxSkew: 1 })), []);
 });
 
 test('[SPREAD-03] the topology key is not empty', () => {
@@ -300,6 +461,9 @@ test('[SPREAD-04] whenUnsatisfiable is one of two, and DoNotSchedule when left o
   ]);
   const [constraint] = created(spread({ whenUnsatisfiable: '' })).spec.topologySpreadConstraints ?? [];
   assert.equal(constraint?.whenUnsatisfiable, 'DoNotSchedule');
+  for (const whenUnsatisfiable of ['DoNotSchedule', 'ScheduleAnyway']) {
+    assert.deepEqual(createErrors(spread({ whenUnsatisfiable })), []);
+  }
 });
 
 test('[SPREAD-05] two constraints of the same kind are refused', () => {
@@ -307,12 +471,27 @@ test('[SPREAD-05] two constraints of the same kind are refused', () => {
   assert.deepEqual(createErrors(pod({ topologySpreadConstraints: [constraint, constraint] })), [
     'spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"',
   ]);
+  for (const other of [{ topologyKey: 'rack' }, { whenUnsatisfiable: 'ScheduleAnyway' }]) {
+    const topologySpreadConstraints = [constraint, { ...constraint, ...other }];
+    assert.deepEqual(createErrors(pod({ topologySpreadConstraints })), []);
+  }
 });
 
 test('[SPREAD-06] minDomains goes with DoNotSchedule, label keys with a selector', () => {
   assert.deepEqual(createErrors(spread({ minDomains: 2, whenUnsatisfiable: 'ScheduleAnyway' })), [
     'spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
   ]);
+  assert.deepEqual(createErrors(spread({ minDomains: 0 })), [
+    'spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero',
+  ]);
+  const extras = { minDomains: 1, nodeAffinityPolicy: 'Ignore', nodeTaintsPolicy: 'Honor' };
+  const selected = { matchLabelKeys: ['a'], labelSelector: { matchLabels: { b: 'c' } } };
+  assert.deepEqual(createErrors(spread({ ...extras, ...selected })), []);
+  for (const policy of ['nodeAffinityPolicy', 'nodeTaintsPolicy']) {
+    assert.deepEqual(createErrors(spread({ [policy]: 'Maybe' })), [
+      `spec.topologySpreadConstraints[0].${policy}: Unsupported value: "Maybe": supported values: "Honor", "Ignore"`,
+    ]);
+  }
   assert.deepEqual(createErrors(spread({ matchLabelKeys: ['a'] })), [
     'spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set',
   ]);

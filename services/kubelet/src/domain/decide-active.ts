@@ -9,7 +9,7 @@ import { containerGrace, effectivePodGrace, type KillCause } from './grace.ts';
 import { podStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
 import { allContainers, type ContainerLife, latestLife, livesOf } from './records.ts';
-import { appsAreDone, initHasFailed, lifeLookup, restartVerdict, roleOf } from './restart.ts';
+import { appsAreDone, initHasFailed, isOutdated, lifeLookup, restartVerdict, roleOf } from './restart.ts';
 
 interface At {
   readonly memory: PodMemory;
@@ -126,7 +126,7 @@ class Steps {
 
   #keepRunning(container: Container, life: ContainerLife | undefined): void {
     if (life?.state === 'running') {
-      this.#killUnhealthy(container, life);
+      this.#killUnfit(container, life);
       return;
     }
     const waitMs = untilRetry(ownValue(this.memory.failures, container.name)?.retryAt, this.#now);
@@ -161,10 +161,15 @@ class Steps {
     });
   }
 
-  #killUnhealthy(container: Container, life: ContainerLife): void {
+  #killUnfit(container: Container, life: ContainerLife): void {
+    const graceSeconds = this.#pod.spec.terminationGracePeriodSeconds ?? 0;
     if (this.memory.postStart[life.id] === 'failed') {
-      const graceSeconds = this.#pod.spec.terminationGracePeriodSeconds ?? 0;
       this.#stop(container, life, { kind: 'pod', graceSeconds }, 'FailedPostStartHook');
+      return;
+    }
+    if (isOutdated(container, this.#pod, life)) {
+      const message = `Container ${container.name} definition changed, will be restarted`;
+      this.#stop(container, life, { kind: 'pod', graceSeconds }, message);
       return;
     }
     const results = this.memory.probes[life.id];

@@ -8,6 +8,8 @@ export interface ContainerLife {
   /** '' when only the API remembers it. */
   readonly id: string;
   readonly sandboxId: string;
+  /** As the pod named it when this life began; '' when nobody knows. */
+  readonly image: string;
   readonly imageId?: string | undefined;
   readonly restartCount: number;
   readonly state: ContainerStatus['state'];
@@ -64,6 +66,7 @@ function lifeOf(container: ContainerStatus, sandboxId: string): ContainerLife {
     name: container.config.name,
     id: container.id,
     sandboxId,
+    image: container.config.image,
     imageId: container.imageId,
     restartCount: container.config.restartCount,
     state: container.state,
@@ -84,6 +87,7 @@ function rememberedLife(status: ApiContainerStatus | undefined): ContainerLife |
     name: status.name,
     id: '',
     sandboxId: '',
+    image: '',
     restartCount: status.restartCount,
     state: 'exited',
     startedAt: timeOf(ended?.startedAt ?? status.state.running?.startedAt),

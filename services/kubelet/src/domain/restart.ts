@@ -23,6 +23,14 @@ export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<Containe
   return life.exitCode !== 0 || (policy === 'Always' && role === 'app');
 }
 
+/** The pod names another image now. Only a container that comes back whatever its end is ended for that. */
+export function isOutdated(container: Container, pod: Pod, life: Pick<ContainerLife, 'image'>): boolean {
+  const { image = '' } = container;
+  if (life.image === '' || life.image === image) return false;
+  const role = roleOf(container, pod);
+  return role === 'sidecar' || (role === 'app' && (pod.spec.restartPolicy ?? 'Always') === 'Always');
+}
+
 export type RestartVerdict =
   | { readonly kind: 'never' }
   | { readonly kind: 'now' }

@@ -157,6 +157,56 @@ test('[SIDE-02] [SIDE-03] [SIDE-10] a sidecar that is not ready makes its pod no
   await pod.stop();
 });
 
+test('[SIDE-10] another image of a sidecar restarts that container alone, also under Never and after a restart of the kubelet', async () => {
+  for (const isRestarted of [false, true]) {
+    const pod = await new VirtualPod({
+      restartPolicy: 'Never',
+      initContainers: [app('setup', { command: exits(1, 0) }), sidecar('proxy')],
+      containers: [app('main')],
+    }).run(5);
+    pod.change((object) => {
+      const initContainers = (object.spec.initContainers ?? []).map((each) => ({ ...each, image: 'busybox:1.37' }));
+      return { ...object, spec: { ...object.spec, initContainers } };
+    });
+    if (isRestarted) await pod.restartKubelet();
+    await pod.run(60);
+    assert.deepEqual(
+      pod.stops.map(({ container, graceSeconds }) => [container, graceSeconds]),
+      [['proxy', 30]],
+    );
+    assert.deepEqual(
+      pod.began.map(({ container }) => container),
+      ['setup', 'proxy', 'main', 'proxy'],
+    );
+    const { restartCount, image } = pod.container('proxy');
+    assert.deepEqual([restartCount, image, pod.container('main').restartCount], [1, 'busybox:1.37', 0]);
+    assert.equal(pod.said('Killing')[0]?.message, 'Container proxy definition changed, will be restarted');
+    await pod.stop();
+  }
+});
+
+test('[POD-22] another image of a main container restarts it where it would come back by itself, and nowhere else', async () => {
+  for (const [restartPolicy, restarts] of [
+    ['Always', 1],
+    ['Never', 0],
+  ] as const) {
+    const pod = await new VirtualPod({ restartPolicy, containers: [app('main'), app('other')] }).run(5);
+    pod.change((object) => {
+      const containers = object.spec.containers.map((each) =>
+        each.name === 'main' ? { ...each, image: 'busybox:1.37' } : each,
+      );
+      return { ...object, spec: { ...object.spec, containers } };
+    });
+    await pod.run(60);
+    assert.deepEqual(
+      ['main', 'other'].map((name) => pod.container(name).restartCount),
+      [restarts, 0],
+      restartPolicy,
+    );
+    await pod.stop();
+  }
+});
+
 test('[SIDE-07] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',

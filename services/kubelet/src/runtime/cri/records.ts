@@ -65,10 +65,10 @@ function identityOf(id: string, annotations: PodSandbox['annotations']): Sandbox
   }
 }
 
-/** Nobody saw its end. */
-export const listedContainer = ({ id, metadata, image, createdAt }: Container): ContainerStatus => ({
+/** Nobody saw its end, and the list does not say which image the pod named. */
+export const listedContainer = ({ id, metadata, createdAt }: Container): ContainerStatus => ({
   id,
-  config: { name: metadata?.name ?? '', image: image?.image ?? '', restartCount: metadata?.attempt ?? 0 },
+  config: { name: metadata?.name ?? '', image: '', restartCount: metadata?.attempt ?? 0 },
   state: 'running',
   createdAt: milliseconds(createdAt),
 });

@@ -315,13 +315,14 @@ test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [EXS-23] a p
     [[podPath('low'), { uid: 'uid-default-low' }, undefined]],
   );
   assert.deepEqual(
-    events('Preempted').map(({ message, action, related, involvedObject }) => [
+    events('Preempted').map(({ type, message, action, related, involvedObject }) => [
+      type,
       involvedObject.name,
       message,
       action,
       related?.name,
     ]),
-    [['low', 'Preempted by pod uid-default-high on node n1', 'Preempting', 'high']],
+    [['Normal', 'low', 'Preempted by pod uid-default-high on node n1', 'Preempting', 'high']],
   );
   assert.ok(seen.includes('n1'), 'the nomination was visible');
   assert.equal(nodeOf(pod('high')), 'n1');
@@ -339,12 +340,32 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   await clock.advance(2_000);
   assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
   addPod('h', { cpu: '2', spec: { priority: 200 } });
+  await clock.advance(100);
+  const nominations = ['h', 'p'].map((name) => pod(name)?.status.nominatedNodeName ?? null);
+  assert.deepEqual(nominations, ['n1', null], 'at once, while the victim still ends');
   await clock.advance(8_000);
   assert.deepEqual([pod('h')?.status.nominatedNodeName, pod('p')?.status.nominatedNodeName ?? null], ['n1', null]);
   api.remove(podPath('low'));
   await clock.advance(20_000);
   assert.equal(nodeOf(pod('h')), 'n1');
   assert.equal(nodeOf(pod('p')), undefined);
+  assert.equal(pod('p')?.status.nominatedNodeName ?? null, null);
+  await stop();
+});
+
+test('[PREEMPT-14] a more important pod that comes when the room is free takes it, and the nomination is taken back', async () => {
+  const { clock, api, addNode, addPod, pod, stop } = await rig();
+  addNode('n1', { cpu: '2' });
+  addPod('low', { cpu: '2' });
+  await clock.advance(1_000);
+  slowDeletions({ api, pod });
+  addPod('p', { cpu: '2', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  addPod('h', { cpu: '2', spec: { priority: 200 } });
+  api.remove(podPath('low'));
+  await clock.advance(20_000);
+  assert.deepEqual([nodeOf(pod('h')), nodeOf(pod('p'))], ['n1', undefined]);
   assert.equal(pod('p')?.status.nominatedNodeName ?? null, null);
   await stop();
 });
@@ -529,7 +550,7 @@ test('[PREEMPT-09] a nomination that does not help any more is taken back and fo
   await stop();
 });
 
-test('[DISR-27] [DISR-28] a victim says in its conditions why it has to go, before it is asked to', async () => {
+test('[PREEMPT-08] [DISR-27] [DISR-28] a victim says in its conditions why it has to go, before it is asked to', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1' });

@@ -38,6 +38,19 @@ async function askDripping(beginning: string): Promise<void> {
   }
 }
 
+test('[PROBE-06] a port that is open is a success although the peer closes at once; a closed one is a failure', async () => {
+  const server = createServer((socket) => socket.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const { port } = address;
+  await network.connect('127.0.0.1', port, 10_000);
+  server.close();
+  await once(server, 'close');
+  await assert.rejects(network.connect('127.0.0.1', port, 10_000), /ECONNREFUSED/);
+});
+
 for (const [part, beginning] of [
   ['body of a redirect', REDIRECT],
   ['headers', 'HTTP/1.1 200 OK\r\nx-slow: '],

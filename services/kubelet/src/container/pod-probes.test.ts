@@ -70,6 +70,59 @@ test('[PROBE-05] an HTTP probe is a GET to the pod, good from 200 to 399, with p
   await pod.stop();
 });
 
+test('[PROBE-05] an HTTP probe without path and scheme asks for / over plain HTTP', async () => {
+  const web = server();
+  const pod = await podOf({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 60 } }, web.network).run(2);
+  assert.match(web.asked[0] ?? '', /^http:\/\/10\.[\d.]+:80\/$/);
+  await pod.stop();
+});
+
+test('[PROBE-04] a gRPC probe asks for the health of its service, and only SERVING is success', async () => {
+  const asked: (readonly [string, number, string])[] = [];
+  let answer = 'SERVING';
+  const network: Partial<ProbeNetwork> = {
+    grpcHealth: ({ host, port, service }) => {
+      asked.push([host.slice(0, 3), port, service]);
+      return Promise.resolve({ status: answer });
+    },
+  };
+  const probe = (grpc: Probe['grpc']): Probe => ({ ...(grpc && { grpc }), periodSeconds: 1, failureThreshold: 1 });
+  const pod = await podOf({ readinessProbe: probe({ port: 7, service: 'db' }) }, network).run(2);
+  assert.deepEqual([asked[0], pod.container('main').ready], [['10.', 7, 'db'], true]);
+  for (const status of ['NOT_SERVING', 'UNKNOWN', 'SERVICE_UNKNOWN']) {
+    answer = status;
+    await pod.run(2);
+    assert.equal(pod.container('main').ready, false, status);
+    answer = 'SERVING';
+    await pod.run(2);
+    assert.equal(pod.container('main').ready, true);
+  }
+  await pod.stop();
+  asked.length = 0;
+  const whole = await podOf({ readinessProbe: probe({ port: 7 }) }, network).run(1);
+  assert.deepEqual(asked[0], ['10.', 7, '']);
+  await whole.stop();
+});
+
+test('[PROBE-01] a container that has ended is not asked any more', async () => {
+  const readinessProbe = { exec: { command: ['exit-after', '0', '0'] }, periodSeconds: 2 };
+  const containers = [app('main', { command: ['exit-after', '5', '0'], readinessProbe }), app('other')];
+  const pod = await new VirtualPod({ restartPolicy: 'Never', containers }).run(30);
+  assert.deepEqual(
+    pod.commands.map(({ at }) => at),
+    [0, 2, 4],
+  );
+  await pod.stop();
+});
+
+test('[PROBE-08] [PROBE-09] [PROBE-12] without probes a container is started and ready as soon as it runs, and nobody ends it', async () => {
+  const pod = await new VirtualPod({ containers: [app('main')] }).run(600);
+  const { ready, started, restartCount } = pod.container('main');
+  assert.deepEqual([ready, started, restartCount, pod.stops], [true, true, 0, []]);
+  assert.equal(pod.condition('Ready')?.lastTransitionTime, '2026-01-01T00:00:00Z');
+  await pod.stop();
+});
+
 test('[PROBE-06] a TCP probe succeeds when the port is open', async () => {
   const web = server();
   const pod = await podOf({ readinessProbe: tcp({ periodSeconds: 1, failureThreshold: 1 }) }, web.network).run(2);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod, PodDisruptionBudget } from '@holdfast/api';
+import { type Pod, type PodDisruptionBudget, qosClassOf } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
 import fc from 'fast-check';
 import type { Preemption } from '../decider.ts';
@@ -30,6 +30,11 @@ const budget = (app: string, disruptionsAllowed: number): PodDisruptionBudget =>
   metadata: { name: app, namespace: 'default' },
   spec: { selector: { matchLabels: { app } } },
   status: { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+});
+
+const started = (pod: Pod, day: number): Pod => ({
+  ...pod,
+  status: { ...pod.status, startTime: `2026-01-0${day}T00:00:00Z` },
 });
 
 test('[PREEMPT-01] [PREEMPT-05] removes as few and as unimportant pods as needed, on one node', () => {
@@ -74,7 +79,7 @@ test('[QOS-14] the class of a pod plays no part: the least important goes, guara
   assert.equal(told(tryPreempt(clusterOf(two, oneEach), withPriority('x', 5, { cpu: '1' }))), 'a: guaranteed');
 });
 
-test('[PREEMPT-02] [TEST-09] equal and higher priorities are never victims', () => {
+test('[PREEMPT-02] [PREEMPT-04] [TEST-09] equal and higher priorities are never victims', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '1' })], [withPriority('p', 5, { nodeName: 'a', cpu: '1' })]);
   const message = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), message);
@@ -180,7 +185,6 @@ test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with
 
 test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest running', () => {
   const on = (nodeName: string, cpu: string): PodShape => ({ nodeName, cpu });
-  const started = (pod: Pod, startTime: string): Pod => ({ ...pod, status: { ...pod.status, startTime } });
   const nodes = ['a', 'b', 'c'].map((name) => buildNode(name));
   const x = withPriority('x', 9, { cpu: '4' });
   const priorities = [
@@ -190,9 +194,9 @@ test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest
     withPriority('c1', 2, on('c', '4')),
   ];
   assert.equal(told(tryPreempt(clusterOf(nodes, priorities), x)), 'c: c1');
-  const starts = ['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z', '2026-01-01T00:00:00Z'];
+  const days = [2, 3, 1];
   const ages = nodes.map(({ metadata: { name = '' } }, i) =>
-    started(withPriority(`${name}1`, 2, on(name, '4')), starts[i] ?? ''),
+    started(withPriority(`${name}1`, 2, on(name, '4')), days[i] ?? 0),
   );
   assert.equal(told(tryPreempt(clusterOf(nodes, ages), x)), 'b: b1');
 });
@@ -323,6 +327,59 @@ test('[PREEMPT-21] [EXS-26] a pod elsewhere that stands in the way over a zone i
   assert.equal(outcome(clusterOf(nodes), x), 'n');
 });
 
+test('[PREEMPT-03] a trial leaves the cluster as it is', () => {
+  const placed = [1, 2].map((priority) => withPriority(`p${priority}`, priority, { nodeName: 'a', cpu: '1' }));
+  const cluster = clusterOf([buildNode('a', { cpu: '2' })], placed);
+  assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), 'a: p1');
+  assert.deepEqual(Array.from(cluster.node('a')?.pods.values() ?? [], ({ name }) => name).toSorted(), ['p1', 'p2']);
+  assert.equal(decide(cluster, withPriority('y', 0, { cpu: '1' })).kind, 'refuse', 'nothing became free');
+});
+
+test('[PREEMPT-05] of equal priorities those that run longer are spared, and those whose budget is used up before all others', () => {
+  const on = (name: string, priority: number, day: number, app = name): Pod =>
+    started(withPriority(name, priority, { nodeName: 'a', cpu: '1', labels: { app } }), day);
+  const x = withPriority('x', 9, { cpu: '1' });
+  const victims = (placed: readonly Pod[], budgets: readonly PodDisruptionBudget[] = []): string =>
+    told(tryPreempt(clusterOf([buildNode('a', { cpu: '2' })], placed), x, budgets));
+  assert.equal(victims([on('old', 1, 1), on('young', 1, 2)]), 'a: young');
+  assert.equal(victims([on('young', 1, 2), on('old', 1, 1)]), 'a: young');
+  const guarded = [on('guarded', 1, 2), on('free', 5, 1)];
+  assert.equal(victims(guarded), 'a: guarded');
+  assert.equal(victims(guarded, [budget('guarded', 0)]), 'a: free');
+});
+
+test('[PREEMPT-13] a pod that somebody else deleted is no victim: others are made to go', () => {
+  const leaving = withPriority('leaving', 1, { nodeName: 'a', cpu: '1' });
+  const metadata = { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+  const cluster = clusterOf(
+    [buildNode('a', { cpu: '2' })],
+    [{ ...leaving, metadata }, withPriority('victim', 1, { nodeName: 'a', cpu: '1' })],
+  );
+  const x = withPriority('x', 5, { cpu: '2' });
+  cluster.nominations.set(createPodInfo(x), 'a');
+  assert.match(told(tryPreempt(cluster, x)), /^a: .*\bvictim\b/);
+});
+
+test('[PREEMPT-17] the highest priority of the victims decides before their sum', () => {
+  const nodes = ['a', 'b'].map((name) => buildNode(name));
+  const placed = [
+    withPriority('a1', 5, { nodeName: 'a', cpu: '4' }),
+    withPriority('b1', 2, { nodeName: 'b', cpu: '2' }),
+    withPriority('b2', 2, { nodeName: 'b', cpu: '2' }),
+  ];
+  assert.equal(told(tryPreempt(clusterOf(nodes, placed), withPriority('x', 9, { cpu: '4' }))), 'b: b1 b2');
+});
+
+test('[PREEMPT-17] the longest running of the most important victims decides: the node where it runs shortest', () => {
+  const nodes = ['a', 'b'].map((name) => buildNode(name));
+  const x = withPriority('x', 9, { cpu: '4' });
+  const on = (nodeName: string, priority: number, day: number): Pod =>
+    started(withPriority(`${nodeName}${priority}${day}`, priority, { nodeName, cpu: '2' }), day);
+  const nodeChosen = (...placed: readonly Pod[]): string => told(tryPreempt(clusterOf(nodes, placed), x)).slice(0, 1);
+  assert.equal(nodeChosen(on('a', 2, 1), on('a', 2, 9), on('b', 2, 3), on('b', 2, 4)), 'b');
+  assert.equal(nodeChosen(on('a', 2, 5), on('a', 1, 1), on('b', 2, 4), on('b', 1, 4)), 'a');
+});
+
 test('[PREEMPT-19] quality of service does not matter, priority does', () => {
   const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
   const guaranteed = withPriority('guaranteed', 1, {
@@ -330,7 +387,8 @@ test('[PREEMPT-19] quality of service does not matter, priority does', () => {
     spec: { containers: [{ name: 'c', image: 'i', resources }] },
   });
   const burstable = withPriority('burstable', 2, { nodeName: 'n', cpu: '1' });
-  const cluster = clusterOf([buildNode('n', { cpu: '2' })], [burstable, guaranteed]);
+  const withClass = (pod: Pod): Pod => ({ ...pod, status: { ...pod.status, qosClass: qosClassOf(pod) } });
+  const cluster = clusterOf([buildNode('n', { cpu: '2' })], [burstable, guaranteed].map(withClass));
   assert.equal(told(tryPreempt(cluster, withPriority('x', 9, { cpu: '1' }))), 'n: guaranteed');
 });
 

@@ -63,7 +63,7 @@ test('[EXP-08] [INIT-12] the state of the init container in the way is shown, th
   assert.equal(shown(done, done), 'PodInitializing');
 });
 
-test('a sidecar counts among the ready containers', () => {
+test('[SIDE-10] a sidecar counts among the containers, and among the ready ones when it is ready', () => {
   const object = pod({ initContainers: [container({ name: 's', restartPolicy: 'Always' })] });
   const cells = row(
     withStatus(
@@ -72,6 +72,9 @@ test('a sidecar counts among the ready containers', () => {
     ),
   );
   assert.equal(cells['Ready'], '2/2');
+  const unready = [status({ name: 's', started: true, ready: false })];
+  const half = row(withStatus({ initContainerStatuses: unready, containerStatuses: [status()] }, object));
+  assert.equal(half['Ready'], '1/2');
 });
 
 test('[TERM-06] a gated pod, a terminating pod and a pod of a lost node say so', () => {

@@ -96,6 +96,9 @@ test('[POD-31] a host process pod runs on the host entirely, and in its network'
   ]);
   const wholePod = { securityContext: { windowsOptions: { hostProcess: true } } };
   assert.deepEqual(createErrors(pod({ hostNetwork: true, ...wholePod })), [], 'said once for the pod');
+  assert.deepEqual(createErrors(pod(wholePod)), [
+    'spec.hostNetwork: Invalid value: false: hostNetwork must be true if pod contains any hostProcess containers',
+  ]);
 });
 
 test('[LIFE-21] the restart policy is one of three and Always by default', () => {

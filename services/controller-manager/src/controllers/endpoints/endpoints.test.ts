@@ -198,7 +198,7 @@ test('[TERM-09] a pod whose deletion was requested is no address any more while 
   assert.deepEqual(listed(), [[['10.1.0.2'], undefined]]);
 });
 
-test('[PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {
+test('[PROBE-09] [PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {
   const world = createWorld();
   world.api.put(SERVICES, SERVICE);
   world.api.put(PODS, backend('a', '10.1.0.1'));

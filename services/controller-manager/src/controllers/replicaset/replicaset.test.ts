@@ -73,6 +73,47 @@ test('[POD-06] [POD-14] decide reaches exactly the desired number and touches no
   );
 });
 
+test('[POD-06] a pod that is adopted counts, and only what is still missing is created', () => {
+  const labels = { app: 'web' };
+  const orphan = pod({ name: 'orphan', uid: 'o', labels }, { phase: 'Running' });
+  const owned = pod({ name: 'owned', uid: 'p', labels, ownerReferences: OWNED }, { phase: 'Running' });
+  const typesFor = (replicas: number): readonly string[] =>
+    decidePods(snapshotOf(replicaSet({ replicas }), [orphan, owned]), NOW).map(({ type }) => type);
+  assert.deepEqual(typesFor(2), ['adopt-pod']);
+  assert.deepEqual(typesFor(3), ['adopt-pod', 'create-pod']);
+});
+
+test('[POD-14] a pod is what the template says, and belongs to its ReplicaSet', () => {
+  const plain = podTemplate({ app: 'web' });
+  const [first] = plain.spec.containers;
+  assert.ok(first);
+  const template = {
+    metadata: { labels: { app: 'web', tier: 'front' }, annotations: { note: 'n' } },
+    spec: { ...plain.spec, containers: [first, { ...first, name: 'second' }], nodeSelector: { disk: 'ssd' } },
+  };
+  const [action, ...others] = decidePods(snapshotOf(replicaSet({ replicas: 1, template }), []), NOW);
+  assert.ok(action?.type === 'create-pod');
+  assert.deepEqual(others, []);
+  const { metadata, spec } = action.pod;
+  assert.deepEqual(
+    [metadata.labels, metadata.annotations, spec],
+    [template.metadata.labels, { note: 'n' }, template.spec],
+  );
+  const [owner] = metadata.ownerReferences ?? [];
+  assert.deepEqual([owner?.kind, owner?.name, owner?.uid, owner?.controller], ['ReplicaSet', 'web', 'rs-1', true]);
+});
+
+test('[POD-14] a surplus pod of another controller is not deleted', () => {
+  const labels = { app: 'web' };
+  const theirs = pod({ name: 'theirs', uid: 't', labels, ownerReferences: STRANGER }, { phase: 'Running' });
+  const ours = pod({ name: 'ours', uid: 'o', labels, ownerReferences: OWNED }, { phase: 'Running' });
+  const actions = decidePods(snapshotOf(replicaSet({ replicas: 0 }), [theirs, ours]), NOW);
+  assert.deepEqual(
+    actions.map(({ type, pod: touched }) => [type, nameOf(touched)]),
+    [['delete-pod', 'ours']],
+  );
+});
+
 test('decide neither creates nor deletes while the cache lags behind its own writes', () => {
   fc.assert(
     fc.property(anyPods, fc.integer({ min: 0, max: 8 }), (pods, replicas) => {

@@ -353,23 +353,6 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   await stop();
 });
 
-test('[PREEMPT-14] a more important pod that comes when the room is free takes it, and the nomination is taken back', async () => {
-  const { clock, api, addNode, addPod, pod, stop } = await rig();
-  addNode('n1', { cpu: '2' });
-  addPod('low', { cpu: '2' });
-  await clock.advance(1_000);
-  slowDeletions({ api, pod });
-  addPod('p', { cpu: '2', spec: { priority: 100 } });
-  await clock.advance(2_000);
-  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
-  addPod('h', { cpu: '2', spec: { priority: 200 } });
-  api.remove(podPath('low'));
-  await clock.advance(20_000);
-  assert.deepEqual([nodeOf(pod('h')), nodeOf(pod('p'))], ['n1', undefined]);
-  assert.equal(pod('p')?.status.nominatedNodeName ?? null, null);
-  await stop();
-});
-
 test('[PREEMPT-14] a pod whose nomination was taken back makes room somewhere else', async () => {
   await using preempting = await onTwoNodes([['victim', '4']]);
   const { clock, addPod, pod, end, isEnding } = preempting;

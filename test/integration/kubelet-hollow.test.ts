@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONFIG_MAPS, EVENTS, LEASES, NODES, PODS, type Pod } from '@holdfast/api';
 import { RuntimeError } from '@holdfast/kubelet';
+import { StatusError } from '@holdfast/machinery';
+import { parseTime } from '@holdfast/platform';
 import {
   clock,
   eventually,
@@ -151,12 +153,13 @@ check(
 );
 
 check(
-  '[SAFE-12] a container that ignores the stop signal holds its object until it is killed',
+  '[SAFE-03] [SAFE-12] a container that ignores the stop signal holds its object until its grace is over and it is killed',
   async ({ admin, node }) => {
     const spec = { containers: withCommand(['ignore-stop']), terminationGracePeriodSeconds: 2 };
     const created = await admin.create(PODS, podManifest('deaf', spec));
     await running(admin, 'deaf');
     await admin.delete(PODS, { namespace: 'default', name: 'deaf' });
+    const deadline = parseTime((await getPod(admin, 'deaf'))?.metadata.deletionTimestamp ?? '') ?? Number.NaN;
     await eventually(async () => {
       const pod = await getPod(admin, 'deaf');
       const dead = node.facts.some(({ kind }) => kind === 'ended');
@@ -164,6 +167,8 @@ check(
       return dead;
     }, 'the process was killed');
     await gone(admin, 'deaf', created.metadata.uid);
+    const endedAt = node.facts.find(({ kind }) => kind === 'ended')?.at ?? Number.NaN;
+    assert.ok(endedAt >= deadline, `killed ${deadline - endedAt} ms before the end of its grace`);
   },
 );
 
@@ -184,6 +189,47 @@ check('[TERM-18] processes of a force-deleted pod are ended', async ({ admin, no
   assert.equal(await getPod(admin, 'web'), undefined);
   await eventually(async () => (await node.machine.list()).length === 0, 'nothing is left on the node');
   assert.equal(node.facts.at(-1)?.kind, 'ended');
+});
+
+check(
+  '[SAFE-02] [SAFE-10] a pod that a finalizer holds ends once, starts nothing more and goes with the finalizer',
+  async ({ admin, node }) => {
+    const manifest = podManifest('held', { containers: withCommand(['stop-after', '0.1']) });
+    const finalizers = ['example.com/hold'];
+    const created = await admin.create(PODS, { ...manifest, metadata: { ...manifest.metadata, finalizers } });
+    await running(admin, 'held');
+    const target = { namespace: 'default', name: 'held' };
+    await admin.delete(PODS, target);
+    const isHeld = ({ metadata }: Pod): boolean => metadata.deletionGracePeriodSeconds === 0;
+    const held = await podWhere(admin, 'held', isHeld, 'held after its kubelet was done');
+    assert.equal(held.status.phase, 'Succeeded');
+    await admin.delete(PODS, target, { gracePeriodSeconds: 0 });
+    assert.deepEqual((await getPod(admin, 'held'))?.metadata.finalizers, finalizers, 'held against force');
+    await admin.patch(PODS, target, { type: 'merge', body: { metadata: { finalizers: null } } });
+    await gone(admin, 'held', created.metadata.uid);
+    assert.deepEqual(
+      node.facts.map(({ kind }) => kind),
+      ['started', 'ended'],
+    );
+  },
+);
+
+check('[SAFE-01] [SAFE-34] a pod that runs stays on its node', async ({ admin, node }) => {
+  const created = await admin.create(PODS, podManifest('web'));
+  await running(admin, 'web');
+  const target = { namespace: 'default', name: 'web' };
+  const isRefused =
+    (code: number) =>
+    (error: unknown): boolean =>
+      error instanceof StatusError && error.code === code;
+  await assert.rejects(admin.bind(target, 'n2', created.metadata.uid ?? ''), isRefused(409));
+  const body = { spec: { nodeName: 'n2' } };
+  await assert.rejects(admin.patch(PODS, target, { type: 'merge', body }), isRefused(422));
+  assert.equal((await getPod(admin, 'web'))?.spec.nodeName, 'n1');
+  assert.deepEqual(
+    node.facts.map(({ kind }) => kind),
+    ['started'],
+  );
 });
 
 check(

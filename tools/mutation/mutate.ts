@@ -14,7 +14,7 @@ export interface Outcome {
 }
 
 const DEADLINE_MS = 120_000;
-const TITLES_SHOWN = 70;
+const TITLE_SHOWN = 70;
 
 /** Runs the tests of each break with the break in place: at the same time as many as there are copies of the tree. */
 export async function mutate(
@@ -51,7 +51,9 @@ async function tryBreak(scratch: Scratch, broken: Break): Promise<Outcome> {
     const seen = await runTests(scratch, { ids: [broken.id], files: broken.tests, deadlineMs: DEADLINE_MS });
     if (seen.late) return outcome('killed', `the tests did not end within ${DEADLINE_MS / 1000} s`);
     if (seen.exitCode === 0) return outcome('SURVIVED', `${seen.passed.length} tests passed`);
-    return outcome('killed', (seen.failed[0] ?? `exit code ${seen.exitCode}`).slice(0, TITLES_SHOWN));
+    const [title] = seen.failed;
+    if (title === undefined) return outcome('does not apply', `the test runner ended with ${seen.exitCode}`);
+    return outcome('killed', title.slice(0, TITLE_SHOWN));
   } finally {
     writeFileSync(file, applied.original);
   }

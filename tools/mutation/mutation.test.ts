@@ -98,10 +98,12 @@ test('a sample of breaks is killed, and a change that breaks nothing survives', 
   const unnamed: Break = { ...HARMLESS, id: 'TERM-01' };
   assert.deepEqual(await unsound(scratch, [...sample, unnamed]), ['no test of TERM-01 passed']);
   const stale = { ...HARMLESS, find: 'not in the file' };
-  const outcomes = await mutate([scratch], [...sample, HARMLESS, stale]);
+  const lost = { ...HARMLESS, tests: ['services/kubelet/src/nowhere.test.ts'] };
+  const outcomes = await mutate([scratch], [...sample, HARMLESS, stale, lost]);
   const verdictOf = (wanted: Break) => outcomes.find(({ broken }) => broken === wanted)?.verdict;
   for (const each of sample) assert.equal(verdictOf(each), 'killed', `${each.id}: ${each.find}`);
   assert.equal(verdictOf(HARMLESS), 'SURVIVED');
   assert.equal(verdictOf(stale), 'does not apply');
+  assert.equal(verdictOf(lost), 'does not apply', 'a test that is not there notices nothing');
   assert.ok('text' in applyBreak(root, HARMLESS), 'the tree itself is as before');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { budget, configuration, node, type PodSketch, pod, type RuleSketch, volume } from '../testing/builders.ts';
-import { judge, type PolicyInput, type Verdict } from './policy.ts';
+import { judge, type PolicyInput, toleratedSeconds, type Verdict } from './policy.ts';
 
 const DB: RuleSketch = { name: 'databases', agent: 'power', podSelector: { matchLabels: { app: 'db' } } };
 
@@ -132,6 +132,18 @@ for (const { name, rules, pods, more, verdict } of rows) {
     assert.equal(verdictText(judge(configuration(rules), input(pods, more))), verdict);
   });
 }
+
+test('[FENCE-04] of several tolerations the shortest counts; one of another taint or effect does not', () => {
+  const base = pod();
+  const unreachable = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' };
+  const waits = (...tolerations: NonNullable<typeof base.spec.tolerations>): number =>
+    toleratedSeconds({ ...base, spec: { ...base.spec, tolerations } });
+  assert.equal(waits({ ...unreachable, tolerationSeconds: 60 }, { operator: 'Exists', tolerationSeconds: 20 }), 20);
+  assert.equal(waits({ ...unreachable, tolerationSeconds: 60 }, unreachable), 60);
+  assert.equal(waits({ ...unreachable, tolerationSeconds: -5 }), 0);
+  assert.equal(waits({ ...unreachable, effect: 'NoSchedule' }), 0);
+  assert.equal(waits({ ...unreachable, key: 'node.kubernetes.io/not-ready' }), 0);
+});
 
 test('[FENCE-04] the reason names rule, pod, priority and budget', () => {
   const met = input([{ tolerates: 300, priority: 7 }], { budgets: [budget(0)] });

@@ -112,7 +112,7 @@ test('a node that keeps nothing of containers stops them at once', async () => {
   assert.deepEqual(happened, ['0 user-hook', '0 stop 30']);
 });
 
-test('[TERM-26] a pod whose stop was kept back by the node is stopped again until it ends', async (t: TestContext) => {
+test('[SAFE-12] [TERM-26] [TERM-31] a pod whose stop was kept back by the node is stopped again until it ends', async (t: TestContext) => {
   let refusals = 2;
   const asked: string[] = [];
   const containerManager = {

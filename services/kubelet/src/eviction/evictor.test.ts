@@ -200,7 +200,7 @@ test('[TERM-49] an eviction waits by the grace of its override, not by that of t
   assert.equal(givenUp(), 1, '20 s and half of them');
 });
 
-test('[TERM-49] the processes of an evicted pod get the grace of the override', async (t) => {
+test('[TERM-30] [TERM-49] the processes of an evicted pod get the grace of the override', async (t) => {
   const pod = new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] });
   t.after(() => pod.stop());
   await pod.run(1);
@@ -223,6 +223,19 @@ test('[TERM-51] a pod that does not end in time is told of, and the node looks o
   assert.deepEqual(
     [told?.type, told?.message],
     ['Warning', 'Container runtime did not kill the pod within specified grace period.'],
+  );
+});
+
+test('[TERM-44] [TERM-50] nobody else is evicted while the pod of an eviction ends', async (t) => {
+  const node = machine([podUsing('a', { memory: 2 * GIB }), podUsing('b', { memory: 1 * GIB })]);
+  t.after(() => node.evictor.stop());
+  node.state.neverEnds = true;
+  node.memory(50 * MIB);
+  node.evictor.start();
+  await node.run(9);
+  assert.deepEqual(
+    node.ended.map(({ uid }) => uid),
+    ['a'],
   );
 });
 

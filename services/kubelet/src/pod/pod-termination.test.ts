@@ -23,7 +23,7 @@ test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, wi
   await pod.stop();
 });
 
-test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
+test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] [TERM-28] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '9000'))).run(5);
   pod.remove(30);
   await pod.run(100);
@@ -45,6 +45,18 @@ test('[TERM-08] a hook that ends within the two seconds of the extension has not
     assert.equal(pod.said('FailedPreStopHook').length, failures, `${hookSeconds} s`);
     await pod.stop();
   }
+});
+
+test('[TERM-19] a hook that is under way is not run again when less time is asked for', async () => {
+  const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
+  pod.remove(60);
+  await pod.run(3);
+  pod.remove(20);
+  await pod.run(100);
+  assert.equal(pod.commands.length, 1);
+  assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 13, at: 15 }]);
+  assert.ok(pod.isGone);
+  await pod.stop();
 });
 
 test('[TERM-14] [TERM-19] a hook that fails is told, and the container is stopped all the same', async () => {

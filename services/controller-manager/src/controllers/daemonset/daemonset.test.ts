@@ -267,8 +267,11 @@ test('[SAFE-15] lost answers and a second manager: never two living pods on a no
         for (let turn = 0; turn < 20; turn++) for (const one of [controller, other]) await one.step();
         world.api.cache(PODS).thaw();
         await run(world, [controller, other]);
-        assert.deepEqual(broken, []);
         assert.deepEqual(nodesWithPods(world), ['a', 'b', 'c']);
+        world.api.put(NODES, node('c', { taints: [{ key: 'example.com/drained', effect: 'NoExecute' }] }));
+        await run(world, [controller, other]);
+        assert.deepEqual(nodesWithPods(world), ['a', 'b'], 'the pod of a node that it does not tolerate goes');
+        assert.deepEqual(broken, []);
       },
     ),
     { numRuns: 40 },

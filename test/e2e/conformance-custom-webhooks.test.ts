@@ -15,7 +15,7 @@ import {
   undefine,
   versionOf,
 } from '../support/walked-definitions.ts';
-import { WalkedWebhooks, WebhookWalk } from '../support/walked-webhooks.ts';
+import { CONVERSION_SERVICE, WalkedWebhooks, WebhookWalk } from '../support/walked-webhooks.ts';
 
 /** The conformance tests of custom resources that need a webhook server: AdmissionWebhook, CustomResourceConversionWebhook, CustomResourceFieldSelectors. */
 
@@ -178,9 +178,16 @@ const HOST_PORT = { hostPort: { type: 'string' } };
 const HOST = { host: { type: 'string' }, port: { type: 'string' } };
 const propertied = (properties: Fields): Fields => ({ openAPIV3Schema: { type: 'object', properties } });
 
-function convertible(walk: WebhookWalk, [first, second]: readonly [Fields, Fields] = [{}, {}]): Definition {
+interface Convertible {
+  readonly walk: WebhookWalk;
+  /** Of the two versions. */
+  readonly more?: readonly [Fields, Fields];
+  readonly service?: Fields;
+}
+
+function convertible({ walk, more: [first, second] = [{}, {}], service = {} }: Convertible): Definition {
   const webhook = {
-    clientConfig: webhooks.target('/crdconvert'),
+    clientConfig: webhooks.target('/crdconvert', service),
     conversionReviewVersions: ['v1', 'v1beta1'],
   };
   return definitionOf({
@@ -210,7 +217,7 @@ const AS_V2 = ['stable.example.com/v2', undefined, 'localhost', '8080'];
 describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
   test('CustomResourceConversionWebhook: an object of v1 is read in v2', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'convert-one');
-    const definition = await define(client, convertible(walk));
+    const definition = await define(client, convertible({ walk }));
     await conversionIsReady(definition, walk.name);
     const instance = { ...instanceOf(definition, 'v1', 'cr-instance-1', walk.name), hostPort: 'localhost:8080' };
     await must(201, client.dynamic('POST', resourcesOf(definition, 'v1', walk.name), instance));
@@ -221,7 +228,7 @@ describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
 
   test('CustomResourceConversionWebhook: a list of objects that are stored in two versions', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'convert-list');
-    const definition = await define(client, convertible(walk));
+    const definition = await define(client, convertible({ walk, service: { name: CONVERSION_SERVICE } }));
     await conversionIsReady(definition, walk.name);
     const url = resourcesOf(definition, 'v1', walk.name);
     const instance = (name: string) => ({
@@ -239,13 +246,18 @@ describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
       assert.deepEqual(list.names.toSorted(), ['cr-instance-1', 'cr-instance-2']);
       assert.deepEqual((list.at('items') as readonly Fields[]).map(bodyOf), [expected, expected]);
     }
+    // The conformance test takes the webhook away first: nothing can be converted any more.
+    await webhooks.removeService(CONVERSION_SERVICE);
     await undefine(client, definition);
   });
 
   test('CustomResourceFieldSelectors: lists, watches and informers have what the selector matches', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'select-fields');
     const fields = (...paths: readonly string[]) => ({ selectableFields: paths.map((jsonPath) => ({ jsonPath })) });
-    const definition = await define(client, convertible(walk, [fields('.hostPort'), fields('.host', '.port')]));
+    const definition = await define(
+      client,
+      convertible({ walk, more: [fields('.hostPort'), fields('.host', '.port')] }),
+    );
     await conversionIsReady(definition, walk.name);
     await walkSelectors(definition, walk.name);
     await undefine(client, definition);

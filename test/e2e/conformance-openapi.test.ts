@@ -127,9 +127,11 @@ async function publish(
   suffix: string,
   { schema = ALLOW_ALL.openAPIV3Schema, expected, versions }: Published,
 ): Promise<Definition> {
+  const id = `crd-publish-openapi-${count++}-crd`;
   const definition = definitionOf({
     group: `crd-publish-openapi-test-${suffix}.example.com`,
-    name: `e2e-test-crd-publish-openapi-${count++}-crd`,
+    name: `e2e-test-${id}`,
+    names: { kind: `E2e-test-${id}`, listKind: `E2e-test-${id}List` },
     versions: versions.map((name, index) => versionOf(name, { openAPIV3Schema: schema }, { storage: index === 0 })),
   });
   await define(client, definition);

@@ -9,6 +9,8 @@ import { waitFor } from './wait.ts';
 
 const PROGRAM = stripTypeScriptTypes(readFileSync(new URL('walk-webhook-main.ts', import.meta.url), 'utf8'));
 const SERVICE = 'e2e-test-webhook';
+/** A second way to the same server, which a test may take away. */
+export const CONVERSION_SERVICE = 'e2e-test-crd-conversion-webhook';
 const SERVICE_PORT = 8443;
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const VERSION = 'admissionregistration.k8s.io/v1';
@@ -32,8 +34,8 @@ export class WalkedWebhooks {
   }
 
   static async deploy(client: GoClient): Promise<WalkedWebhooks> {
-    const names = { dnsNames: [`${SERVICE}.${HOME}.svc`], ipAddresses: [] };
-    const pki = await createClusterPki(names, createSystemClock().now());
+    const dnsNames = [SERVICE, CONVERSION_SERVICE].map((name) => `${name}.${HOME}.svc`);
+    const pki = await createClusterPki({ dnsNames, ipAddresses: [] }, createSystemClock().now());
     const port = await freePort();
     const v1 = `/api/v1/namespaces/${HOME}`;
     await createNamespace(client, HOME);
@@ -48,16 +50,22 @@ export class WalkedWebhooks {
       const { object } = await client.typed('GET', `${deployments}/sample-webhook-deployment`);
       return (object['status'] as Fields)['availableReplicas'] === 1;
     });
-    await must(201, client.typed('POST', `${v1}/services`, serviceOf(port)));
-    await waitFor('the service has an endpoint', async () => {
-      const answer = await client.typed('GET', `${v1}/endpoints/${SERVICE}`);
-      return answer.status === 200 && answer.at('subsets.0.addresses.0.ip') !== undefined;
-    });
+    for (const service of [SERVICE, CONVERSION_SERVICE]) {
+      await must(201, client.typed('POST', `${v1}/services`, serviceOf(service, port)));
+      await waitFor('the service has an endpoint', async () => {
+        const answer = await client.typed('GET', `${v1}/endpoints/${service}`);
+        return answer.status === 200 && answer.at('subsets.0.addresses.0.ip') !== undefined;
+      });
+    }
     return new WalkedWebhooks(client, Buffer.from(pki.caCertificate).toString('base64'));
   }
 
   target(path: string, service: Fields = {}): Fields {
     return { caBundle: this.#ca, service: { namespace: HOME, name: SERVICE, path, port: SERVICE_PORT, ...service } };
+  }
+
+  async removeService(name: string): Promise<void> {
+    await must(200, this.client.typed('DELETE', `/api/v1/namespaces/${HOME}/services/${name}`));
   }
 
   /** The same without the authority: no call of it can work. */
@@ -240,9 +248,9 @@ function deploymentOf(port: number): object {
   };
 }
 
-const serviceOf = (port: number): object => ({
+const serviceOf = (name: string, port: number): object => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: { name: SERVICE, labels: { test: 'webhook' } },
+  metadata: { name, labels: { test: 'webhook' } },
   spec: { selector: { webhook: 'true' }, ports: [{ protocol: 'TCP', port: SERVICE_PORT, targetPort: port }] },
 });

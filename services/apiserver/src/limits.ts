@@ -267,6 +267,8 @@ export const DEFINITION_RETRY_MS = 1_000;
 export const CLEANUP_LOOK_FIRST_MS = 50;
 export const CLEANUP_LOOK_LONGEST_MS = 5_000;
 export const INSTANCES_DELETED_AT_ONCE = 32;
+/** Different reasons why instances could not be deleted, in the condition of their definition. */
+export const DELETION_FAULTS_TOLD_MAX = 4;
 
 /** The time that a webhook has when it names none, as in 1.32. */
 export const WEBHOOK_TIMEOUT_SECONDS_DEFAULT = 10;

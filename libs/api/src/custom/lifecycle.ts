@@ -167,6 +167,17 @@ export function terminating(
   );
 }
 
+/** Why instances could not be deleted; each reason once. */
+export function failedDeletion(crd: Crd, faults: readonly string[], now: number): CustomResourceDefinitionStatus {
+  const why = faults.length === 1 ? faults[0] : `[${faults.join(', ')}]`;
+  const message = `could not issue all deletes: ${why}`;
+  return withCondition(crd.status, told('Terminating', 'True', DELETION_FAILED, message), now);
+}
+
+export const hasFailedDeletion = (crd: Crd): boolean => conditionOf(crd, 'Terminating')?.reason === DELETION_FAILED;
+
+const DELETION_FAILED = 'InstanceDeletionFailed';
+
 /** Marks a deleted definition: its instances are deleted first. */
 export function beginCleanup(crd: CustomResourceDefinition, now: number): CustomResourceDefinition {
   const finalizers = crd.metadata.finalizers ?? [];

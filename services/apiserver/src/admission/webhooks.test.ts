@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { CORALS, coral, coralDefinition, define, definitionUrl, until } from '../testing/custom.ts';
 import { podBody } from '../testing/fixture.ts';
 import {
   ADMISSION,
@@ -53,6 +54,22 @@ describe('validating webhooks', () => {
     const silent = await world.create('a');
     assert.equal(silent.status, 400);
     assert.equal(silent.at('message'), 'admission webhook "deny.example.com" denied the request without explanation');
+  });
+
+  test('are not asked when the server deletes the objects of a definition that goes', async () => {
+    await define(world.api, coralDefinition({}));
+    await world.api.call('POST', CORALS, { body: coral('a') });
+    const rules = [
+      { operations: ['DELETE'], apiGroups: ['reef.example.com'], apiVersions: ['v1'], resources: ['corals'] },
+    ];
+    await world.hook('validating', 'deny', { rules });
+    world.respond = () => ({ allowed: false });
+    assert.equal((await world.api.call('DELETE', `${CORALS}/a`)).status, 400);
+    assert.equal(world.reviews.length, 1);
+    const url = definitionUrl('corals.reef.example.com');
+    await world.api.call('DELETE', url);
+    await until(async () => (await world.api.call('GET', url)).status === 404);
+    assert.equal(world.reviews.length, 1);
   });
 
   test('that cannot be reached refuse or are left out, as their policy says', async () => {

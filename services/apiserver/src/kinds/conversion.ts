@@ -91,6 +91,10 @@ export function toStored(
   );
 }
 
+/** What is told of an object that is removed. Nobody keeps it, so that it needs no webhook. */
+export const finalState = (definition: ResourceDefinition, object: KubeObject): KubeObject =>
+  definition.custom?.conversion === 'Webhook' ? object : asStored(definition, object);
+
 async function convert(
   core: Core,
   { group, kind, custom }: ResourceDefinition,

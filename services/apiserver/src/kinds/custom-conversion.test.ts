@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WebhookCallError } from '../service-calls/port.ts';
-import { CORALS, coral, coralDefinition, define, schemaWith } from '../testing/custom.ts';
+import { CORALS, coral, coralDefinition, define, definitionUrl, schemaWith, until } from '../testing/custom.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const SECOND = CORALS.replace('/v1/', '/v2/');
@@ -245,5 +245,67 @@ test('many large objects are converted in batches whose answers can be read', as
       calls.map(({ request }) => request.objects.length),
       [3, 3, 1],
     );
+  });
+});
+
+test('a definition goes although the webhook has gone before, whatever version its objects are stored in', async () => {
+  await withWebhook(async (api, answerWith) => {
+    await api.call('POST', CORALS, { body: coral('first', { host: 'x' }) });
+    const url = definitionUrl('corals.reef.example.com');
+    const patch = [
+      { op: 'replace', path: '/spec/versions/0/storage', value: false },
+      { op: 'replace', path: '/spec/versions/1/storage', value: true },
+    ];
+    const headers = { 'content-type': 'application/json-patch+json' };
+    assert.equal((await api.call('PATCH', url, { headers, body: patch })).status, 200);
+    assert.equal((await api.call('POST', SECOND, { body: second('second', { address: 'y' }) })).status, 201);
+    for (const [name, version] of [
+      ['first', 'v1'],
+      ['second', 'v2'],
+    ]) {
+      const { object } = await api.store.get(`reef.example.com/corals/default/${name}`);
+      assert.match(object?.value ?? '', new RegExp(`"apiVersion":"reef.example.com/${version}"`));
+    }
+    answerWith(() => {
+      throw new WebhookCallError('no endpoints available');
+    });
+    await api.call('DELETE', url);
+    await until(async () => (await api.call('GET', url)).status === 404);
+  });
+});
+
+test('why an instance cannot be deleted is told in the condition of its definition, and the others go', async () => {
+  await withWebhook(async (api, answerWith) => {
+    await api.call('POST', CORALS, { body: coral('plain', { host: 'x' }) });
+    const metadata = { name: 'held', finalizers: ['example.com/hold'] };
+    await api.call('POST', CORALS, { body: coral('held', { host: 'y' }, { metadata }) });
+    const url = definitionUrl('corals.reef.example.com');
+    const headers = { 'content-type': 'application/json-patch+json' };
+    const patch = [
+      { op: 'replace', path: '/spec/versions/0/storage', value: false },
+      { op: 'replace', path: '/spec/versions/1/storage', value: true },
+    ];
+    assert.equal((await api.call('PATCH', url, { headers, body: patch })).status, 200);
+    answerWith(() => {
+      throw new WebhookCallError('no endpoints available');
+    });
+    await api.call('DELETE', url);
+    // It has to be written, in the version that is stored now, to be marked.
+    await until(async () => {
+      const conditions = (await api.call('GET', url)).at('status.conditions') as readonly Record<string, string>[];
+      const { status, reason, message } = conditions.find(({ type }) => type === 'Terminating') ?? {};
+      if (reason !== 'InstanceDeletionFailed') return false;
+      assert.equal(status, 'True');
+      assert.equal(
+        message,
+        'could not issue all deletes: conversion webhook for reef.example.com/v1, Kind=Coral failed: no endpoints available',
+      );
+      return true;
+    });
+    assert.equal((await api.store.get('reef.example.com/corals/default/plain')).object, undefined);
+    answerWith(success);
+    await until(async () => (await api.call('GET', `${SECOND}/held`)).at('metadata.deletionTimestamp') !== undefined);
+    await api.call('PATCH', `${SECOND}/held`, { body: { metadata: { finalizers: null } } });
+    await until(async () => (await api.call('GET', url)).status === 404);
   });
 });

@@ -5,6 +5,8 @@ import {
   type CustomResourceDefinitionStatus,
   decideCleanup,
   decideDefinitionStatus,
+  failedDeletion,
+  hasFailedDeletion,
   isTerminating,
   type ResourceDefinition,
   terminating,
@@ -22,8 +24,10 @@ import {
   CLEANUP_LOOK_FIRST_MS,
   CLEANUP_LOOK_LONGEST_MS,
   DEFINITION_RETRY_MS,
+  DELETION_FAULTS_TOLD_MAX,
   INSTANCES_DELETED_AT_ONCE,
 } from '../limits.ts';
+import { versionOf } from '../objects/stored-form.ts';
 import { deleteObject } from '../verbs/delete.ts';
 
 export interface DefinitionController {
@@ -144,33 +148,56 @@ class Controller implements DefinitionController {
       this.#waits.delete(name);
       return;
     }
-    await this.#writeStatus(crd, terminating(crd, 'InstanceDeletionInProgress', core.clock.now()));
-    await this.#deleteInstances(core.kinds.anyVersion(group, names.plural), instances);
+    if (!hasFailedDeletion(crd))
+      await this.#writeStatus(crd, terminating(crd, 'InstanceDeletionInProgress', core.clock.now()));
+    const faults = await this.#deleteInstances(core.kinds.anyVersion(group, names.plural), instances);
+    if (faults.length > 0) await this.#tellFaults(crd, faults);
     const wait = this.#waits.get(name) ?? CLEANUP_LOOK_FIRST_MS;
     this.#waits.set(name, Math.min(wait * 2, CLEANUP_LOOK_LONGEST_MS));
     this.#again(name, wait);
   }
 
+  /** Answers why some could not be deleted. */
   async #deleteInstances(
     definition: ResourceDefinition | undefined,
     instances: readonly CachedObject[],
-  ): Promise<void> {
-    if (definition === undefined) return;
+  ): Promise<readonly string[]> {
+    if (definition === undefined) return [];
+    const faults: string[] = [];
     const due = instances.filter((each) => !isTerminating(each.mutableCopy()));
     for (let start = 0; start < due.length; start += INSTANCES_DELETED_AT_ONCE) {
       const batch = due.slice(start, start + INSTANCES_DELETED_AT_ONCE);
-      await Promise.all(batch.map((each) => this.#deleteInstance(definition, each)));
+      const deletions = batch.map((each) => this.#deleteInstance(definition, each));
+      for (const result of await Promise.allSettled(deletions))
+        if (result.status === 'rejected') faults.push(describeError(result.reason));
     }
+    return faults;
   }
 
-  async #deleteInstance(definition: ResourceDefinition, { namespace, name }: CachedObject): Promise<void> {
+  /** As the version in which it is stored: the webhook that converts it may be gone already. */
+  async #deleteInstance(definition: ResourceDefinition, instance: CachedObject): Promise<void> {
     const { core } = this.#deps;
-    const context = this.#contextOf(definition, { namespace, name });
+    const { namespace, name, object } = instance;
+    const stored = definition.custom?.sibling(versionOf(object)) ?? definition;
+    const context = this.#contextOf(stored, { namespace, name });
+    const deletion = { definition: stored, target: { namespace, name }, options: {}, dryRun: false };
     try {
-      await deleteObject(core, context, { definition, target: { namespace, name }, options: {}, dryRun: false });
+      await deleteObject(core, context, { ...deletion, skipsAdmission: true });
     } catch (error) {
       if (!(error instanceof StatusError && error.code === 404)) throw error;
     }
+  }
+
+  async #tellFaults(crd: CustomResourceDefinition, faults: readonly string[]): Promise<void> {
+    const { core } = this.#deps;
+    const different = [...new Set(faults)].slice(0, DELETION_FAULTS_TOLD_MAX);
+    const status = failedDeletion(crd, different, core.clock.now());
+    core.log.warn('instances of a definition could not be deleted', {
+      definition: crd.metadata.name ?? '',
+      instances: faults.length,
+      errors: different,
+    });
+    await this.#writeStatus(crd, status);
   }
 
   #contextOf(

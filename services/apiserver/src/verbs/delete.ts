@@ -43,6 +43,8 @@ export interface Deletion {
   readonly dryRun: boolean;
   /** What else is said of the object in the write that marks it as being deleted. */
   readonly prepare?: (object: KubeObject, now: number) => KubeObject;
+  /** The server deletes by itself: no plugin and no webhook is asked. */
+  readonly skipsAdmission?: true;
 }
 
 export interface Deleted {
@@ -63,15 +65,18 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
     const current = asServed(definition, stored);
     checkPreconditions(current, options, definition);
     const admitted = { ...deletion, options: { ...options } };
-    const request = admissionRequest(context, admitted, current);
-    const admitting = core.admission.admit(request);
-    if (admitting !== undefined) await admitting;
-    const validating = core.admission.validate(request);
-    if (validating !== undefined) await validating;
+    if (deletion.skipsAdmission !== true) await admitDeletion(core, admissionRequest(context, admitted, current));
     const deleted = await applyDeletion(core, current, admitted);
     if (deleted !== undefined) return deleted;
   }
   throw modified(definition, target.name);
+}
+
+async function admitDeletion(core: Core, request: AdmissionRequest): Promise<void> {
+  const admitting = core.admission.admit(request);
+  if (admitting !== undefined) await admitting;
+  const validating = core.admission.validate(request);
+  if (validating !== undefined) await validating;
 }
 
 async function applyDeletion(core: Core, current: CachedObject, deletion: Deletion): Promise<Deleted | undefined> {

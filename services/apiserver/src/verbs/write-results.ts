@@ -6,7 +6,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
-import { convertAhead, toStored } from '../kinds/conversion.ts';
+import { convertAhead, finalState, toStored } from '../kinds/conversion.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../objects/object-keys.ts';
 import { asServed, isShownAsStored } from '../objects/stored-form.ts';
@@ -49,8 +49,7 @@ export async function deleteStored(core: Core, definition: ResourceDefinition, s
   const { key, revision } = swap.old;
   const release = core.services.allocate({ definition, object: undefined, old: swap.old.object, avoid: new Set() });
   const { operations } = release instanceof Promise ? await release : release;
-  const storing = toStored(core, definition, swap.object);
-  const stored = storing instanceof Promise ? await storing : storing;
+  const stored = finalState(definition, swap.object);
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
   const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };

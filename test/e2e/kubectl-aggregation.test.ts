@@ -150,6 +150,29 @@ const flunder = (name: string): object => ({
   metadata: { labels: { 'sample-label': 'true' }, name, namespace: 'default' },
 });
 
+interface Owner {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+async function ownerOf(kind: string, name: string): Promise<Owner> {
+  const found = JSON.parse(await run('get', kind, name, '-n', 'default', '-o', 'json')) as Omit<
+    Owner,
+    'name' | 'uid'
+  > & {
+    metadata: Pick<Owner, 'uid'>;
+  };
+  return { apiVersion: found.apiVersion, kind: found.kind, name, uid: found.metadata.uid };
+}
+
+const ownedConfigMap = (name: string, ...ownerReferences: readonly Owner[]): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'default', ownerReferences },
+});
+
 test('an API server in a pod is registered, served, found, and taken away again', async () => {
   const ca = await deploy();
   await register(ca);
@@ -176,6 +199,14 @@ test('an API server in a pod is registered, served, found, and taken away again'
   assert.match(await run('get', 'fl', '-n', 'default'), /NAME +FINS\ndynamic-flunder +7/);
   await run('delete', 'flunder', 'dynamic-flunder', '-n', 'default');
   assert.match((await attempt('get', 'flunders', '-n', 'default')).stderr, /No resources found/);
+
+  // Objects go with their owner, whichever server has it.
+  await send(['create'], flunder('owner'), ownedConfigMap('owner'));
+  await send(['create'], ownedConfigMap('of-flunder', await ownerOf('flunder', 'owner')));
+  const ownerReferences = [await ownerOf('configmap', 'owner')];
+  await send(['create', '--raw', FLUNDERS], { ...flunder('owned'), metadata: { name: 'owned', ownerReferences } });
+  await run('delete', 'flunder/owner', 'configmap/owner', '-n', 'default');
+  await run('wait', '--for=delete', 'configmap/of-flunder', 'flunder/owned', '-n', 'default', '--timeout=60s');
 
   // Objects go with their namespace.
   const reef = FLUNDERS.replace('/default/', '/reef/');

@@ -100,6 +100,40 @@ test('an ERROR frame ends a watch with its Status', async () => {
   );
 });
 
+const METADATA_LIST = /^application\/json;as=PartialObjectMetadataList;g=meta\.k8s\.io;v=v1, application\/json$/;
+
+test('metadata alone is asked for, and nothing else is kept when the server sends whole objects', async () => {
+  const pod = { metadata: { name: 'a' }, spec: { containers: [] } };
+  const partial = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name: 'b' } };
+  const { client, requests } = rig(() => json(200, { metadata: {}, items: [pod, partial] }));
+  const { items } = await client.list(PODS, { metadataOnly: true });
+  assert.match(requests[0]?.headers['accept'] ?? '', METADATA_LIST);
+  assert.deepEqual(items, [
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'b' } },
+  ]);
+});
+
+test('a watch of an aggregated server, which arrives as a stream, is read line by line', async () => {
+  const object = { metadata: { name: 'a' }, spec: {} };
+  const text = Buffer.from(['ADDED', 'DELETED'].map((type) => `${JSON.stringify({ type, object })}\n`).join(''));
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield text.subarray(0, 30);
+    yield text.subarray(30);
+  }
+  const { client, requests } = rig(() => ({ status: 200, headers: {}, body: { kind: 'stream', chunks: chunks() } }));
+  const seen: unknown[] = [];
+  const { signal } = new AbortController();
+  const events = client.watch(NODES, { resourceVersion: '1', signal, metadataOnly: true });
+  for await (const event of events) seen.push(event);
+  const kept = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } };
+  assert.deepEqual(seen, [
+    { type: 'ADDED', object: kept },
+    { type: 'DELETED', object: kept },
+  ]);
+  assert.match(requests[0]?.headers['accept'] ?? '', /as=PartialObjectMetadata;/);
+});
+
 test('resources of a version are told without subresources, also when the answer comes as a stream', async () => {
   const resources = [
     { name: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['list', 'delete'] },

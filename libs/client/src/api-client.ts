@@ -1,7 +1,15 @@
 import { INCARNATION_HEADER, type KubeObject, type ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
-import { decodeList, decodeObject, decodeResources, jsonOf, statusErrorFrom, statusErrorOf } from './decode.ts';
+import {
+  decodeList,
+  decodeObject,
+  decodeResources,
+  jsonOf,
+  metadataOf,
+  statusErrorFrom,
+  statusErrorOf,
+} from './decode.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
 import { collectionPath, objectPath, versionPath } from './resource-path.ts';
 import { askPatiently } from './retry-after.ts';
@@ -14,6 +22,7 @@ import {
   TransportError,
   type WatchEvent,
 } from './transport/port.ts';
+import { framesOf } from './transport/watch-frames.ts';
 import { wholeAnswer } from './whole-answer.ts';
 
 export interface ApiClientOptions {
@@ -45,11 +54,13 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       const { signal } = selection;
       const extra = {
         query: listQuery(selection),
-        ...seenHeader(selection),
+        ...readHeaders(selection, 'PartialObjectMetadataList'),
         ...(signal === undefined ? {} : { signal }),
       };
       const response = await send('GET', collectionPath(resource, selection.namespace), extra);
-      return { ...decodeList(resource, jsonOf(response)), seen: response.headers[SEEN_HEADER] };
+      const list = decodeList(resource, jsonOf(response));
+      const items = selection.metadataOnly ? list.items.map((item) => metadataOf(resource, item)) : list.items;
+      return { ...list, items, seen: response.headers[SEEN_HEADER] };
     },
     watch: (resource, selection) => watch(send, resource, selection),
     create: (resource, object) => write('POST', collectionPath(resource, object.metadata.namespace), resource, object),
@@ -117,7 +128,8 @@ function createSend(options: ApiClientOptions): Send {
       });
     };
     const answer = await (clock === undefined ? ask() : askPatiently(ask, { clock, signal: extra.signal }));
-    const response = answer.body.kind === 'stream' ? await wholeAnswer(answer) : answer;
+    const isStream = answer.body.kind === 'stream' && !(answer.status === 200 && extra.query?.get('watch') === 'true');
+    const response = isStream ? await wholeAnswer(answer) : answer;
     if (response.status >= 400) throw statusErrorOf(response);
     return response;
   };
@@ -134,13 +146,31 @@ async function* watch<T extends KubeObject>(
   if (options.timeoutSeconds !== undefined) query.set('timeoutSeconds', String(options.timeoutSeconds));
   if (options.allowBookmarks === true) query.set('allowWatchBookmarks', 'true');
   const path = collectionPath(resource, options.namespace);
-  const response = await send('GET', path, { query, signal: options.signal, ...seenHeader(options) });
-  if (response.body.kind !== 'watch') throw new TransportError(`a watch was answered with ${response.body.kind}`);
-  for await (const frame of response.body.frames) yield typed(resource, frame.value());
+  const headers = readHeaders(options, 'PartialObjectMetadata');
+  const { body } = await send('GET', path, { query, signal: options.signal, ...headers });
+  if (body.kind !== 'watch' && body.kind !== 'stream') {
+    throw new TransportError(`a watch was answered with ${body.kind}`);
+  }
+  // In the API server's own process, a watch of an aggregated server arrives as a stream.
+  const frames = body.kind === 'watch' ? body.frames : framesOf(body.chunks);
+  for await (const frame of frames) {
+    const event = typed(resource, frame.value());
+    yield options.metadataOnly ? { ...event, object: metadataOf(resource, event.object) } : event;
+  }
 }
 
-function seenHeader({ seen }: { readonly seen?: string }): Partial<ApiRequest> {
-  return seen === undefined ? {} : { headers: { [SEEN_HEADER]: seen } };
+/** Servers that do not know the form answer with whole objects. */
+const metadataForm = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1, application/json`;
+
+function readHeaders(
+  { seen, metadataOnly }: { readonly seen?: string; readonly metadataOnly?: true },
+  form: string,
+): Partial<ApiRequest> {
+  const headers = {
+    ...(seen === undefined ? {} : { [SEEN_HEADER]: seen }),
+    ...(metadataOnly === undefined ? {} : { accept: metadataForm(form) }),
+  };
+  return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
 function typed<T extends KubeObject>(resource: ResourceRef<T>, event: WatchEvent): TypedWatchEvent<T> {

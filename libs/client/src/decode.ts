@@ -26,6 +26,11 @@ export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value
   };
 }
 
+/** The metadata of an object, under the kind of the object whatever form the server chose for it. */
+export function metadataOf<T extends KubeObject>(resource: ResourceRef<T>, { metadata }: T): T {
+  return Object.freeze({ apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }) as unknown as T;
+}
+
 /** Decodes an APIResourceList. Drops subresources and entries that miss their name or kind. */
 export function decodeResources(
   { group, version }: Pick<ResourceRef, 'group' | 'version'>,

@@ -23,6 +23,7 @@ export { createLeaderElector, type LeaderElector, type LeaderElectorOptions } fr
 export type {
   ApiClient,
   DeleteRequest,
+  DiscoveredResource,
   EventRecorder,
   EventText,
   Informer,

@@ -12,6 +12,8 @@ export interface ListSelection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Nothing of the objects but their metadata. */
+  readonly metadataOnly?: true;
 }
 
 export interface KubeList<T> {

@@ -1,4 +1,4 @@
-import { allResources, CUSTOM_RESOURCE_DEFINITIONS, type ResourceRef } from '@holdfast/api';
+import { API_SERVICES, allResources, CUSTOM_RESOURCE_DEFINITIONS, type ResourceRef } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import {
   type ApiClient,
@@ -12,13 +12,14 @@ import {
 import { NODE_MONITOR_GRACE_SECONDS_DEFAULT } from '@holdfast/client/node-monitor-grace';
 import { type Clock, type Ids, invariant, type Log, type Random, type Service, type Tracer } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
+import { AggregatedKindPool } from './common/aggregated-kinds.ts';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
 import { CustomKindPool } from './common/custom-kinds.ts';
 import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
-import { CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
+import { AGGREGATED_OBJECTS_MAX, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
 import { selectControllers } from './selection.ts';
 
@@ -87,6 +88,8 @@ class ControllerManager implements ControllerManagerService {
   readonly #informers: InformerPool;
   /** Absent where nobody follows definitions. */
   readonly #customKinds: CustomKindPool | undefined;
+  /** Absent where nobody follows registrations. */
+  readonly #aggregatedKinds: AggregatedKindPool | undefined;
   #stopLoops: () => Promise<void> = async () => {};
   #elector: LeaderElector | undefined;
   #state: 'new' | 'running' | 'stopped' = 'new';
@@ -108,12 +111,19 @@ class ControllerManager implements ControllerManagerService {
     });
     this.#definitions = selectControllers(all, this.#settings.controllers, { resources, log: deps.log });
     this.#informers = new InformerPool({ ...deps, bus: deps.bus, client: deps.clients.manager });
-    const followsDefinitions = this.#definitions.some(({ watches }) => watches.some(isDefinitions));
-    this.#customKinds = followsDefinitions
-      ? new CustomKindPool({
-          informers: this.#informers,
-          createCache: (kind) => this.#informers.independent(kind),
-          log: deps.log,
+    const follows = (kind: ResourceRef): boolean =>
+      this.#definitions.some(({ watches }) => watches.some((each) => isSameResource(each, kind)));
+    const pooled = { informers: this.#informers, log: deps.log };
+    this.#customKinds = follows(CUSTOM_RESOURCE_DEFINITIONS)
+      ? new CustomKindPool({ ...pooled, createCache: (kind) => this.#informers.independent(kind) })
+      : undefined;
+    this.#aggregatedKinds = follows(API_SERVICES)
+      ? new AggregatedKindPool({
+          ...pooled,
+          createCache: (kind) => this.#informers.metadataOf(kind, AGGREGATED_OBJECTS_MAX),
+          client: deps.clients.manager,
+          clock: deps.clock,
+          known: resources,
         })
       : undefined;
   }
@@ -135,6 +145,7 @@ class ControllerManager implements ControllerManagerService {
     }
     if (this.#isStopped()) return;
     this.#customKinds?.start();
+    this.#aggregatedKinds?.start();
     if (this.#settings.leaderElection) await this.#campaign();
     else this.#startLoops();
   }
@@ -144,6 +155,7 @@ class ControllerManager implements ControllerManagerService {
     await this.#elector?.stop();
     await this.#stopLoops();
     await this.#customKinds?.stop();
+    await this.#aggregatedKinds?.stop();
     await this.#informers.stop();
   }
 
@@ -191,6 +203,7 @@ class ControllerManager implements ControllerManagerService {
       events,
       informers: this.#informers,
       ...(this.#customKinds === undefined ? {} : { customKinds: this.#customKinds }),
+      ...(this.#aggregatedKinds === undefined ? {} : { aggregatedKinds: this.#aggregatedKinds }),
     });
     const started = loops.map((loop) => this.#runLoop(loop, log));
     return {
@@ -210,8 +223,7 @@ class ControllerManager implements ControllerManagerService {
   }
 }
 
-const isDefinitions = ({ group, plural }: ResourceRef): boolean =>
-  group === CUSTOM_RESOURCE_DEFINITIONS.group && plural === CUSTOM_RESOURCE_DEFINITIONS.plural;
+const isSameResource = (a: ResourceRef, b: ResourceRef): boolean => a.group === b.group && a.plural === b.plural;
 
 /** The library of certificates is loaded with the first request. */
 function certificateSettings({

@@ -46,6 +46,13 @@ export class InformerPool implements SharedInformers {
     return createInformer({ ...this.#deps, bus: undefined, resource, indexes: cacheIndexesOf(resource) });
   }
 
+  /** The same of the metadata alone, and of no more than so many objects. */
+  metadataOf(resource: ResourceRef, objectsMax: number): Informer<KubeObject> {
+    const selection = { metadataOnly: true } as const;
+    const indexes = cacheIndexesOf(resource);
+    return createInformer({ ...this.#deps, bus: undefined, resource, indexes, selection, objectsMax });
+  }
+
   /** Resolves when every cache is filled. */
   async start(): Promise<void> {
     const informers = [...this.#informers.values()];

@@ -232,3 +232,10 @@ invariant(
   CERTIFICATE_BACKDATE_MS < CERTIFICATE_VALID_MIN_MS && CERTIFICATE_VALID_MIN_MS < CERTIFICATE_VALID_MS,
   'a certificate is valid when it is issued',
 );
+
+/** What servers behind the API server serve is asked this often, and when a registration changes. */
+export const AGGREGATED_KINDS_INTERVAL_MS = 30_000;
+
+/** Kinds of such servers that are followed, and objects of each: their memory is in the hands of others. */
+export const AGGREGATED_KINDS_MAX = 500;
+export const AGGREGATED_OBJECTS_MAX = 100_000;

@@ -41,6 +41,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly safetyCheckIntervalMs?: number;
   readonly heartbeatTimeoutMs?: number;
   readonly watchIdleMs?: number;
+  /** A copy of more objects is not kept: it stays as it was, and is tried again. For servers that nobody here has written. */
+  readonly objectsMax?: number;
 }
 
 /**
@@ -212,9 +214,11 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       this.#stopping.signal.throwIfAborted();
       if (revision === 0) {
         revision = Number(page.resourceVersion);
+        if (Number.isNaN(revision)) throw new TransportError('the resource versions of the server are not numbers');
         seen = page.seen;
       }
       items.push(...page.items);
+      this.#refuseTooMany(items.length);
       continueToken = page.continueToken;
     } while (continueToken !== undefined);
     if (this.#isAhead || this.#seen.isOver(seen)) this.#beginHistory();
@@ -228,6 +232,13 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     this.#complete(revision, true);
     this.#listed = true;
     this.#synced.resolve();
+  }
+
+  #refuseTooMany(objects: number): void {
+    const { objectsMax = Number.POSITIVE_INFINITY } = this.#options;
+    if (objects <= objectsMax) return;
+    this.#listed = false;
+    throw new TransportError(`there are more than ${objectsMax} objects`);
   }
 
   /** A server that does not know our history reports that. Then the informer starts from the beginning. */
@@ -313,6 +324,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
     else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(keyOf(event.object), event.object, revision));
     this.#complete(revision, verifies);
+    this.#refuseTooMany(this.#cache.count(undefined));
     if (event.type !== 'BOOKMARK') return;
     this.#seen.note(event.object.metadata.annotations?.[SEEN_ANNOTATION], revision);
     this.#owed = { ...this.#owed, bookmark: false, deep: this.#owed.deep && !verifies };

@@ -26,14 +26,9 @@ export async function* watchFrames(
   let timer: Timer = clock.timer(watchIdleMs, onIdle);
   const onAbort = (): void => void incoming.destroy();
   signal.addEventListener('abort', onAbort, { once: true });
-  const lines = createLineSplitter();
   try {
     if (signal.aborted) return;
-    for await (const chunk of incoming) {
-      if (!Buffer.isBuffer(chunk)) throw new Error('a watch is binary');
-      lastAt = clock.monotonic();
-      for (const line of lines.push(chunk)) yield frameOf(line);
-    }
+    yield* framesOf(incoming, () => (lastAt = clock.monotonic()));
   } catch (error) {
     if (signal.aborted) return;
     if (error instanceof TransportError) throw error;
@@ -43,6 +38,19 @@ export async function* watchFrames(
     timer.cancel();
     signal.removeEventListener('abort', onAbort);
     incoming.destroy();
+  }
+}
+
+/** The lines of a stream. `onChunk` hears that something came, which need not be a whole line. */
+export async function* framesOf(
+  chunks: AsyncIterable<unknown>,
+  onChunk: () => void = () => {},
+): AsyncGenerator<WatchFrame> {
+  const lines = createLineSplitter();
+  for await (const chunk of chunks) {
+    if (!(chunk instanceof Uint8Array)) throw new Error('a watch is binary');
+    onChunk();
+    for (const line of lines.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))) yield frameOf(line);
   }
 }
 

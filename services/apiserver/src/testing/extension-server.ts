@@ -46,6 +46,12 @@ export interface ExtensionServer {
   /** True: it has one discovery document for all groups. */
   hasAggregatedDiscovery: boolean;
   readonly objects: Map<string, Flunder>;
+  readonly history: Change[];
+}
+
+interface Change {
+  readonly type: string;
+  readonly object: Flunder;
 }
 
 type Watcher = (type: string, object: Flunder) => void;
@@ -152,7 +158,14 @@ export function createExtensionServer({ certificate, key, clientCa }: ExtensionO
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
     socket.pipe(socket);
   });
-  const extension: ExtensionServer = { server, seen, objects, intercept: () => false, hasAggregatedDiscovery: false };
+  const extension: ExtensionServer = {
+    server,
+    seen,
+    objects,
+    history: [],
+    intercept: () => false,
+    hasAggregatedDiscovery: false,
+  };
   return extension;
 }
 
@@ -186,8 +199,8 @@ function serve(extension: ExtensionServer, { request, response, body, watchers }
     if (headers['if-none-match'] === etag) return void response.writeHead(304, { etag }).end();
     response.writeHead(status, { 'content-type': type, etag }).end(text);
   };
-  const missing = (): void =>
-    send(404, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 });
+  const missing = (details = {}): void =>
+    send(404, { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, details });
   if (pathname === '/apis') {
     if (!extension.hasAggregatedDiscovery || !accept.includes('APIGroupDiscoveryList')) {
       return send(200, { kind: 'APIGroupList', apiVersion: 'v1', groups: [] });
@@ -207,19 +220,36 @@ function serve(extension: ExtensionServer, { request, response, body, watchers }
     return send(200, { paths: { [ROOT.slice(1)]: { serverRelativeURL: `/openapi/v3${ROOT}?hash=1` } } });
   }
   if (pathname === `/openapi/v3${ROOT}`) return send(200, OPENAPI_3);
+  if (pathname === `${ROOT}/flunders`) {
+    if (searchParams.get('watch') === 'true') return watch(extension, { response, watchers, searchParams });
+    return send(200, listOf(extension, [...extension.objects.values()]));
+  }
   const [, namespace, name] = /\/namespaces\/([^/]+)\/flunders(?:\/([^/]+))?$/.exec(pathname) ?? [];
   if (namespace === undefined) return missing();
   if (name !== undefined)
-    return serveObject(extension, { method, key: `${namespace}/${name}`, send, missing, watchers });
+    return serveObject(extension, {
+      method,
+      key: `${namespace}/${name}`,
+      send,
+      missing: () => missing({ name, group: GROUP, kind: 'flunders' }),
+      watchers,
+    });
   if (method === 'POST') return create(extension, { namespace, body, send, watchers });
-  if (searchParams.get('watch') === 'true') return watch(response, watchers);
+  if (searchParams.get('watch') === 'true') return watch(extension, { response, watchers, searchParams });
   const items = [...extension.objects.values()].filter(({ metadata }) => metadata.namespace === namespace);
   if (method === 'DELETE') {
     for (const { metadata } of items) extension.objects.delete(`${namespace}/${metadata.name}`);
   }
   if (accept.includes('as=Table')) return send(200, tableOf(items));
-  send(200, { kind: 'FlunderList', apiVersion: `${GROUP}/${VERSION}`, metadata: { resourceVersion: '1' }, items });
+  send(200, listOf(extension, items));
 }
+
+const listOf = ({ history }: ExtensionServer, items: readonly Flunder[]): object => ({
+  kind: 'FlunderList',
+  apiVersion: `${GROUP}/${VERSION}`,
+  metadata: { resourceVersion: String(history.length) },
+  items,
+});
 
 interface ObjectExchange {
   readonly method: string;
@@ -229,12 +259,18 @@ interface ObjectExchange {
   readonly watchers: Set<Watcher>;
 }
 
-function serveObject({ objects }: ExtensionServer, { method, key, send, missing, watchers }: ObjectExchange): void {
+function serveObject(
+  { objects, history }: ExtensionServer,
+  { method, key, send, missing, watchers }: ObjectExchange,
+): void {
   const found = objects.get(key);
   if (found === undefined) return missing();
   if (method === 'DELETE') {
     objects.delete(key);
-    for (const tell of watchers) tell('DELETED', found);
+    const metadata = { ...found.metadata, resourceVersion: String(history.length + 1) };
+    const object = { ...found, metadata };
+    history.push({ type: 'DELETED', object });
+    for (const tell of watchers) tell('DELETED', object);
   }
   send(200, found);
 }
@@ -246,20 +282,30 @@ interface Creation {
   readonly watchers: Set<Watcher>;
 }
 
-function create({ objects }: ExtensionServer, { namespace, body, send, watchers }: Creation): void {
+function create({ objects, history }: ExtensionServer, { namespace, body, send, watchers }: Creation): void {
   const given = JSON.parse(body) as Flunder;
   const { name } = given.metadata;
-  const metadata = { ...given.metadata, namespace, uid: `uid-${name}`, resourceVersion: String(objects.size + 1) };
+  const metadata = { ...given.metadata, namespace, uid: `uid-${name}`, resourceVersion: String(history.length + 1) };
   const made: Flunder = { ...given, metadata };
   objects.set(`${namespace}/${name}`, made);
+  history.push({ type: 'ADDED', object: made });
   for (const tell of watchers) tell('ADDED', made);
   send(201, made);
 }
 
-function watch(response: ServerResponse, watchers: Set<Watcher>): void {
+interface WatchExchange {
+  readonly response: ServerResponse;
+  readonly watchers: Set<Watcher>;
+  readonly searchParams: URLSearchParams;
+}
+
+/** The number of a change is its place in the history. */
+function watch({ history }: ExtensionServer, { response, watchers, searchParams }: WatchExchange): void {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.flushHeaders();
   const tell: Watcher = (type, object) => void response.write(`${JSON.stringify({ type, object })}\n`);
+  const from = Number(searchParams.get('resourceVersion') ?? history.length);
+  for (const { type, object } of history.slice(from)) tell(type, object);
   watchers.add(tell);
   response.once('close', () => watchers.delete(tell));
 }

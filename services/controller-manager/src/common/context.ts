@@ -2,7 +2,7 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { ApiClient, EventRecorder, Informer, ReconcileResult } from '@holdfast/client';
 import type { Clock, Log } from '@holdfast/platform';
 
-import type { CustomKinds } from './custom-kinds.ts';
+import type { CustomKinds } from './kind-pool.ts';
 
 /** What a controller works with. `client` carries the controller's own identity. */
 export interface ControllerContext {
@@ -13,6 +13,8 @@ export interface ControllerContext {
   readonly informers: SharedInformers;
   /** Absent where no definitions are served. */
   readonly customKinds?: CustomKinds;
+  /** Of servers behind the API server; of their objects nothing is known but the metadata. */
+  readonly aggregatedKinds?: CustomKinds;
 }
 
 /** One cache per kind for all controllers of the process. A cache has the indexes of its kind (`cacheIndexesOf`). */

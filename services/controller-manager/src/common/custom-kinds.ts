@@ -1,27 +1,6 @@
-import {
-  CUSTOM_RESOURCE_DEFINITIONS,
-  type CustomResourceDefinition,
-  type KubeObject,
-  type ResourceRef,
-} from '@holdfast/api';
-import type { Informer } from '@holdfast/client';
-import type { Log } from '@holdfast/platform';
+import { CUSTOM_RESOURCE_DEFINITIONS, type CustomResourceDefinition } from '@holdfast/api';
 import type { SharedInformers } from './context.ts';
-
-/** The kinds that definitions add: each is followed in one of its versions while it is served. */
-export interface CustomKinds {
-  list(): readonly CustomKindRef[];
-  /**
-   * Calls `subscribe` for every kind that is served now or later, once its cache is filled, and what that returns when the kind
-   * goes. Returns what ends everything.
-   */
-  follow(subscribe: (kind: CustomKindRef, cache: Informer<KubeObject>) => () => void): () => void;
-}
-
-export interface CustomKindRef extends ResourceRef {
-  /** All that are served: owners are named in any of them. */
-  readonly versions: readonly string[];
-}
+import { type CustomKindRef, KindPool, type KindPoolDeps } from './kind-pool.ts';
 
 /** How the kind of a definition is addressed; `undefined` while it is not served. */
 export function customKindOf({ spec, status }: Readonly<CustomResourceDefinition>): CustomKindRef | undefined {
@@ -34,110 +13,31 @@ export function customKindOf({ spec, status }: Readonly<CustomResourceDefinition
   return { group: spec.group, version: version.name, kind, plural, namespaced: spec.scope === 'Namespaced', versions };
 }
 
-interface Followed {
-  readonly kind: CustomKindRef;
-  readonly cache: Informer<KubeObject>;
-  readonly isFilled: () => boolean;
-}
-
-export interface CustomKindsDeps {
+export interface CustomKindsDeps extends KindPoolDeps {
   readonly informers: SharedInformers;
-  readonly createCache: (kind: ResourceRef) => Informer<KubeObject>;
-  readonly log: Log;
 }
 
-/** One cache for each kind, shared by all controllers of the process. */
-export class CustomKindPool implements CustomKinds {
-  readonly #deps: CustomKindsDeps;
-  readonly #followed = new Map<string, Followed>();
-  readonly #subscribers = new Set<Subscriber>();
+/** The kinds that definitions add. */
+export class CustomKindPool extends KindPool {
+  readonly #informers: SharedInformers;
   #unsubscribe: () => void = () => {};
 
   constructor(deps: CustomKindsDeps) {
-    this.#deps = deps;
+    super(deps);
+    this.#informers = deps.informers;
   }
 
   /** Called once the definitions are known. */
   start(): void {
-    const definitions = this.#deps.informers.of(CUSTOM_RESOURCE_DEFINITIONS);
-    for (const crd of definitions.list()) this.#look(crd.metadata.name ?? '', crd);
-    this.#unsubscribe = definitions.onChange(({ key, object }) => this.#look(key, object));
+    const definitions = this.#informers.of(CUSTOM_RESOURCE_DEFINITIONS);
+    for (const crd of definitions.list()) this.put(crd.metadata.name ?? '', customKindOf(crd));
+    this.#unsubscribe = definitions.onChange(({ key, object }) =>
+      this.put(key, object === undefined ? undefined : customKindOf(object)),
+    );
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.#unsubscribe();
-    await Promise.all([...this.#followed.keys()].map((name) => this.#end(name)));
-  }
-
-  list(): readonly CustomKindRef[] {
-    return Array.from(this.#followed.values(), ({ kind }) => kind);
-  }
-
-  follow(subscribe: (kind: CustomKindRef, cache: Informer<KubeObject>) => () => void): () => void {
-    const subscriber = new Subscriber(subscribe);
-    this.#subscribers.add(subscriber);
-    for (const [name, each] of this.#followed) if (each.isFilled()) subscriber.begin(name, each);
-    return () => {
-      this.#subscribers.delete(subscriber);
-      subscriber.endAll();
-    };
-  }
-
-  #look(name: string, crd: Readonly<CustomResourceDefinition> | undefined): void {
-    const kind = crd === undefined ? undefined : customKindOf(crd);
-    const known = this.#followed.get(name);
-    if (kind !== undefined && known !== undefined && isSameKind(kind, known.kind)) return;
-    if (known !== undefined) void this.#end(name);
-    if (kind !== undefined) this.#begin(name, kind);
-  }
-
-  #begin(name: string, kind: CustomKindRef): void {
-    const cache = this.#deps.createCache(kind);
-    let filled = false;
-    const followed = { kind, cache, isFilled: () => filled };
-    this.#followed.set(name, followed);
-    void cache
-      .start()
-      .then(() => cache.synced())
-      .then(() => {
-        filled = true;
-        if (this.#followed.get(name) !== followed) return;
-        for (const subscriber of this.#subscribers) subscriber.begin(name, followed);
-      })
-      .catch((error: unknown) => this.#deps.log.warn('a custom kind cannot be followed', { kind: name, error }));
-  }
-
-  async #end(name: string): Promise<void> {
-    const known = this.#followed.get(name);
-    this.#followed.delete(name);
-    for (const subscriber of this.#subscribers) subscriber.end(name);
-    await known?.cache.stop();
+    await super.stop();
   }
 }
-
-const isSameKind = (a: CustomKindRef, b: CustomKindRef): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-class Subscriber {
-  readonly #subscribe: (kind: CustomKindRef, cache: Informer<KubeObject>) => () => void;
-  readonly #ends = new Map<string, () => void>();
-
-  constructor(subscribe: (kind: CustomKindRef, cache: Informer<KubeObject>) => () => void) {
-    this.#subscribe = subscribe;
-  }
-
-  begin(name: string, { kind, cache }: Followed): void {
-    this.#ends.set(name, this.#subscribe(kind, cache));
-  }
-
-  end(name: string): void {
-    this.#ends.get(name)?.();
-    this.#ends.delete(name);
-  }
-
-  endAll(): void {
-    for (const name of this.#ends.keys()) this.end(name);
-  }
-}
-
-/** For controllers of clusters that have no definitions. */
-export const NO_CUSTOM_KINDS: CustomKinds = { list: () => [], follow: () => () => {} };

@@ -131,7 +131,11 @@ export class ApiModel {
           : subresource === 'scale'
             ? write('scale', (of, changed) => this.#rescale(of, changed))(resource, object)
             : write('approval', (of, changed) => this.#updateStatus(of, changed))(resource, object),
-      patch: unused,
+      patch: (resource, target, { body }) =>
+        act({ verb: 'update', resource: resource.plural, key: keyOf({ metadata: target }) }, () => {
+          const old = this.get(resource, target);
+          return this.#update(resource, { ...old, metadata: { ...old.metadata, ...metadataIn(body) } });
+        }),
       delete: (resource, target, request) =>
         act({ verb: 'delete', resource: resource.plural, key: keyOf({ metadata: target }), request }, () =>
           this.#delete(resource, target, request ?? {}),
@@ -285,6 +289,9 @@ export class ApiModel {
     return object as unknown as Record<string, unknown>;
   }
 }
+
+/** The model takes merge patches of whole members of the metadata, and no others. */
+const metadataIn = (body: unknown): KubeObject['metadata'] => (body as KubeObject).metadata;
 
 function deepFreeze(value: unknown): void {
   if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return;

@@ -1,7 +1,7 @@
 import { createSilentLog } from '@holdfast/platform';
 import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
-import type { CustomKinds } from '../common/custom-kinds.ts';
+import type { CustomKinds } from '../common/kind-pool.ts';
 import { nameOf } from '../common/meta.ts';
 import { ApiModel } from './api-model.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
@@ -24,25 +24,31 @@ export class DrivenController {
   readonly #stops: (() => void)[] = [];
   readonly #world: World;
   readonly errors: unknown[] = [];
+  #turn = 0;
 
   constructor(
     world: World,
     definition: ControllerDefinition,
     informers = world.api.informers,
     customKinds?: CustomKinds,
+    aggregatedKinds?: CustomKinds,
   ) {
     this.#world = world;
     const context = contextOf(world, definition.component, informers);
-    this.#loops = definition.create({ ...context, ...(customKinds && { customKinds }) }).map((loop) => {
-      const due = new Set(loop.initialKeys());
-      this.#stops.push(...loop.wake((key) => due.add(key)));
-      return { loop, due, later: new Map<string, number>() };
-    });
+    this.#loops = definition
+      .create({ ...context, ...(customKinds && { customKinds }), ...(aggregatedKinds && { aggregatedKinds }) })
+      .map((loop) => {
+        const due = new Set(loop.initialKeys());
+        this.#stops.push(...loop.wake((key) => due.add(key)));
+        return { loop, due, later: new Map<string, number>() };
+      });
   }
 
-  /** One pass over one key; false when nothing is due. A pass that fails makes its key due again. */
+  /** One pass over one key, of each loop in turn; false when nothing is due. A pass that fails makes its key due again. */
   async step(): Promise<boolean> {
-    for (const { loop, due, later } of this.#loops) {
+    this.#turn += 1;
+    const first = this.#turn % this.#loops.length;
+    for (const { loop, due, later } of [...this.#loops.slice(first), ...this.#loops.slice(0, first)]) {
       for (const [key, at] of later) if (at <= this.#world.clock.monotonic()) due.add(key);
       const [key] = due;
       if (key === undefined) continue;

@@ -10,7 +10,7 @@ import {
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { ControllerContext, SharedInformers } from '../../common/context.ts';
-import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { controllerOf, namespaceOf, toTarget, uidOf } from '../../common/meta.ts';
 import { isNotFound } from '../../common/writes.ts';
 import type { OwnerScale } from './decide.ts';

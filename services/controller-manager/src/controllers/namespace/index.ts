@@ -2,8 +2,8 @@ import { API_SERVICES, type KubeObject, NAMESPACES, type Namespace, type Resourc
 import type { Informer } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
+import { NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { listAll } from '../../common/list-all.ts';
 import { isTerminating, nameOf, namespaceOf } from '../../common/meta.ts';
 import { inParallel, unlessChanged } from '../../common/writes.ts';

@@ -1,7 +1,8 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
 import type { ControllerContext } from '../../common/context.ts';
-import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
@@ -35,6 +36,8 @@ export class OwnershipGraph {
   readonly #byKind: Map<string, ResourceRef>;
   /** Of kinds that definitions add. */
   readonly #customCaches = new Map<ResourceRef, Informer<KubeObject>>();
+  /** Of servers behind the API server: any of them may be away, lie or hang. */
+  readonly #aggregated = new Set<ResourceRef>();
   #caches: readonly (readonly [ResourceRef, Informer<KubeObject>])[] | undefined;
   /** Uids are never used twice, so a proof of absence holds for ever. */
   readonly #absent = new Set<string>();
@@ -43,6 +46,26 @@ export class OwnershipGraph {
     this.#context = context;
     this.#byPath = new Map(resources.map((resource) => [pathOf(resource), resource]));
     this.#byKind = new Map(resources.map((resource) => [ownerNameIn(resource), resource]));
+  }
+
+  addAggregated(kind: CustomKindRef, cache: Informer<KubeObject>): void {
+    this.#aggregated.add(kind);
+    this.add(kind, cache);
+  }
+
+  isAggregated(resource: ResourceRef): boolean {
+    return this.#aggregated.has(resource);
+  }
+
+  /** A look at it may have to ask a server behind the API server. */
+  needsAggregated({ resource, key }: Node): boolean {
+    if (this.#aggregated.size === 0) return false;
+    if (this.isAggregated(resource)) return true;
+    const owners = this.cached({ resource, key })?.metadata.ownerReferences ?? [];
+    return owners.some((owner) => {
+      const kind = this.#byKind.get(ownerNameOf(owner));
+      return kind !== undefined && this.isAggregated(kind);
+    });
   }
 
   add(kind: CustomKindRef, cache: Informer<KubeObject>): void {
@@ -54,6 +77,7 @@ export class OwnershipGraph {
 
   remove(kind: CustomKindRef): void {
     this.#customCaches.delete(kind);
+    this.#aggregated.delete(kind);
     this.#byPath.delete(pathOf(kind));
     for (const name of ownerNamesOf(kind)) this.#byKind.delete(name);
     this.#caches = undefined;
@@ -140,17 +164,35 @@ export class OwnershipGraph {
   async askedOwnerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
     const node = this.ownerNode(dependent, owner);
     if (node === undefined) return 'present';
-    const live = await this.#context.client.find(node.resource, parseKey(node.key));
+    const live = await this.#live(node);
     if (live !== undefined && uidOf(live) === owner.uid) return stateOf(live);
     this.#rememberAbsent(owner.uid);
     return 'absent';
   }
 
-  /** Everything that names the owner, asked of the API itself: who is missed here would be deleted afterwards. */
-  liveDependents(owner: KubeObject): Promise<readonly Dependent[]> {
+  /** A server that has forgotten its whole API (it starts, or its registration went) also answers with 404. */
+  async #live({ resource, key }: Node): Promise<KubeObject | undefined> {
+    const { client } = this.#context;
+    const target = parseKey(key);
+    if (!this.isAggregated(resource)) return client.find(resource, target);
+    try {
+      return await client.get(resource, target);
+    } catch (error) {
+      if (isAbsence(error, target.name)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Everything that names the owner, asked of the API itself: who is missed here would be deleted afterwards. Of servers behind it
+   * the caches tell: one that is away holds up no owners of other kinds.
+   */
+  async liveDependents(owner: KubeObject): Promise<readonly Dependent[]> {
     // Lists need no cache: kinds whose cache is not filled yet are asked too.
     const { customKinds = NO_CUSTOM_KINDS } = this.#context;
-    return this.#listDependents(new Set([...this.#byPath.values(), ...customKinds.list()]), owner);
+    const asked = [...this.#byPath.values(), ...customKinds.list()].filter((kind) => !this.isAggregated(kind));
+    const cached = this.dependentsOf(uidOf(owner)).filter(({ resource }) => this.isAggregated(resource));
+    return [...(await this.#listDependents(new Set(asked), owner)), ...cached];
   }
 
   /** The same of kinds whose cache is not filled yet: nearly always there are none. */
@@ -181,6 +223,9 @@ export class OwnershipGraph {
     this.#absent.add(uid);
   }
 }
+
+const isAbsence = (error: unknown, name: string): boolean =>
+  error instanceof StatusError && error.code === 404 && error.body.details?.name === name;
 
 const stateOf = (owner: KubeObject): OwnerState => (isWaitingForDependents(owner) ? 'waiting' : 'present');
 

@@ -1,12 +1,12 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
-import type { Informer, InformerChange } from '@holdfast/client';
+import type { Informer, InformerChange, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
+import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
-import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS } from '../../limits.ts';
+import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import {
   blocks,
   decide,
@@ -29,13 +29,42 @@ export function ownerGarbageController({
     component: 'garbage-collector-controller',
     identity: 'manager',
     watches: collected,
-    create: (context) => [createLoop(context, collected)],
+    create: (context) => createLoops(context, collected),
   };
 }
 
-function createLoop(context: ControllerContext, resources: readonly ResourceRef[]): Loop {
+/** What may have to wait for a server behind the API server has a queue and workers of its own. */
+function createLoops(context: ControllerContext, resources: readonly ResourceRef[]): readonly Loop[] {
   const graph = new OwnershipGraph(context, resources);
-  const { informers, customKinds = NO_CUSTOM_KINDS } = context;
+  let enqueueAggregated: (key: string) => void = () => {};
+  const aggregated: Loop = {
+    name: 'garbage-collector of aggregated APIs',
+    workers: WORKERS_PER_CONTROLLER,
+    initialKeys: () => [],
+    wake: (enqueue) => {
+      enqueueAggregated = enqueue;
+      return [];
+    },
+    reconcile: (work) => reconcile(context, graph, work),
+  };
+  return [aggregated, createLoop({ context, graph, resources, enqueueAggregated: (work) => enqueueAggregated(work) })];
+}
+
+async function reconcile(context: ControllerContext, graph: OwnershipGraph, work: string): Promise<ReconcileResult> {
+  const node = graph.parse(work);
+  if (node !== undefined) await pass(context, graph, node);
+  return {};
+}
+
+interface LoopParts {
+  readonly context: ControllerContext;
+  readonly graph: OwnershipGraph;
+  readonly resources: readonly ResourceRef[];
+  readonly enqueueAggregated: (work: string) => void;
+}
+
+function createLoop({ context, graph, resources, enqueueAggregated }: LoopParts): Loop {
+  const { informers, customKinds = NO_CUSTOM_KINDS, aggregatedKinds = NO_CUSTOM_KINDS } = context;
   return {
     name: 'garbage-collector',
     workers: OWNER_GC_WORKERS,
@@ -48,19 +77,19 @@ function createLoop(context: ControllerContext, resources: readonly ResourceRef[
           .map((object) => workKey({ resource, key: keyIn(resource, object) })),
       ),
     wake: (enqueue) => {
+      const look = (node: Node): void => (graph.needsAggregated(node) ? enqueueAggregated : enqueue)(workKey(node));
       const follow = (resource: ResourceRef, cache: Informer<KubeObject>): (() => void) =>
         cache.onChange((change) => {
-          for (const node of affected(graph, resource, change)) enqueue(workKey(node));
+          for (const node of affected(graph, resource, change)) look(node);
         });
       let isStarting = true;
-      const add = (kind: CustomKindRef, cache: Informer<KubeObject>): (() => void) => {
-        graph.add(kind, cache);
+      const begin = (kind: CustomKindRef, cache: Informer<KubeObject>): (() => void) => {
         for (const object of cache.list()) {
-          if (isOfInterest(object)) enqueue(workKey({ resource: kind, key: keyIn(kind, object) }));
+          if (isOfInterest(object)) look({ resource: kind, key: keyIn(kind, object) });
         }
         // Passes before took owners of the kind for present; before the start there were none, and everything is due.
         for (const node of isStarting ? [] : graph.dependentsOfKind(kind)) {
-          if (isOfInterest(node.object) && !isAtRest(graph, node.object)) enqueue(workKey(node));
+          if (isOfInterest(node.object) && !isAtRest(graph, node.object)) look(node);
         }
         const unfollow = follow(kind, cache);
         return () => {
@@ -68,15 +97,21 @@ function createLoop(context: ControllerContext, resources: readonly ResourceRef[
           graph.remove(kind);
         };
       };
-      const stops = [...resources.map((resource) => follow(resource, informers.of(resource))), customKinds.follow(add)];
+      const stops = [
+        ...resources.map((resource) => follow(resource, informers.of(resource))),
+        aggregatedKinds.follow((kind, cache) => {
+          graph.addAggregated(kind, cache);
+          return begin(kind, cache);
+        }),
+        customKinds.follow((kind, cache) => {
+          graph.add(kind, cache);
+          return begin(kind, cache);
+        }),
+      ];
       isStarting = false;
       return stops;
     },
-    reconcile: async (work) => {
-      const node = graph.parse(work);
-      if (node !== undefined) await pass(context, graph, node);
-      return {};
-    },
+    reconcile: (work) => reconcile(context, graph, work),
   };
 }
 
@@ -162,11 +197,23 @@ interface Tools {
   readonly resource: ResourceRef;
 }
 
-async function apply({ context, graph, resource }: Tools, object: KubeObject, action: OwnershipAction): Promise<void> {
+/** Of an object whose metadata alone is known no more than that can be written. */
+async function writeMetadata({ context, graph, resource }: Tools, object: KubeObject): Promise<void> {
   const { client } = context;
+  if (!graph.isAggregated(resource)) {
+    await client.update(resource, object);
+    return;
+  }
+  const { uid, resourceVersion, ownerReferences = [], finalizers = [] } = object.metadata;
+  const body = { metadata: { uid, resourceVersion, ownerReferences, finalizers } };
+  await client.patch(resource, targetOf(object), { type: 'merge', body });
+}
+
+async function apply(tools: Tools, object: KubeObject, action: OwnershipAction): Promise<void> {
+  const { context, graph, resource } = tools;
   switch (action.type) {
     case 'drop-owners':
-      await client.update(resource, withoutOwners(object, action.ownerUids));
+      await writeMetadata(tools, withoutOwners(object, action.ownerUids));
       return;
     case 'delete':
       await remove({ context, graph, resource }, object, action.propagationPolicy);
@@ -183,7 +230,8 @@ async function apply({ context, graph, resource }: Tools, object: KubeObject, ac
     case 'orphan-dependents': {
       const own = new Set([uidOf(object)]);
       const failure = await inParallel(await graph.liveDependents(object), async (dependent) => {
-        await unlessChanged(() => client.update(dependent.resource, withoutOwners(dependent.object, own)));
+        const of = { ...tools, resource: dependent.resource };
+        await unlessChanged(() => writeMetadata(of, withoutOwners(dependent.object, own)));
       });
       if (failure !== undefined) throw failure;
       if ((await graph.liveDependents(object)).length > 0)
@@ -208,10 +256,10 @@ async function remove(
   }
 }
 
-async function finish({ context, resource }: Tools, object: KubeObject, finalizer: string): Promise<void> {
+async function finish(tools: Tools, object: KubeObject, finalizer: string): Promise<void> {
   const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== finalizer);
   try {
-    await context.client.update(resource, { ...object, metadata: { ...object.metadata, finalizers } });
+    await writeMetadata(tools, { ...object, metadata: { ...object.metadata, finalizers } });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

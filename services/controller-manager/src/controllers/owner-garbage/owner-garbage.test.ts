@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceRef } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import fc from 'fast-check';
-import type { CustomKindRef, CustomKinds } from '../../common/custom-kinds.ts';
+import type { CustomKindRef, CustomKinds } from '../../common/kind-pool.ts';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { OWNERS_ASKED_PER_PASS } from '../../limits.ts';
 import { deployment, pod, replicaSet } from '../../testing/builders.ts';

@@ -1,8 +1,8 @@
 import { countedKinds, type KubeObject, RESOURCE_QUOTAS, type ResourceQuota, type ResourceRef } from '@holdfast/api';
 import type { Informer, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { NO_CUSTOM_KINDS } from '../../common/custom-kinds.ts';
 import { isFollowed } from '../../common/followed-kinds.ts';
+import { NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { listAll } from '../../common/list-all.ts';
 import { keyOf, namespaceOf, parseKey } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import { StatusError } from '@holdfast/machinery';
+import type { CustomKindRef, CustomKinds } from '../../common/kind-pool.ts';
+import { createWorld, DrivenController, type World } from '../../testing/harness.ts';
+import { ownerGarbageController } from './index.ts';
+
+/** Owners and dependents that servers behind the API server have. */
+
+const CONFIG_MAPS: ResourceRef = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+};
+const CORALS: CustomKindRef = {
+  group: 'reef.example.com',
+  version: 'v1',
+  versions: ['v1', 'v1beta1'],
+  kind: 'Coral',
+  plural: 'corals',
+  namespaced: true,
+};
+
+interface Reef {
+  readonly world: World;
+  readonly controller: DrivenController;
+  /** Its server does not answer. */
+  isAway: boolean;
+  /** Its server answers every question with this. */
+  lie: StatusError | undefined;
+}
+
+function createReef(kinds = [CORALS]): Reef {
+  const world = createWorld();
+  const state = { isAway: false, lie: undefined as StatusError | undefined };
+  const client = world.api.client.bind(world.api);
+  world.api.client = (identity) => {
+    const inner = client(identity);
+    const refuse = ({ plural }: { readonly plural: string }): void => {
+      if (plural !== CORALS.plural) return;
+      if (state.lie !== undefined) throw state.lie;
+      if (state.isAway) throw new StatusError({ code: 503, reason: 'ServiceUnavailable', message: 'away' });
+    };
+    return {
+      ...inner,
+      get: async (resource, ...rest) => (refuse(resource), inner.get(resource, ...rest)),
+      find: async (resource, ...rest) => (refuse(resource), inner.find(resource, ...rest)),
+      list: async (resource, ...rest) => (refuse(resource), inner.list(resource, ...rest)),
+      delete: async (resource, ...rest) => (refuse(resource), inner.delete(resource, ...rest)),
+    };
+  };
+  const aggregated: CustomKinds = {
+    list: () => kinds,
+    follow: (subscribe) => {
+      const ends = kinds.map((kind) => subscribe(kind, world.api.cache(kind)));
+      return () => ends.forEach((end) => end());
+    },
+  };
+  const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
+  const controller = new DrivenController(world, definition, world.api.informers, undefined, aggregated);
+  return Object.assign(state, { world, controller });
+}
+
+interface Owned {
+  readonly apiVersion?: string;
+  readonly kind: string;
+  readonly uid: string;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+function put({ world }: Reef, resource: ResourceRef, name: string, ...owners: readonly Owned[]): void {
+  const apiVersion = resource === CORALS ? 'reef.example.com/v1' : 'v1';
+  const ownerReferences = owners.map((owner) => ({
+    apiVersion: owner.kind === 'Coral' ? 'reef.example.com/v1' : 'v1',
+    ...owner,
+    name: owner.uid,
+  }));
+  world.api.put<KubeObject>(resource, {
+    apiVersion,
+    kind: resource.kind,
+    metadata: { namespace: 'default', name, uid: name, ...(owners.length > 0 ? { ownerReferences } : {}) },
+  });
+}
+
+const names = ({ world }: Reef, resource: ResourceRef): readonly (string | undefined)[] =>
+  world.api.list<KubeObject>(resource).map(({ metadata }) => metadata.name);
+
+const steps = async ({ controller }: Reef, count: number): Promise<void> => {
+  for (let step = 0; step < count; step++) await controller.step();
+};
+
+test('an object of an aggregated API goes with its owner, whoever serves that one', async () => {
+  const reef = createReef();
+  put(reef, CORALS, 'of-gone', { kind: 'ConfigMap', uid: 'gone' });
+  put(reef, CORALS, 'of-gone-coral', { kind: 'Coral', uid: 'gone-coral' });
+  put(reef, CONFIG_MAPS, 'here');
+  put(reef, CORALS, 'of-here', { kind: 'ConfigMap', uid: 'here' });
+  await reef.controller.settle();
+  assert.deepEqual(names(reef, CORALS), ['of-here']);
+});
+
+test('dependents follow an owner of an aggregated API that has gone, in whatever version they name it', async () => {
+  const reef = createReef();
+  put(reef, CORALS, 'alive');
+  put(reef, CONFIG_MAPS, 'of-gone', { kind: 'Coral', uid: 'gone' });
+  put(reef, CONFIG_MAPS, 'of-gone-too', { kind: 'Coral', uid: 'gone', apiVersion: 'reef.example.com/v1beta1' });
+  put(reef, CONFIG_MAPS, 'of-living', { kind: 'Coral', uid: 'alive' });
+  put(reef, CONFIG_MAPS, 'of-unserved', { kind: 'Coral', uid: 'gone', apiVersion: 'reef.example.com/v9' });
+  await reef.controller.settle();
+  assert.deepEqual(names(reef, CONFIG_MAPS), ['of-living', 'of-unserved']);
+  await reef.world.api.client('user').delete(CORALS, { namespace: 'default', name: 'alive' });
+  await reef.controller.settle();
+  assert.deepEqual(names(reef, CONFIG_MAPS), ['of-unserved']);
+});
+
+test('a server that is away holds up what it has a part in, and nothing else', async () => {
+  const reef = createReef();
+  reef.isAway = true;
+  put(reef, CONFIG_MAPS, 'of-unknown', { kind: 'Coral', uid: 'gone-coral' });
+  put(reef, CONFIG_MAPS, 'of-gone', { kind: 'ConfigMap', uid: 'gone' });
+  const orphaned = { namespace: 'default', name: 'orphaned' };
+  put(reef, CONFIG_MAPS, orphaned.name);
+  await reef.world.api.client('user').delete(CONFIG_MAPS, orphaned, { propagationPolicy: 'Orphan' });
+  await steps(reef, 50);
+  assert.deepEqual(names(reef, CONFIG_MAPS), ['of-unknown']);
+  reef.isAway = false;
+  await reef.controller.settle();
+  assert.deepEqual(names(reef, CONFIG_MAPS), []);
+});
+
+for (const [what, details, isBelieved] of [
+  ['that names nothing', undefined, false],
+  ['that names something else', { name: 'other' }, false],
+  ['that names the owner', { name: 'owner' }, true],
+] as const) {
+  test(`absence in an aggregated API is believed when its answer names the object: 404 ${what}`, async () => {
+    const reef = createReef();
+    const lie = { code: 404, reason: 'NotFound', message: 'not found' } as const;
+    reef.lie = new StatusError({ ...lie, ...(details === undefined ? {} : { details }) });
+    put(reef, CONFIG_MAPS, 'dependent', { kind: 'Coral', uid: 'owner' });
+    await steps(reef, 20);
+    assert.deepEqual(names(reef, CONFIG_MAPS), isBelieved ? [] : ['dependent']);
+  });
+}
+
+test('foreground: an owner of an aggregated API waits for what blocks its deletion, and ends after it', async () => {
+  const reef = createReef();
+  put(reef, CORALS, 'owner');
+  put(reef, CONFIG_MAPS, 'dependent', { kind: 'Coral', uid: 'owner', blockOwnerDeletion: true });
+  const owner = { namespace: 'default', name: 'owner' };
+  await reef.world.api.client('user').delete(CORALS, owner, { propagationPolicy: 'Foreground' });
+  await reef.controller.settle();
+  assert.deepEqual([names(reef, CORALS), names(reef, CONFIG_MAPS)], [[], []]);
+});
+
+test('orphan: dependents in an aggregated API lose the reference, by their metadata alone', async () => {
+  const reef = createReef();
+  put(reef, CONFIG_MAPS, 'owner');
+  put(reef, CORALS, 'dependent', { kind: 'ConfigMap', uid: 'owner' }, { kind: 'ConfigMap', uid: 'second' });
+  put(reef, CONFIG_MAPS, 'second');
+  const owner = { namespace: 'default', name: 'owner' };
+  await reef.world.api.client('user').delete(CONFIG_MAPS, owner, { propagationPolicy: 'Orphan' });
+  await reef.controller.settle();
+  const [dependent] = reef.world.api.list<KubeObject>(CORALS);
+  assert.deepEqual(
+    dependent?.metadata.ownerReferences?.map(({ uid }) => uid),
+    ['second'],
+  );
+  assert.deepEqual(names(reef, CONFIG_MAPS), ['second']);
+});

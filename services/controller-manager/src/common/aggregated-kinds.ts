@@ -27,7 +27,7 @@ export class AggregatedKindPool extends KindPool {
   /** By the name of the APIService; a server that is away keeps what it had. */
   readonly #resources = new Map<string, readonly DiscoveredResource[]>();
   #timer: Timer | undefined;
-  #looking: Promise<void> | undefined;
+  #isLooking = false;
   #isDue = false;
   #isStopped = false;
   #unsubscribe: () => void = () => {};
@@ -56,7 +56,9 @@ export class AggregatedKindPool extends KindPool {
   /** Asks the servers what they serve; once more when something changes meanwhile. */
   look(): void {
     this.#isDue = true;
-    this.#looking ??= this.#lookWhileDue().finally(() => (this.#looking = undefined));
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    void this.#lookWhileDue().finally(() => (this.#isLooking = false));
   }
 
   async #lookWhileDue(): Promise<void> {

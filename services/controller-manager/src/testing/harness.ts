@@ -1,7 +1,6 @@
 import { createSilentLog } from '@holdfast/platform';
 import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
-import type { CustomKinds } from '../common/kind-pool.ts';
 import { nameOf } from '../common/meta.ts';
 import { ApiModel } from './api-model.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
@@ -30,18 +29,15 @@ export class DrivenController {
     world: World,
     definition: ControllerDefinition,
     informers = world.api.informers,
-    customKinds?: CustomKinds,
-    aggregatedKinds?: CustomKinds,
+    kinds: Pick<ControllerContext, 'customKinds' | 'aggregatedKinds'> = {},
   ) {
     this.#world = world;
     const context = contextOf(world, definition.component, informers);
-    this.#loops = definition
-      .create({ ...context, ...(customKinds && { customKinds }), ...(aggregatedKinds && { aggregatedKinds }) })
-      .map((loop) => {
-        const due = new Set(loop.initialKeys());
-        this.#stops.push(...loop.wake((key) => due.add(key)));
-        return { loop, due, later: new Map<string, number>() };
-      });
+    this.#loops = definition.create({ ...context, ...kinds }).map((loop) => {
+      const due = new Set(loop.initialKeys());
+      this.#stops.push(...loop.wake((key) => due.add(key)));
+      return { loop, due, later: new Map<string, number>() };
+    });
   }
 
   /** One pass over one key, of each loop in turn; false when nothing is due. A pass that fails makes its key due again. */

@@ -60,7 +60,7 @@ function createReef(kinds = [CORALS]): Reef {
     },
   };
   const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
-  const controller = new DrivenController(world, definition, world.api.informers, undefined, aggregated);
+  const controller = new DrivenController(world, definition, world.api.informers, { aggregatedKinds: aggregated });
   return Object.assign(state, { world, controller });
 }
 

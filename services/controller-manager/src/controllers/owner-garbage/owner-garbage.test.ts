@@ -291,7 +291,7 @@ function startedBeforeWidgets(world: World): { readonly controller: DrivenContro
     },
   };
   const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
-  const controller = new DrivenController(world, definition, world.api.informers, kinds);
+  const controller = new DrivenController(world, definition, world.api.informers, { customKinds: kinds });
   return { controller, fill: () => filled.forEach((each) => each()) };
 }
 
@@ -383,6 +383,6 @@ test('dependents of one custom kind in another, both known at the start, follow 
       return () => ends.forEach((end) => end());
     },
   };
-  await new DrivenController(world, collector, world.api.informers, kinds).settle();
+  await new DrivenController(world, collector, world.api.informers, { customKinds: kinds }).settle();
   assert.deepEqual([...world.api.list(WIDGETS), ...world.api.list(gadgets)], []);
 });

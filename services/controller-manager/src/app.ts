@@ -29,16 +29,19 @@ export interface ControllerManagerDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly tracer?: Tracer | undefined;
-  /** Without a bus the API is watched. */
+  /** Without a bus the manager watches the API. */
   readonly bus?: Bus | undefined;
-  /** One client per identity: the API server decides by identity who may end a pod. Without `certificates` nobody approves or signs. */
+  /**
+   * One client per identity: the API server decides by identity who may end a pod. Without `certificates` nothing
+   * approves or signs.
+   */
   readonly clients: Clients;
   readonly settings?: Partial<ControllerManagerSettings>;
   /** The kinds that the API serves; controllers whose kinds are missing stay away. Default: all of this build. */
   readonly resources?: readonly ResourceRef[];
-  /** How a pod is evicted from a tainted node. Default: gracefully. */
+  /** Evicts pods from tainted nodes. Default: graceful deletion. */
   readonly podEviction?: (client: ApiClient) => PodEviction;
-  /** Where autoscalers learn what pods use. Default: the resource metrics API. */
+  /** The source of usage metrics for autoscalers. Default: the resource metrics API. */
   readonly metricsSource?: (client: ApiClient) => MetricsSource;
 }
 
@@ -48,17 +51,19 @@ type Clients = Readonly<Record<Exclude<ControllerIdentity, 'certificates'>, ApiC
 
 export interface ControllerManagerSettings {
   readonly nodeMonitorGraceSeconds: number;
-  /** By how much the clocks of two machines may differ in rate, in per mille. */
+  /** Maximum difference between the clock rates of two machines, in per mille. */
   readonly clockRatePerMille: number;
   readonly terminatedPodThreshold: number;
   /** `*`, names, and names with a minus in front. */
   readonly controllers: readonly string[];
   /** PEM of the authority of the API servers, published to every namespace. */
   readonly rootCa?: string;
-  /** With a lease only one of several managers works; without it all do, which costs conflicts but is as safe. */
+  /**
+   * With a lease only one of several managers works. Without it all work: that causes conflicts but is equally safe.
+   */
   readonly leaderElection: boolean;
   readonly autoscaling: AutoscalingSettings;
-  /** PEM of the authority that signs what clients ask for. Absent: nobody signs. */
+  /** PEM of the authority that signs client requests. Absent: nothing is signed. */
   readonly signingAuthority?: { readonly certificate: string; readonly key: string };
 }
 
@@ -86,7 +91,7 @@ class ControllerManager implements ControllerManagerService {
   readonly #settings: ControllerManagerSettings;
   readonly #definitions: readonly ControllerDefinition[];
   readonly #informers: InformerPool;
-  /** Absent where nobody follows definitions. */
+  /** Absent when definitions are not watched. */
   readonly #customKinds: CustomKindPool | undefined;
   /** Absent where nobody follows registrations. */
   readonly #aggregatedKinds: AggregatedKindPool | undefined;

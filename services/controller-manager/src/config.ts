@@ -77,7 +77,7 @@ export interface CertificateFiles {
   readonly authority: { readonly certFile: string; readonly keyFile: string } | undefined;
 }
 
-/** `undefined` when only the help was asked for. */
+/** Returns `undefined` for `--help`. */
 export function readControllerManagerConfig(source: SettingSource): ControllerManagerConfig | undefined {
   const settings = readSettings(CONTROLLER_MANAGER_SETTINGS, source);
   if (settings.help) return undefined;

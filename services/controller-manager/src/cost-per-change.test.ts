@@ -33,7 +33,7 @@ const KINDS: readonly ResourceRef[] = [
 
 const visited = (world: World): number => KINDS.reduce((sum, kind) => sum + world.api.cache(kind).visited, 0);
 
-/** Objects that the controller looks at because of one change, among `count` like it. */
+/** Counts the objects that the controller reads because of one change, among `count` similar ones. */
 async function costOf(
   definition: ControllerDefinition,
   count: number,
@@ -58,7 +58,7 @@ const NODE_CHANGES = {
   },
 };
 
-/** An application per namespace: a change of one says nothing about the others. */
+/** One application per namespace: a change of one does not affect the others. */
 function fillNamespace(world: World, i: number): void {
   const namespace = `ns${i}`;
   const metadata = { namespace, uid: `d${i}` };

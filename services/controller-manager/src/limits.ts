@@ -10,10 +10,10 @@ export const STATEFUL_SET_BURST_PODS = 500;
 /** First batch of a series of creates; each batch that succeeds doubles the next, so a refused template costs one call. */
 export const SLOW_START_FIRST_BATCH = 1;
 
-/** Writes one pass has on their way at once. */
+/** Concurrent writes of one pass. */
 export const PARALLEL_WRITES = 16;
 
-/** A cache that does not show our own writes is looked at again after this time even if no event comes. */
+/** Requeue interval while the cache does not show our own writes, even without an event. */
 export const CACHE_BARRIER_RECHECK_MS = 5_000;
 
 /** A delete whose outcome never became visible stops holding back its workload after this time. */
@@ -25,16 +25,19 @@ export const AVOIDED_NAMES_PER_WORKLOAD = 256;
 /** A create that was sent longer ago has been answered or lost. */
 export const CREATE_IN_FLIGHT_MAX_MS = 60_000;
 
-/** Names of a row that are compared with those of the pods, besides two for each pod; a row that is used up so far begins anew. */
+/**
+ * Names of a sequence that are compared with those of pods, besides two per pod. A sequence that is used beyond this
+ * restarts.
+ */
 export const NAMES_LOOKED_BACK = 256;
 
-/** Keys one controller works on at once. */
+/** Concurrent keys of one controller. */
 export const WORKERS_PER_CONTROLLER = 5;
 
-/** How often the pod garbage collector looks (GC-02). */
+/** Period of the pod garbage collector (GC-02). */
 export const POD_GC_PERIOD_MS = 20_000;
 
-/** How long a node has to be missing before its pods are orphans (GC-03). */
+/** How long a node must be missing before its pods are orphans (GC-03). */
 export const POD_GC_NODE_QUARANTINE_MS = 40_000;
 
 /** Finished pods that may stay before the oldest go (GC-02); 0 or less keeps all. */
@@ -43,10 +46,13 @@ export const TERMINATED_POD_THRESHOLD_DEFAULT = 12_500;
 /** Pods the pod garbage collector ends in one look. */
 export const POD_GC_BATCH_PODS = 500;
 
-/** How often node health is judged. */
+/** Period of the node health evaluation. */
 export const NODE_MONITOR_PERIOD_MS = 5_000;
 
-/** Nodes are judged again so soon when somebody else wrote one first: a taint that stays for a whole period keeps pods off a ready node. */
+/**
+ * Retry interval after another writer changed a node first: a taint that stays for a whole period keeps pods off a
+ * ready node.
+ */
 export const NODE_WRITE_RETRY_MS = 100;
 
 /** Silence that a node is allowed before its first report. */
@@ -55,10 +61,10 @@ export const NODE_STARTUP_GRACE_MS = 60_000;
 /** A judge that slept longer than this between two looks knows nothing about the nodes and starts all timers again. */
 export const NODE_MONITOR_STALL_MS = 3 * NODE_MONITOR_PERIOD_MS;
 
-/** How often the leases of nodes that promise are looked at. */
+/** Evaluation period for the leases of nodes with promises. */
 export const PROMISE_LOOK_MS = 500;
 
-/** Without a look at the promises for this long every wait begins anew. */
+/** After this long without an evaluation of the promises every wait restarts. */
 export const PROMISE_STALL_MS = 6 * PROMISE_LOOK_MS;
 
 /** After the lease of a node: for the kill of what it promised to end, and for pauses of who kills. */
@@ -67,14 +73,17 @@ export const PROMISE_MARGIN_MS = 2_000;
 /** The largest accepted difference between the rates of two clocks, in per mille. */
 export const CLOCK_RATE_PER_MILLE_DEFAULT = 10;
 
-/** A node that promises is heard every two seconds, another one every ten: without anybody heard for longer nobody is judged. */
+/**
+ * A node with a promise sends a heartbeat every two seconds, another node every ten. Without any heartbeat for this
+ * long, no node is evaluated.
+ */
 export const PROMISE_HEARD_MS = 5_000;
 export const PROMISE_HEARD_OTHER_MS = 20_000;
 
-/** What lost against another writer of a node is told again so soon. */
+/** Retry interval after a conflict with another writer of a node. */
 export const PROMISE_RETRY_MS = 250;
 
-/** In one zone the NoExecute taint reaches one more node per this time: 0.1 per second. */
+/** In one zone one more node per this interval gets the NoExecute taint: 0.1 per second. */
 export const NODE_EVICTION_INTERVAL_MS = 10_000;
 
 /** The same in a large zone that is partially disrupted: 0.01 per second. */
@@ -89,31 +98,34 @@ export const UNHEALTHY_ZONE_SHARE = 0.55;
 /** Owners that were proven absent, remembered so that thousands of dependents cost one GET. */
 export const ABSENT_OWNERS_REMEMBERED = 500;
 
-/** Owners of one object that one pass asks the API for; the others are asked after the absent ones were taken off. */
+/** Owners of one object that one pass requests from the API; the others follow after the absent ones are removed. */
 export const OWNERS_ASKED_PER_PASS = 100;
 
-/** Namespace content is looked at again after this time while something remains; twice as late each time that nothing has gone. */
+/** Requeue interval of a namespace with content. It doubles after each pass without progress. */
 export const NAMESPACE_RECHECK_MS = 1_000;
 
-/** The longest time between two looks at a namespace whose content does not go. */
+/** Maximum requeue interval of a namespace without progress. */
 export const NAMESPACE_RECHECK_MAX_MS = 30_000;
 
 /** Objects read per page when a namespace is emptied. */
 export const NAMESPACE_PAGE_OBJECTS = 500;
 
-/** Pages of one list: a server behind the API server that goes on for ever is given up, and what needed the list says so. */
+/** Pages of one list. Listing an aggregated API server with endless pages fails, and the failure is reported. */
 export const NAMESPACE_PAGES_MAX = 2_000;
 
-/** Objects whose ownership is looked at at once; deletions are spread over them. */
+/** Concurrent objects in garbage collection; deletions are spread over them. */
 export const OWNER_GC_WORKERS = 16;
 
-/** A pod that failed is replaced no earlier than this after its creation, by ReplicaSets once: whoever refuses pods is not flooded. */
+/**
+ * A failed pod is replaced no earlier than this after its creation (once immediately by ReplicaSets): a node that
+ * rejects pods is not flooded.
+ */
 export const FAILED_POD_REST_MS = 10_000;
 
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
 
-/** An owner of at least so many pods is not looked at for every one of them that changes. */
+/** An owner of at least this many pods is not reconciled for every changed pod. */
 export const PACED_FROM_PODS = 20;
 
 /** The pause between two passes grows with the owner's pods: one millisecond per so many. */
@@ -122,7 +134,7 @@ export const PACED_PODS_PER_MS = 10;
 /** The pause is at least so many times as long as the look before it took. */
 export const PACED_REST_PER_LOOK = 20;
 
-/** The shortest pause: what a burst of pods changes meanwhile is told in one status. */
+/** The minimum pause: one status covers all changes of a burst. */
 export const PACED_PASS_GAP_MIN_MS = 50;
 
 /** The longest pause between two passes over an owner of many pods. */
@@ -137,13 +149,13 @@ export const JOB_BACKOFF_MAX_MS = 6 * 60_000;
 /** Pods that one pass of a Job creates or deletes at most. */
 export const JOB_PODS_PER_PASS = 500;
 
-/** Pods that a Job's status names by uid at once; more would make it a large object. */
+/** Uids of pods in a Job's status; more would make it a large object. */
 export const UNCOUNTED_PODS_MAX = 500;
 
 /** A quota is counted at most this often, however many objects go away. */
 export const QUOTA_RECOUNT_INTERVAL_MS = 1_000;
 
-/** How often every quota is counted anew: what Kubernetes does. */
+/** Recount interval of every quota, as in Kubernetes. */
 export const QUOTA_RESYNC_MS = 5 * 60_000;
 
 /** Endpoints in one slice: what Kubernetes packs. */
@@ -161,10 +173,10 @@ export const CRON_MISSED_STARTS_MAX = 100;
 /** Times of a schedule that are followed one by one before the search for the latest halves what is left. */
 export const CRON_STEPS_MAX = 16;
 
-/** Schedules that are kept ready to be asked. */
+/** Number of cached parsed schedules. */
 export const CRON_SCHEDULES_KEPT = 500;
 
-/** The longest time a CronJob is not looked at. */
+/** Maximum requeue interval of a CronJob. */
 export const CRON_RECHECK_MS = 10 * 60_000;
 
 /** A pod whose eviction was allowed counts as gone for so long; when it is still there after that, it counts again. */
@@ -176,25 +188,25 @@ export const BUDGET_BARRIER_RECHECK_MS = 250;
 /** A mark that a pod is about to be disrupted is taken off when nothing came of it for so long. */
 export const STALE_DISRUPTION_TARGET_MS = 2 * 60_000;
 
-/** How often a node's advice for its kubelet's caches is looked at. */
+/** Check interval of a node's cache advice for its kubelet. */
 export const NODE_TTL_RECHECK_MS = 10 * 60_000;
 
 /** A certificate request that was answered stays so long. */
 export const CERTIFICATE_REQUEST_DONE_MS = 60 * 60_000;
 
-/** A certificate request that nobody answered stays so long. */
+/** Lifetime of an undecided certificate request. */
 export const CERTIFICATE_REQUEST_PENDING_MS = 24 * 60 * 60_000;
 
-/** An attachment that somebody holds is looked at again so often even if no event tells of a change. */
+/** Requeue interval of an attachment in use, even without an event. */
 export const ATTACH_RECHECK_MS = 30_000;
 
-/** How often a claim without a volume is looked at, and what it waits for told again. */
+/** Requeue interval of a claim without a volume, and repetition interval of its event. */
 export const CLAIM_RECHECK_MS = 60_000;
 
-/** An autoscaler whose target was changed by somebody else between look and write looks again so soon. */
+/** Retry interval of an autoscaler whose target changed between read and write. */
 export const AUTOSCALER_CONFLICT_RETRY_MS = 1_000;
 
-/** What the signers of Kubernetes give by default, and at most. */
+/** Default and maximum lifetime of Kubernetes' signers. */
 export const CERTIFICATE_VALID_MS = 365 * 24 * 60 * 60_000;
 
 /** The shortest life of a certificate. */
@@ -206,7 +218,7 @@ export const CERTIFICATE_BACKDATE_MS = 5 * 60_000;
 /** A certificate with a shorter life than this has its whole life before it. */
 export const CERTIFICATE_SHORT_MS = 8 * 60 * 60_000;
 
-/** How often it is asked again whether the sender of a request has the right that approves it. */
+/** Interval of the checks whether the sender of a request has the permission that approves it. */
 export const CERTIFICATE_RIGHTS_RECHECK_MS = 60_000;
 
 // Relations between limits. A change that breaks one fails every test of the room.

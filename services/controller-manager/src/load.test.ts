@@ -12,7 +12,7 @@ import { CONTROLLERS } from './testing/scenarios.ts';
 const start = (world: World): readonly DrivenController[] =>
   CONTROLLERS.map((definition) => new DrivenController(world, definition));
 
-/** The writes of controllers since the last time that this was asked. */
+/** Returns the writes of controllers since the last call. */
 function counter(world: World): () => number {
   let counted = 0;
   return () => {

@@ -12,7 +12,7 @@ import { replicaSetController } from './controllers/replicaset/index.ts';
 import { node, pod, readyStatus, replicaSet } from './testing/builders.ts';
 import { createWorld, DrivenController, settleAll } from './testing/harness.ts';
 
-/** Two nodes; the first falls silent. Its pods are not tolerated there any more at once. */
+/** Two nodes; the first one becomes silent. Its pods do not tolerate that and are evicted immediately. */
 class Cluster {
   readonly world = createWorld();
   readonly controllers = [

@@ -41,11 +41,11 @@ export interface ControllerSettings
     RootCaSettings,
     AutoscalerSettings {
   readonly terminatedPodThreshold: number;
-  /** Absent: requests wait for somebody to approve them. */
+  /** Absent: requests wait for manual approval. */
   readonly approving?: ApprovingSettings | undefined;
-  /** Absent: nobody signs. */
+  /** Absent: nothing is signed. */
   readonly signing?: SigningSettings | undefined;
-  /** What namespaces and owners can contain. */
+  /** The kinds that namespaces and owners can contain. */
   readonly resources: readonly ResourceRef[];
 }
 

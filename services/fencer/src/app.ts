@@ -23,12 +23,15 @@ import { Sightings } from './sightings.ts';
 const COMPONENT = 'fencer';
 
 export interface Fencer extends Service {
-  /** In the text format of Prometheus. */
+  /** In Prometheus text format. */
   metrics(): string;
   isReady(): boolean;
 }
 
-/** Does for partitioned nodes what an administrator would: sees them, judges, has them cut off, and only then lets go. */
+/**
+ * Does the work of an administrator for partitioned nodes: detects them, decides, has them cut off, and only then
+ * releases their resources.
+ */
 export function createFencer(deps: FencerDeps): Fencer {
   return new RunningFencer(deps);
 }

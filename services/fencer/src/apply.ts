@@ -24,11 +24,11 @@ export interface ApplyDeps {
 
 const AGAIN: ReconcileResult = { requeueAfterMs: 0 };
 
-/** Does one step. What it wrote on the Node, or the time it asks for, brings the next one. */
+/** Applies one step. Its write to the Node, or the requested time, triggers the next one. */
 export class Applier {
   readonly #deps: ApplyDeps;
   readonly #writes: NodeWrites;
-  /** Requests whose agent said that it is still at work, and when that is told next. */
+  /** Requests whose agent is still working, and the time of the next report. */
   readonly #pending = new Map<string, number>();
 
   constructor(deps: ApplyDeps) {
@@ -107,7 +107,10 @@ export class Applier {
     return AGAIN;
   }
 
-  /** Undefined: the agent failed, which is told; nothing is known of the machine then, so nothing else changes. */
+  /**
+   * Resolves with `undefined` when the agent failed, and reports that. Then the state of the machine is unknown, so
+   * nothing changes.
+   */
   async #ask(
     node: Node,
     claim: FenceClaim,
@@ -130,7 +133,7 @@ export class Applier {
     }
   }
 
-  /** An agent that is at work for longer than one answer may take is told of again and again: nobody else would notice. */
+  /** Reports an agent that works longer than its time-out, repeatedly: nobody else would notice. */
   #pends(node: Node, claim: FenceClaim, question: string): void {
     const { clock, configuration } = this.#deps;
     const timeoutMs = configuration.agents.find(({ name }) => name === claim.agent)?.timeoutMs ?? 0;
@@ -177,7 +180,7 @@ export class Applier {
     };
   }
 
-  /** The machine is off, so nobody else will end the pod. The uid: another pod may have its name by now. */
+  /** The machine is off, so no kubelet will end the pod. The uid protects a new pod with the same name. */
   async #end(node: Node, { metadata }: Pod): Promise<void> {
     const { name = '', namespace = '', uid = '' } = metadata;
     const { client, log } = this.#deps;
@@ -197,7 +200,7 @@ export class Applier {
 
 const after = (ms: number | undefined): ReconcileResult => (ms === undefined ? {} : { requeueAfterMs: ms });
 
-/** Somebody else was faster: the next look shows what is left. */
+/** Ignores a conflict or a missing object: the next pass sees the current state. */
 async function unlessGone(write: () => Promise<unknown>): Promise<void> {
   try {
     await write();

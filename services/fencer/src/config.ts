@@ -26,7 +26,7 @@ export interface FencerConfig {
   readonly logLevel: LogLevel;
 }
 
-/** Undefined when the operator asked for the list of settings. */
+/** Returns `undefined` for `--help`. */
 export function readFencerConfig(source: SettingSource): FencerConfig | undefined {
   const settings = readSettings(FENCER_SETTINGS, source);
   return settings.help ? undefined : { settings, logLevel: settings['log-level'] };

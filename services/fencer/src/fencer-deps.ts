@@ -7,7 +7,7 @@ import type { FencerConfiguration } from './configuration/configuration.ts';
 export interface FencerDeps {
   /** Carries the fencer's identity. */
   readonly client: ApiClient;
-  /** Without a bus the API is watched. */
+  /** Without a bus the fencer watches the API. */
   readonly bus?: Bus | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -15,8 +15,8 @@ export interface FencerDeps {
   readonly log: Log;
   readonly tracer?: Tracer | undefined;
   readonly configuration: FencerConfiguration;
-  /** Which fencer this is: one that starts again under its name goes on with what it has claimed, at once. */
+  /** The identity of this fencer. A restart under the same name continues its claims immediately. */
   readonly holder: string;
-  /** By name; every agent of the configuration has one. */
+  /** By name; every configured agent has an entry. */
   readonly agents: ReadonlyMap<string, FenceAgent>;
 }

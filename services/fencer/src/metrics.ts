@@ -2,7 +2,7 @@ import { MetricRegistry } from '@holdfast/platform';
 
 export interface FencerMetrics {
   claimed(boundSeconds: number): void;
-  /** From the first sight of the partition to the confirmation; undefined when nobody saw one. */
+  /** From the detection of the partition to the confirmation; `undefined` when no partition was detected. */
   fenced(seconds: number | undefined): void;
   failed(agent: string): void;
   render(): string;

@@ -22,7 +22,10 @@ import {
 } from './domain/marks.ts';
 import { UNFENCED } from './domain/partition.ts';
 
-/** The recorded steps of a fence. Every write names the revision of the Node that was decided on: of two fencers one is refused. */
+/**
+ * Records the steps of a fence. Every write names the revision of the Node on which the decision is based, so one of
+ * two fencers is refused.
+ */
 export class NodeWrites {
   readonly #client: ApiClient;
   readonly #clock: Clock;
@@ -60,14 +63,14 @@ export class NodeWrites {
     return this.#writeSpec(node, taints);
   }
 
-  /** The taints first: as long as the note of the fence is there, whoever comes next lifts it again. */
+  /** Removes the taints first: while the record of the fence exists, any fencer lifts it again. */
   async release(node: Node, reason: string, message: string): Promise<Node> {
     const kept = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE_TAINT && key !== FENCED_TAINT);
     const free = kept.length === (node.spec.taints ?? []).length ? node : await this.#writeSpec(node, kept);
     return this.#clean(free, reason, message);
   }
 
-  /** Nothing but words was there. Taints are not the fencer's then: users keep nodes out of service, too. */
+  /** There were only annotations. The taints do not belong to the fencer then: users also set out-of-service taints. */
   unmark(node: Node, message: string): Promise<Node> {
     return this.#clean(node, UNFENCED, message);
   }

@@ -10,7 +10,10 @@ export interface ObserveDeps {
   readonly sightings: Sightings;
 }
 
-/** What is decided on is asked of the API itself, and only for the few nodes that are not well. Undefined: nothing to do. */
+/**
+ * Reads the input of the decision from the API itself, and only for the few unhealthy nodes. `undefined` means that
+ * there is nothing to do.
+ */
 export async function observe(
   { client, nodes, sightings }: ObserveDeps,
   name: string,

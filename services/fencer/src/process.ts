@@ -7,7 +7,7 @@ import type { FencerConfig } from './config.ts';
 import { readConfigurationFile } from './configuration/read-file.ts';
 import { createStatusServer } from './status-server.ts';
 
-/** The fencer of one process, with its identity, its agents and its status address. */
+/** The fencer of one process, with its identity, agents and status address. */
 export async function startProcess({ settings }: FencerConfig, log: Log): Promise<Service> {
   const { config } = requireSettings(settings, ['config']);
   const configuration = await readConfigurationFile(config, settings['node-monitor-grace-seconds']);

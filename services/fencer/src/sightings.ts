@@ -8,8 +8,8 @@ interface Sighting {
 }
 
 /**
- * Since when this process sees something, on its own clock: what clocks of others say of time is never compared with it. Something that
- * went away and came back between two looks has another stamp, and starts again.
+ * The time since which this process observes something, on its own clock: it never compares with times of other clocks.
+ * A condition that ended and began again between two passes has another stamp and starts again.
  */
 export class Sightings {
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ export class Sightings {
     this.#claims.delete(name);
   }
 
-  /** Nodes that look cut off at the moment. */
+  /** Number of nodes that look disconnected now. */
   partitioned(): number {
     return this.#partitions.size;
   }

@@ -11,7 +11,7 @@ export interface StatusSource {
   isReady(): boolean;
 }
 
-/** Tells programs of this machine how the fencer does. Reads only. */
+/** Serves status and metrics of the fencer to programs of this machine. Read-only. */
 export const createStatusServer = (address: string, source: StatusSource): StatusServer =>
   createServer({ component: 'fencer', address, answer: (path) => answerTo(path, source) });
 

@@ -80,25 +80,25 @@ export interface StartConfig {
     | { readonly kind: 'memory' }
     | { readonly kind: 'sqlite' }
     | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined };
-  /** A NATS server; the bus of this process when absent. */
+  /** A NATS server; absent for the in-process bus. */
   readonly bus: BusAddress | undefined;
   readonly busTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
-  /** Absent: by the heap. */
+  /** Default: derived from the heap size. */
   readonly storeLimitMb: number | undefined;
   readonly nodes: number;
   /** Absent: pods are processes of this machine. */
   readonly runtimeEndpoint: string | undefined;
-  /** Absent: this process answers, where pods are processes of this machine. */
+  /** Absent: this process serves DNS, when pods are processes of this machine. */
   readonly clusterDns: readonly string[] | undefined;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
-  /** Absent: nothing is audited. */
+  /** Absent: no audit. */
   readonly audit: AuditConfig | undefined;
-  /** Absent: objects are stored as they are. */
+  /** Absent: objects are stored in clear text. */
   readonly encryptionFile: string | undefined;
   readonly features: Features;
   readonly tracingEndpoint: string | undefined;

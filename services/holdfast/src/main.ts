@@ -1,6 +1,9 @@
 import { limitHeap } from '@holdfast/platform/heap';
 
-/** The terminal, npm and the front door all pass on one Ctrl-C, on a busy machine one after the other: that close together they are one. */
+/**
+ * The terminal, npm and the launcher all forward one Ctrl-C, on a busy machine with delays. Signals this close together
+ * count as one.
+ */
 const SAME_SIGNAL_MS = 1000;
 
 const [command = 'help', ...argv] = process.argv.slice(2);
@@ -9,7 +12,7 @@ else await runForPerson();
 
 async function start(): Promise<void> {
   limitHeap();
-  process.umask(0o077); // Keys and tokens: what others may read says so itself.
+  process.umask(0o077); // For keys and tokens: files that others may read set their mode explicitly.
   const { explainFailure, startCommand } = await import('./start-command.ts');
   let stop = (): Promise<void> => Promise.resolve();
   let firstSignalAt: number | undefined;
@@ -18,8 +21,8 @@ async function start(): Promise<void> {
     process.stderr.write(text);
     process.exit(exitCode);
   };
-  process.on('uncaughtException', fail); // What nobody waits for: a thread, say.
-  /** The first request ends everything in order, the second at once. */
+  process.on('uncaughtException', fail); // Errors outside of any awaited call, for example in a thread.
+  /** The first request stops in order, the second one immediately. */
   const onStopRequest = (): void => {
     const now = performance.now();
     if (firstSignalAt !== undefined) {
@@ -32,7 +35,7 @@ async function start(): Promise<void> {
     stop().then(() => process.exit(0), fail);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onStopRequest);
-  // Started by the front door: when that one dies, nobody can stop us any more.
+  // The launcher started this process: when it dies, nobody else can stop us.
   process.on('disconnect', onStopRequest);
   const line = {
     source: { argv, env: process.env },
@@ -48,7 +51,7 @@ async function start(): Promise<void> {
 async function runForPerson(): Promise<void> {
   const { runCommand } = await import('./client/run.ts');
   const { createSystemClock } = await import('@holdfast/platform');
-  // Whoever reads may have seen enough (`| head`); what was asked for is done all the same, and the exit code tells of it.
+  // The reader may close the pipe early (`| head`). The command still completes, and the exit code reports its result.
   process.stdout.on('error', () => {});
   process.exitCode = await runCommand(command, argv, {
     print: (line) => process.stdout.write(`${line}\n`),

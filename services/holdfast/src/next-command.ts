@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-/** What somebody types first at a new cluster. Where no kubectl is installed our own client shows the pods as well. */
+/** The suggested first command for a new cluster. Without kubectl our own client shows the pods. */
 export function nextCommand(kubeconfig: string, searchPath = ''): string {
   const folders = searchPath.split(path.delimiter).filter((folder) => folder !== '');
   const programs = ['kubectl', 'kubectl.exe'];

@@ -9,12 +9,12 @@ import { nextCommand } from './next-command.ts';
 export interface CommandLine {
   readonly source: SettingSource;
   readonly print: (line: string) => void;
-  /** Milliseconds since this process began, and its resident memory. */
+  /** Milliseconds since the start of the process, and its resident memory. */
   readonly uptimeMs: () => number;
   readonly rssMb: () => number;
 }
 
-/** Brings up the embedded cluster and reports it; `undefined` when only help was asked for. */
+/** Starts the embedded cluster and reports it; `undefined` for `--help`. */
 export async function startCommand(line: CommandLine): Promise<EmbeddedCluster | undefined> {
   const config = readStartConfig(line.source);
   if (config.help) {
@@ -51,7 +51,10 @@ function createProgress(config: StartConfig, line: CommandLine, monotonic: () =>
   return config.json ? createJsonProgress(options) : createTextProgress(options);
 }
 
-/** What an operator sees of a failed start. Anything but an `OperatorError` is ours: then the whole story is printed. */
+/**
+ * The error of a failed start for the operator. Anything except an `OperatorError` is a bug, so the whole error is
+ * printed.
+ */
 export function explainFailure(error: unknown): { readonly text: string; readonly exitCode: number } {
   if (error instanceof OperatorError) {
     return { text: `holdfast: ${error.message}\n  ${error.nextStep}\n`, exitCode: error.exitCode };

@@ -383,7 +383,7 @@ test('[PREEMPT-12] room that was promised to a pod that is gone is given to who 
   const { clock, api, addPod, pod } = preempting;
   addPod('patient', { cpu: '4' });
   await clock.advance(1);
-  // Nobody has taken the room yet.
+  // Nothing has used the room yet.
   api.remove(podPath('victim'));
   await clock.advance(1);
   assert.deepEqual([nodeOf(pod('p')), nodeOf(pod('patient'))], [undefined, undefined]);
@@ -392,7 +392,10 @@ test('[PREEMPT-12] room that was promised to a pod that is gone is given to who 
   assert.equal(nodeOf(pod('patient')), 'n1');
 });
 
-/** A pod that needs all of a node was promised the first, whose pods are on their way out; on the second is one that it may end as well. */
+/**
+ * A pod that needs a whole node is nominated for the first node, whose pods are terminating. The second node has a pod
+ * that it may also preempt.
+ */
 async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string])[]) {
   const running = await rig();
   const { clock, api, addNode, addPod, pod } = running;

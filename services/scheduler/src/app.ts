@@ -21,17 +21,17 @@ import { SeenPods } from './seen-pods.ts';
 
 export interface Scheduler extends Service {
   counters(): SchedulerCounters;
-  /** In the text format of Prometheus. */
+  /** In Prometheus text format. */
   metrics(): string;
-  /** What pods ask for, in the same format. */
+  /** The resources of pods, in the same format. */
   resourceMetrics(): string;
-  /** The configuration that is used. */
+  /** The effective configuration. */
   shownConfiguration(): unknown;
-  /** How what the scheduler believes differs from what the API says. */
+  /** Compares the scheduler's cache with the API. */
   compareCache(): Promise<CacheComparison>;
-  /** Whether the first lists are complete. */
+  /** True when the first lists are complete. */
   isReady(): boolean;
-  /** Empty when it schedules, or would if it led; else sentences on what is wrong. */
+  /** Empty when it schedules, or would as leader; otherwise sentences about what is wrong. */
   health(): readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface SchedulerCounters {
   readonly decisions: number;
   readonly bound: number;
   readonly refused: number;
-  /** Bindings that were not plainly confirmed. */
+  /** Bindings without a plain confirmation. */
   readonly unconfirmed: number;
   readonly preemptions: number;
   readonly assumed: number;
@@ -114,7 +114,7 @@ class RunningScheduler implements Scheduler {
 
   resourceMetrics(): string {
     const { cache, queue } = this.#state;
-    // Who is being bound is in both.
+    // Pods that are being bound are in both.
     const waiting = [...queue.pods()].filter(({ uid }) => cache.placed(uid) === undefined);
     return renderPodResources([...cache.placedPods(), ...waiting].map(({ pod }) => pod));
   }

@@ -15,7 +15,7 @@ export interface BindingResultParts {
   readonly outcomes: Outcomes;
 }
 
-/** What follows from what became of a binding. */
+/** Handles the results of bindings. */
 export class BindingResults implements BindingOutcomes {
   readonly #parts: BindingResultParts;
   readonly #state: SchedulerState;
@@ -34,7 +34,7 @@ export class BindingResults implements BindingOutcomes {
     this.#state.metrics.bound(attempts, (nowMs - addedMs) / 1_000);
   }
 
-  /** Nothing was written that binds the pod: its place is free again. */
+  /** No binding was written: the room is free again. */
   onGivenUp(
     { pod, nodeName, profile, startedMs }: Placed,
     { message, plugin }: Parameters<BindingOutcomes['onGivenUp']>[1],
@@ -53,7 +53,7 @@ export class BindingResults implements BindingOutcomes {
     this.#state.recorders.failed(pod.pod, profile.schedulerName, message);
   }
 
-  /** What the API says now replaces what was assumed. */
+  /** Replaces the assumed state by the current state of the API. */
   onObserved(pod: PodInfo, current: Pod | undefined): void {
     this.#state.totals.unconfirmed++;
     if (current === undefined || (current.spec.nodeName ?? '') === '') this.#unreserve(pod);

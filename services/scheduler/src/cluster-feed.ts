@@ -31,13 +31,13 @@ export type Note = <K extends EventKind>(kind: K, about: EventSubjects[K]) => vo
 
 export interface FeedDeps extends Omit<InformerOptions<KubeObject>, 'resource' | 'selection' | 'indexes'> {
   readonly cache: ClusterCache;
-  /** Told of everything that may help a waiting pod, after the cache has it. */
+  /** Called after the cache update, for everything that may help a pending pod. */
   readonly note: Note;
   readonly onPod: (change: InformerChange<Pod>) => void;
   readonly timed: TimeEvents;
 }
 
-/** Follows everything that decisions rest on and keeps the cache as the API shows it. */
+/** Watches all inputs of decisions and keeps the cache current. */
 export class ClusterFeed {
   readonly #deps: FeedDeps;
   readonly #all: Informer<KubeObject>[] = [];
@@ -51,7 +51,7 @@ export class ClusterFeed {
     this.#storage(cache, note);
     this.#owners(cache);
     this.#follow(PODS, deps.onPod);
-    // Budgets are honoured as far as they are known (PREEMPT-16): they hold nobody up.
+    // Budgets count as far as they are known (PREEMPT-16): a decision never waits for them.
     this.#budgets = this.#inform(POD_DISRUPTION_BUDGETS);
   }
 
@@ -63,7 +63,7 @@ export class ClusterFeed {
     await Promise.all(this.#all.map((informer) => informer.stop()));
   }
 
-  /** Resolves when a decision can be made; rejects when stopped before. */
+  /** Resolves when decisions are possible; rejects when stopped before. */
   async synced(): Promise<void> {
     await Promise.all(this.#needed.map((informer) => informer.synced()));
   }
@@ -136,7 +136,7 @@ export class ClusterFeed {
       this.#follow(ref, ({ object, old }) => {
         if (object === undefined) {
           if (old !== undefined) owners.removeController(old);
-          // Nearly all changes of an owner are of its status.
+          // Most changes of an owner only affect its status.
         } else if (old === undefined || !deepEqual(old.spec.selector, object.spec.selector)) {
           owners.setController(object, selectorOf(object));
         }

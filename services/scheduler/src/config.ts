@@ -35,7 +35,7 @@ export interface SchedulerConfig {
   readonly logLevel: LogLevel;
 }
 
-/** Undefined when the operator asked for the list of settings. */
+/** Returns `undefined` for `--help`. */
 export function readSchedulerConfig(source: SettingSource): SchedulerConfig | undefined {
   const settings = readSettings(SCHEDULER_SETTINGS, source);
   return settings.help ? undefined : { settings, logLevel: settings['log-level'] };

@@ -25,12 +25,12 @@ export class DecideLoop {
     this.#state = parts.state;
   }
 
-  /** Decides on whoever waits, until it is stopped. */
+  /** Decides about pending pods until stopped. */
   async run(): Promise<void> {
     const { signal } = this.#parts;
     while (!signal.aborted) {
       const decided = this.#parts.mayDecide() ? await this.#decideSome() : 0;
-      // A turn for the event loop between batches; a rest when nothing is left to decide.
+      // Yields to the event loop between batches; waits when nothing is left to decide.
       if (decided === DECISIONS_PER_TURN) await this.#state.deps.clock.sleep(0, signal).catch(() => {});
       else await this.#rest();
     }
@@ -58,7 +58,7 @@ export class DecideLoop {
     this.#state.totals.decisions++;
     const startedMs = this.#state.deps.clock.monotonic();
     const decided = this.#traced(next, () => this.#parts.decider.decide(next.pod, profile));
-    // Awaiting costs a turn of the queue of promises: only extenders make it necessary.
+    // An await costs a microtask turn; only decisions with extenders need it.
     const outcome = decided instanceof Promise ? await decided : decided;
     const seconds = (this.#state.deps.clock.monotonic() - startedMs) / 1_000;
     this.#state.metrics.algorithm(seconds);
@@ -68,7 +68,7 @@ export class DecideLoop {
     this.#state.metrics.attempt(profile.schedulerName, outcome.kind === 'error' ? 'error' : 'unschedulable', seconds);
   }
 
-  /** Where somebody wants traces: a span of the name that kube-scheduler gives to a decision. */
+  /** With tracing on, one span with kube-scheduler's name for a decision. */
   #traced({ pod, attempts }: Popped, decide: () => Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
     const { tracer } = this.#state.deps;
     if (tracer === undefined) return decide();
@@ -80,7 +80,7 @@ export class DecideLoop {
     });
   }
 
-  /** Reads bindings that were answered and never seen: an assumption cannot leak. */
+  /** Reads pods whose binding was answered but not observed, so that an assumption cannot leak. */
   async checkAssumptions(): Promise<void> {
     const { clock } = this.#state.deps;
     const { signal } = this.#parts;

@@ -42,10 +42,10 @@ export interface Refused {
 
 export type Preemption =
   | { readonly kind: 'preempt'; readonly candidate: Candidate }
-  /** `keeps`: a nomination from before still holds. */
+  /** `keeps`: an earlier nomination is still valid. */
   | { readonly kind: 'none'; readonly message: string; readonly keeps: boolean };
 
-/** Not asked at all: says nothing, changes nothing. */
+/** Preemption was not tried: nothing to report or change. */
 const NO_PREEMPTION: Preemption = { kind: 'none', message: '', keeps: true };
 
 /** One decision from the pod to its reservation. Synchronous unless extenders take part. */
@@ -108,7 +108,7 @@ export class Decider {
     return { profile, random: this.#deps.random, startAt: this.#startAt, time: this.#timerOf(profile), plugins };
   }
 
-  /** Reserve and Permit: what was taken for the pod is given back when a later plugin refuses. */
+  /** Runs Reserve and Permit. When a later plugin refuses, this releases all reservations for the pod. */
   #settle(pod: PodInfo, { nodeName, looked }: Extract<Decision, { kind: 'place' }>, profile: Profile): Outcome {
     const { cache } = this.#deps;
     const node = cache.node(nodeName);

@@ -5,7 +5,7 @@ import type { SchedulerMetrics } from './metrics.ts';
 
 type Listener<T extends KubeObject> = (change: InformerChange<T>) => void;
 
-/** Measures now and then how long a listener takes, by the names that kube-scheduler gives to events. */
+/** Measures a sample of the listeners, under kube-scheduler's event names. */
 export type TimeEvents = <T extends KubeObject>(resource: ResourceRef<T>, listener: Listener<T>) => Listener<T>;
 
 export function createEventTiming(metrics: Pick<SchedulerMetrics, 'eventHandled'>, nowMs: () => number): TimeEvents {
@@ -33,6 +33,6 @@ export function createEventTiming(metrics: Pick<SchedulerMetrics, 'eventHandled'
   };
 }
 
-/** Asked of other kinds as well, for which it makes no difference. */
+/** Also called for other kinds, where it makes no difference. */
 const isAssigned = (object: (KubeObject & { readonly spec?: Partial<Pod['spec']> }) | undefined): boolean =>
   (object?.spec?.nodeName ?? '') !== '';

@@ -8,10 +8,10 @@ import { type Decision, findFeasible, rejectionsOf, type ScheduleOptions } from 
 import type { Cycle } from './framework/plugin.ts';
 import type { NodeRejection } from './framework/prepared.ts';
 
-/** Who rejected a node when it was not a plugin: any event may help such a pod. */
+/** The rejecting plugin when an extender rejected a node: any event may help such a pod. */
 export const EXTENDER = 'Extender';
 
-/** The same decision with services outside taking part: they see only nodes that all plugins accept. */
+/** The same decision with extenders: they see only nodes that all plugins accept. */
 export async function scheduleWithExtenders(
   cycle: Cycle,
   extenders: readonly Extender[],
@@ -72,7 +72,7 @@ async function filterBy(
   }
 }
 
-/** A preference that cannot be had is done without. */
+/** A failed preference is ignored. */
 async function addScores(
   extender: Extender,
   pod: PodInfo,
@@ -86,7 +86,7 @@ async function addScores(
   }
 }
 
-/** The candidates for preemption that all extenders agree to. */
+/** Returns the preemption candidates that all extenders accept. */
 export async function candidatesOfExtenders(
   pod: PodInfo,
   extenders: readonly Extender[],

@@ -1,19 +1,19 @@
 import { labelText, type MetricRegistry } from '@holdfast/platform';
 import type { Asked } from './framework/asked.ts';
 
-/** What is read when somebody asks. */
+/** Values that are read on each scrape. */
 export interface SchedulerGauges {
   readonly pending: () => Readonly<Record<'active' | 'backoff' | 'unschedulable' | 'gated', number>>;
   readonly unschedulableByPlugin: () => Iterable<readonly [plugin: string, profile: string, pods: number]>;
   readonly cacheSizes: () => Readonly<Record<string, number>>;
-  /** Events that are not written, and those that never will be. */
+  /** Events in the queue, and lost events. */
   readonly events: () => { readonly waiting: number; readonly dropped: number };
-  /** Changes of the cluster that came while a decision is under way. */
+  /** Changes of the cluster during the current decision. */
   readonly inFlightEvents: () => Iterable<readonly [event: string, count: number]>;
   readonly asked: () => Iterable<readonly [profile: string, plugin: string, asked: Asked]>;
-  /** Bindings under way. */
+  /** Bindings in progress. */
   readonly bindings: () => number;
-  /** `undefined` = no leader is elected. */
+  /** `undefined` without leader election. */
   readonly isLeader: () => boolean | undefined;
 }
 
@@ -43,7 +43,7 @@ export function addGauges(registry: MetricRegistry, gauges: SchedulerGauges): vo
 
 function addWork(registry: MetricRegistry, { cacheSizes, inFlightEvents, asked, bindings }: SchedulerGauges): void {
   const sizes = 'Nodes, pods and assumed pods in the cache.';
-  // Kubernetes 1.32 names it twice over, later versions once.
+  // Kubernetes 1.32 uses both names, later versions one.
   for (const name of ['scheduler_cache_size', 'scheduler_scheduler_cache_size']) {
     registry.gauge(name, sizes, () => labelled('type', cacheSizes()));
   }

@@ -4,7 +4,7 @@ import { NODE_CALLS_TIMED_MAX } from './limits.ts';
 
 type Series = (seconds: number) => void;
 
-/** Series by what is measured and by status, looked up once. */
+/** Series by measured step and status, looked up once. */
 function keptSeries(create: (name: string, status: StepStatus) => Series) {
   const known = new Map<string, Map<StepStatus, Series>>();
   return (name: string, status: StepStatus): Series => {

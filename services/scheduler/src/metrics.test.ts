@@ -6,7 +6,7 @@ import { createSchedulerMetrics } from './metrics.ts';
 import { NO_GAUGES } from './testing/cluster.ts';
 import { rig } from './testing/rig.ts';
 
-/** The number behind a series, 0 where there is none. */
+/** The value of a series, 0 when absent. */
 function valueOf(metrics: string, series: string): number {
   const line = metrics.split('\n').find((each) => each.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
@@ -31,7 +31,7 @@ test('plugins are counted whenever they are asked, and measured in some of the d
     );
   assert.equal(asked('PreFilter'), pods);
   assert.equal(asked('PreScore'), pods);
-  // Both nodes for the first pod; of those that follow each asks only about the node that took the last one.
+  // Two nodes for the first pod; each later pod checks only the node that got the last one.
   assert.equal(asked('Filter'), 2 + pods - 1);
   assert.ok(metrics.includes('# TYPE scheduler_plugin_evaluation_total counter'));
   const timed = (point: string, status: string, plugin = 'NodeResourcesFit'): number =>

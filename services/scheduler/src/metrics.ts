@@ -12,17 +12,17 @@ export interface SchedulerMetrics {
   incoming(queue: string, event: string): void;
   preemption(victims: number): void;
   preemptionTried(): void;
-  /** A wait for an answer of Permit plugins. */
+  /** A wait for Permit plugins. */
   permitWait(result: 'Success' | 'Unschedulable', seconds: number): void;
-  /** What became of a question to a queueing hint. */
+  /** The result of a queueing hint. */
   hint(plugin: string, event: string, helps: boolean, seconds: number): void;
   /** For events of one name. */
   eventHandled(event: string): (seconds: number) => void;
-  /** A step that was waited for. */
+  /** An awaited step. */
   step(profile: string, point: string, status: StepStatus, seconds: number): void;
   /** Measures the steps of decisions for one profile. */
   timer(profile: string, nowMs: () => number): ExtensionTimer;
-  /** Measures calls of plugins. */
+  /** Measures plugin calls. */
   pluginTimer(nowMs: () => number): PluginTimer;
   render(): string;
 }
@@ -33,10 +33,10 @@ const PLUGIN_SECONDS = buckets(0.00001, 1.5, 20);
 const SLI_SECONDS = buckets(0.01, 2, 20);
 const ATTEMPTS = buckets(1, 2, 5);
 const VICTIMS = buckets(1, 2, 7);
-/** Pods that needed so many tries or more share a series. */
+/** Pods with this many attempts or more share a series. */
 const ATTEMPTS_NAMED_MAX = 15;
 
-/** What is measured, under the names that dashboards for kube-scheduler ask for. */
+/** Metrics with the names that kube-scheduler dashboards use. */
 export function createSchedulerMetrics(gauges: SchedulerGauges): SchedulerMetrics {
   const registry = new MetricRegistry();
   addGauges(registry, gauges);

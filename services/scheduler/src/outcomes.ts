@@ -19,7 +19,7 @@ export interface Attempt {
   readonly startedMs: number;
 }
 
-/** What follows from a decision: in the cache and the queue at once, in the API in the background. */
+/** Applies a decision: to cache and queue immediately, to the API in the background. */
 export class Outcomes {
   readonly #parts: OutcomeParts;
   readonly #state: SchedulerState;
@@ -29,11 +29,11 @@ export class Outcomes {
     this.#state = parts.state;
   }
 
-  /** What is to be bound now. */
+  /** Returns the pod to bind now. */
   apply({ next, startedMs }: Attempt, profile: Profile, outcome: Outcome): Placed | undefined {
     const { pod } = next;
     if (!this.#state.queue.has(pod.uid)) {
-      // Deleted or bound while extenders were asked: nobody has to make room for it any more.
+      // The pod was deleted or bound during the extender calls, so no preemption is needed.
       this.#state.queue.placed();
       if (outcome.kind === 'place') this.#parts.decider.unreserve(profile, pod, outcome.nodeName);
       return undefined;
@@ -73,13 +73,13 @@ export class Outcomes {
     this.#state.recorders.failed(pod.pod, profile.schedulerName, message);
   }
 
-  /** The node to nominate the pod for, `null` to take a nomination back, `undefined` to leave it as it is. */
+  /** Returns the node of a new nomination, `null` to remove a nomination, `undefined` to keep it. */
   #nominationAfter(pod: PodInfo, profile: Profile, { preemption }: Refused): string | null | undefined {
     if (preemption.kind === 'preempt') {
       const { candidate } = preemption;
       this.#state.totals.preemptions++;
       this.#state.metrics.preemption(candidate.victims.length);
-      // What less important pods were promised there is given to this one.
+      // This pod replaces less important nominated pods on the node.
       for (const other of this.#state.cache.nominatedOn(candidate.nodeName)) {
         if (other.priority < pod.priority) this.#takeNominationBack(other);
       }

@@ -6,7 +6,7 @@ type Amounts = Readonly<Record<string, string | undefined>>;
 
 const LABELS = ['namespace', 'pod', 'node', 'scheduler', 'priority', 'resource', 'unit'];
 
-/** What pods ask for and are limited to as the scheduler counts it, in the text format of Prometheus. */
+/** Requests and limits of pods as the scheduler counts them, in Prometheus text format. */
 export function renderPodResources(pods: Iterable<Pod>): string {
   const all = [...pods];
   const registry = new MetricRegistry();

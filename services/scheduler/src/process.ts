@@ -12,7 +12,7 @@ import type { SchedulerConfig, SchedulerSettings } from './config.ts';
 import { defaultConfiguration } from './configuration/configuration.ts';
 import { readConfigurationFile } from './configuration/read-file.ts';
 
-/** The scheduler of one process, with its identity, its bus and its status address. */
+/** The scheduler of one process, with its identity, bus and status address. */
 export async function startProcess({ settings }: SchedulerConfig, log: Log): Promise<Service> {
   const { config: file } = settings;
   const configuration =
@@ -36,7 +36,7 @@ async function statusServers(
   return [createStatusServer({ address, source: scheduler, access: createStatusAccess(tools), tls })];
 }
 
-/** One without the other is a mistake, and no reason to speak in the clear. */
+/** One file without the other is a mistake and must not disable TLS. */
 function readTls(settings: SchedulerSettings): ReturnType<typeof readPair> {
   const needed = requireSettings(settings, ['status-tls-cert-file', 'status-tls-key-file']);
   return readPair(needed['status-tls-cert-file'], needed['status-tls-key-file']);

@@ -3,10 +3,10 @@ import { createEventRecorder, type EventRecorder, type RunningEventRecorder } fr
 import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 
-/** Behind a message that is too long; the condition of the pod has all of it. */
+/** Marks a truncated message; the pod's condition has all of it. */
 const CUT = ' ...';
 
-/** Who writes events: one recorder per profile, because its name is in them. */
+/** One event recorder per profile, because events contain its name. */
 export class Recorders {
   readonly #byName: ReadonlyMap<string, RunningEventRecorder>;
 
@@ -46,7 +46,7 @@ export class Recorders {
   }
 }
 
-/** The API refuses longer ones; it counts bytes. */
+/** Truncates to the API's limit, which counts bytes. */
 function cut(message: string): string {
   const bytes = Buffer.from(message);
   if (bytes.length <= EVENT_MESSAGE_BYTES_MAX) return message;

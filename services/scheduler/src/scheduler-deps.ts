@@ -13,14 +13,14 @@ export interface SchedulerDeps {
   readonly ids: Ids;
   readonly log: Log;
   readonly tracer?: Tracer | undefined;
-  /** The machine it runs on: its events name it. */
+  /** The host name in its events. */
   readonly host?: string;
-  /** Pods that name one of its profiles are ours. */
+  /** The scheduler handles pods that name one of its profiles. */
   readonly configuration?: SchedulerConfiguration;
-  /** With it only one of several schedulers works; without it all do, and the API decides who bound first. */
+  /** True: only one of several schedulers works. False: all work, and the API decides the first binding. */
   readonly leaderElection?: boolean;
-  /** False: priorities neither order pods nor make room (the feature gate PodPriority). */
+  /** False: priorities affect neither order nor preemption (feature gate PodPriority). */
   readonly podPriority?: boolean;
-  /** How extenders are asked; the default is HTTP. */
+  /** Sends requests to extenders; default: HTTP. */
   readonly post?: Post;
 }

@@ -12,7 +12,7 @@ import type { SchedulerGauges } from './metrics-gauges.ts';
 import { Recorders } from './recorders.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 
-/** What the parts of a scheduler work on together: the cluster, who waits, and how pods are decided on. */
+/** The shared state of a scheduler's parts: the cluster, pending pods, and the profiles. */
 export class SchedulerState {
   readonly deps: SchedulerDeps;
   readonly configuration: SchedulerConfiguration;
@@ -21,7 +21,7 @@ export class SchedulerState {
   readonly queue: PodQueue;
   readonly recorders: Recorders;
   readonly metrics: SchedulerMetrics;
-  /** Who holds the lease and what is being bound are known where that is done. */
+  /** The parts that know the lease and the bindings replace these. */
   outside: Pick<SchedulerGauges, 'bindings' | 'isLeader'> = { bindings: () => 0, isLeader: () => undefined };
   readonly totals = { decisions: 0, bound: 0, refused: 0, unconfirmed: 0, preemptions: 0 };
   #onWork: (() => void) | undefined;
@@ -39,7 +39,7 @@ export class SchedulerState {
     return this.profiles.get(pod.spec.schedulerName ?? DEFAULT_SCHEDULER_NAME);
   }
 
-  /** Something in the cluster changed that may help a waiting pod. */
+  /** The cluster changed in a way that may help a pending pod. */
   note<K extends EventKind>(kind: K, about: EventSubjects[K]): void {
     this.queue.note(kind, about, this.deps.clock.monotonic());
     this.wake();
@@ -49,7 +49,7 @@ export class SchedulerState {
     this.#onWork?.();
   }
 
-  /** Called at the next `wake`; `undefined` when nobody rests. */
+  /** Called on the next `wake`; `undefined` when nothing sleeps. */
   onWork(callback: (() => void) | undefined): void {
     this.#onWork = callback;
   }

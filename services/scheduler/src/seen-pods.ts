@@ -4,7 +4,7 @@ import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
 import { PodTemplates } from './domain/pod-templates.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 
-/** What the API shows of pods: those that wait go to the queue, those that have a node to the cache. */
+/** Handles pods of the API: pending ones go to the queue, bound ones to the cache. */
 export class SeenPods {
   readonly #state: SchedulerState;
   readonly #templates = new PodTemplates();
@@ -46,7 +46,7 @@ export class SeenPods {
     this.#state.wake();
   }
 
-  /** A nomination of ours may be newer than the status seen here: only a change of the status replaces it. */
+  /** Our own nomination may be newer than the observed status: only a changed status replaces it. */
   #followNomination(pod: PodInfo, old: Pod | undefined): void {
     const nominated = pod.pod.status.nominatedNodeName ?? '';
     const before = old?.status.nominatedNodeName ?? '';
@@ -55,7 +55,7 @@ export class SeenPods {
     else if (this.#state.cache.nominationOf(pod) === before) this.#state.cache.nominations.clear(pod.uid);
   }
 
-  /** Room that was promised to it is free for others, as if it had been there. */
+  /** Its nominated room is free for other pods, as if the pod had left the node. */
   #waitsNoMore(uid: string): void {
     const { cache, queue } = this.#state;
     const pod = queue.get(uid);

@@ -47,7 +47,7 @@ async function withClaim(provisioner: string, args: JsonObject = {}): Promise<Ri
   return made;
 }
 
-/** What the controller of volumes does. */
+/** Acts as the volume controller. */
 function bindClaim({ api }: Rig): void {
   const claim = api.objects().get(claimPath) as KubeObject & { spec: object };
   api.put(claimPath, {

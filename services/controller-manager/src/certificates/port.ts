@@ -1,4 +1,4 @@
-/** What a certificate request asks for. */
+/** The identity in a certificate request. */
 export interface RequestedIdentity {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -8,7 +8,7 @@ export interface RequestedIdentity {
   readonly uris: readonly string[];
 }
 
-/** Reads what clients send; `request` is base64 of PEM, as it stands in the object. Rejects when it cannot be read. */
+/** Parses requests of clients; `request` is base64 of PEM, as in the object. Rejects when it is unreadable. */
 export type ReadRequest = (request: string) => Promise<RequestedIdentity>;
 
 export interface IssueOptions {

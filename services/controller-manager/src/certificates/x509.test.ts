@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 
 const keys = (): Promise<webcrypto.CryptoKeyPair> => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 
-/** As it stands in the object: base64 of PEM. */
+/** As in the object: base64 of PEM. */
 async function requestFor(name: string, names: readonly JsonGeneralName[] = []): Promise<string> {
   const extensions = names.length === 0 ? [] : [new SubjectAlternativeNameExtension([...names])];
   const request = await Pkcs10CertificateRequestGenerator.create({
@@ -88,7 +88,7 @@ test('a certificate is for who was judged, however the name is written', async (
   const { ca } = await authority();
   const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + DAY };
   const masters = `#0c0e${Buffer.from('system:masters').toString('hex')}`;
-  // As a request writes the organization, what it is, and how it stands in a certificate.
+  // The organization as the request encodes it, its meaning, and its text in a certificate.
   for (const [written, organization, shown] of [
     ['\\\\system:masters', '\\system:masters', 'O=\\\\system:masters'],
     [`\\${masters}`, masters, `O=\\${masters}`],

@@ -17,7 +17,7 @@ import {
 import type { CertificateAuthority, IssueOptions, RequestedIdentity } from './port.ts';
 import { usagesOf } from './usages.ts';
 
-/** What the authority's own key is. */
+/** The key type of the authority. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 export function readRequest(request: string): Promise<RequestedIdentity> {
@@ -59,7 +59,8 @@ async function issue(
   const names = alternativeNames(request.extensions);
   const issued = await X509CertificateGenerator.create({
     serialNumber: serialNumber(authority.ids),
-    // Byte by byte: read as text and written again, `\system:masters` would be another name than the one that was judged.
+    // Copies the bytes: decoding and encoding the text `\system:masters` could yield another name than the one that was
+    // checked.
     subject: request.subjectName,
     issuer: authority.certificate.subject,
     publicKey: request.publicKey,

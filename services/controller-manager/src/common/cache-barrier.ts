@@ -6,9 +6,9 @@ import { isTerminating, revisionOf, targetOf, uidOf } from './meta.ts';
 interface PendingDelete {
   readonly object: KubeObject;
   readonly expiresAtMs: number;
-  /** No answer came: the delete has to be sent again, to the same object. */
+  /** No response came: the delete must be repeated for the same object. */
   readonly unanswered: boolean;
-  /** Not there any more: that it is terminating is not news enough. */
+  /** The deletion counts only when the object is gone, not when it is terminating. */
   readonly isGone?: boolean;
 }
 
@@ -47,7 +47,7 @@ export class CacheBarrier {
     this.#expect(key, { object, expiresAtMs, unanswered: false, isGone: true });
   }
 
-  /** Uids of objects whose deletion was asked for without an answer. Valid after `isCaughtUp`. */
+  /** Returns uids of objects whose delete got no response. Valid after `isCaughtUp`. */
   unanswered(key: string): ReadonlySet<string> {
     const pending = [...(this.#deletes.get(key) ?? [])];
     return new Set(pending.filter(([, expected]) => expected.unanswered).map(([uid]) => uid));
@@ -75,7 +75,9 @@ export class CacheBarrier {
     return writes.size === 0 && deletes.size === 0;
   }
 
-  /** What was just written may be gone again before the cache ever shows it; then no change of the cache brings the next pass. */
+  /**
+   * An object that was just written may be gone before the cache shows it. Then no cache event triggers the next pass.
+   */
   lookAgainMs<T extends KubeObject>(key: string, informer: Informer<T>, nowMs: number): readonly number[] {
     return this.isCaughtUp(key, informer, nowMs) ? [] : [CACHE_BARRIER_RECHECK_MS];
   }

@@ -17,7 +17,7 @@ const CACHE_INDEXES = {
     const controller = controllerOf(object);
     return controller === undefined ? [] : [controller.uid];
   },
-  /** By namespace, objects that no controller manages. */
+  /** By namespace: objects without a managing controller. */
   orphan: (object: KubeObject): readonly string[] => (controllerOf(object) === undefined ? [namespaceOf(object)] : []),
   /** By the uid of each owner. */
   owner: (object: KubeObject): readonly string[] =>
@@ -25,7 +25,7 @@ const CACHE_INDEXES = {
   /** Pods by the node they are bound to. */
   node: (object: KubeObject): readonly string[] => nodeNameOf(object),
   uid: (object: KubeObject): readonly string[] => [object.metadata.uid ?? ''],
-  /** By storage class, volumes that no claim has and claims that have no volume. */
+  /** By storage class: volumes without a claim and claims without a volume. */
   freeInClass: (object: KubeObject): readonly string[] => freeInClass(object),
   /** Volumes by the claim that they are reserved for. */
   reservedFor: (object: KubeObject): readonly string[] => {
@@ -41,7 +41,7 @@ const CACHE_INDEXES = {
   },
 } as const;
 
-/** Of the indexes that only some kinds are asked for; the others are of every kind. */
+/** Indexes that only some kinds have; all other indexes exist for every kind. */
 const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   orphan: ['Pod', 'ReplicaSet', 'ControllerRevision'],
   node: ['Pod'],
@@ -52,7 +52,7 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   attachedTo: ['PersistentVolume'],
 } satisfies Partial<Record<keyof typeof CACHE_INDEXES, readonly string[]>>;
 
-/** An index that nobody asks costs every change of the kind time, and every object of it memory. */
+/** An unused index would cost time on every change and memory per object. */
 export const cacheIndexesOf = ({
   kind,
 }: Pick<ResourceRef, 'kind'>): Readonly<Record<string, (object: KubeObject) => readonly string[]>> =>

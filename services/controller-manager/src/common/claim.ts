@@ -22,7 +22,7 @@ export function claim<T extends { readonly metadata: Pod['metadata'] }>(
   const ownerUid = uidOf(owner);
   const mayAdopt = !isTerminating(owner);
   const sorted = { owned: [] as T[], adopt: [] as T[], release: [] as T[] };
-  // One walk: an owner of a thousand pods is looked at many times a second.
+  // One loop: an owner with a thousand pods is processed many times a second.
   for (const candidate of candidates) {
     const controller = controllerOf(candidate);
     if (controller === undefined ? !mayAdopt : controller.uid !== ownerUid) continue;

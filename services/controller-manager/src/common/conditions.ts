@@ -1,4 +1,4 @@
-/** What the conditions of all workload kinds have in common. */
+/** The fields that conditions of all workload kinds share. */
 export interface StatusCondition {
   readonly type: string;
   readonly status: string;

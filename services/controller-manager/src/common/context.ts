@@ -4,7 +4,7 @@ import type { Clock, Log } from '@holdfast/platform';
 
 import type { CustomKinds } from './kind-pool.ts';
 
-/** What a controller works with. `client` carries the controller's own identity. */
+/** The tools of a controller. `client` carries the controller's own identity. */
 export interface ControllerContext {
   readonly clock: Clock;
   readonly log: Log;
@@ -17,7 +17,7 @@ export interface ControllerContext {
   readonly aggregatedKinds?: CustomKinds;
 }
 
-/** One cache per kind for all controllers of the process. A cache has the indexes of its kind (`cacheIndexesOf`). */
+/** One cache per kind, shared by all controllers of the process, with the indexes of its kind (`cacheIndexesOf`). */
 export interface SharedInformers {
   of<T extends KubeObject>(resource: ResourceRef<T>): Informer<T>;
 }
@@ -25,7 +25,7 @@ export interface SharedInformers {
 /** A pass over one key. Rejecting means: again, with back-off. */
 export type Reconcile = (key: string) => Promise<ReconcileResult>;
 
-/** One queue of keys with the passes over it. */
+/** One work queue with its reconcile function. */
 export interface Loop {
   readonly name: string;
   readonly workers: number;
@@ -38,15 +38,15 @@ export interface Loop {
 
 export type ControllerIdentity = 'manager' | 'podGc' | 'certificates';
 
-/** One line of the registry. */
+/** One entry of the registry. */
 export interface ControllerDefinition {
-  /** As `--controllers` names it. */
+  /** Its name in `--controllers`. */
   readonly name: string;
-  /** How its events are signed. */
+  /** The source component of its events. */
   readonly component: string;
   /**
-   * Whose rights it acts with: only the pod garbage collector may end pods, and only of nodes that are gone; only the certificate
-   * controllers may approve and sign.
+   * The identity of its client: only the pod garbage collector may end pods, and only of lost nodes; only the
+   * certificate controllers may approve and sign.
    */
   readonly identity: ControllerIdentity;
   /** Never left out by `--controllers`: without it the cluster breaks a promise. */

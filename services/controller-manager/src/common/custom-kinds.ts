@@ -2,7 +2,7 @@ import { CUSTOM_RESOURCE_DEFINITIONS, type CustomResourceDefinition } from '@hol
 import type { SharedInformers } from './context.ts';
 import { type CustomKindRef, KindPool, type KindPoolDeps } from './kind-pool.ts';
 
-/** How the kind of a definition is addressed; `undefined` while it is not served. */
+/** Returns the reference of a definition's kind; `undefined` while it is not served. */
 export function customKindOf({ spec, status }: Readonly<CustomResourceDefinition>): CustomKindRef | undefined {
   const isServed = (status.conditions ?? []).some((each) => each.type === 'Established' && each.status === 'True');
   const served = spec.versions.filter((version) => version.served);

@@ -10,7 +10,7 @@ import { byName, controllerReference, nameOf, namespaceOf, uidOf } from './meta.
 import { HEADLESS_LABEL } from './service-backends.ts';
 
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
-/** What a controller says of its slices; the owner's labels cannot say otherwise. */
+/** Labels that the controller sets on its slices; the owner's labels cannot override them. */
 export const RESERVED_SLICE_LABELS: ReadonlySet<string> = new Set([
   SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
@@ -19,14 +19,14 @@ export const RESERVED_SLICE_LABELS: ReadonlySet<string> = new Set([
 
 export type SliceAction = { readonly kind: 'create' | 'update' | 'delete'; readonly slice: EndpointSlice };
 
-/** Whose slices they are, and what they all have in common. */
+/** The owner of the slices, and their common fields. */
 export interface SliceOwner {
   readonly object: KubeObject;
   readonly type: { readonly apiVersion: string; readonly kind: string };
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly endpointsPerSliceMax: number;
-  /** By any slice of the namespace, whoever made it. */
+  /** True when any slice in the namespace has the name. */
   readonly isNameTaken: (name: string) => boolean;
 }
 
@@ -37,7 +37,7 @@ export interface SliceGroup {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** What brings the slices of an owner to these groups, with as few writes as possible; what goes away goes last. */
+/** Plans the fewest writes that turn the slices of an owner into these groups; removals come last. */
 export function planSlices(
   owner: SliceOwner,
   groups: readonly SliceGroup[],
@@ -138,7 +138,7 @@ function newSlice(
   };
 }
 
-/** One address of one pod: a later pod of the same name is another endpoint. */
+/** One address of one pod: a later pod with the same name is another endpoint. */
 const keyOfEndpoint = ({ addresses, targetRef }: Endpoint): string => `${targetRef?.uid ?? ''}/${addresses.join()}`;
 
 export const keyOfPorts = (ports: readonly DiscoveryV1EndpointPort[]): string =>

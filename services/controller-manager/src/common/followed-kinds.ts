@@ -1,6 +1,6 @@
 import type { ResourceRef } from '@holdfast/api';
 
-/** Kinds of which nobody here keeps a copy: events own nothing, hold nothing up, and there are more of them than of all else. */
+/** Kinds without a cache: events own nothing, block nothing, and outnumber all other objects. */
 const UNFOLLOWED: ReadonlySet<string> = new Set(['events']);
 
 export const isFollowed = ({ plural }: ResourceRef): boolean => !UNFOLLOWED.has(plural);

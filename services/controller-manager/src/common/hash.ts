@@ -38,7 +38,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`;
 }
 
-/** Whether their canonical texts are the same, without making these. */
+/** Compares as if by their canonical texts, without composing these. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (!isComposite(a) || !isComposite(b))
@@ -60,7 +60,10 @@ function hasSameMembers(a: object, b: object): boolean {
   return members === Object.values(b).filter((value) => value !== undefined).length;
 }
 
-/** A copy without members that are 0: on the wire a count of zero is an absent field, but for a count of collisions that somebody wrote. */
+/**
+ * Copies without members that are 0: on the wire a zero count is an absent field, except a collision count that was
+ * written explicitly.
+ */
 export function withoutZeros<T extends object>(value: T): T {
   const copy = { ...value };
   for (const key of Object.keys(copy)) {

@@ -58,7 +58,7 @@ test('a process that replaces pods for long never gives a name to the replacemen
         assert.ok(!avoided.has(name) && !held.has(name));
         held.set(name, now);
       }
-      // One that starts now knows the pods alone, and they tell it the same wherever they are not young.
+      // A controller that starts now knows only the pods, and they suffice when they are not young.
       const later = { held, now: now + 2 * CREATE_IN_FLIGHT_MAX_MS, expected: held.size };
       const [next] = freePodNames(search({ ...later, avoided }), 1);
       const fresh = freePodNames(search(later), 1 + avoided.size);

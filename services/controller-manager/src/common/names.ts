@@ -10,7 +10,7 @@ export const heldNames = (pods: readonly Pod[]): HeldNames => new Map(pods.map((
 
 export interface NameSearch {
   readonly prefix: string;
-  /** The owner's uid, and what else tells its rows of names apart. */
+  /** The owner's uid and what distinguishes its name sequences. */
   readonly seed: string;
   readonly held: HeldNames;
   /** Names of pods that are gone, and names that belong to others. */

@@ -25,7 +25,7 @@ import {
   unlessChanged,
 } from './writes.ts';
 
-/** What a controller needs to write the pods of one owner whose pods are counted rather than named. */
+/** The tools for writing the pods of an owner that counts its pods instead of naming them. */
 export interface OwnedPodTools {
   readonly context: ControllerContext;
   readonly barrier: CacheBarrier;
@@ -78,7 +78,7 @@ export async function createPod(tools: OwnedPodTools, pod: Pod): Promise<void> {
   }
 }
 
-/** The name exists: it is either the very pod this pass wanted (somebody was faster) or a stranger's. */
+/** The name exists: either it is the pod that this pass wanted (another writer was faster) or a foreign pod. */
 async function learnHolder({ context, barrier, avoided, owner }: OwnedPodTools, wanted: Pod): Promise<void> {
   const holder = await context.client.find(PODS, targetOf(wanted));
   const key = keyOf(owner);

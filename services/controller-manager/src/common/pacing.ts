@@ -11,8 +11,8 @@ import {
 import { generationOf, isTerminating } from './meta.ts';
 
 /**
- * A pass looks at every pod of its owner, and every pod that changes asks for one: for ten thousand pods that would be a
- * hundred million looks. Owners of many pods are therefore looked at only every so often; a change in between waits.
+ * A pass reads every pod of its owner, and every changed pod triggers a pass: for ten thousand pods that would be a
+ * hundred million reads. So passes over owners of many pods are rate-limited; changes in between wait.
  */
 export class Pacing {
   readonly #nextAtMs = new Map<string, number>();
@@ -22,7 +22,7 @@ export class Pacing {
     this.#clock = clock;
   }
 
-  /** How long this key has to wait; `undefined` when a pass may run now. */
+  /** Returns how long this key must wait; `undefined` when a pass may run now. */
   waitMs(key: string): number | undefined {
     const waitMs = (this.#nextAtMs.get(key) ?? 0) - this.#clock.monotonic();
     return waitMs > 0 ? waitMs : undefined;

@@ -17,7 +17,7 @@ export const isActive = (pod: Pod): boolean => !isPodFinished(pod) && !isTermina
 
 const readySince = (pod: Pod): number => timeOf(podCondition(pod, 'Ready')?.lastTransitionTime);
 
-/** When a ready pod counts as available; `undefined` while it is not ready. */
+/** Returns the time at which a ready pod becomes available; `undefined` while it is not ready. */
 export function availableAt(pod: Pod, minReadySeconds: number): number | undefined {
   if (!isPodReady(pod)) return undefined;
   return minReadySeconds === 0 ? 0 : readySince(pod) + minReadySeconds * 1000;
@@ -28,7 +28,7 @@ export function isAvailable(pod: Pod, minReadySeconds: number, now: number): boo
   return at !== undefined && at <= now;
 }
 
-/** How long until the next ready pod becomes available, so that a pass is due although nothing will change. */
+/** Returns the time until the next ready pod becomes available, when a pass is due without any event. */
 export function nextAvailabilityMs(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
   if (minReadySeconds === 0) return undefined;
   const waits = pods
@@ -136,5 +136,8 @@ export function inDeletionOrder(pods: readonly Pod[], related: ReadonlyMap<strin
   return facts.sort(compare).map(({ pod }) => pod);
 }
 
-/** How long a pod that has ended still counts: one that ends right after its creation would otherwise be made again without a pause. */
+/**
+ * Returns how long a finished pod still counts: otherwise a pod that ends right after its creation would be replaced
+ * without a pause.
+ */
 export const restMs = (pod: Pod, now: number): number => createdAt(pod) + FAILED_POD_REST_MS - now;

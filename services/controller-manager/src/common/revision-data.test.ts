@@ -12,7 +12,7 @@ const TEMPLATE: PodTemplateSpec = {
   metadata: { labels: { tier: 'x', app: 'y' } },
 };
 
-/** As encoding/json writes the map that the controllers of Kubernetes 1.32 make of a DaemonSet or StatefulSet. */
+/** The map that Kubernetes 1.32's controllers make of a DaemonSet or StatefulSet, as encoding/json writes it. */
 const OF_KUBERNETES =
   '{"spec":{"template":{"$patch":"replace","metadata":{"creationTimestamp":null,"labels":{"app":"y","tier":"x"}},"spec":{"containers":[{"env":[{"name":"A","value":"b"}],"image":"httpd:2","name":"app","resources":{}}],"dnsPolicy":"ClusterFirst","terminationGracePeriodSeconds":30}}}}';
 

@@ -3,15 +3,16 @@ import { isSame } from './hash.ts';
 import { compareText } from './meta.ts';
 
 /**
- * What a ControllerRevision holds of its owner: a patch that replaces the template, byte for byte as the controllers of Kubernetes
- * write it, because clients compare bytes. Go marshals a map: keys are sorted, and the zero time of the template is null.
+ * Returns the data of a ControllerRevision: a patch that replaces the template, byte for byte as Kubernetes'
+ * controllers write it, because clients compare bytes. Go marshals a map: keys are sorted, and the zero time of the
+ * template is null.
  */
 export function revisionData(template: PodTemplateSpec): ControllerRevision['data'] {
   const patch = { ...withZeroTime(template), $patch: 'replace' };
   return sorted({ spec: { template: patch } }) as ControllerRevision['data'];
 }
 
-/** Whether both templates make the same pods: an absent time and a null one are the same. */
+/** True when both templates make the same pods: an absent time equals null. */
 export const isSameTemplate = (a: PodTemplateSpec | undefined, b: PodTemplateSpec): boolean =>
   a !== undefined && isSame(withZeroTime(a), withZeroTime(b));
 

@@ -14,7 +14,7 @@ import { type LabelSelectorMatcher, NOTHING } from '@holdfast/machinery';
 import { isSame } from './hash.ts';
 import { isTerminating, keyOf, nameOf, namespaceOf, uidOf } from './meta.ts';
 
-/** One port of a service as one pod serves it. */
+/** One port of a service on one pod. */
 export interface BackendPort {
   readonly name: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export interface BackendPort {
   readonly appProtocol?: string;
 }
 
-/** On objects that a headless service owns; proxies leave those alone. */
+/** On objects of headless services; proxies ignore those. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 
 export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
@@ -31,11 +31,11 @@ export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'N
 export const hasBackends = (service: Service): boolean =>
   service.spec?.type !== 'ExternalName' && Object.keys(service.spec?.selector ?? {}).length > 0;
 
-/** What a service selects: nothing when the pods behind it are its user's business. */
+/** Returns the selector of a service: it selects nothing when users maintain the endpoints themselves. */
 export const podSelectorOf = (service: Service): LabelSelectorMatcher =>
   hasBackends(service) ? mapSelectorOf(service.spec?.selector) : NOTHING;
 
-/** The pods of a service that have or had an address for it. Terminating ones only where somebody drains them. */
+/** Returns the pods that have or had an address for a service. Terminating ones only for consumers that drain them. */
 export function backendsOf(service: Service, pods: Informer<Pod>, withTerminating: boolean): readonly Pod[] {
   const selector = podSelectorOf(service);
   return pods
@@ -76,7 +76,7 @@ export const podIpsOf = ({ status }: Pod): readonly string[] => {
 
 export const isIpv6 = (ip: string): boolean => ip.includes(':');
 
-/** A pod's own name below its service, when it asked for one there. */
+/** Returns the pod's hostname under its service, when its spec requests one there. */
 export const hostnameOf = (service: Service, { spec }: Pod): string | undefined =>
   (spec?.hostname ?? '') !== '' && spec?.subdomain === nameOf(service) ? spec.hostname : undefined;
 

@@ -11,10 +11,10 @@ export const isAlreadyExists = (error: unknown): boolean =>
 /** The object is not what was expected (its resourceVersion or uid differs): read again. */
 export const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
 
-/** Nothing can be created there any more; the namespace controller removes what is left. */
+/** Nothing can be created there any more. The namespace controller removes the rest. */
 export { isNamespaceTerminating } from '@holdfast/machinery';
 
-/** An answer that says the write did not happen; anything else (no answer in time) leaves that open. */
+/** True for a response that proves that the write did not happen. Without a response the outcome is unknown. */
 export const isRefusal = (error: unknown): boolean => error instanceof StatusError && error.code < 500;
 
 /** Runs the write; `undefined` when the object is gone or another one by now, which ends the matter for this pass. */
@@ -42,7 +42,7 @@ export async function slowStart<T>(items: readonly T[], write: (item: T) => Prom
   return undefined;
 }
 
-/** Runs all writes, a bounded number at once. Resolves to the first failure in the order of the items. */
+/** Runs all writes with bounded concurrency. Resolves with the first failure in the order of the items. */
 export async function inParallel<T>(
   items: readonly T[],
   write: (item: T) => Promise<void>,

@@ -21,7 +21,7 @@ export interface ModelInformers extends SharedInformers {
   of<T extends KubeObject>(resource: ResourceRef<T>): ModelCache<T>;
 }
 
-/** What a pod that names no grace period gets. */
+/** The default grace period of a pod. */
 const GRACE_SECONDS = 30;
 
 /**
@@ -30,7 +30,7 @@ const GRACE_SECONDS = 30;
  */
 export class ApiModel {
   readonly writes: RecordedWrite[] = [];
-  /** What clients have asked, by verb. */
+  /** Requests of clients by verb. */
   readonly reads = { get: 0, list: 0 };
   readonly events: { readonly about: string; readonly reason: string; readonly message: string }[] = [];
   /** Throw from here to lose the request on its way. */
@@ -90,7 +90,7 @@ export class ApiModel {
 
   readonly informers: SharedInformers = { of: (resource) => this.cache(resource) };
 
-  /** What servers behind this one tell of a version. */
+  /** The discovery of aggregated servers for a version. */
   discover: ApiClient['resourcesOf'] = () => Promise.resolve([]);
 
   client(identity: string): ApiClient {

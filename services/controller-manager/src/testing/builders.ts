@@ -62,7 +62,7 @@ export const cpuTarget = (averageUtilization: number): MetricSpec => ({
 
 const JOB_LABELS = { 'batch.kubernetes.io/job-name': 'task' };
 
-/** As the API server stores it: with every default. */
+/** As the API server stores it: with all defaults. */
 export const job = (spec: Partial<Job['spec']> = {}, metadata: Job['metadata'] = {}): Job => ({
   apiVersion: 'batch/v1',
   kind: 'Job',

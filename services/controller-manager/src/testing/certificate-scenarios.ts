@@ -9,7 +9,7 @@ import { formatTime } from '@holdfast/platform';
 import type { CertificateAuthority, ReadRequest } from '../certificates/port.ts';
 import type { Managers, Scenario } from './scenarios.ts';
 
-/** In a model the request is the name of the node that it is for. */
+/** In the model a request is the name of its node. */
 export const readModelRequest: ReadRequest = (request) =>
   Promise.resolve({
     commonName: `system:node:${request}`,

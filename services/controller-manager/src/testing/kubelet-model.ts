@@ -4,7 +4,7 @@ import { isTerminating, targetOf } from '../common/meta.ts';
 import { targetNode } from '../controllers/daemonset/placement.ts';
 import type { World } from './harness.ts';
 
-/** Binds, runs and readies every pod at once, and completes deletions, as nodes without any fault would. */
+/** Binds, runs and readies every pod immediately and completes deletions, as fault-free nodes would. */
 export function runKubelets(world: World, options: { readonly complete?: boolean } = {}): void {
   for (const pod of world.api.list(PODS)) {
     if (isTerminating(pod)) {

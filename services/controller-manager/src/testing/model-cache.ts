@@ -13,7 +13,7 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(change: InformerChange<T>) => void>();
   readonly #indexes: IndexFunctions;
-  /** By name of the index and value, as the real cache: tests with thousands of objects look things up as often. */
+  /** By index name and value, as the real cache: tests with thousands of objects need it. */
   readonly #byValue = new Map<string, Map<string, T>>();
   #held: { revision: number; key: string; object: T | undefined }[] = [];
   readonly #deletions = new Map<string, number>();
@@ -44,7 +44,7 @@ export class ModelCache<T extends KubeObject = KubeObject> implements Informer<T
     this.thaw();
   }
 
-  /** Of an object that is not here a deletion arrives; what came before it, of this one and of others, does not. */
+  /** A deletion of an absent object arrives; earlier events, of this object and of others, do not. */
   overtake(revision: number, key: string): void {
     this.#deletions.set(key, revision);
   }

@@ -5,7 +5,7 @@ import { createWorld, DrivenController, settleAll, type World } from './harness.
 
 class Crash extends Error {}
 
-/** Where a manager dies: at its n-th write, before or after that write counts. */
+/** The crash point of a manager: at its n-th write, before or after it takes effect. */
 export interface CrashPoint {
   readonly write: number;
   readonly counts: boolean;
@@ -61,7 +61,7 @@ export class MortalManager {
   }
 }
 
-/** Two managers at work at once without an election; each has caches of its own, which stall, catch up, and lose what lies between. */
+/** Two concurrent managers without leader election. Each has its own caches, which stall, catch up, and lose events. */
 export class RivalManagers {
   readonly world: World = createWorld();
   readonly #random: Random;
@@ -92,7 +92,7 @@ export class RivalManagers {
     await settleAll(this.#controllers);
   }
 
-  /** So many passes of anybody; with old caches a conflict may come again and again. */
+  /** A number of passes of either manager; with stale caches a conflict may repeat. */
   async #work(): Promise<void> {
     for (let step = 0; step < STEPS_PER_STALL; step++) {
       await this.#controllers[this.#random.int(this.#controllers.length)]?.step();

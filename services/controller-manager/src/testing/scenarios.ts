@@ -85,7 +85,7 @@ export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
   resources: RESOURCES,
 });
 
-/** Whoever does the controllers' work: one process that dies, or several at once. */
+/** The controllers' process: one that crashes, or several at once. */
 export interface Managers {
   readonly world: World;
   /** Works until nothing is due. */
@@ -115,7 +115,7 @@ async function live(manager: Managers): Promise<void> {
   }
 }
 
-/** Time goes on; only these nodes renew their leases. */
+/** Advances time; only these nodes renew their leases. */
 async function beat(managers: Managers, nodes: readonly string[], seconds: number): Promise<void> {
   const { world } = managers;
   for (let passed = 0; passed < seconds; passed += 5) {
@@ -257,14 +257,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
 };
 
-/** What a Job says of its pods: whatever happened in between, every one counts once. */
+/** A Job's counts of its pods: whatever happened in between, each pod counts once. */
 function booksOf(object: KubeObject): unknown {
   if (object.kind !== 'Job' || !('status' in object)) return undefined;
   const { startTime: _start, completionTime: _end, conditions = [], ...books } = Object(object.status);
   return [books, Array.from(conditions, ({ type, status, reason }) => [type, status, reason])];
 }
 
-/** Who is there at the end, and in which state; uids, times and revisions differ from run to run. */
+/** The final objects and their states; uids, times and revisions differ between runs. */
 export function endOf({ world }: Managers): readonly string[] {
   const told = (object: KubeObject): string =>
     `${object.kind} ${JSON.stringify([
@@ -292,7 +292,7 @@ const normalized = (text: string): string =>
     .replaceAll(/"default\/(web|task-\d|tick-\d+)-[a-z0-9]{5}"/g, '"$1-pod"')
     .replaceAll(/"timeAdded":"[^"]*"/g, '"timeAdded":""');
 
-/** How many objects of each kind the managers made and ended; to ask a second time for the same end does no harm. */
+/** The numbers of created and ended objects per kind; a repeated delete request is harmless. */
 export function effortOf({ world }: Managers): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   const ended = new Set<string>();

@@ -95,7 +95,7 @@ export const serviceScenarios = (live: Scenario): Readonly<Record<string, Scenar
   'a budget is counted, spent and counted again': (managers) => spendBudget(managers, live),
 });
 
-/** What the kinds without a spec say, and what a budget counted. */
+/** The content of kinds without a spec, and the counts of a budget. */
 export function figuresOf(object: KubeObject): unknown {
   const { subsets, endpoints, status } = Object(object);
   if (object.kind !== 'PodDisruptionBudget') return [subsets, endpoints];

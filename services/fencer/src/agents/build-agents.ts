@@ -4,7 +4,7 @@ import { createExecAgent } from './exec-agent.ts';
 import { createHttpAgent } from './http-agent.ts';
 import type { FenceAgent } from './port.ts';
 
-/** The agents of the configuration, by name. */
+/** Creates the agents of the configuration, by name. */
 export function buildAgents(agents: readonly AgentConfig[], clock: Clock): ReadonlyMap<string, FenceAgent> {
   return new Map(agents.map((agent) => [agent.name, build(agent, clock)]));
 }

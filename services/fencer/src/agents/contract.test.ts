@@ -13,7 +13,7 @@ import type { FenceAgent, FenceRequest, FenceVerb } from './port.ts';
 
 const clock = createSystemClock();
 
-/** Of a process that has ended only its number may be left, until somebody asks for its end. */
+/** A dead process keeps its pid until its parent reaps it. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
   }
 }
 const TIMEOUT_MS = 60_000;
-/** A machine is started for every question, and machines of tests are slow; nothing here waits for so long. */
+/** Each request starts a process, and test machines are slow. No test waits this long. */
 const NEVER = new AbortController().signal;
 
 const ask = (action: FenceVerb, requestId = 'r1'): FenceRequest => ({
@@ -40,7 +40,7 @@ const ask = (action: FenceVerb, requestId = 'r1'): FenceRequest => ({
   parameters: { outlet: 4 },
 });
 
-/** An agent as an operator may write one: keeps what it did in a file, by the id of the request. */
+/** A sample agent of an operator: it records its actions in a file, by request id. */
 const PROGRAM = `
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const request = JSON.parse(readFileSync(0, 'utf8'));

@@ -2,11 +2,11 @@ import type { Clock } from '@holdfast/platform';
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Called at the deadline, or when the caller gave up. */
+  /** Calls `act` at the deadline, or when the caller aborts. */
   onPassed(act: () => void): void;
 }
 
-/** Rejects at the deadline, whatever the work does then. */
+/** Rejects at the deadline, whatever the work does afterwards. */
 export async function withDeadline<T>(
   { name, timeoutMs, clock }: { readonly name: string; readonly timeoutMs: number; readonly clock: Clock },
   outer: AbortSignal,

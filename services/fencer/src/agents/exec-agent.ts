@@ -7,14 +7,14 @@ import { decodeAnswer, encodeRequest } from './wire.ts';
 
 export interface ExecAgentOptions {
   readonly name: string;
-  /** The program and its arguments; no shell is between. */
+  /** The program and its arguments, without a shell. */
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
-/** Runs a command per question: the request on its standard input, the answer on its standard output, exit code 0. */
+/** Runs a command per request: request on standard input, answer on standard output, exit code 0. */
 export const createExecAgent = (options: ExecAgentOptions): FenceAgent => ({
   name: options.name,
   ask: (request, signal) =>
@@ -25,18 +25,18 @@ export const createExecAgent = (options: ExecAgentOptions): FenceAgent => ({
 });
 
 async function run({ command, environment }: ExecAgentOptions, input: string, deadline: Deadline): Promise<string> {
-  // Loaded with the first question: no fencer without such agents pays for it.
+  // Loaded on the first request: a fencer without such agents does not need it.
   const { spawn } = await import('node:child_process');
   const [program = '', ...args] = command;
-  // A group of its own, so that what the command has started ends with it.
+  // Its own process group, so that child processes end with it.
   const child = spawn(program, args, { env: { ...environment }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const [output, complaint] = [collect(child, 'stdout'), collect(child, 'stderr')];
-  // A command that ends without reading is judged by its exit code.
+  // The exit code decides about a command that ends without reading its input.
   child.stdin.on('error', () => {});
   child.stdin.end(`${input}\n`);
   deadline.onPassed(() => {
     endGroup(child);
-    // What it left behind may hold them open, and write, for ever.
+    // Child processes may hold these streams open and write for ever.
     child.stdout.destroy();
     child.stderr.destroy();
   });
@@ -75,7 +75,7 @@ const quoted = (complaint: string): string =>
 function endGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const hasEnded = child.exitCode !== null || child.signalCode !== null;
-  // The number of a group is given to nobody else while one of it lives; that of one that has ended and is a process again is not ours.
+  // A group id is not reused while a member lives. A pid that belongs to a new process is not ours.
   if (hasEnded && isProcess(child.pid)) return;
   try {
     process.kill(-child.pid, 'SIGKILL');

@@ -9,14 +9,14 @@ import { decodeAnswer, encodeRequest } from './wire.ts';
 export interface HttpAgentOptions {
   readonly name: string;
   readonly url: string;
-  /** Read at every question, so that it can be replaced. */
+  /** Read for every request, so that it can be replaced. */
   readonly tokenFile: string | undefined;
   readonly caFile: string | undefined;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
-/** Posts every question to one address: the request as the body, the answer as the body of a 200. */
+/** Posts every request to one address: the request is the body, and the answer is the body of a 200. */
 export const createHttpAgent = (options: HttpAgentOptions): FenceAgent => ({
   name: options.name,
   ask: (request, signal) =>

@@ -1,17 +1,17 @@
 import type { FenceAgent, FenceAnswer, FenceRequest, FenceState } from './port.ts';
 
-/** For tests and the simulator: cuts off what a callback cuts off, and remembers. */
+/** For tests and the simulator: calls a callback to cut off and records the requests. */
 export class MemoryAgent implements FenceAgent {
   readonly name: string;
   readonly #effect: (request: FenceRequest) => void;
   readonly #states = new Map<string, FenceState>();
-  /** Everything that was asked, in order. */
+  /** All requests in order. */
   readonly requests: FenceRequest[] = [];
-  /** What really happened: repeats of a request do nothing. */
+  /** Requests with an effect: repetitions have none. */
   readonly effects: FenceRequest[] = [];
-  /** While set, `ask` rejects with it and nothing happens. */
+  /** While set, `ask` rejects with it and has no effect. */
   failure: Error | undefined;
-  /** While true, a fence has its effect but is not confirmed. */
+  /** While true, a fence takes effect but is not confirmed. */
   isSlow = false;
 
   constructor(name: string, effect: (request: FenceRequest) => void = () => {}) {

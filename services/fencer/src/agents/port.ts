@@ -4,15 +4,15 @@ import type { Json } from '@holdfast/machinery';
 export type FenceScope = 'node' | 'storage';
 export type FenceVerb = 'fence' | 'unfence' | 'status';
 
-/** What an agent is asked. One fence has one `requestId` from its claim to its end, also over restarts of the fencer. */
+/** The request to an agent. One fence keeps its `requestId` from claim to end, even across restarts of the fencer. */
 export interface FenceRequest {
   readonly action: FenceVerb;
   readonly requestId: string;
   readonly scope: FenceScope;
   readonly node: FencedNode;
-  /** Storage servers that the node must not reach any more; with `scope: storage` only. */
+  /** Storage servers that the node must no longer reach; only with `scope: storage`. */
   readonly servers: readonly string[];
-  /** As they stand in the configuration. */
+  /** As in the configuration. */
   readonly parameters: Readonly<Record<string, Json>>;
 }
 
@@ -24,7 +24,7 @@ export interface FencedNode {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** `fenced` and `unfenced` are confirmed facts; `pending` says that the agent is still at work. */
+/** `fenced` and `unfenced` are confirmed facts; `pending` means that the agent is still working. */
 export type FenceState = 'fenced' | 'unfenced' | 'pending';
 
 export interface FenceAnswer {
@@ -33,8 +33,8 @@ export interface FenceAnswer {
 }
 
 /**
- * Cuts a machine, or its way to a storage server, off for good and lets it back in. `fence` and `unfence` may be asked again with the
- * same `requestId` and then change nothing more. Rejects when it failed or gave no answer in time: nothing is known then.
+ * Cuts off a machine, or its path to a storage server, until it is unfenced. A repeated `fence` or `unfence` with the
+ * same `requestId` changes nothing. Rejects on failure or when no answer came in time: then the state is unknown.
  */
 export interface FenceAgent {
   readonly name: string;

@@ -4,13 +4,13 @@ import type { FenceAnswer, FenceRequest, FenceState } from './port.ts';
 
 export const FENCING_API_VERSION = 'fencing.holdfast.io/v1';
 
-/** What a command reads from its standard input and an HTTP agent from the body. docs/fencing.md describes it. */
+/** The input of a command and the body for an HTTP agent. docs/fencing.md describes it. */
 export const encodeRequest = (request: FenceRequest): string =>
   JSON.stringify({ apiVersion: FENCING_API_VERSION, kind: 'FenceRequest', ...request });
 
 const STATES: readonly FenceState[] = ['fenced', 'unfenced', 'pending'];
 
-/** Anything else than a clear answer is an error: a fence is confirmed by one word only. */
+/** Throws for anything but a valid answer: only the one word confirms a fence. */
 export function decodeAnswer(text: string, requestId: string): FenceAnswer {
   const value = parseAnswer(text);
   const state = STATES.find((known) => known === value['state']);

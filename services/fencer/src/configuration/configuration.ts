@@ -14,11 +14,11 @@ import type { FenceScope } from '../agents/port.ts';
 import { AGENT_TIMEOUT_SECONDS_DEFAULT, EXHAUSTED_WAIT_SECONDS_DEFAULT, MAX_FENCED_DEFAULT } from '../limits.ts';
 import { CONFIGURATION, type WireAgent, type WireConfiguration, type WireRule } from './schema.ts';
 
-/** Which machines are fenced when, and how: the file of `--config`, checked and completed. */
+/** Which machines are fenced when and how: the file of `--config`, validated and with defaults. */
 export interface FencerConfiguration {
   readonly agents: readonly AgentConfig[];
   readonly rules: readonly FenceRule[];
-  /** Does what a user asks for with the annotation; absent = the first agent that fences nodes. */
+  /** Handles fences that a user requests by annotation; default: the first agent that fences nodes. */
   readonly requestAgent: string | undefined;
   readonly maxFenced: number;
   readonly nodeMonitorGraceSeconds: number;
@@ -29,9 +29,9 @@ export interface AgentConfig {
   readonly scope: FenceScope;
   readonly how: AgentCommand | AgentAddress;
   readonly timeoutMs: number;
-  /** Nodes that it can reach. */
+  /** The nodes that it can reach. */
   readonly nodes: LabelSelectorMatcher;
-  /** Storage servers that it guards; empty = all that volumes name. */
+  /** The storage servers that it guards; empty means all servers of volumes. */
   readonly servers: readonly string[];
   readonly parameters: Readonly<Record<string, Json>>;
 }
@@ -53,15 +53,15 @@ export interface FenceRule {
   readonly name: string;
   readonly agent: string;
   readonly pods: LabelSelectorMatcher;
-  /** Empty = all. */
+  /** Empty means all. */
   readonly namespaces: readonly string[];
   readonly minPriority: number;
-  /** Absent = what the pod itself tolerates. */
+  /** Default: the pod's own toleration. */
   readonly afterSeconds: number | undefined;
   readonly whenExhaustedSeconds: number;
 }
 
-/** `graceSeconds` is what the controller manager is set to; a file that names another one counts. */
+/** `graceSeconds` is the setting of the controller manager; a value in the file overrides it. */
 export function decodeConfiguration(
   file: Json,
   graceSeconds: number = NODE_MONITOR_GRACE_SECONDS_DEFAULT,
@@ -155,7 +155,7 @@ function decodeRule(rule: WireRule, { agents, path, errors }: RuleContext): Fenc
   };
 }
 
-/** What is not there selects everything. */
+/** An absent selector selects everything. */
 function decodeSelector(
   selector: LabelSelectorObject | undefined,
   path: string,

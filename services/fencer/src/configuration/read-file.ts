@@ -1,7 +1,7 @@
 import { readConfigurationFile as readFile } from '@holdfast/client/configuration-file';
 import { decodeConfiguration, type FencerConfiguration } from './configuration.ts';
 
-/** The file of `--config`, or an OperatorError that names every mistake in it. */
+/** Reads the file of `--config`. Throws an OperatorError that names every mistake. */
 export const readConfigurationFile = (path: string, graceSeconds?: number): Promise<FencerConfiguration> =>
   readFile(path, {
     what: "the fencer's configuration",

@@ -44,7 +44,7 @@ export const CONFIGURATION: StructSchema = struct('FencerConfiguration', {
   nodeMonitorGraceSeconds: scalar('number'),
 });
 
-/** The file as it is written. Types were checked; everything may be absent. */
+/** The file as written. Its types are checked; all fields are optional. */
 export interface WireConfiguration {
   readonly agents?: readonly WireAgent[];
   readonly rules?: readonly WireRule[];

@@ -19,7 +19,7 @@ const CUT = ['True', 'StorageFenced'] as const;
 const MINE = claimBy('me');
 const STORAGE = claimBy('me', { scope: 'storage', agent: 'firewall', servers: ['storage.example'] });
 
-/** `kind`, and what tells one action of a kind from another. */
+/** Returns `kind` and the field that distinguishes actions of that kind. */
 function brief(action: FenceAction): string {
   switch (action.kind) {
     case 'tell':

@@ -31,9 +31,9 @@ import { isAttachedTo, isServedBy, stillOpen } from './storage.ts';
 export interface FenceSnapshot extends PolicyInput {
   /** All others. */
   readonly otherNodes: readonly Node[];
-  /** Since when this process has seen the partition without a break, on its own clock. */
+  /** The time since which this process has seen the partition without interruption, on its own clock. */
   readonly partitionedSinceMs: number | undefined;
-  /** Since when it has seen this claim. */
+  /** The time since which it has seen this claim. */
   readonly claimSeenSinceMs: number | undefined;
 }
 
@@ -43,24 +43,24 @@ export interface FencerIdentity {
 }
 
 export type FenceAction =
-  /** `warning`: what keeps it from going on. */
+  /** `warning`: what blocks the next step. */
   | { readonly kind: 'rest'; readonly lookAgainMs?: number; readonly warning?: string }
-  /** Fenced=False: what is known of the node. */
+  /** Fenced=False: reports the state of the node. */
   | { readonly kind: 'tell'; readonly reason: string; readonly message: string; readonly lookAgainMs?: number }
-  /** Fenced=Unknown: the fence is taken on, by compare-and-swap on the Node. */
+  /** Fenced=Unknown: claims the fence by a compare-and-swap on the Node. */
   | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
   | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
-  /** Takes the words of users off a node that is not fenced: they would be taken for an answer to a later fence. */
+  /** Removes users' annotations from a node that is not fenced: they would count as an answer to a later fence. */
   | { readonly kind: 'unmark' }
-  /** Notes that the fence is taken back, before the agent is asked to. */
+  /** Records that the fence is being lifted, before the request to the agent. */
   | { readonly kind: 'turn'; readonly claim: FenceClaim }
   | { readonly kind: 'keep-off'; readonly taint: string; readonly effect: 'NoSchedule' | 'NoExecute' }
   | { readonly kind: 'end-pods'; readonly pods: readonly Pod[] }
   | { readonly kind: 'break'; readonly volumes: readonly PersistentVolume[] };
 
 /**
- * Detect, decide, fence, release: the next step of one node. Each is on the Node before the next begins, and nothing that the node
- * may still use is released before the condition Fenced says that its agent has confirmed.
+ * Detect, decide, fence, release: returns the next step for one node. The Node records each step before the next one
+ * begins. Nothing that the node may still use is released before the condition Fenced reports the agent's confirmation.
  */
 export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
   const { node } = snapshot;
@@ -73,17 +73,19 @@ export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: num
   if (!mayWork(fencer, snapshot, claim, now)) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
   if (claim.lifting === 'heard') return { kind: 'lift', claim };
   const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
-  // Nothing is confirmed, and the node is back: what the agent may have done is taken back.
+  // Nothing is confirmed and the node is back: undo what the agent may have done.
   return isOver ? turn(claim, 'heard') : { kind: 'fence', claim };
 }
 
-/** What an agent still does late for one of both questions can so never be taken for the answer to the other. */
+/** So a late effect of one request can never count as the answer to the other. */
 const turn = (claim: FenceClaim, lifting: 'asked' | 'heard'): FenceAction => ({
   kind: 'turn',
   claim: { ...claim, lifting },
 });
 
-/** Somebody removed the note of the fence: without it nobody knows what to lift, so a user has to say. */
+/**
+ * Somebody removed the record of the fence. Without it the fencer cannot know what to lift, so a user must request it.
+ */
 const orphaned = (node: Node): FenceAction =>
   isMarked(node, UNFENCE)
     ? { kind: 'tell', reason: UNFENCED, message: 'the note of the fence is lost: nothing was asked of an agent' }
@@ -96,7 +98,7 @@ function decideFresh(fencer: FencerIdentity, snapshot: FenceSnapshot, now: numbe
   if (isMarked(node, REQUESTED)) return claimForUser(fencer, node, condition);
   const signs = signsOf(node, pods);
   if (signs.length === 0 || partitionedSinceMs === undefined) return well(condition);
-  // Lifted by a user, and not back yet: it is not fenced again for the same partition.
+  // A user lifted the fence and the node is not back yet: do not fence it again for the same partition.
   if (condition?.reason === UNFENCED) return { kind: 'rest' };
   const seen = `partitioned: ${signs.join(', ')}`;
   if (condition === undefined || condition.reason === OVER) return { kind: 'tell', reason: DETECTED, message: seen };
@@ -117,7 +119,7 @@ interface Telling {
   readonly message: string;
 }
 
-/** Looked at again in any case: pods, budgets and other nodes change without a word. */
+/** Always requeues: pods, budgets and other nodes change without an event here. */
 function tellOnce(
   condition: NodeCondition | undefined,
   { reason, message }: Telling,
@@ -165,7 +167,7 @@ function claimBy(
   return { holder, agent: agent.name, scope: agent.scope, servers: agent.servers, trigger, reason: why, boundSeconds };
 }
 
-/** The claimer works on it; another one takes over when it has had time enough. */
+/** The claiming fencer works on it. Another one takes over after enough time. */
 function mayWork(
   { config, holder }: FencerIdentity,
   { claimSeenSinceMs }: FenceSnapshot,
@@ -178,7 +180,7 @@ function mayWork(
   return claimSeenSinceMs !== undefined && now - claimSeenSinceMs >= patienceMs;
 }
 
-/** What a confirmed fence allows, in this order: no new pods, the end of the old ones, their volumes. */
+/** Releases what a confirmed fence permits, in this order: no new pods, the end of the old ones, their volumes. */
 function release(snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
   const { node, pods, volumes } = snapshot;
   const rest: FenceAction = { kind: 'rest', lookAgainMs: FENCED_LOOK_MS };
@@ -198,8 +200,8 @@ function release(snapshot: FenceSnapshot, claim: FenceClaim): FenceAction {
 }
 
 /**
- * Pods of the machine's own files come back with it; those that tolerate the taint asked to be left alone; those that were ended and
- * are still there wait for whoever holds them by a finalizer.
+ * Static pods return with the machine. Pods that tolerate the taint asked to stay. Terminated pods that still exist
+ * wait for the owner of their finalizer.
  */
 const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
   !isFinishedPhase(status.phase) &&
@@ -209,7 +211,9 @@ const mayEnd = ({ metadata, spec, status }: Pod): boolean =>
     ({ key, operator }) => key === OUT_OF_SERVICE_TAINT || ((key ?? '') === '' && operator === 'Exists'),
   );
 
-/** Storage is given back only when the node has closed what was taken from it: its old processes would go on writing. */
+/**
+ * Restores storage only after the node has closed the volumes that it lost: its old processes would continue to write.
+ */
 function lift({ node, volumes }: FenceSnapshot, claim: FenceClaim): FenceAction {
   const open = stillOpen(
     node,

@@ -2,37 +2,40 @@ import { FENCED, type Node, type NodeCondition, nodeCondition } from '@holdfast/
 import { isJsonObject, ownValue, parseJson } from '@holdfast/machinery';
 import type { FenceScope } from '../agents/port.ts';
 
-/** Annotations of a Node. The first three are words of users and detectors; the last one is the fencer's own note. */
+/** Annotations of a Node. Users and detectors set the first three; the last one is the fencer's own record. */
 export const PARTITIONED = 'fencing/partitioned';
 export const REQUESTED = 'fencing/requested';
 export const UNFENCE = 'fencing/unfence';
-/** Of a fence that a user asked for: now release what it held. */
+/** On a fence that a user requested: now release its resources. */
 export const RELEASE = 'fencing/release';
 export const CLAIM = 'fencing/claim';
 
-/** Keeps new pods off a node that is fenced and not released. */
+/** Keeps new pods off a node that is fenced but not released. */
 export const FENCED_TAINT = 'fencing/fenced';
 
-/** A fence that somebody has taken on. It is on the Node before an agent is asked, so a restart goes on with it. */
+/** A claimed fence. The Node records it before the request to the agent, so a restarted fencer continues it. */
 export interface FenceClaim {
   readonly requestId: string;
-  /** Which fencer works on it. */
+  /** The fencer that works on it. */
   readonly holder: string;
   readonly agent: string;
   readonly scope: FenceScope;
-  /** Storage servers that the agent cuts off; empty = all. What the configuration says later was not confirmed. */
+  /** Storage servers that the agent cuts off; empty means all. Later changes of the configuration are not confirmed. */
   readonly servers: readonly string[];
   readonly trigger: 'rule' | 'request';
   readonly reason: string;
-  /** From the loss of the node to the confirmed fence, at most. */
+  /** Maximum time from the loss of the node to the confirmed fence. */
   readonly boundSeconds: number;
-  /** It is being taken back, because a user said so or the node was heard: from then on this request never fences again. */
+  /**
+   * The fence is being lifted, because a user requested it or the node reported again. From now on this request never
+   * fences again.
+   */
   readonly lifting?: 'asked' | 'heard';
 }
 
 export const encodeClaim = (claim: FenceClaim): string => JSON.stringify(claim);
 
-/** Undefined when there is none, or none that can be read. */
+/** Returns `undefined` when there is no readable claim. */
 export function claimOf({ metadata }: Node): FenceClaim | undefined {
   const text = metadata.annotations?.[CLAIM];
   if (text === undefined) return undefined;
@@ -54,7 +57,7 @@ function isClaim(value: object): value is FenceClaim {
   return texts && isKnown && areNames && typeof Reflect.get(value, 'boundSeconds') === 'number';
 }
 
-/** Whether somebody wrote this word on the node: `true`, or anything that is no denial. */
+/** True when the annotation is `true` or any other value that is not a denial. */
 export function isMarked({ metadata }: Node, annotation: string): boolean {
   const value = ownValue(metadata.annotations, annotation);
   return value !== undefined && value !== '' && value !== 'false';

@@ -3,7 +3,7 @@ import { claimOf, fencedConditionOf, isMarked, PARTITIONED, REQUESTED, UNFENCE }
 
 const NODE_DOWN = 'NodeDown';
 
-/** What says that a node is cut off; empty = nothing does. */
+/** Returns the signs that a node is disconnected; empty when there are none. */
 export function signsOf(node: Node, pods: readonly Pod[]): readonly string[] {
   const down = pods.filter(isDown).length;
   return [
@@ -18,7 +18,7 @@ const isUnreachable = (node: Node): boolean => hasTaint(node, UNREACHABLE_TAINT)
 
 const isDown = (pod: Pod): boolean => podCondition(pod, NODE_DOWN)?.status === 'True';
 
-/** Whether the node is more than one of many that are well: only then its pods and volumes are read. */
+/** False for a healthy node without a fence: its pods and volumes need not be read. */
 export function isConcerned(node: Node): boolean {
   const ready = nodeCondition(node, 'Ready');
   const isIll = ready !== undefined && ready.status !== 'True';
@@ -27,24 +27,24 @@ export function isConcerned(node: Node): boolean {
 
 const isTold = (node: Node): boolean => [PARTITIONED, REQUESTED, UNFENCE].some((each) => isMarked(node, each));
 
-/** A fence is wanted, under way or in force, or a partition is on record that is over now. */
+/** A fence is requested, in progress or in force, or the partition on record is over. */
 function isUnderWay(node: Node): boolean {
   const { status, reason } = fencedConditionOf(node) ?? {};
   return claimOf(node) !== undefined || (status !== undefined && status !== 'False') || isOpen(reason);
 }
 
-/** Reasons of Fenced=False that tell of a partition. */
+/** Reasons of Fenced=False that report a partition. */
 export const DETECTED = 'PartitionDetected';
 export const HELD_BACK = 'FencingHeldBack';
-/** Of one that is over. */
+/** The reason for a partition that is over. */
 export const OVER = 'PartitionOver';
-/** The fence was lifted, and the node has not been well since. */
+/** The fence was lifted, and the node has not been ready since. */
 export const UNFENCED = 'Unfenced';
 
 const isOpen = (reason: string | undefined): boolean =>
   reason === DETECTED || reason === HELD_BACK || reason === UNFENCED;
 
-/** Whether the fencer is at work on the node, or has fenced it. */
+/** True while the fencer works on the node or has fenced it. */
 export const isFencing = (node: Node): boolean => {
   const status = fencedConditionOf(node)?.status;
   return status === 'True' || status === 'Unknown';

@@ -14,7 +14,7 @@ const input = (pods: readonly PodSketch[], more: Partial<PolicyInput> = {}): Pol
   ...more,
 });
 
-/** `agent after seconds`, or `never`. */
+/** Returns `agent after seconds`, or `never`. */
 const verdictText = (verdict: Verdict): string =>
   verdict.kind === 'never' ? 'never' : `${verdict.agent.name} after ${verdict.waitSeconds}`;
 

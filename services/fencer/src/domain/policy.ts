@@ -12,7 +12,7 @@ import { isAttachedTo, isServedBy } from './storage.ts';
 
 export interface PolicyInput {
   readonly node: Node;
-  /** Pods on the node. */
+  /** The pods on the node. */
   readonly pods: readonly Pod[];
   readonly volumes: readonly PersistentVolume[];
   readonly budgets: readonly PodDisruptionBudget[];
@@ -23,9 +23,10 @@ export type Verdict =
   | { readonly kind: 'fence'; readonly agent: AgentConfig; readonly waitSeconds: number; readonly why: string };
 
 /**
- * Whether a partition of this node justifies a fence, and after what time. A pod's toleration is the disruption that its author accepts,
- * an exhausted budget the disruption that it has suffered already. The first rule that matches a pod counts for it; of all
- * pods the least patient one decides. Without a matching rule a node is never fenced.
+ * Decides whether a partition of this node justifies a fence, and after which time. A pod's toleration is the
+ * disruption that its author accepts; an exhausted budget is the disruption that it already suffered. The first
+ * matching rule of a pod counts, and of all pods the one with the shortest wait. Without a matching rule a node is
+ * never fenced.
  */
 export function judge(config: FencerConfiguration, input: PolicyInput): Verdict {
   const wishes = input.pods.filter(isRunning).flatMap((pod) => wishOf(config, input, pod));
@@ -61,7 +62,7 @@ const isMet = ({ pods, namespaces, minPriority }: FenceRule, { metadata, spec }:
   (namespaces.length === 0 || namespaces.includes(metadata.namespace ?? '')) &&
   (spec.priority ?? 0) >= minPriority;
 
-/** A fence of storage helps only pods that hold a volume there. */
+/** A storage fence helps only pods that have a volume there. */
 function reaches(agent: AgentConfig, { node, volumes }: PolicyInput, { metadata }: Pod): boolean {
   if (!agent.nodes.matches(node.metadata.labels)) return false;
   if (agent.scope === 'node') return true;
@@ -75,7 +76,7 @@ function reaches(agent: AgentConfig, { node, volumes }: PolicyInput, { metadata 
 
 const isRunning = (pod: Pod): boolean => !isPodFinished(pod);
 
-/** How long the pod's author lets it stay on a node that nobody reaches. */
+/** Returns how long the pod tolerates an unreachable node. */
 export function toleratedSeconds({ spec }: Pod): number {
   const own = (spec.tolerations ?? []).filter(
     ({ key, operator, effect }) =>
@@ -86,7 +87,7 @@ export function toleratedSeconds({ spec }: Pod): number {
   return Math.min(...own.map(({ tolerationSeconds }) => Math.max(0, tolerationSeconds ?? Number.POSITIVE_INFINITY)));
 }
 
-/** One that the disruption controller has not looked at yet says 0, too, and means nothing by it. */
+/** A budget that the disruption controller has not processed yet also has 0, without a meaning. */
 const isExhaustedFor = ({ metadata, spec, status }: PodDisruptionBudget, pod: Pod): boolean =>
   metadata.namespace === pod.metadata.namespace &&
   status.disruptionsAllowed === 0 &&

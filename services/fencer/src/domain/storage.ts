@@ -1,13 +1,13 @@
 import { isVolumeInUse, type Node, needsAttach, type PersistentVolume } from '@holdfast/api';
 
-/** The hosts of the storage servers that a volume is reached by. */
+/** Returns the hosts of a volume's storage servers. */
 function serversOf({ spec: { nfs, iscsi } }: PersistentVolume): readonly string[] {
   if (nfs !== undefined) return [nfs.server];
   if (iscsi === undefined) return [];
   return [iscsi.targetPortal, ...(iscsi.portals ?? [])].map((portal) => portal.replace(/:\d+$/, ''));
 }
 
-/** Whether a fence of these servers closes every way to the volume; no names = all servers. */
+/** True when a fence of these servers closes every path to the volume; no names mean all servers. */
 export function isServedBy(volume: PersistentVolume, servers: readonly string[]): boolean {
   if (!needsAttach(volume)) return false;
   const own = serversOf(volume);
@@ -17,7 +17,7 @@ export function isServedBy(volume: PersistentVolume, servers: readonly string[])
 export const isAttachedTo = ({ status }: PersistentVolume, { metadata }: Node): boolean =>
   status.attachment?.nodeName === metadata.name;
 
-/** Volumes that were taken from the node and that, by its own word, it still has open. */
+/** Returns volumes that the node lost but still reports as open. */
 export function stillOpen(node: Node, volumes: readonly PersistentVolume[]): readonly string[] {
   const inUse = node.status.volumesInUse ?? [];
   const names = volumes.filter((volume) => !isAttachedTo(volume, node)).map(({ metadata }) => metadata.name ?? '');

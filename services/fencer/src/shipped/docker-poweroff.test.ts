@@ -10,7 +10,7 @@ import type { FenceRequest, FenceVerb } from '../agents/port.ts';
 
 const NEVER = new AbortController().signal;
 
-/** The few calls of a container daemon that the agent needs; one container, which runs. */
+/** The few calls of a container daemon that the agent needs, with one running container. */
 async function startDaemon(t: TestContext): Promise<{ readonly socket: string; readonly calls: string[] }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-daemon-'));
   const socket = path.join(folder, 'daemon.sock');

@@ -3,12 +3,15 @@ import { nodeHttp } from '@holdfast/platform/http';
 import type { FenceState } from '../agents/port.ts';
 
 const SOCKET = '/var/run/docker.sock';
-/** `%n` is the name of the node. Containers of compose are called so. */
+/** `%n` is the name of the node. Compose uses this name. */
 const CONTAINER = 'holdfast-%n-1';
 const NOT_MODIFIED = 304;
 const OK_BELOW = 300;
 
-/** Stops the container that is a node, with every process in it, and starts it again. Its own state is the memory of the agent. */
+/**
+ * Stops the container of a node with all its processes, and starts it again. The container's state is the agent's
+ * memory.
+ */
 export async function answerFor(question: string): Promise<string> {
   const asked = parseJson(question).value;
   if (!isJsonObject(asked)) throw new Error('the request is no JSON object');
@@ -16,7 +19,8 @@ export async function answerFor(question: string): Promise<string> {
   const node = textIn(asked['node'], 'name', '');
   const socket = textIn(asked['parameters'], 'socket', SOCKET);
   const name = encodeURIComponent(textIn(asked['parameters'], 'container', CONTAINER).replaceAll('%n', node));
-  // At once: a machine that loses its power gets no grace either. What was stopped so is not started again by a restart policy.
+  // No grace period: a machine that loses its power has none either. A restart policy does not start a container that
+  // was stopped in this way.
   if (action === 'fence') await call(socket, 'POST', `/containers/${name}/stop?t=0`);
   if (action === 'unfence') await call(socket, 'POST', `/containers/${name}/start`);
   const state = stateIn(await call(socket, 'GET', `/containers/${name}/json`));

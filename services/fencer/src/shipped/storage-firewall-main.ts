@@ -7,7 +7,7 @@ import { answerFor, type RunProgram } from './storage-firewall.ts';
 const start = promisify(execFile);
 const run: RunProgram = async ([program = '', ...args]) => (await start(program, args)).stdout;
 
-// An agent for `exec`: the request on the standard input, the answer on the standard output.
+// An agent for `exec`: request on standard input, answer on standard output.
 try {
   process.stdout.write(`${await answerFor(readFileSync(0, 'utf8'), run)}\n`);
 } catch (error) {

@@ -5,11 +5,11 @@ import { answerFor, type RunProgram } from './storage-firewall.ts';
 const CHANGE = /^ssh storage nft (add|delete) element inet holdfast (fenced6?) \{ (.*) \}$/;
 const LIST = /^ssh storage nft -j list set inet holdfast (fenced6?)$/;
 
-/** The sets of a packet filter behind the words of `nft`. */
+/** Models the sets of a packet filter behind the `nft` commands. */
 class FilterModel {
   readonly kept = new Set<string>();
   readonly commands: string[] = [];
-  /** Addresses that it takes and forgets. */
+  /** Addresses that it accepts but does not keep. */
   readonly forgets = new Set<string>();
 
   readonly run: RunProgram = async (command) => {

@@ -2,19 +2,19 @@ import { isIPv6 } from 'node:net';
 import { isJsonObject, type JsonObject, parseJson } from '@holdfast/machinery';
 import type { FenceState } from '../agents/port.ts';
 
-/** Runs a program to its end and answers its standard output; rejects unless it ended with 0. */
+/** Runs a program and resolves with its standard output. Rejects unless the exit code is 0. */
 export type RunProgram = (command: readonly string[]) => Promise<string>;
 
 const NFT = ['nft'];
 const TABLE = 'inet holdfast';
-/** A set holds addresses of one family. */
+/** A set contains addresses of one family. */
 const SETS = { 4: 'fenced', 6: 'fenced6' } as const;
 const ADDRESS = /^[0-9a-fA-F.:]+$/;
 const ADDRESS_TYPES = new Set(['InternalIP', 'ExternalIP']);
 
 /**
- * Keeps a node out of a storage server by sets of addresses in the server's own packet filter (nftables), which is the memory of the
- * agent. `parameters.nft` is how that filter is reached: `[ssh, root@storage, nft]`.
+ * Blocks a node at a storage server by address sets in the server's packet filter (nftables). The sets are the agent's
+ * memory. `parameters.nft` is the command that reaches the filter: `[ssh, root@storage, nft]`.
  */
 export async function answerFor(question: string, run: RunProgram): Promise<string> {
   const asked = parseJson(question).value;
@@ -29,7 +29,7 @@ export async function answerFor(question: string, run: RunProgram): Promise<stri
   return JSON.stringify({ state, requestId, message: `${held.length} of ${addresses.length} addresses are kept out` });
 }
 
-/** One address that still gets through is no fence, and one that is still kept out is not its end. */
+/** A fence is confirmed only when all addresses are blocked, and lifted only when none is. */
 function stateOf(held: number, all: number, action: unknown): FenceState {
   if (held === all) return 'fenced';
   return held === 0 || action !== 'unfence' ? 'unfenced' : 'pending';
@@ -43,13 +43,13 @@ function addressesOf(node: unknown): readonly string[] {
   });
   const addresses = [...new Set(found.map(canonical))];
   if (addresses.length === 0) throw new Error('the node has no address to keep out');
-  // They become words of a command, maybe of a remote shell: nothing but an address may be in them.
+  // The addresses become arguments of a command, possibly of a remote shell: accept nothing else.
   const odd = addresses.find((address) => !ADDRESS.test(address));
   if (odd !== undefined) throw new Error(`"${odd}" is no address`);
   return addresses;
 }
 
-/** As the packet filter writes it. */
+/** In the notation of the packet filter. */
 const canonical = (address: string): string =>
   isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 
@@ -76,7 +76,7 @@ class Filter {
     if (addresses.length > 0 && this.#persist.length > 0) await this.#run(this.#persist);
   }
 
-  /** Which of the addresses the filter keeps out, by its own word. */
+  /** Returns the addresses that the filter reports as blocked. */
   async holds(addresses: readonly string[]): Promise<readonly string[]> {
     const held: string[] = [];
     for (const [set, members] of bySet(addresses)) {

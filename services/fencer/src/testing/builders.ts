@@ -46,11 +46,11 @@ export interface PodSketch {
   readonly app?: string;
   readonly priority?: number;
   readonly phase?: string;
-  /** Of the unreachable taint; `for ever` tolerates it without end, absent = not at all. */
+  /** Toleration of the unreachable taint; `for ever` has no limit, absent means none. */
   readonly tolerates?: number | 'for ever';
   readonly isDown?: boolean;
   readonly isMirror?: boolean;
-  /** Ended by force, and kept by a finalizer. */
+  /** Force-deleted, and kept by a finalizer. */
   readonly isHeld?: boolean;
 }
 
@@ -80,7 +80,7 @@ export function pod(sketch: PodSketch = {}): Pod {
   };
 }
 
-/** A disk of the server `storage.example`, used on a node by these pods; `portals` are further ways to it. */
+/** A disk of the server `storage.example`, used on a node by these pods; `portals` are additional paths. */
 export const volume = (
   name: string,
   nodeName?: string,
@@ -127,7 +127,7 @@ const AGENTS = [
 
 export type RuleSketch = Readonly<Record<string, string | number | string[] | { matchLabels: Record<string, string> }>>;
 
-/** An agent `power` for nodes and one `firewall` for storage. */
+/** An agent `power` for nodes and an agent `firewall` for storage. */
 export const configuration = (rules: readonly RuleSketch[], more: { maxFenced?: number } = {}): FencerConfiguration =>
   decodeConfiguration({ agents: AGENTS, rules: [...rules], ...more });
 

@@ -2,10 +2,10 @@ import type { Clock } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { CONNECTION_SETTINGS, type ConnectionSettings, openSession, type Session } from './session.ts';
 
-/** Where a command is typed and what it prints there. */
+/** The environment of a command: input and output. */
 export interface Terminal {
   readonly print: (line: string) => void;
-  /** Beside the output: warnings, and what went wrong. */
+  /** Prints warnings and errors, separate from the output. */
   readonly tell: (line: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface Command {
 }
 
 interface CommandForm<S extends SettingSpecs> {
-  /** What follows `holdfast`. */
+  /** The text after `holdfast`. */
   readonly usage: string;
   readonly about: string;
   readonly settings: S;
@@ -25,7 +25,7 @@ interface CommandForm<S extends SettingSpecs> {
 
 const HELP = { help: { kind: 'boolean', short: 'h', help: 'Print this' } } as const satisfies SettingSpecs;
 
-/** A command that asks an API server: flags, help and the connection are the same for all of them. */
+/** Defines a command that calls an API server: flags, help and connection are shared. */
 export function defineCommand<S extends SettingSpecs>(form: CommandForm<S>): Command {
   const specs = { ...form.settings, ...CONNECTION_SETTINGS, ...HELP };
   return {

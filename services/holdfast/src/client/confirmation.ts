@@ -1,7 +1,7 @@
 import { OperatorError } from '@holdfast/platform';
 import type { Terminal } from './command.ts';
 
-/** Tells what can go wrong for ever; who wants it all the same has said `--confirm`. */
+/** Explains irreversible risks; requires `--confirm`. */
 export function requireConfirmation(
   risks: readonly string[],
   nothingDone: string,

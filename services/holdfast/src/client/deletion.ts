@@ -3,13 +3,13 @@ import type { DeleteRequest } from '@holdfast/client';
 import { misuse } from './misuse.ts';
 import { at, textAt } from './resources.ts';
 
-/** What somebody typed after `delete`. */
+/** The arguments of `delete`. */
 export interface DeletionWish {
   readonly gracePeriodSeconds: number | undefined;
   readonly force: boolean;
 }
 
-/** Force deletion has two names, as in kubectl; they may not contradict each other. */
+/** Force deletion has two flags, as in kubectl; they may not contradict each other. */
 export function isForced({ force, gracePeriodSeconds }: DeletionWish): boolean {
   if (force && (gracePeriodSeconds ?? 0) > 0) {
     throw misuse(
@@ -20,7 +20,7 @@ export function isForced({ force, gracePeriodSeconds }: DeletionWish): boolean {
   return force || gracePeriodSeconds === 0;
 }
 
-/** What can go wrong with this object for ever; whoever wants it all the same says `--confirm`. */
+/** Returns the irreversible risks for this object; `--confirm` accepts them. */
 export function risksOf(wish: DeletionWish, object: KubeObject): readonly string[] {
   const name = called(object);
   if (object.kind === 'Node') {
@@ -45,7 +45,7 @@ function podRisk(pod: KubeObject): string {
   return `force deletion does not wait for ${called(pod)} to terminate, its containers are stopped asynchronously: ${where}; ${TWO_AT_ONCE}`;
 }
 
-/** A pod that grants no time is removed by a deletion that says nothing of time, while its processes still run. */
+/** A pod with grace period 0 is removed by a plain deletion while its processes still run. */
 function goesAtOnce(object: KubeObject): boolean {
   if (object.kind !== 'Pod' || nodeOf(object) === '') return false;
   const hasEnded = isFinishedPhase(textAt(at(object, 'status'), 'phase'));
@@ -54,7 +54,7 @@ function goesAtOnce(object: KubeObject): boolean {
 
 const NO_TIME = 0;
 
-/** It concerns the object that was looked at, not a later one of the same name. */
+/** Deletes exactly the examined object, not a later one with the same name. */
 export function deleteRequest(wish: DeletionWish, { metadata }: KubeObject): DeleteRequest {
   const gracePeriodSeconds = isForced(wish) ? 0 : wish.gracePeriodSeconds;
   return {
@@ -63,7 +63,7 @@ export function deleteRequest(wish: DeletionWish, { metadata }: KubeObject): Del
   };
 }
 
-/** What became of it; `after` is what the API has under this name now. */
+/** Describes the result; `after` is the current object of this name. */
 export function outcomeOf(wish: DeletionWish, before: KubeObject, after: KubeObject | undefined): string {
   const name = called(before);
   if (after === undefined || after.metadata.uid !== before.metadata.uid) {

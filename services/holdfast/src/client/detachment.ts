@@ -1,6 +1,6 @@
 import type { PersistentVolume } from '@holdfast/api';
 
-/** What a volume's being attached says of who may write to it; `undefined` when it is attached to no node. */
+/** Describes which nodes may still write to an attached volume; `undefined` when it is not attached. */
 export function riskOfBreaking({ metadata, status }: PersistentVolume): string | undefined {
   const { attachment } = status;
   if (attachment === undefined) return undefined;
@@ -12,7 +12,7 @@ export function riskOfBreaking({ metadata, status }: PersistentVolume): string |
   );
 }
 
-/** For the state that was looked at, never for an attachment that was made since. */
+/** Applies only to the examined state, never to a later attachment. */
 export const breakingPatch = ({ metadata }: PersistentVolume): object => ({
   metadata: { resourceVersion: metadata.resourceVersion },
   status: { attachment: null },

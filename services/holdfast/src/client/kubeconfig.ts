@@ -4,7 +4,7 @@ import { rootCertificates } from 'node:tls';
 import { OperatorError } from '@holdfast/platform';
 import { parse } from 'yaml';
 
-/** How the current context of a kubeconfig reaches its API server, and as whom. */
+/** Server and credentials of the current context of a kubeconfig. */
 export interface Access {
   readonly server: string;
   readonly caPem: string;
@@ -13,12 +13,12 @@ export interface Access {
   readonly clientCertificate: { readonly certPem: string; readonly keyPem: string } | undefined;
 }
 
-/** What `npm start` writes. */
+/** The file that `npm start` writes. */
 const OWN_KUBECONFIG = '.holdfast/kubeconfig';
 
 /**
- * The flag, then KUBECONFIG, then what `npm start` wrote in this folder. Never the file in the home directory: a command that can
- * do harm does not guess another cluster.
+ * Returns the flag, then KUBECONFIG, then the file of `npm start` in this folder. It never uses the file in the home
+ * directory: a command that can do harm must not guess a cluster.
  */
 export function kubeconfigFile(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
   const named = env['KUBECONFIG'] ?? '';
@@ -76,14 +76,14 @@ function parseFile(file: string): unknown {
   }
 }
 
-/** The entry of this name in the list `clusters`, `users` or `contexts`. */
+/** Returns the entry of this name in the list `clusters`, `users` or `contexts`. */
 function entryOf(config: Fields, part: Part, name: string): Fields | undefined {
   const list = config[`${part}s`];
   const found = (Array.isArray(list) ? list.map(asRecord) : []).find((entry) => entry['name'] === name);
   return found === undefined ? undefined : asRecord(found[part]);
 }
 
-/** What this client does not do must not be left out in silence. */
+/** Refuses unsupported fields instead of ignoring them. */
 function refuseOthers(fields: Fields, known: readonly string[], file: string): void {
   const other = Object.keys(fields).find((field) => !known.includes(field));
   if (other === undefined) return;

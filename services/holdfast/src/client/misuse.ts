@@ -4,7 +4,7 @@ export function misuse(message: string, nextStep: string): OperatorError {
   return new OperatorError({ code: 'Misuse', message, nextStep, exitCode: 2 });
 }
 
-/** What somebody typed becomes a part of a path, and must not become several. */
+/** A typed word becomes one path segment and must not become several. */
 export function plainName(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/%]/.test(name)) return name;
   throw misuse(`"${name}" is no name of an object`, 'Give it as `<resource> <name>` or `<resource>/<name>`.');

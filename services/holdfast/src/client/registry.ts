@@ -5,7 +5,7 @@ interface RegistryEntry {
   readonly load: () => Promise<Command>;
 }
 
-/** What people may type besides `start`; only the one that is asked for is loaded. */
+/** All commands except `start`. Only the used one is loaded. */
 export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
   get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
   delete: {

@@ -14,7 +14,7 @@ const POD_METRICS = {
 };
 const METRICS = { metadata: { name: 'metrics.k8s.io' }, versions: [{ version: 'v1beta1', resources: [POD_METRICS] }] };
 
-/** An API server that has pods, of two kinds, and nothing else. */
+/** An API server with only two kinds of pods. */
 const resolve = async (...words: readonly string[]): Promise<readonly string[]> => {
   const read = (path: string): Promise<unknown> => Promise.resolve({ items: path === '/api' ? [CORE] : [METRICS] });
   const { named, resource: type } = await resolveWords(words, { read } as unknown as Session);

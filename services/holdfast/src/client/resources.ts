@@ -2,20 +2,20 @@ import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { misuse, plainName } from './misuse.ts';
 import type { Session } from './session.ts';
 
-/** An object that somebody named: `pod web`, `pods/web`, `deploy.apps/web`. */
+/** A typed object reference: `pod web`, `pods/web`, `deploy.apps/web`. */
 export interface Named {
   readonly resource: ResourceRef<KubeObject>;
   readonly name: string;
 }
 
-/** What somebody's words mean; without a name all objects of the resource. */
+/** The meaning of the words; without a name, all objects of the resource. */
 export interface Resolved {
   readonly resource: ResourceRef<KubeObject>;
   readonly named: readonly Named[];
 }
 
 interface Served extends ResourceRef<KubeObject> {
-  /** Plural, singular, kind and short names, in lower case. */
+  /** Plural, singular, kind and short names in lower case. */
   readonly calledBy: readonly string[];
 }
 
@@ -37,13 +37,13 @@ export async function resolveWords(words: readonly string[], session: Session): 
   return { resource: find(served, first.split('/')[0] ?? ''), named };
 }
 
-/** Who may be asked for by which word: the core group first, then the groups in the order of the server. */
+/** Maps words to resources: the core group first, then the groups in the server's order. */
 async function discover(session: Session): Promise<readonly Served[]> {
   const lists = await Promise.all(['/api', '/apis'].map((path) => session.read(path, AGGREGATED)));
   return lists.flatMap((list) => arrayAt(list, 'items').flatMap(servedOfGroup));
 }
 
-/** The preferred version of a group is its first. */
+/** The preferred version of a group is its first one. */
 function servedOfGroup(group: unknown): readonly Served[] {
   const name = textAt(at(group, 'metadata'), 'name');
   const [preferred] = arrayAt(group, 'versions');

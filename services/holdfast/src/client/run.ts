@@ -6,7 +6,7 @@ import { COMMANDS } from './registry.ts';
 const OUR_FAULT = 70;
 const HELP_WORDS = new Set(['help', '--help', '-h']);
 
-/** Runs what somebody typed and answers the exit code. */
+/** Runs a command and returns the exit code. */
 export async function runCommand(name: string, argv: readonly string[], terminal: Terminal): Promise<number> {
   if (HELP_WORDS.has(name)) {
     terminal.print(commandList());

@@ -12,7 +12,7 @@ import { openSession } from './session.ts';
 
 const { certPem, keyPem } = createTestCertificate();
 
-/** A session with a server that answers like this. */
+/** A session with a server that uses this listener. */
 async function sessionWith(t: TestContext, answer: RequestListener) {
   const server = createServer({ cert: certPem, key: keyPem }, answer);
   const listening = Promise.withResolvers<void>();

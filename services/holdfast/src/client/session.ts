@@ -22,11 +22,11 @@ export const CONNECTION_SETTINGS = {
 } as const satisfies SettingSpecs;
 export type ConnectionSettings = typeof CONNECTION_SETTINGS;
 
-/** One person's talk with an API server. What the server warns of is told at once. */
+/** A connection of one person to an API server. It prints the server's warnings immediately. */
 export interface Session extends AsyncDisposable {
   readonly client: ApiClient;
   readonly namespace: string;
-  /** A document in a form of its own, such as a table. */
+  /** Reads a document in another representation, such as a table. */
   read(path: string, accept: string, query?: URLSearchParams): Promise<unknown>;
 }
 
@@ -55,7 +55,7 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
   };
 }
 
-/** Says who asks, tells the warnings of every answer, and says of silence what to do about it. */
+/** Adds the credentials, prints the warnings of every response, and explains what to do when there is none. */
 function personal(https: ApiTransport, { server, token }: Access, { tell }: Terminal): ApiTransport {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {

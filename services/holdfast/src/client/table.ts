@@ -2,7 +2,9 @@ import { arrayAt, at, textAt } from './resources.ts';
 
 const GAP = 3;
 
-/** A `Table` of the API as lines of text, none when it is empty; columns of lower priority only when `wide`. */
+/**
+ * Formats a `Table` of the API as lines of text (none when it is empty); columns of lower priority only when `wide`.
+ */
 export function formatTable(
   table: unknown,
   { wide, namespaces }: { readonly wide: boolean; readonly namespaces: boolean },
@@ -23,7 +25,7 @@ export function formatTable(
 const textOfCell = (cell: unknown): string =>
   typeof cell === 'string' ? harmless(cell) : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
 
-/** As kubectl: one line, and nothing that a terminal would obey. Anybody may have written it. */
+/** Like kubectl, returns one line without terminal control characters: the text may come from anyone. */
 function harmless(text: string): string {
   const [line = '', ...more] = text.split(/[\n\r\f]/);
   return more.length === 0 ? escaped(line) : `${escaped(line)}...`;

@@ -4,7 +4,7 @@ import type { Service } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
 import type { ApiFront } from './control-plane.ts';
 
-/** Writes down where the service `kubernetes` leads, once the API has its port. */
+/** Publishes the endpoint of the service `kubernetes` once the API has its port. */
 export const createAnnouncement = (config: StartConfig, front: ApiFront): Service => ({
   name: 'announcement',
   start: async () => {
@@ -14,7 +14,10 @@ export const createAnnouncement = (config: StartConfig, front: ApiFront): Servic
   stop: async () => {},
 });
 
-/** The address to listen on, or the machine's own when that is no address for others: as Kubernetes chooses it. */
+/**
+ * Returns the listen address, or the machine's own when other machines cannot use that one. Kubernetes chooses in the
+ * same way.
+ */
 function reachableAddress(host: string): string | undefined {
   const isForOthers = isIPv4(host) && host !== '0.0.0.0' && !host.startsWith('127.');
   if (isForOthers) return host;

@@ -1,5 +1,5 @@
-/** Addresses that mean every address of the machine, and none that a client could name. */
+/** Wildcard addresses: they mean every address of the machine, and a client cannot connect to them. */
 export const ANY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
-/** Where programs of this machine reach a server that listens on `host`. */
+/** Returns the host under which programs of this machine reach a server that listens on `host`. */
 export const hostOnMachine = (host: string): string => (ANY_ADDRESS.has(host) ? '127.0.0.1' : host);

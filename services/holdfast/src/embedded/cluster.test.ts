@@ -42,7 +42,7 @@ test('a start that fails says why and leaves nothing running, whatever hinders t
   t.after(() => nowhere.stop().catch(() => {}));
   await assert.rejects(nowhere.start(), /cannot listen/);
   assert.deepEqual(told, [{ error: 'the receiver of traces is gone' }]);
-  // The data directory is free again.
+  // The data directory is unlocked again.
   const again = clusterOf({ dataDir, host: '127.0.0.1', stopTracing: async () => {} });
   await again.start();
   await again.stop();

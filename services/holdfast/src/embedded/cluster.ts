@@ -24,7 +24,7 @@ export interface EmbeddedClusterDeps {
   readonly machine: Machine;
   readonly config: StartConfig;
   readonly progress: Progress;
-  /** The last spans are sent when nothing makes more of them. */
+  /** Sends the last spans after all components have stopped. */
   readonly tracing: Pick<Tracing, 'stop'>;
 }
 
@@ -33,10 +33,10 @@ export interface EmbeddedCluster extends Service {
   readonly facts: () => { readonly url: string; readonly kubeconfig: string; readonly warnings: readonly string[] };
 }
 
-/** Steps that `start` reports. */
+/** Number of steps that `start` reports. */
 export const START_STEPS = 5;
 
-/** The whole control plane with its nodes in this process: the same classes as in the distributed form. */
+/** The whole control plane with its nodes in this process, built from the same classes as the distributed form. */
 export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluster {
   const { machine, config, progress, tracing } = deps;
   const running = new Running(machine);
@@ -50,15 +50,15 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
-    // Read first: a mistake in it is told before anything runs.
+    // Reads the files first: a mistake is reported before anything runs.
     const { scheduling, ...apiFiles } = await readFiles(config, machine);
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
     const certificates = directory.certificates(serverNames(config.host), machine.clock.now());
-    // Who waits for them is told of a failure.
+    // The code that awaits them reports a failure.
     certificates.catch(() => {});
-    // The threads of the store and of HTTPS get ready while this one loads modules, so they begin before.
+    // The threads of the store and of HTTPS start while this thread loads modules, so they begin first.
     const { opening } = await beginStore(config, { ...machine, directory: directory.path });
     opening.catch(() => {});
     running.add(opened('store', async () => (await opening.catch(() => undefined))?.close()));
@@ -134,9 +134,9 @@ async function readEncryption({ encryptionFile }: StartConfig): Promise<(store: 
 }
 
 export interface NodeNames {
-  /** Run pods as processes of this machine. */
+  /** Nodes that run pods as processes of this machine. */
   readonly real: readonly string[];
-  /** Only pretend. */
+  /** Nodes that only simulate pods. */
   readonly hollow: readonly string[];
   readonly all: readonly string[];
 }
@@ -147,7 +147,7 @@ function nodeNamesOf(config: StartConfig): NodeNames {
   return { real, hollow, all: [...real, ...hollow] };
 }
 
-/** The apiserver first: its relay and its port make sense only once it serves. */
+/** The API server first: its relay and its port make sense only once it serves. */
 async function startFront(front: ApiFront, running: Running): Promise<void> {
   for (const service of front.services) await running.start(service);
 }

@@ -31,15 +31,15 @@ export interface ComponentsDeps {
   readonly front: ApiFront;
   readonly directory: DataDirectory;
   readonly nodeNames: NodeNames;
-  /** Absent: the default profile. */
+  /** Default: the default profile. */
   readonly scheduling: SchedulerConfiguration | undefined;
-  /** The authority that signed the API server's certificate, and signs what clients ask for. */
+  /** The authority that signs the API server's certificate and client requests. */
   readonly pki: ClusterPki;
-  /** What an operator has to know when the cluster is ready. */
+  /** Warnings that the operator gets when the cluster is ready. */
   readonly cautions: Set<string>;
 }
 
-/** Everybody who works through the API: scheduler, controllers and the kubelets of all nodes. */
+/** All API clients: scheduler, controllers and the kubelets of all nodes. */
 export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames } = deps;
   const { runtimeEndpoint } = config;
@@ -58,7 +58,10 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   ];
 }
 
-/** For pods on the network of this machine: containers have networks of their own, where its loopback addresses mean nothing. */
+/**
+ * For pods on the network of this machine: containers have their own networks, which cannot reach its loopback
+ * addresses.
+ */
 function createNames({ machine, bus, front, config, nodeNames }: ComponentsDeps): ClusterNames | undefined {
   if (nodeNames.real.length === 0 || config.runtimeEndpoint !== undefined || config.clusterDns !== undefined)
     return undefined;

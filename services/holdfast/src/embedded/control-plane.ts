@@ -24,22 +24,22 @@ export interface ApiFrontDeps {
   /** PEM of the authority that signs client certificates. */
   readonly clientCa: string;
   readonly audit: AuditOptions | undefined;
-  /** How API servers behind this one know it. */
+  /** Authenticates this server to aggregated API servers. */
   readonly frontProxy: FrontProxyPki;
-  /** Puts encryption around the store. */
+  /** Wraps the store with encryption. */
   readonly encrypt: (store: Store) => Store;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
 }
 
-/** The apiserver with its relay and its HTTPS port, and a way in for the components of this process. */
+/** The API server with its relay and its HTTPS port, and access for the components of this process. */
 export interface ApiFront {
   readonly apiServer: ApiServer;
   readonly https: HttpsServer;
   readonly services: readonly Service[];
-  /** A client of this identity that calls the request pipeline directly: same authentication, no network. */
+  /** Returns a client of this identity that calls the request pipeline directly: same authentication, no network. */
   readonly clientOf: (user: string, incarnation?: string) => ApiClient;
-  /** The ways to the kubelets; they add themselves. */
+  /** The connections to the kubelets, which register themselves. */
   readonly nodes: DirectNodes;
 }
 
@@ -62,7 +62,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     frontProxy: deps.frontProxy,
     ownNodes: deps.ownNodes,
   });
-  // It sees what is encrypted as it is stored, and tells only its keys.
+  // The relay sees encrypted values in stored form and publishes only their keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
   entrance.leadTo(apiServer.handle);
@@ -76,7 +76,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   return { apiServer, https, services: [apiServer, relay, https], clientOf, nodes };
 }
 
-/** The first part names the owner of the fields that a component writes (`metadata.managedFields`), as in Kubernetes. */
+/** The first part becomes the field manager of the component (`metadata.managedFields`), as in Kubernetes. */
 function userAgentOf(user: string): string {
   const component = user.startsWith('system:node:') ? 'kubelet' : (user.split(':').at(-1) ?? user);
   return `${component}/holdfast`;

@@ -5,7 +5,7 @@ const NO_SPACE = 'Free some space on its disk';
 const NO_RIGHTS = 'Mend its permissions';
 const IN_THE_WAY = 'Remove what is in the way there';
 
-/** What a file system refuses and an operator can mend. Anything else is a mistake of ours. */
+/** File system errors that an operator can correct. Any other error is a bug. */
 const REMEDIES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     ENOSPC: NO_SPACE,
@@ -20,13 +20,13 @@ const REMEDIES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The directory that a program keeps its files in, and the flag that names it. */
+/** The directory of a program's files, and the flag that names it. */
 export interface NamedDirectory {
   readonly path: string;
   readonly flag: string;
 }
 
-/** A failure of the file system at the files of a directory, in words for an operator; any other is answered as it is. */
+/** Explains a file system error in this directory to an operator; returns any other error unchanged. */
 export function explainFileFailure(directory: NamedDirectory, error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error;
   const remedy = REMEDIES.get(String(error.code));
@@ -39,13 +39,13 @@ export function explainFileFailure(directory: NamedDirectory, error: unknown): u
   });
 }
 
-/** Runs what uses the directory. */
+/** Runs code that uses the directory. */
 export const withFailuresExplained = (directory: NamedDirectory, run: () => Promise<void>): Promise<void> =>
   run().catch((error: unknown) => {
     throw explainFileFailure(directory, error);
   });
 
-/** Once a file is open, errors do not say which one it is: whoever asks opens those of its directory only. */
+/** Once a file is open, errors do not name it: the caller opens only files of its directory. */
 function isOfFileIn(directory: string, error: Error): boolean {
   if ('path' in error && typeof error.path === 'string') {
     return `${path.resolve(error.path)}${path.sep}`.startsWith(`${directory}${path.sep}`);

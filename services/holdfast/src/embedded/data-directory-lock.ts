@@ -4,15 +4,15 @@ import { OperatorError } from '@holdfast/platform';
 const BUSY = 5;
 
 /**
- * Keeps every other instance out until this process ends, however it ends: two clusters in one directory would end each other's
- * pods, also when their objects are in memory or in Redis. It is a lock of SQLite on a file of its own, which the system
- * takes back when the process is gone.
+ * Excludes every other instance until this process ends, even after a crash: two clusters in one directory would end
+ * each other's pods, also when their objects are in memory or in Redis. It is an SQLite lock on a separate file, which
+ * the system releases when the process ends.
  */
 export async function lockDataDirectory(directory: string): Promise<{ release(): void }> {
   const { DatabaseSync } = await import('node:sqlite');
   try {
     const lock = new DatabaseSync(path.join(directory, 'lock'));
-    // Nothing is ever written, so no journal has to lie beside it.
+    // Nothing is ever written, so no journal file is needed.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return { release: () => lock.close() };
   } catch (cause) {

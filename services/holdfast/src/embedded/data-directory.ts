@@ -26,7 +26,7 @@ export class DataDirectory {
 
   readonly #ephemeral: boolean;
 
-  /** `ephemeral` keeps nothing but the kubeconfig. */
+  /** `ephemeral` keeps only the kubeconfig. */
   constructor(directory: string, options: { readonly ephemeral: boolean }) {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
@@ -55,7 +55,10 @@ export class DataDirectory {
     this.#write('kubeconfig', text);
   }
 
-  /** The certificates of an earlier start when they still fit. The authority stays as long as it can: clients know it. */
+  /**
+   * Reuses the certificates of an earlier start when they are still valid. The authority stays as long as possible:
+   * clients trust it.
+   */
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
     const kept = this.#readPki();
     if (kept !== undefined && stillFits(kept.serverCertificate, names, nowMs)) return kept;
@@ -68,7 +71,7 @@ export class DataDirectory {
     return made;
   }
 
-  /** Tokens survive restarts, so that running clients and nodes stay logged in; new nodes get new ones. */
+  /** Tokens survive restarts, so that running clients and nodes stay authenticated. New nodes get new ones. */
   credentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
     const kept = parseTokenFile(this.#read('tokens.csv') ?? '');
     if (kept === undefined) throw this.#damaged('tokens.csv holds a line that is no token', 'tokens.csv');
@@ -77,7 +80,7 @@ export class DataDirectory {
     return all;
   }
 
-  /** The key that signs service account tokens: kept, so that tokens outlive a restart. */
+  /** The key that signs service account tokens. It is kept, so that tokens outlive a restart. */
   serviceAccountKey(): string {
     const kept = this.#read(SERVICE_ACCOUNT_KEY_FILE);
     if (kept !== undefined) {
@@ -90,7 +93,10 @@ export class DataDirectory {
     return made;
   }
 
-  /** How API servers behind the cluster's own know it: made anew when it ends soon or is damaged, as they are told of the new one. */
+  /**
+   * Authenticates the server to aggregated API servers. It is replaced when it expires soon or is damaged, because
+   * those servers learn the new one.
+   */
   async frontProxy(nowMs: number): Promise<FrontProxyPki> {
     const [ca, certificate, key] = FRONT_PROXY_FILES.map(([, file]) => this.#read(file));
     const kept =
@@ -107,7 +113,7 @@ export class DataDirectory {
   #readPki(): ClusterPki | undefined {
     const parts = PKI_FILES.map(([, file]) => this.#read(file));
     const [caCertificate, caKey, serverCertificate, serverKey] = parts;
-    // A start that was killed has written the first of them; one before another that is there has been lost.
+    // A killed start has written the first of these files. A missing file before an existing one was lost.
     const lost = PKI_FILES.find(
       (_, i) => parts[i] === undefined && parts.slice(i).some((later) => later !== undefined),
     );
@@ -126,7 +132,7 @@ export class DataDirectory {
     return kept;
   }
 
-  /** Never made anew in silence: clients know the old ones. */
+  /** Never replaced silently: clients know the old ones. */
   #damaged(what: string, remedy: string): OperatorError {
     return new OperatorError({
       code: 'DataDirectoryDamaged',
@@ -145,7 +151,7 @@ export class DataDirectory {
     }
   }
 
-  /** Whole or not at all: a crash in the middle leaves the old file. */
+  /** Atomic: after a crash the old file is intact. */
   #write(file: string, text: string): void {
     const target = path.join(this.path, file);
     writeFileSync(`${target}.new`, text, { mode: PRIVATE_FILE });
@@ -153,7 +159,10 @@ export class DataDirectory {
   }
 }
 
-/** Folder by folder: asked for all at once, Node tries for ever where a file system makes none (/proc, an automounter). */
+/**
+ * Creates one folder at a time: with `recursive` Node retries for ever where a file system creates none (/proc, an
+ * automounter).
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));
@@ -163,7 +172,10 @@ function makeFolder(folder: string): void {
 const OF_OTHERS = 0o077;
 const FOLDERS = ['pki', 'nodes'];
 
-/** Also what an earlier version or a restored backup left open. Only what is ours: a link may lead anywhere. */
+/**
+ * Also restricts files that an earlier version or a restored backup left open, but only our own files: a link may point
+ * anywhere.
+ */
 function tightenModes(folder: string): void {
   tighten(folder);
   for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()))
@@ -195,7 +207,7 @@ const FRONT_PROXY_FILES = [
   ['key', 'pki/front-proxy-client.key'],
 ] as const satisfies readonly (readonly [keyof FrontProxyPki, string])[];
 
-/** Renewed a month early, so that no cluster meets the end of its certificate while it runs. */
+/** Renews a month early, so that a running cluster never reaches the end of its certificate. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 
 /** PEM. */

@@ -5,12 +5,12 @@ import type { StartConfig } from '../config.ts';
 import type { ClusterPki } from '../pki/cluster-pki.ts';
 import type { Machine } from './machine.ts';
 
-/** The HTTPS port, whose thread loads from here on; whoever answers it may be loaded later. */
+/** The HTTPS port. Its thread loads from now on; the request handler may be set later. */
 export interface Entrance {
   readonly https: HttpsServer;
-  /** Those of `https`, for the API server. */
+  /** The answers of `https`, for the API server. */
   readonly answers: AnswersUnderWay;
-  /** Before `https` is started. */
+  /** Call it before `https` is started. */
   readonly leadTo: (handle: ApiHandler) => void;
 }
 

@@ -1,11 +1,11 @@
 import type { Clock, Ids, Log, Random, Tracer } from '@holdfast/platform';
 
-/** What every component of one process shares of the machine it runs on. */
+/** What the components of one process share of their machine. */
 export interface Machine {
   readonly clock: Clock;
   readonly random: Random;
   readonly ids: Ids;
   readonly log: Log;
-  /** Absent: nobody wants traces. */
+  /** Absent when tracing is off. */
   readonly tracer?: Tracer;
 }

@@ -3,10 +3,10 @@ import type { NodeGateway, ObjectReader } from '@holdfast/apiserver';
 import type { ApiHandler } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 
-/** The kubelets of this process, called directly. */
+/** Direct calls to the kubelets of this process. */
 export interface DirectNodes {
   add(node: string, handle: ApiHandler): void;
-  /** The reader tells a node that does not exist from one whose kubelet is elsewhere. */
+  /** The reader distinguishes a node that does not exist from one whose kubelet is in another process. */
   gateway(reader: Pick<ObjectReader, 'fresh'>): NodeGateway;
 }
 

@@ -4,7 +4,7 @@ import type { StartConfig } from '../config.ts';
 
 type StoreKind = StartConfig['store']['kind'];
 
-/** Others may serve a store on the network; any other store belongs to this process. */
+/** Other processes may serve a store on the network. Any other store belongs to this process. */
 const isShared = (store: StoreKind): boolean => store === 'redis';
 
 export interface NodeIdentity {
@@ -13,14 +13,15 @@ export interface NodeIdentity {
 }
 
 /**
- * Which machine an embedded kubelet says it is. It says nothing where the only API server of the store is in the same process: nobody else
- * can run the node, and a start as another user, who reads other ids of the machine, must not be taken for another machine.
+ * The machine identity of an embedded kubelet. There is none when the only API server of the store is in the same
+ * process: nothing else can run the node then, and a start as another user, who reads other machine ids, must not count
+ * as another machine.
  */
 export function nodeIdentity(store: StoreKind, stateDirectory: string, ids: Ids): NodeIdentity {
   if (!isShared(store)) return {};
   return { incarnation: readIncarnation(stateDirectory, ids), bound: boundRecord(stateDirectory) };
 }
 
-/** Nodes that the API server lets in whatever machine their Node is bound to, such as by an earlier version. */
+/** Nodes that the API server accepts whatever machine their Node is bound to, for example by an earlier version. */
 export const ownNodes = (store: StoreKind, names: readonly string[]): ReadonlySet<string> =>
   new Set(isShared(store) ? [] : names);

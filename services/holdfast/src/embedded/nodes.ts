@@ -30,21 +30,23 @@ import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
 import { nodeIdentity } from './node-identity.ts';
 
-/** How long the processes of all pods get to end when the cluster is stopped. */
+/** Grace period of all pods when the cluster stops. */
 const SHUTDOWN_GRACE_MS = 5_000;
 
-/** Of a machine that somebody works on: its disk may well be nearly full, and that is no reason to end pods. */
+/** For a developer's machine: its disk may be nearly full, and that must not evict pods. */
 const EVICTION = readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, hard: 'memory.available<100Mi' });
 
 /** Shown below `nodes/NAME/proxy/logs/`. */
 const NODE_LOGS = '/var/log';
 
 export interface ProcessNodeDeps extends ComponentsDeps {
-  /** Who answers for the names of services in this process, if anybody does. */
+  /** DNS for service names in this process, if there is one. */
   readonly names: ClusterNames | undefined;
 }
 
-/** A node whose pods are processes of this machine. Stopping it ends them: an embedded cluster leaves nothing behind. */
+/**
+ * A node whose pods are processes of this machine. Stopping it ends them: an embedded cluster leaves nothing behind.
+ */
 export function createProcessNode(deps: ProcessNodeDeps, name: string): Service {
   const { machine, bus, front, directory, names } = deps;
   const stateDirectory = directory.nodeFolder(name);
@@ -80,7 +82,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   return {
     name: kubelet.name,
     start: async () => {
-      // A pod keeps what it was told when it started.
+      // A pod keeps the DNS settings of its start.
       await names?.start();
       await kubelet.start();
     },
@@ -89,14 +91,14 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   };
 }
 
-/** Images of a runtime that somebody works with stay, however full his disk is. */
+/** Never deletes images of a runtime that somebody uses, however full the disk is. */
 const GARBAGE = { ...DEFAULT_GARBAGE_POLICY, images: { ...DEFAULT_GARBAGE_POLICY.images, highPercent: 100 } };
 
-/** No two nodes of this machine give the same ids away. */
+/** The nodes of this machine use disjoint id ranges. */
 const userRangesOf = ({ config, nodeNames }: ComponentsDeps, name: string): KubeletDeps['userRanges'] =>
   config.features.userNamespacesSupport ? userRangePool(nodeNames.real.indexOf(name)) : undefined;
 
-/** A node whose pods are containers of a runtime of this machine. Stopping it ends them, as with processes. */
+/** A node whose pods are containers of a local runtime. Stopping it ends them, as with processes. */
 export function createContainerNode(deps: ComponentsDeps, name: string, endpoint: string): Service {
   const { machine, bus, front, directory, config } = deps;
   const running: { stop(): Promise<void> }[] = [];
@@ -135,7 +137,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
 
 const givenDns = ({ config }: ComponentsDeps): ClusterDns => ({ ...NO_CLUSTER_DNS, servers: config.clusterDns ?? [] });
 
-/** `forget`: the next start knows nothing of them. A runtime that does not answer keeps what it has. */
+/** `forget`: the next start does not know them. A runtime that does not respond keeps its pods. */
 async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void> {
   try {
     const sandboxes = await runtime.list();
@@ -148,7 +150,7 @@ async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void
   }
 }
 
-/** Nodes that only pretend to run pods; they end together: thousands, one after the other, would take minutes. */
+/** Nodes that only simulate pods. They stop in parallel: one after the other, thousands would take minutes. */
 export function createHollowNodes(deps: ComponentsDeps, names: readonly string[]): Service {
   const { machine, bus, front } = deps;
   const nodes = names.map((name, index) => {
@@ -173,7 +175,7 @@ export function createHollowNodes(deps: ComponentsDeps, names: readonly string[]
   };
 }
 
-/** In 198.18.0.0/15, which is set aside for benchmarks and never routed. */
+/** In 198.18.0.0/15, which is reserved for benchmarks and never routed. */
 function hollowAddress(index: number): string {
   return `198.18.${Math.floor(index / 250)}.${(index % 250) + 1}`;
 }

@@ -7,7 +7,7 @@ import type { Machine } from './machine.ts';
 const CONNECT_DEADLINE_MS = 5_000;
 const LOOK_AGAIN_MS = 50;
 
-/** The bus of this process, or a NATS server that answers now. */
+/** Returns the in-process bus, or a connection to a NATS server that responds. */
 export async function openBus(config: StartConfig, machine: Machine): Promise<Bus> {
   if (config.bus === undefined) return createLocalBus();
   const { createNatsBus } = await import('@holdfast/bus/nats');

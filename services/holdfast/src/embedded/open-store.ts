@@ -8,11 +8,11 @@ export interface StoreDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Where a store on disk keeps its file. */
+  /** The directory of a store on disk. */
   readonly directory: string;
 }
 
-/** Backends are loaded on demand: a start pays only for the one it uses. Resolves when it begins to open. */
+/** Loads only the used backend. Resolves when the store begins to open. */
 export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<{ readonly opening: Promise<Store> }> {
   const limits = storeLimits(config.storeLimitMb);
   switch (config.store.kind) {

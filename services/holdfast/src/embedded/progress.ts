@@ -1,8 +1,8 @@
-/** Numbered steps of a start, with how long each took. */
+/** Numbered start-up steps with their durations. */
 export interface Progress {
   /** Runs one step and reports it. */
   step<T>(title: string, run: () => Promise<T> | T): Promise<T>;
-  /** The cluster is ready. */
+  /** Reports that the cluster is ready. */
   ready(facts: ReadyFacts): void;
 }
 
@@ -10,9 +10,9 @@ export interface ReadyFacts {
   readonly url: string;
   readonly kubeconfig: string;
   readonly nextCommand: string;
-  /** What the user must know about this cluster's durability; empty when nothing. */
+  /** Warnings about this cluster's durability. */
   readonly warnings: readonly string[];
-  /** Since the process was started. */
+  /** Since the start of the process. */
   readonly startupMs: number;
   readonly rssMb: number;
 }

@@ -16,7 +16,7 @@ import {
 } from './der.ts';
 import type { PkiNames } from './names.ts';
 
-/** A signed statement that a key belongs to a name (RFC 5280). Keys are P-256. */
+/** A signed binding of a key to a name (RFC 5280). Keys are P-256. */
 export interface CertificateContent {
   readonly subject: Uint8Array;
   readonly issuer: Uint8Array;
@@ -47,14 +47,14 @@ export function signCertificate(content: CertificateContent, issuerKey: KeyObjec
 const VERSION_3 = 2;
 const ECDSA_WITH_SHA256 = sequence(objectId('1.2.840.10045.4.3.2'));
 
-/** Positive and 126 bits long: two certificates of one authority never share it. */
+/** Positive and 126 bits long: certificates of one authority never share it. */
 function serialNumber(): Uint8Array {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes;
 }
 
-/** An organization, if there is one, and a common name. */
+/** An optional organization and a common name. */
 export function distinguishedName(commonName: string, organization?: string): Buffer {
   const attribute = (id: string, text: string): Buffer => setOf(sequence(objectId(id), utf8Text(text)));
   return sequence(
@@ -63,7 +63,7 @@ export function distinguishedName(commonName: string, organization?: string): Bu
   );
 }
 
-/** As the authority itself writes it: some clients compare bytes. It signed itself, so its issuer is its name. */
+/** In the authority's own encoding: some clients compare bytes. It is self-signed, so its issuer is its name. */
 export function nameOfAuthority(caCertificate: string): Uint8Array {
   const [body] = partsOf(new X509Certificate(caCertificate).raw);
   const name = body === undefined ? undefined : partsOf(body)[3];
@@ -74,7 +74,7 @@ export function nameOfAuthority(caCertificate: string): Uint8Array {
 const extension = (id: string, critical: boolean, value: Uint8Array): Buffer =>
   sequence(objectId(id), ...(critical ? [TRUE] : []), octets(value));
 
-/** Which key is certified and which one signed; strict clients ask for both. */
+/** Identifies the certified key and the signing key; strict clients require both. */
 function keyIdentifiers(publicKey: KeyObject, issuerPublicKey: KeyObject): readonly Uint8Array[] {
   return [
     extension('2.5.29.14', false, octets(keyIdentifier(publicKey))),
@@ -82,7 +82,7 @@ function keyIdentifiers(publicKey: KeyObject, issuerPublicKey: KeyObject): reado
   ];
 }
 
-/** The point of a P-256 key ends its encoding: 65 bytes. */
+/** The point of a P-256 key is the last 65 bytes of its encoding. */
 const keyIdentifier = (key: KeyObject): Uint8Array =>
   createHash('sha1')
     .update(key.export({ type: 'spki', format: 'der' }).subarray(-65))
@@ -90,7 +90,7 @@ const keyIdentifier = (key: KeyObject): Uint8Array =>
 
 export const authorityExtensions = (): readonly Uint8Array[] => [
   extension('2.5.29.19', true, sequence(TRUE)),
-  // Signs certificates and lists of revoked ones, and proves who it is.
+  // Key usage: signs certificates and revocation lists, and authenticates itself.
   extension('2.5.29.15', true, bits(Uint8Array.of(0x86), 1)),
 ];
 

@@ -13,7 +13,7 @@ import type { PkiNames } from './names.ts';
 const DAY_MS = 86_400_000;
 const CA_VALID_DAYS = 3650;
 const SERVER_VALID_DAYS = 825;
-/** Certificates count from a little before now, for clients whose clock is behind. */
+/** Certificates are valid from shortly before now, for clients whose clock is behind. */
 const BACKDATE_MS = 300_000;
 
 /** PEM texts. */
@@ -26,12 +26,12 @@ export interface ClusterPki {
 
 type Authority = Pick<ClusterPki, 'caCertificate' | 'caKey'>;
 
-/** A new certificate authority and one server certificate signed by it. */
+/** Creates a new certificate authority and one server certificate signed by it. */
 export async function createClusterPki(names: PkiNames, nowMs: number): Promise<ClusterPki> {
   return withNewServer(await createAuthority(nowMs), names, nowMs);
 }
 
-/** Another server certificate of the same authority: whoever trusts the cluster goes on trusting it. */
+/** Issues another server certificate of the same authority: clients keep trusting the cluster. */
 export async function withNewServer(
   { caCertificate, caKey }: Authority,
   names: PkiNames,
@@ -59,14 +59,14 @@ async function createAuthority(nowMs: number, authorityName = 'holdfast-ca'): Pr
   return { caCertificate, caKey: exportKey(privateKey) };
 }
 
-/** How API servers behind the cluster's own know it. PEM texts. */
+/** Authenticates this server to aggregated API servers. PEM texts. */
 export interface FrontProxyPki {
   readonly ca: string;
   readonly certificate: string;
   readonly key: string;
 }
 
-/** An authority for nothing but this: its key is not kept, so the certificate is the only one that it will ever sign. */
+/** A dedicated authority whose key is not kept: it never signs another certificate. */
 export async function createFrontProxyPki(nowMs: number): Promise<FrontProxyPki> {
   const authority = await createAuthority(nowMs, 'holdfast-front-proxy-ca');
   const wanted = { user: 'front-proxy-client', purpose: 'client', nowMs } as const;
@@ -79,7 +79,7 @@ export interface IssuedCertificate {
   readonly key: string;
 }
 
-/** Another certificate of the same authority: a server that proves its names, or a client that proves who it is. */
+/** Issues another certificate of the same authority, for a server or for a client. */
 export async function issueCertificate(
   pki: Authority,
   wanted: {

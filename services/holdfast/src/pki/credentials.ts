@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 const TOKEN_BYTES = 32;
 
-/** A bearer token and who it is. */
+/** A bearer token and its identity. */
 export interface Credential {
   readonly token: string;
   readonly user: string;
@@ -12,21 +12,21 @@ export interface Credential {
 export const ADMIN_USER = 'admin';
 export const SCHEDULER_USER = 'system:kube-scheduler';
 export const CONTROLLER_MANAGER_USER = 'system:kube-controller-manager';
-/** An identity of its own: it alone among the controllers may remove the pods of a node that is gone. */
+/** A separate identity: the only controller that may remove the pods of a lost node. */
 export const POD_GC_USER = 'system:serviceaccount:kube-system:pod-garbage-collector';
 
-/** An identity of its own: it alone among the controllers may approve and sign certificate requests. */
+/** A separate identity: the only controller that may approve and sign certificate requests. */
 export const CERTIFICATE_CONTROLLER_USER = 'system:serviceaccount:kube-system:certificate-controller';
 
-/** Reads services and their endpoints, and answers for their names. */
+/** Reads services and their endpoints for DNS. */
 export const CLUSTER_DNS_USER = 'system:serviceaccount:kube-system:kube-dns';
 
-/** It alone may end pods of a node that its agents have confirmed to be off. */
+/** The only identity that may end pods of a node that its agents have confirmed to be off. */
 export const FENCER_USER = 'system:holdfast:fencer';
 
 export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 
-/** New credentials for an administrator and every component of a cluster with these nodes, by user name. */
+/** Creates credentials for an administrator and every component of a cluster with these nodes, by user name. */
 export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
   const groupsByUser: readonly (readonly [string, readonly string[]])[] = [
     [ADMIN_USER, ['system:masters', 'system:authenticated']],
@@ -44,12 +44,12 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
   return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));
 }
 
-/** The static token file of Kubernetes: `token,user,uid,"group1,group2"`. */
+/** Kubernetes' static token file: `token,user,uid,"group1,group2"`. */
 export function formatTokenFile(credentials: Iterable<Credential>): string {
   return Array.from(credentials, (c) => `${c.token},${c.user},${c.user},"${c.groups.join(',')}"\n`).join('');
 }
 
-/** `undefined` when a line is something else: no half of a file lets anybody in. */
+/** Returns `undefined` when a line is invalid: a partial file authenticates nobody. */
 export function parseTokenFile(text: string): ReadonlyMap<string, Credential> | undefined {
   const credentials = new Map<string, Credential>();
   for (const line of text.split('\n').filter((each) => each.trim() !== '')) {

@@ -1,20 +1,20 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { invariant } from '@holdfast/platform';
 
-/** The little of DER (ITU-T X.690) that certificates are made of. */
+/** The part of DER (ITU-T X.690) that certificates need. */
 export const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts);
 export const setOf = (...parts: readonly Uint8Array[]): Buffer => tagged(0x31, ...parts);
 export const octets = (...parts: readonly Uint8Array[]): Buffer => tagged(0x04, ...parts);
 export const utf8Text = (text: string): Buffer => tagged(0x0c, Buffer.from(text));
 export const TRUE = tagged(0x01, Uint8Array.of(0xff));
 
-/** Unsigned, given in as many bytes as it needs or more; the first must not look like a sign. */
+/** Unsigned, in any number of bytes; adds a byte when the first one looks like a sign. */
 export const integer = (bytes: Uint8Array): Buffer => tagged(0x02, bytes);
 
-/** `unused` bits at the end of the last byte say nothing. */
+/** The last `unused` bits of the last byte are ignored. */
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => tagged(0x03, Uint8Array.of(unused), bytes);
 
-/** A value under a tag that only its place gives a meaning to; `constructed` holds other values. */
+/** A context-specific tag; `constructed` contains other values. */
 export const inContext = (tag: number, content: Uint8Array, constructed = false): Buffer =>
   tagged(0x80 | (constructed ? 0x20 : 0) | tag, content);
 
@@ -42,7 +42,7 @@ function base128(value: number): readonly number[] {
   return bytes;
 }
 
-/** Two digits for the year while that is allowed: until 2049. `text` is `2026-11-20T12:00:00Z`. */
+/** Two-digit years until 2049, as required. `text` is `2026-11-20T12:00:00Z`. */
 export function time(text: string): Buffer {
   const digits = text.replace(/[-:T]/g, '');
   return Number(digits.slice(0, 4)) < 2050
@@ -50,11 +50,11 @@ export function time(text: string): Buffer {
     : tagged(0x18, Buffer.from(digits));
 }
 
-/** Four bytes, or sixteen. */
+/** Four or sixteen bytes. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   invariant(isIPv6(address), 'a certificate names IP addresses', { address });
-  // The form that a URL writes has neither dots nor a zone.
+  // The notation in a URL has neither dots nor a zone.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
@@ -62,7 +62,7 @@ export function addressBytes(address: string): Buffer {
   return Buffer.from([...left, ...gap, ...right].map((group) => group.padStart(4, '0')).join(''), 'hex');
 }
 
-/** The values right inside of a constructed one, each with its own tag and length. */
+/** Returns the direct members of a constructed value, each with its tag and length. */
 export function partsOf(value: Uint8Array): readonly Buffer[] {
   const bytes = Buffer.from(value);
   const parts: Buffer[] = [];

@@ -3,7 +3,7 @@ import { pairFlaw } from '@holdfast/platform/pem';
 import { formatTime } from '@holdfast/platform/time';
 import type { ClusterPki } from './cluster-pki.ts';
 
-/** What of kept certificates cannot be used, in words; `undefined` when all of it can. */
+/** Returns why kept certificates cannot be used; `undefined` when they can. */
 export function flawOf({ caCertificate, caKey, serverCertificate, serverKey }: ClusterPki): string | undefined {
   return (
     pairFlaw({ name: 'ca.crt', text: caCertificate }, { name: 'ca.key', text: caKey }) ??
@@ -12,8 +12,8 @@ export function flawOf({ caCertificate, caKey, serverCertificate, serverKey }: C
 }
 
 /**
- * An authority that begins later was made while the clock was ahead, or the clock is behind now: which of them nobody knows here, so
- * it stays, and whoever wonders why every client refuses the server is told.
+ * An authority that becomes valid later was created while the clock was ahead, or the clock is behind now. Which one is
+ * unknown, so the authority stays, and this returns a warning that explains refused connections.
  */
 export function cautionsOf({ caCertificate }: Pick<ClusterPki, 'caCertificate'>, nowMs: number): readonly string[] {
   const begins = new X509Certificate(caCertificate).validFromDate.getTime();

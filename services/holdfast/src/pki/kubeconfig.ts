@@ -1,15 +1,15 @@
 export interface KubeconfigOptions {
-  /** One context, with a cluster of the same name, for each API server. The first one is current. */
+  /** One context with a cluster of the same name per API server. The first one is current. */
   readonly contexts: readonly { readonly name: string; readonly server: string }[];
   readonly caCertificate: string;
   readonly token: string;
 }
 
-/** Each form of the cluster has a name of its own, so that the kubeconfigs of both can be merged. */
+/** Each form of the cluster has its own name, so that both kubeconfigs can be merged. */
 export const EMBEDDED_CONTEXT = 'holdfast';
 export const COMPOSE_CONTEXT = 'holdfast-compose';
 
-/** Written as JSON-compatible YAML, so no serializer is needed at start. */
+/** Writes JSON, which is valid YAML, so the start needs no serializer. */
 export function formatKubeconfig({ contexts, caCertificate, token }: KubeconfigOptions): string {
   const [current] = contexts;
   const user = `${current?.name ?? EMBEDDED_CONTEXT}-admin`;

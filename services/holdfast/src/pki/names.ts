@@ -1,10 +1,10 @@
-/** What a server certificate is good for. */
+/** The names in a server certificate. */
 export interface PkiNames {
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
 }
 
-/** Names by which every Kubernetes client may reach an API server. */
+/** Names by which Kubernetes clients may reach an API server. */
 export const STANDARD_SERVER_NAMES: PkiNames = {
   dnsNames: [
     'localhost',

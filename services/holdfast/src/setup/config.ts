@@ -30,7 +30,7 @@ export interface SetupConfig {
   readonly ownerOf: string | undefined;
 }
 
-/** `undefined`: help was asked for. */
+/** Returns `undefined` for `--help`. */
 export function readSetupConfig(source: SettingSource): SetupConfig | undefined {
   const settings = readSettings(SETUP_SETTINGS, source);
   if (settings.help) return undefined;

@@ -38,9 +38,9 @@ interface Material {
 }
 
 /**
- * Everything the containers of a distributed cluster need before they start, each in a folder of its own, and the user's
- * kubeconfig. Running it again changes nothing that is in use: it adds what a longer list of nodes needs and renews
- * certificates before they end.
+ * Writes everything that the containers of a distributed cluster need before they start, each in its own folder, and
+ * the user's kubeconfig. A repeated run changes nothing in use: it adds what a longer list of nodes needs and renews
+ * certificates before they expire.
  */
 export function prepareState(config: SetupConfig, nowMs: number): Promise<void> {
   const directory = { path: path.resolve(config.stateDirectory), flag: '--state-dir' };
@@ -121,7 +121,7 @@ async function writeServers(material: Material, nowMs: number): Promise<void> {
   await writeServerCertificate(material, 'nats', ROOT_UID, nowMs);
 }
 
-/** For the name by which the others reach it, and for who asks on its own machine. */
+/** Valid for the name that other components use, and for local access. */
 function writeServerCertificate(material: Material, name: string, uid: number, nowMs: number): Promise<void> {
   const subject = { user: name, group: undefined, purpose: 'server' } as const;
   return writeCertificate(material, {
@@ -148,7 +148,7 @@ function writeApiServer(material: Material, serviceAccountKey: string): void {
   folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
 }
 
-/** How API servers behind those of the cluster know these. */
+/** Authenticates the cluster's API servers to aggregated API servers. */
 function writeFrontProxy({ config }: Material, { ca, certificate, key }: FrontProxyPki): void {
   const folder = new StateFolder(path.join(config.stateDirectory, 'apiserver'), config.componentUid);
   folder.write('front-proxy-ca.crt', ca);
@@ -156,7 +156,7 @@ function writeFrontProxy({ config }: Material, { ca, certificate, key }: FrontPr
   folder.write('front-proxy-client.key', key);
 }
 
-/** How kubelets know the API servers. */
+/** Authenticates the API servers to kubelets. */
 const API_SERVER_CERTIFICATE = {
   folder: 'apiserver',
   file: 'kubelet-client',
@@ -166,13 +166,13 @@ const API_SERVER_CERTIFICATE = {
 } as const;
 const NODES_GROUP = 'system:nodes';
 
-/** The certificate of an earlier run when it still fits, else a new one. */
+/** Reuses the certificate of an earlier run when it is still valid, otherwise writes a new one. */
 async function writeCertificate(
   { config, pki }: Material,
   wanted: {
     readonly folder: string;
     readonly file: string;
-    /** Absent: the user of the components. */
+    /** Default: the user of the components. */
     readonly uid: number | undefined;
     readonly subject: {
       readonly user: string;
@@ -201,7 +201,7 @@ async function writeCertificate(
   folder.write(`${file}.crt`, issued.certificate);
 }
 
-/** Earlier versions named no group. */
+/** Earlier versions had no group. */
 const isOf = (
   certificate: string,
   { user, group }: { readonly user: string; readonly group: string | undefined },
@@ -230,7 +230,7 @@ function writeComponent(
   folder.write('service.env', environmentFile({ HOLDFAST_BUS_USER: busUser, HOLDFAST_BUS_PASSWORD: password }));
 }
 
-/** Further identities of the controller manager, for what only these may do, and the key that one of them signs with. */
+/** Additional identities of the controller manager for restricted actions, and the key that one of them signs with. */
 function writeControllerIdentities(material: Material): void {
   const { config, pki } = material;
   const folder = new StateFolder(path.join(config.stateDirectory, 'controller-manager'), config.componentUid);
@@ -239,7 +239,7 @@ function writeControllerIdentities(material: Material): void {
   folder.write('cluster-signing.key', pki.caKey);
 }
 
-/** Optional, so nobody gives it a user of the bus: it watches the API. */
+/** Optional, so it has no bus user: it watches the API. */
 function writeFencer(material: Material): void {
   const { config, pki } = material;
   const folder = new StateFolder(path.join(config.stateDirectory, 'fencer'), config.componentUid);

@@ -1,19 +1,19 @@
 /**
- * Configuration of a Redis that may hold a cluster: durable before it answers, and it deletes nothing by itself. Apiservers are
- * its only clients; they reach nothing outside the store's keys and cannot change how the server works. Health checks may
- * only ping.
+ * Configuration of a Redis that may hold a cluster: it is durable before it replies, and evicts nothing. API servers
+ * are its only clients; they can access only the store's keys and cannot change the server. Health checks may only
+ * ping.
  *
- * The default user keeps every right, behind a password of the operator's: Redis replays its append-only file as that user,
- * and what the user may not do is dropped from the replay, which is everything if its rights are taken away.
+ * The default user keeps all permissions behind the operator's password: Redis replays its append-only file as that
+ * user and drops commands that the user may not run, which would be all of them.
  */
 export function redisConfig(options: {
   readonly port: number;
   readonly directory: string;
-  /** Of the user `apiserver`. */
+  /** Password of the user `apiserver`. */
   readonly password: string;
-  /** Of the user `default`, who may do everything. */
+  /** Password of the user `default`, which may do everything. */
   readonly operatorPassword: string;
-  /** Nobody is served in the clear. */
+  /** Requires TLS. */
   readonly tls: { readonly certFile: string; readonly keyFile: string; readonly caFile: string };
 }): string {
   const rights = '+@all -@admin -@dangerous -script|flush -script|kill +info +config|get';
@@ -23,10 +23,10 @@ export function redisConfig(options: {
     `tls-cert-file ${options.tls.certFile}`,
     `tls-key-file ${options.tls.keyFile}`,
     `tls-ca-cert-file ${options.tls.caFile}`,
-    // Clients say who they are by password.
+    // Clients authenticate by password.
     'tls-auth-clients no',
     `dir ${options.directory}`,
-    // Whoever reaches the port must log in.
+    // All clients must log in.
     'protected-mode no',
     'appendonly yes',
     'appendfsync always',

@@ -3,7 +3,7 @@ import { OperatorError } from '@holdfast/platform';
 
 const SECRET_BYTES = 24;
 
-/** Passwords by what they open; those that exist stay, so that running servers and clients go on agreeing. */
+/** Passwords by name. Existing ones stay, so that running servers and clients still agree. */
 export function completeSecrets(kept: string | undefined, names: readonly string[]): Readonly<Record<string, string>> {
   const known = kept === undefined ? {} : parsed(kept);
   const before = new Map(Object.entries(typeof known === 'object' && known !== null ? known : {}));
@@ -15,7 +15,7 @@ export function completeSecrets(kept: string | undefined, names: readonly string
   );
 }
 
-/** Never made anew in silence: running servers know the old ones. What the parser says would show a part of them. */
+/** Never replaced silently: running servers know the old ones. The parser's error would reveal a part of them. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -4,7 +4,10 @@ import path from 'node:path';
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 
-/** A folder for one reader. Only root can give files away; anybody else keeps them, which is right on a machine of one's own. */
+/**
+ * A folder for one reader. Only root can change the owner of files; another user keeps them, which is correct on a
+ * personal machine.
+ */
 export class StateFolder {
   readonly #path: string;
   readonly #owner: number | undefined;
@@ -17,7 +20,7 @@ export class StateFolder {
     if (this.#owner !== undefined) chownSync(folder, this.#owner, this.#owner);
   }
 
-  /** Whole or not at all: a crash in the middle leaves the old file. */
+  /** Atomic: after a crash the old file is intact. */
   write(file: string, text: string): void {
     const target = path.join(this.#path, file);
     writeFileSync(`${target}.new`, text, { mode: PRIVATE_FILE });

@@ -23,16 +23,16 @@ export interface BindingDeps {
   readonly tracer?: Tracer | undefined;
 }
 
-/** A pod that was given a node. */
+/** A pod with a chosen node. */
 export interface Placed {
   readonly pod: PodInfo;
   readonly nodeName: string;
   readonly profile: Profile;
-  /** Permit plugins that have not answered yet. */
+  /** Permit plugins that have not decided yet. */
   readonly waits: readonly PermitWait[];
   readonly attempts: number;
   readonly addedMs: number;
-  /** When the decision began. */
+  /** The start of the decision. */
   readonly startedMs: number;
 }
 
@@ -40,12 +40,15 @@ export interface PermitWait extends Extract<Permission, { kind: 'wait' }> {
   readonly plugin: string;
 }
 
-/** What became of a placement. */
+/** Callbacks for the result of a placement. */
 export interface BindingOutcomes {
   readonly onBound: (placed: Placed) => void;
-  /** It did not come to the binding. `plugin` = who refused, absent for failures. */
+  /** The placement ended before its binding. `plugin` is the one that refused; absent for failures. */
   readonly onGivenUp: (placed: Placed, why: { readonly message: string; readonly plugin?: string }) => void;
-  /** The API was asked after a binding that was refused, unanswered or not seen: `undefined` = the pod is gone. */
+  /**
+   * The API was read after a binding that was refused, unanswered or unconfirmed: `undefined` means that the pod is
+   * gone.
+   */
   readonly onObserved: (pod: PodInfo, current: Pod | undefined) => void;
 }
 
@@ -57,7 +60,7 @@ class Refused extends Error {
   }
 }
 
-/** A plugin that throws has failed like one whose promise is rejected. */
+/** Treats a throw of a plugin like a rejected promise. */
 function attempt(call: () => Promise<void> | undefined): Promise<void> | undefined {
   try {
     return call();
@@ -67,15 +70,16 @@ function attempt(call: () => Promise<void> | undefined): Promise<void> | undefin
 }
 
 /**
- * Binds in the background. Every end but a plain success is settled by reading the pod: a refusal says only that somebody was
- * faster, and no answer says nothing. Until then the assumption stays, so that its place is not given away twice.
+ * Binds in the background. Every result except a plain success is settled by reading the pod: a refusal only means that
+ * another write was faster, and a missing answer means nothing. Until then the assumption stays, so that the room is
+ * not used twice.
  */
 export class Bindings {
   readonly #deps: BindingDeps;
   readonly #outcomes: BindingOutcomes;
   readonly #stopping = new AbortController();
   readonly #limiter: Limiter = createLimiter(BINDINGS_IN_FLIGHT_MAX);
-  /** Those that wait for something besides the API are not counted as bindings under way. */
+  /** Bindings that wait for something besides the API; they do not count as active. */
   readonly #waiting = new Set<Promise<void>>();
 
   constructor(deps: BindingDeps, outcomes: BindingOutcomes) {
@@ -83,7 +87,7 @@ export class Bindings {
     this.#outcomes = outcomes;
   }
 
-  /** Those that wait for Permit or PreBind included. */
+  /** Includes bindings that wait for Permit or PreBind. */
   underWay(): number {
     return this.#limiter.active() + this.#waiting.size;
   }
@@ -99,7 +103,7 @@ export class Bindings {
     await this.#limiter.idle();
   }
 
-  /** One span from the decision to the answer; waits for other parts are no part of it. */
+  /** One span from the decision to the response, without waits for other components. */
   #bindTraced(placed: Placed): Promise<void> {
     const { tracer } = this.#deps;
     if (tracer === undefined) return this.#bind(placed);
@@ -122,7 +126,7 @@ export class Bindings {
     this.#limiter.start(() => this.#observe(pod));
   }
 
-  /** Permit and PreBind; `undefined` when none of them has anything to wait for, as for most pods. */
+  /** Runs Permit and PreBind; `undefined` when none of them has to wait, as for most pods. */
   #prepare(placed: Placed): Promise<void> | undefined {
     if (placed.waits.length > 0) return this.#await(placed, 0, undefined);
     const { preBinds } = placed.profile;
@@ -133,7 +137,7 @@ export class Bindings {
     return undefined;
   }
 
-  /** `first`: what the PreBind before number `from` waits for. */
+  /** `first`: the promise of the PreBind plugin number `from`. */
   async #await(placed: Placed, from: number, first: Promise<void> | undefined): Promise<void> {
     try {
       if (placed.waits.length > 0) await this.#permittedByAll(placed);

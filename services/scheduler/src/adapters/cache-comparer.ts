@@ -2,12 +2,12 @@ import { isPodFinished, NODES, PODS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type ClusterCache } from '../domain/cluster-cache.ts';
 
-/** Empty lists = the cache is right. What is under way while it is asked may show up once. */
+/** Empty lists mean that the cache is correct. Changes in flight may appear once. */
 export interface CacheComparison {
   readonly nodes: Difference;
   /** Bound pods, `namespace/name uid`. */
   readonly pods: Difference & { readonly onOtherNode: readonly string[] };
-  /** Pods that count as bound though the API has not shown it yet. */
+  /** Pods that count as bound although the API has not confirmed that yet. */
   readonly assumed: readonly string[];
 }
 
@@ -16,7 +16,7 @@ interface Difference {
   readonly redundant: readonly string[];
 }
 
-/** Compares what decisions rest on with what the API says now. */
+/** Compares the cache with the current state of the API. */
 export async function compareCache(client: ApiClient, cache: ClusterCache): Promise<CacheComparison> {
   const nodes = await client.list(NODES);
   const pods = await client.list(PODS);

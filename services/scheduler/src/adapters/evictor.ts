@@ -17,8 +17,8 @@ export interface EvictorDeps {
 }
 
 /**
- * Asks for the graceful deletion of pods that make room for another one: their own grace period, this very pod (uid), never
- * more than asking. A victim that could not be asked is found again with the next try of the pod.
+ * Requests the graceful deletion of preempted pods, with their own grace period and a uid precondition; it never does
+ * more. A victim whose request failed is found again on the next attempt of the pod.
  */
 export class Evictor {
   readonly #deps: EvictorDeps;

@@ -7,7 +7,7 @@ import type { WireTls } from '../configuration/wire.ts';
 import { EXTENDER_ANSWER_MAX_BYTES } from '../limits.ts';
 import type { Post } from './extender.ts';
 
-/** Asks extenders over HTTP or HTTPS. The libraries are loaded when the first one is asked. */
+/** Calls extenders over HTTP or HTTPS. Loads the libraries on first use. */
 export function createExtenderPost(clock: Clock): Post {
   return async (config, verb, body) => {
     const url = new URL(`${config.urlPrefix}/${verb}`);

@@ -5,10 +5,10 @@ import { allContainers, type PodInfo } from '../domain/pod-info.ts';
 import type { Candidate } from '../domain/preemption.ts';
 import type { Rejection } from '../framework/plugin.ts';
 
-/** Sends one question and resolves with the answer; rejects on anything but 200, and when time is up. */
+/** Sends one request and resolves with the response body. Rejects on any status but 200, and on a time-out. */
 export type Post = (config: ExtenderConfig, verb: string, body: unknown) => Promise<Json>;
 
-/** Scores of extenders go to 10, those of plugins to 100. */
+/** Scores of extenders range to 10, those of plugins to 100. */
 const SCORE_FACTOR = 10;
 
 export interface Extended {
@@ -16,7 +16,7 @@ export interface Extended {
   readonly failed: ReadonlyMap<string, Rejection>;
 }
 
-/** One service outside that takes part in decisions. */
+/** An external service that takes part in decisions. */
 export class Extender {
   readonly config: ExtenderConfig;
   readonly #post: Post;
@@ -53,7 +53,7 @@ export class Extender {
     return { feasible: nodes.filter(({ name }) => kept.has(name) && !failed.has(name)), failed };
   }
 
-  /** What is to be added to the totals. */
+  /** Returns additions to the total scores. */
   async prioritize(pod: PodInfo, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
     const { prioritizeVerb, weight } = this.config;
     const scores = new Map<string, number>();
@@ -66,7 +66,7 @@ export class Extender {
     return scores;
   }
 
-  /** The candidates that it agrees to, with the victims that it wants. */
+  /** Returns the accepted candidates, with the extender's choice of victims. */
   async preempt(pod: PodInfo, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
     const { preemptVerb, nodeCacheCapable } = this.config;
     if (preemptVerb === '') return candidates;
@@ -81,7 +81,7 @@ export class Extender {
     });
   }
 
-  /** False when the pod is bound by somebody else. */
+  /** Returns false when the extender does not bind the pod. */
   async bind(pod: PodInfo, nodeName: string): Promise<boolean> {
     const { bindVerb } = this.config;
     if (bindVerb === '' || !this.concerns(pod)) return false;
@@ -101,7 +101,7 @@ function refuseError({ name }: Extender, text: Json): void {
   if (typeof text === 'string' && text !== '') throw new Error(`extender ${name}: ${text}`);
 }
 
-/** The fields of an answer, whatever the case in which they are written. */
+/** Reads fields of a response, ignoring case. */
 function fieldsOf(answer: Json): (name: string) => Json {
   if (!isJsonObject(answer)) return () => null;
   const fields = new Map(Object.entries(answer).map(([name, value]) => [name.toLowerCase(), value ?? null] as const));

@@ -1,12 +1,12 @@
-/** Background work with a maximum of tasks under way; `full` callers wait for a place. */
+/** Runs background tasks up to a maximum; callers wait while it is full. */
 export interface Limiter {
-  /** Starts the task now or when a place is free. The task must not reject. */
+  /** Starts the task now or when there is capacity. The task must not reject. */
   start(task: () => Promise<void>): void;
-  /** Tasks under way. */
+  /** Number of active tasks. */
   active(): number;
-  /** Resolves when a place is free. */
+  /** Resolves when there is capacity. */
   place(): Promise<void>;
-  /** Resolves when nothing is under way or waiting. */
+  /** Resolves when no task is active or waiting. */
   idle(): Promise<void>;
 }
 

@@ -13,12 +13,15 @@ export interface PodWriterDeps {
 }
 
 export interface Why {
-  /** `SchedulerError` = not the cluster's shape but a failure. */
+  /** `SchedulerError` is a failure, not a property of the cluster. */
   readonly reason: 'Unschedulable' | 'SchedulerError';
   readonly message: string;
 }
 
-/** Says in the pod's status why it waits. Nothing depends on it: a write that fails is repeated with the next try of the pod. */
+/**
+ * Writes the reason for a pending pod into its status. Nothing depends on it: the next attempt of the pod repeats a
+ * failed write.
+ */
 export class PodWriter {
   readonly #deps: PodWriterDeps;
   readonly #limiter: Limiter = createLimiter(STATUS_WRITES_IN_FLIGHT_MAX);
@@ -32,7 +35,7 @@ export class PodWriter {
     return this.#limiter.idle();
   }
 
-  /** `nominatedNodeName`: `null` clears it, `undefined` leaves it. */
+  /** `nominatedNodeName`: `null` clears it, `undefined` keeps it. */
   notScheduled(pod: PodInfo, why: Why, nominatedNodeName: string | null | undefined): void {
     const condition = conditionFor(pod.pod, why, this.#deps.clock.now());
     if (condition === undefined && nominatedNodeName === undefined) return;
@@ -59,7 +62,7 @@ export class PodWriter {
   }
 }
 
-/** `undefined` when the pod says the same already. */
+/** Returns `undefined` when the pod's status is up to date. */
 function conditionFor(pod: Pod, { reason, message }: Why, nowMs: number): PodCondition | undefined {
   const known = podCondition(pod, 'PodScheduled');
   if (known?.status === 'False' && known.reason === reason && known.message === message) return undefined;

@@ -9,10 +9,10 @@ export interface StatusAccessDeps {
 
 export type Verdict = 'allowed' | 'unauthenticated' | 'forbidden';
 
-/** Whether the owner of a bearer token may read this path. Rejects when the API does not answer. */
+/** Decides whether the owner of a bearer token may read this path. Rejects when the API does not respond. */
 export type StatusAccess = (path: string, authorization: string | undefined) => Promise<Verdict>;
 
-/** Asks the API who the caller is and whether that one may `get` the path, as Kubernetes does. */
+/** Asks the API for the caller's identity and its permission to `get` the path, as Kubernetes does. */
 export function createStatusAccess(deps: StatusAccessDeps): StatusAccess {
   const reviews = createAccessReviews({ ...deps, keptMs: STATUS_ACCESS_KEPT_MS, keptMax: STATUS_ACCESS_KEPT_MAX });
   return async (path, authorization) => {

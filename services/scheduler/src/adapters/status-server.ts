@@ -20,11 +20,11 @@ export interface StatusSource {
 
 export interface StatusServerDeps extends Pick<StatusServerOptions, 'address' | 'tls'> {
   readonly source: StatusSource;
-  /** Who may read what is not open to all. */
+  /** Decides about access to restricted paths. */
   readonly access: StatusAccess;
 }
 
-/** Tells machines how the scheduler does, and who may know it what it does. Reads only. */
+/** Serves health to everyone, and metrics and internals to authorized callers. Read-only. */
 export function createStatusServer({ address, tls, ...deps }: StatusServerDeps): StatusServer {
   return createServer({
     component: 'scheduler',

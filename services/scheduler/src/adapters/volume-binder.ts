@@ -20,7 +20,7 @@ export interface VolumeBinderDeps {
   readonly timeoutMs: number;
 }
 
-/** How users of Kubernetes know it. */
+/** The wording that Kubernetes users know. */
 const FAILED = 'running PreBind plugin "VolumeBinding": binding volumes';
 
 interface Reserved {
@@ -30,8 +30,8 @@ interface Reserved {
 }
 
 /**
- * Takes volumes for pods on their way. What is reserved counts at once, so that the next pod chooses others; it is written
- * before the pod is bound, and given back when the pod is not.
+ * Reserves volumes for pods that are being placed. A reservation counts immediately, so that the next pod chooses other
+ * volumes. It is written before the pod is bound, and released when the pod is not.
  */
 export class VolumeBinder {
   readonly #deps: VolumeBinderDeps;
@@ -59,7 +59,10 @@ export class VolumeBinder {
       this.#deps.volumes.forgetClaim(`${metadata.namespace}/${metadata.name}`);
   }
 
-  /** Resolves when every claim of the pod is bound; rejects when that did not happen in time. `undefined` = none has to be. */
+  /**
+   * Resolves when every claim of the pod is bound; rejects on a time-out. `undefined` means that no claim needs to be
+   * bound.
+   */
   bind(pod: PodInfo, signal: AbortSignal): Promise<void> | undefined {
     const reserved = this.#reserved.get(pod.uid);
     return reserved === undefined ? undefined : this.#bindReserved(pod, reserved, signal);
@@ -83,7 +86,7 @@ export class VolumeBinder {
       if (claim === undefined) throw new Error(`${FAILED}: persistentvolumeclaim "${name}" not found`);
       if (isBound(claim)) return true;
       const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
-      // The provisioner takes the annotation away when it cannot serve this node.
+      // The provisioner removes the annotation when it cannot serve this node.
       if (provisioned && claim.metadata.annotations?.[SELECTED_NODE_ANNOTATION] !== nodeName) {
         throw new Error(`${FAILED}: provisioning failed for PVC "${name}"`);
       }

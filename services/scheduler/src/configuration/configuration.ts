@@ -17,7 +17,7 @@ import { chooseProfiles } from './profiles.ts';
 import { CONFIGURATION, FIRST_CONFIGURATION } from './schema.ts';
 import type { WireConfiguration, WireProfile } from './wire.ts';
 
-/** How the scheduler works: the file of `--config`, checked and completed. */
+/** The scheduler's settings: the file of `--config`, validated and with defaults. */
 export interface SchedulerConfiguration {
   readonly profiles: readonly ProfileChoice[];
   readonly extenders: readonly ExtenderConfig[];
@@ -28,7 +28,7 @@ export interface SchedulerConfiguration {
 
 const GROUP = 'kubescheduler.config.k8s.io';
 const VERSIONS = ['v1', 'v1beta3', 'v1beta2', 'v1beta1', 'v1alpha2', 'v1alpha1'];
-/** What kube-scheduler takes when nothing is said; one thread decides here. */
+/** kube-scheduler's default. This scheduler decides in one thread. */
 const PARALLELISM = 16;
 const PROVIDERS = ['DefaultProvider', 'ClusterAutoscalerProvider'];
 
@@ -111,7 +111,7 @@ function backoffOf({ podInitialBackoffSeconds, podMaxBackoffSeconds }: WireConfi
   };
 }
 
-/** The one profile of a file from before there were profiles, or those of the file. */
+/** Returns the profiles of the file, or the single profile of a version without profiles. */
 function profilesOf(wire: WireConfiguration): readonly WireProfile[] {
   const { profiles = [], schedulerName = DEFAULT_SCHEDULER_NAME, algorithmSource } = wire;
   const { hardPodAffinitySymmetricWeight, bindTimeoutSeconds } = wire;

@@ -3,9 +3,9 @@ import { parseDuration } from '@holdfast/platform';
 import { EXTENDER_TIMEOUT_MS } from '../limits.ts';
 import type { WireExtender, WireTls } from './wire.ts';
 
-/** A service that takes part in decisions over HTTP. An empty verb = it does not take part there. */
+/** An HTTP service that takes part in decisions. An empty verb disables that step. */
 export interface ExtenderConfig {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly urlPrefix: string;
   readonly filterVerb: string;
   readonly preemptVerb: string;
@@ -13,9 +13,9 @@ export interface ExtenderConfig {
   readonly bindVerb: string;
   readonly weight: number;
   readonly timeoutMs: number;
-  /** It knows the nodes: names are enough for it. */
+  /** The extender knows the nodes, so it gets only their names. */
   readonly nodeCacheCapable: boolean;
-  /** Only pods that ask for one of these concern it; empty = all pods. */
+  /** Only pods that request one of these resources concern it; empty means all pods. */
   readonly managedResources: ReadonlySet<string>;
   readonly ignoredByScheduler: ReadonlySet<string>;
   /** Its failure does not fail the decision. */
@@ -80,19 +80,19 @@ function decodeExtender(wire: WireExtender, path: string, errors: string[]): Ext
   };
 }
 
-/** As kube-scheduler: who only says that it is HTTPS, and names no authority, does not get certificates checked. */
+/** As in kube-scheduler: HTTPS without an authority disables certificate checks. */
 function tlsOf({ enableHTTPS = false, tlsConfig }: WireExtender): WireTls | undefined {
   if (!enableHTTPS || tlsConfig?.caFile !== undefined || tlsConfig?.caData !== undefined) return tlsConfig;
   return { ...tlsConfig, insecure: true };
 }
 
-/** Names of Kubernetes' own resources, and those that quotas give to requests, are no extended resources. */
+/** Kubernetes' own resource names, and the request names of quotas, are not extended resources. */
 const isExtendedName = (name: string): boolean =>
   /^[^/]+\/[^/]+$/.test(name) && !/^([^/]*\.)?kubernetes\.io\//.test(name) && !name.startsWith('requests.');
 
 const isUrl = (text: string): boolean => /^https?:\/\/[^/]/.test(text);
 
-/** `1m30s`; `undefined` when the text is none, or says no time at all. */
+/** Parses `1m30s`; `undefined` when the text is not a duration or is zero. */
 export function parsePositiveDuration(text: string): number | undefined {
   const ms = parseDuration(text);
   return ms !== undefined && ms > 0 ? ms : undefined;

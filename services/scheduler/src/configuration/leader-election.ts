@@ -4,7 +4,7 @@ import { parsePositiveDuration } from './extenders.ts';
 import type { WireLeaderElection } from './wire.ts';
 
 export interface LeaderElectionChoice {
-  /** Absent = the command line decides. */
+  /** Absent: the command line decides. */
   readonly leaderElect: boolean | undefined;
   readonly lease: { readonly namespace: string; readonly name: string };
   readonly leaseDurationMs: number;
@@ -14,7 +14,7 @@ export interface LeaderElectionChoice {
 
 const PATH = 'leaderElection';
 
-/** Mistakes count also when the file itself does not ask for an election: the command line may. */
+/** Mistakes count even when the file does not enable the election: the command line may enable it. */
 export function decodeLeaderElection(wire: WireLeaderElection, mistakes: FieldError[]): LeaderElectionChoice {
   const { leaseDuration = LEASE_DURATION, renewDeadline = LEASE_RENEW_DEADLINE } = wire;
   const { retryPeriod = LEASE_RETRY_PERIOD, resourceLock = 'leases', leaderElect } = wire;
@@ -37,7 +37,7 @@ export function decodeLeaderElection(wire: WireLeaderElection, mistakes: FieldEr
   if (resourceLock !== 'leases') {
     mistakes.push(invalid(`${PATH}.resourceLock`, resourceLock, 'resourceLock value must be "leases"'));
   }
-  // An empty name is the same as none, as for every default of this file.
+  // An empty name counts as absent, like all defaults of this file.
   const lease = { namespace: wire.resourceNamespace || LEASE_NAMESPACE, name: wire.resourceName || LEASE_NAME };
   return { leaderElect, lease, leaseDurationMs, renewDeadlineMs, retryPeriodMs };
 }

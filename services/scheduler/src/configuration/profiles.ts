@@ -7,7 +7,7 @@ import { PLUGINS } from '../plugins/registry.ts';
 import type { WirePlugin, WirePluginSet, WireProfile } from './wire.ts';
 
 export interface ProfileOptions {
-  /** For profiles that do not say it themselves. */
+  /** Default of profiles without their own value. */
   readonly percentageOfNodesToScore: number;
   readonly disablePreemption: boolean;
   readonly errors: string[];
@@ -16,7 +16,7 @@ export interface ProfileOptions {
 const ALL = '*';
 const KNOWN: ReadonlyMap<string, PluginDefinition> = new Map(PLUGINS.map((each) => [each.name, each]));
 
-/** The profiles of the file on top of the default plugins. Mistakes go to `errors`. */
+/** Applies the profiles of the file to the default plugins. Adds mistakes to `errors`. */
 export function chooseProfiles(profiles: readonly WireProfile[], options: ProfileOptions): readonly ProfileChoice[] {
   const choices = profiles.map((profile, i) => chooseProfile(profile, `profiles[${i}]`, options));
   const names = choices.map(({ schedulerName }) => schedulerName);
@@ -66,7 +66,10 @@ function choosePoints({ plugins = {} }: WireProfile, path: string, errors: strin
   return points;
 }
 
-/** The default plugins as `multiPoint` changes them: without the disabled, those it names in their place with its weight (1 unless it says one), others at the end. */
+/**
+ * Applies `multiPoint` to the default plugins: removes the disabled ones, keeps named ones in their position with the
+ * given weight (default 1), and appends the others.
+ */
 function mergeDefaults({ enabled = [], disabled = [] }: WirePluginSet): readonly PointChoice[] {
   const gone = namesOf(disabled);
   const own = new Map(enabled.map(({ name = '', weight = 0 }) => [name, { name, weight }] as const));
@@ -78,7 +81,10 @@ function mergeDefaults({ enabled = [], disabled = [] }: WirePluginSet): readonly
   return [...kept, ...own.values()];
 }
 
-/** First what both name, in the order of the point; then the rest of `multiPoint`; then what only the point names. */
+/**
+ * First the plugins that both name, in the order of the point; then the rest of `multiPoint`; then the rest of the
+ * point.
+ */
 function atPoint(
   point: ExtensionPoint,
   { enabled = [], disabled = [] }: WirePluginSet,

@@ -1,7 +1,7 @@
 import { readConfigurationFile as readFile } from '@holdfast/client/configuration-file';
 import { decodeConfiguration, type SchedulerConfiguration } from './configuration.ts';
 
-/** The file of `--config`, or an OperatorError that names every mistake in it. */
+/** Reads the file of `--config`. Throws an OperatorError that names every mistake. */
 export const readConfigurationFile = (path: string): Promise<SchedulerConfiguration> =>
   readFile(path, {
     what: "the scheduler's configuration",

@@ -88,7 +88,7 @@ const ALGORITHM_SOURCE = struct('SchedulerAlgorithmSource', { provider: scalar('
 
 export const CONFIGURATION: StructSchema = struct('KubeSchedulerConfiguration', COMMON);
 
-/** Before there were profiles (v1alpha1). */
+/** v1alpha1 had no profiles. */
 export const FIRST_CONFIGURATION: StructSchema = struct('KubeSchedulerConfiguration', {
   ...COMMON,
   schedulerName: scalar('string'),

@@ -3,8 +3,8 @@ import type { SchedulerConfiguration } from './configuration.ts';
 import type { ExtenderConfig } from './extenders.ts';
 
 /**
- * The configuration as it is used, for `/configz`: completed, plugins by extension point, and without keys. Whether a leader is
- * elected may also be said by the command line.
+ * The effective configuration for `/configz`: with defaults, plugins by extension point, and without keys. The command
+ * line may also enable leader election.
  */
 export function shownConfiguration(used: SchedulerConfiguration, leaderElect: boolean): unknown {
   const { profiles, extenders, backoff, parallelism, leaderElection } = used;

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@holdfast/machinery';
 import type { ExtensionPoint } from '../framework/plugin.ts';
 
-/** The file as it is written. Types were checked; everything may be absent. */
+/** The file as written. Its types are checked; all fields are optional. */
 export interface WireConfiguration {
   readonly apiVersion?: string;
   readonly kind?: string;

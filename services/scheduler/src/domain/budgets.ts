@@ -8,7 +8,7 @@ interface CompiledBudget {
   readonly selector: LabelSelectorMatcher;
 }
 
-/** Disruption budgets as one search for victims sees them. */
+/** Disruption budgets during one search for victims. */
 export class Budgets {
   readonly #byNamespace: ReadonlyMap<string, readonly CompiledBudget[]>;
 
@@ -28,7 +28,7 @@ export class Budgets {
     return false;
   }
 
-  /** Which of these pods could not go within their budgets, if they went in this order. */
+  /** Splits pods by whether evicting them in this order would violate their budgets. */
   split(pods: readonly PodInfo[]): { readonly violating: readonly PodInfo[]; readonly others: readonly PodInfo[] } {
     const left = new Map<PodDisruptionBudget, number>();
     const violating: PodInfo[] = [];
@@ -36,7 +36,7 @@ export class Budgets {
     for (const pod of pods) {
       let violates = false;
       for (const { budget } of this.#of(pod)) {
-        // A pod that is being disrupted already is paid for.
+        // A pod that is already being disrupted is already counted.
         if (ownValue(budget.status.disruptedPods, pod.name) !== undefined) continue;
         const rest = (left.get(budget) ?? budget.status.disruptionsAllowed) - 1;
         left.set(budget, rest);

@@ -6,7 +6,7 @@ import { type PluginTimer, statusOfScorer, succeeded, untimed } from '../framewo
 import type { NodeInfo } from './node-info.ts';
 import type { ScheduleOptions } from './schedule.ts';
 
-/** Ties are drawn. */
+/** Breaks ties at random. */
 export function pickBest(feasible: readonly NodeInfo[], totals: readonly number[], random: Random): NodeInfo {
   const [first] = feasible;
   invariant(first !== undefined, 'a choice needs a feasible node');
@@ -52,7 +52,7 @@ interface Weighted {
 }
 
 interface Scorers {
-  /** Whose scores pods with equal needs share. */
+  /** Scores that pods with equal needs share. */
   readonly local: readonly Weighted[];
   readonly others: readonly Weighted[];
 }
@@ -90,7 +90,7 @@ function timedScorer(
   return scorer;
 }
 
-/** What equal pods found is true until the node changes. */
+/** Results of equal pods stay valid until the node changes. */
 function sharedScores(
   { pod, snapshot }: Cycle,
   feasible: readonly NodeInfo[],

@@ -9,12 +9,12 @@ import { createPodInfo } from './pod-info.ts';
 
 const GROUPS: readonly PodGroup[] = ['a', 'b'].map((app) => ({
   key: app,
-  // One that is found by its label, and one that is asked about every pod.
+  // One term that is found by its label, and one that is checked for every pod.
   pair: app === 'a' ? 'app=a' : '',
   includes: (pod) => pod.labels['app'] === app && !pod.terminating,
 }));
 
-/** Everything a decision can see, in a form that two caches can be compared by. */
+/** Everything that a decision can see, in a comparable form. */
 function visible(cache: ClusterCache): unknown {
   const sorted = <T>(entries: Iterable<readonly [string, T]>): unknown =>
     Object.fromEntries([...entries].filter(([, value]) => value !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1)));

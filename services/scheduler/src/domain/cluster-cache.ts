@@ -16,13 +16,13 @@ import { VolumeStore } from './volumes.ts';
 
 interface Assumption {
   readonly pod: PodInfo;
-  /** Set when the binding was answered; the confirmation is on its way since then. */
+  /** Set when the binding was answered; its confirmation has not arrived yet. */
   boundAtMs: number | undefined;
 }
 
 /**
- * What decisions see: nodes, placed pods, and pods assumed to be placed until their binding is confirmed. Changed only between
- * decisions, each change costs what it touches and not what the cluster holds.
+ * The input of decisions: nodes, placed pods, and assumed pods until their binding is confirmed. It changes only
+ * between decisions. Each change costs what it touches, not the size of the cluster.
  */
 export class ClusterCache implements Snapshot {
   readonly volumes = new VolumeStore();
@@ -31,10 +31,10 @@ export class ClusterCache implements Snapshot {
   readonly #nodes = new Map<string, MutableNodeInfo>();
   #nodeList: readonly MutableNodeInfo[] | undefined;
   readonly #freeSlots: number[] = [];
-  /** Nodes with a taint that only makes them less liked. */
+  /** Nodes with a PreferNoSchedule taint. */
   #softlyTainted = 0;
   #changes = 0;
-  /** By uid, whether or not the node is known: pods may be seen before their node. */
+  /** By uid, even for an unknown node: a pod may be observed before its node. */
   readonly #placed = new Map<string, PodInfo>();
   readonly #placedByNode = new Map<string, Map<string, PodInfo>>();
   readonly #usersOfClaim = new Map<string, Map<string, PodInfo>>();
@@ -74,7 +74,7 @@ export class ClusterCache implements Snapshot {
     return this.#shared.of(profile, pod, this.#nodes.size);
   }
 
-  /** How much work decisions made; for tests and measurements. */
+  /** The amount of work of all decisions; for tests and measurements. */
   work(): Readonly<Record<'checks' | 'scores' | 'trials' | 'recounts', number>> {
     return { ...this.#shared.counts, recounts: this.#counts.recounts };
   }
@@ -113,7 +113,7 @@ export class ClusterCache implements Snapshot {
     return [...(this.#usersOfClaim.get(claim)?.values() ?? [])];
   }
 
-  /** What changed of what a decision looks at: a heartbeat changes nothing. */
+  /** Returns what changed for decisions: a heartbeat changes nothing. */
   setNode(node: Node): readonly NodeEvent[] {
     const name = node.metadata.name ?? '';
     const known = this.#nodes.get(name);
@@ -135,7 +135,7 @@ export class ClusterCache implements Snapshot {
     return ['node-added'];
   }
 
-  /** The node that was there. */
+  /** Returns the removed node. */
   removeNode(name: string): NodeInfo | undefined {
     const info = this.#nodes.get(name);
     if (info === undefined) return undefined;
@@ -149,7 +149,7 @@ export class ClusterCache implements Snapshot {
     return info;
   }
 
-  /** False when nothing changed that a decision looks at. */
+  /** Returns false when nothing changed for decisions. */
   setNamespace(namespace: Namespace): boolean {
     const name = namespace.metadata.name ?? '';
     const labels = namespace.metadata.labels ?? {};
@@ -163,7 +163,7 @@ export class ClusterCache implements Snapshot {
     if (this.#namespaces.delete(name)) this.#counts.reset();
   }
 
-  /** A bound pod as the API shows it: confirms an assumption, or corrects it. */
+  /** Takes a bound pod from the API: confirms or corrects an assumption. */
   setPod(pod: PodInfo): readonly PodEvent[] {
     invariant(pod.nodeName !== '', 'only bound pods are placed', { pod: pod.key });
     this.#assumed.delete(pod.uid);
@@ -177,7 +177,7 @@ export class ClusterCache implements Snapshot {
     return known === undefined ? ['pod-placed'] : podChanges(known, pod);
   }
 
-  /** The pod that was there. */
+  /** Returns the removed pod. */
   removePod(uid: string): PodInfo | undefined {
     this.#assumed.delete(uid);
     const known = this.#placed.get(uid);
@@ -185,7 +185,7 @@ export class ClusterCache implements Snapshot {
     return known;
   }
 
-  /** From now on the pod takes its place on the node as if it ran there. */
+  /** From now on the pod uses the node as if it ran there. */
   assume(pod: PodInfo, nodeName: string): void {
     invariant(!this.#placed.has(pod.uid), 'a placed pod is not placed again', { pod: pod.key, nodeName });
     const placed = placedOn(pod, nodeName);
@@ -198,7 +198,7 @@ export class ClusterCache implements Snapshot {
     if (assumption !== undefined) assumption.boundAtMs = nowMs;
   }
 
-  /** The binding did not happen. Does nothing once the API showed the pod bound. */
+  /** The binding failed. Does nothing once the API has shown the pod as bound. */
   forget(uid: string): PodInfo | undefined {
     const assumption = this.#assumed.get(uid);
     if (assumption === undefined) return undefined;
@@ -231,7 +231,7 @@ export class ClusterCache implements Snapshot {
     return { nodes: this.#nodes.size, pods: this.#placed.size, assumed_pods: this.#assumed.size };
   }
 
-  /** Assumed pods whose binding was answered before `beforeMs` and was not seen since. */
+  /** Returns assumed pods whose binding was answered before `beforeMs` and not observed since. */
   unconfirmed(beforeMs: number): readonly PodInfo[] {
     return [...this.#assumed.values()]
       .filter(({ boundAtMs }) => boundAtMs !== undefined && boundAtMs <= beforeMs)
@@ -253,7 +253,7 @@ export class ClusterCache implements Snapshot {
     node.changes = ++this.#changes;
   }
 
-  /** Nodes may be in other domains than before. */
+  /** Nodes may have changed their domains. */
   #domainsMoved(): void {
     this.#counts.domainsMoved();
     this.#terms.domainsMoved();
@@ -293,7 +293,7 @@ function takeFrom(pods: Map<string, Map<string, PodInfo>>, key: string, pod: Pod
   if (group?.size === 0) pods.delete(key);
 }
 
-/** Nothing was parsed anew (see `refreshPodInfo`): no count and no sum can differ. */
+/** True when nothing was parsed again (see `refreshPodInfo`), so no count or sum can differ. */
 function weighsTheSame(a: PodInfo, b: PodInfo): boolean {
   return a.requests === b.requests && a.terminating === b.terminating && a.nodeName === b.nodeName;
 }

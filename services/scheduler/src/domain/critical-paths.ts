@@ -1,15 +1,15 @@
-/** A value of a topology key and how many matching pods its domain has. */
+/** A value of a topology key and the number of matching pods in its domain. */
 export interface CriticalPath {
   readonly value: string;
   readonly count: number;
 }
 
-/** Before any domain is known. */
+/** No domain is known yet. */
 const NO_PATH: CriticalPath = { value: '', count: 2 ** 31 - 1 };
 
 /**
- * The domain with the fewest matching pods, and one other small one: enough to keep the minimum exact while the count of
- * a single domain changes, as in the trial of one node. The second is not always the second smallest.
+ * The domain with the fewest matching pods, and another small one. That keeps the minimum exact while the count of a
+ * single domain changes, as in the trial of one node. The second is not always the second smallest.
  */
 export class CriticalPaths {
   #least: CriticalPath = NO_PATH;

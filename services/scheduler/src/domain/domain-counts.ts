@@ -1,48 +1,48 @@
 import { ownValue } from '@holdfast/machinery';
 import type { NodeInfo } from './node-info.ts';
 
-/** Which nodes make up domains. Equal keys mean equal views. */
+/** The nodes that make up domains. Equal keys mean equal views. */
 export interface DomainView {
   readonly key: string;
   readonly topologyKey: string;
-  /** Present when only some nodes take part; domains without any pod are known then. */
+  /** Present when only some nodes take part; then domains without a pod are known, too. */
   readonly counted?: (node: NodeInfo) => boolean;
 }
 
 const NO_DOMAIN = -1;
 
 /**
- * How many pods each domain has. Changed with every pod, so that nobody has to sum over nodes. Lives only as long as no node
- * comes, goes or gets other labels: a node's domain is remembered by its slot.
+ * The number of pods per domain, updated with every pod, so that no decision sums over nodes. It is discarded when a
+ * node is added, removed or relabelled, because it caches a node's domain by slot.
  */
 export class DomainCounts {
   readonly #view: DomainView;
   readonly #indexOf = new Map<string, number>();
-  /** Pods by index of the domain. */
+  /** Pods by domain index. */
   readonly #pods: number[] = [];
   readonly #indexBySlot: number[] = [];
-  /** Domains that have so many pods: there are few different numbers where pods are spread. */
+  /** Number of domains per pod count: spread pods have few different counts. */
   readonly #withCount = new Map<number, number>();
   readonly #known = new Set<string>();
   #populated = 0;
-  /** Absent after a change, until somebody asks. */
+  /** Absent after a change until the next read. */
   #fewest: number | undefined;
 
   constructor(view: DomainView) {
     this.#view = view;
   }
 
-  /** How many domains have pods. */
+  /** The number of domains with pods. */
   get populated(): number {
     return this.#populated;
   }
 
-  /** Domains of the view, with pods or without. */
+  /** All domains of the view, with or without pods. */
   get known(): ReadonlySet<string> {
     return this.#known;
   }
 
-  /** Of any known domain. */
+  /** The lowest count of any known domain. */
   get fewest(): number {
     this.#fewest ??= this.#populated < this.#known.size ? 0 : Math.min(...this.#withCount.keys());
     return this.#fewest;
@@ -52,7 +52,7 @@ export class DomainCounts {
     return this.#pods[this.#indexOf.get(domain) ?? NO_DOMAIN] ?? 0;
   }
 
-  /** In the node's domain, whether or not the node itself takes part; `undefined` when it lacks the key. */
+  /** The count of the node's domain, even if the node itself does not take part; `undefined` without the key. */
   at(node: NodeInfo): number | undefined {
     const index = this.#indexAt(node);
     return index === NO_DOMAIN ? undefined : this.#pods[index];
@@ -65,7 +65,7 @@ export class DomainCounts {
     this.#known.add(domain);
   }
 
-  /** A node that is not there (yet) is in no domain. */
+  /** A node that is not in the cache (yet) belongs to no domain. */
   add(node: NodeInfo | undefined, by: number): void {
     const index = node === undefined || !this.#counts(node) ? NO_DOMAIN : this.#indexAt(node);
     if (index === NO_DOMAIN) return;
@@ -109,5 +109,5 @@ export class DomainCounts {
   }
 }
 
-/** Not asked about yet. */
+/** Not determined yet. */
 const UNKNOWN = -2;

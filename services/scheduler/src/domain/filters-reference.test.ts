@@ -14,7 +14,7 @@ const GPU = 'example.com/gpu';
 const TEAMS: Readonly<Record<string, string>> = { default: 'red', other: 'blue' };
 
 const sometimes = <T>(...values: readonly T[]): fc.Arbitrary<T | undefined> => fc.constantFrom(undefined, ...values);
-/** One in five: a pod that is refused for the first reason is not asked about the others. */
+/** One in five: a pod refused for the first reason does not test the others. */
 const rarely = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 const apps = fc.constantFrom('a', 'b');
@@ -43,7 +43,7 @@ const needs = fc.record({
   gpu: rarely(fc.constant(1)),
   port: rarely(ports),
 });
-/** Wishes about pods: required, near or (away) apart. */
+/** Affinity terms: required, for or against co-location. */
 const terms = fc.record({
   app: apps,
   key: fc.constantFrom(ZONE, HOST),
@@ -181,7 +181,7 @@ function podOf(shape: PodShape, name: string, nodeName?: string): Pod {
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
 }
 
-/** What is needed in the end, or by the largest step on the way there. */
+/** The final need, or that of the largest init step. */
 function cpuOf({ cpu, init = 0, sidecar = 0, sidecarFirst, overhead = 0 }: Needs): number {
   return Math.max(cpu + sidecar, sidecarFirst ? init + sidecar : init) + overhead;
 }
@@ -207,7 +207,7 @@ const sizeFits = ({ size: wanted }: PodShape, { size }: NodeShape): boolean => {
 const isTolerated = ({ tolerates }: PodShape, { hard }: NodeShape): boolean =>
   hard === undefined || tolerates === '*' || tolerates === hard;
 
-/** Whether a wish of `by` is about `other`. */
+/** True when a term of `by` concerns `other`. */
 function means(term: Term, by: PodShape, other: PodShape): boolean {
   if (term.app !== other.app) return false;
   if (by.version !== undefined && term.version === 'same' && other.version !== by.version) return false;

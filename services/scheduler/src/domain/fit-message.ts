@@ -16,7 +16,7 @@ export function fitMessage(nodes: number, refusal: Pick<Refusal, 'rejections' | 
   return `${head}: ${listed(counts)}.`;
 }
 
-/** Equal pods are refused for reasons that were counted already. */
+/** Equal pods share rejections that were counted already. */
 const counted = new WeakMap<Refusal['rejections'], ReadonlyMap<string, number>>();
 
 function countsOf(rejections: Refusal['rejections']): ReadonlyMap<string, number> {
@@ -25,7 +25,7 @@ function countsOf(rejections: Refusal['rejections']): ReadonlyMap<string, number
   return known;
 }
 
-/** The same of what preemption found. */
+/** The same for the result of preemption. */
 export function trialMessage(nodes: number, findings: Iterable<Pick<Rejection, 'reasons'>>): string {
   return `0/${nodes} nodes are available: ${listed(countReasons(findings))}.`;
 }
@@ -33,7 +33,7 @@ export function trialMessage(nodes: number, findings: Iterable<Pick<Rejection, '
 function countReasons(rejections: Iterable<Pick<Rejection, 'reasons'>>): Map<string, number> {
   const counts = new Map<string, number>();
   const add = (reason: string, times: number): void => void counts.set(reason, (counts.get(reason) ?? 0) + times);
-  // Nodes of a full cluster say the same one after the other, mostly in one and the same list.
+  // Consecutive nodes of a full cluster have the same reasons, usually in the same array.
   let last: readonly string[] = [];
   let times = 0;
   for (const { reasons } of rejections) {

@@ -1,12 +1,12 @@
 import type { Node } from '@holdfast/api';
 
 interface Image {
-  /** As the first node reported it that has the image. */
+  /** As reported by the first node with the image. */
   readonly sizeBytes: number;
   nodes: number;
 }
 
-/** Which container images are on how many nodes, kept current with the nodes' reports. */
+/** Number of nodes per container image, kept current with the nodes' reports. */
 export class ImageIndex {
   readonly #images = new Map<string, Image>();
 
@@ -14,7 +14,7 @@ export class ImageIndex {
     return this.#images.get(image)?.nodes ?? 0;
   }
 
-  /** The same for every node that has it. */
+  /** The same for every node with the image. */
   sizeOf(image: string): number {
     return this.#images.get(image)?.sizeBytes ?? 0;
   }
@@ -39,7 +39,7 @@ export class ImageIndex {
   }
 }
 
-/** By name; of a name that is told twice, the first size. */
+/** By name; a duplicate name keeps its first size. */
 function imageSizes(node: Node | undefined): ReadonlyMap<string, number> {
   const sizes = new Map<string, number>();
   for (const { names = [], sizeBytes = 0 } of node?.status.images ?? []) {

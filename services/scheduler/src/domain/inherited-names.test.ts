@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf, outcome } from '../testing/cluster.ts';
 
-/** What a label is called makes no difference: `constructor` is a topology key like `rack`. */
+/** The name of a label makes no difference: `constructor` is a topology key like `rack`. */
 const INHERITED = fc.constantFrom('constructor', 'toString', 'valueOf', 'hasOwnProperty', 'isPrototypeOf');
 
 interface Case {

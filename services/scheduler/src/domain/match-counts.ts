@@ -4,17 +4,17 @@ import { pairsOf } from './label-pair.ts';
 import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 
-/** Which placed pods a constraint counts. Equal keys mean equal predicates. */
+/** The placed pods that a constraint counts. Equal keys mean equal predicates. */
 export interface PodGroup {
   readonly key: string;
-  /** Present when all of the group are in one namespace: changes elsewhere cost it nothing. */
+  /** Present when the whole group is in one namespace: changes elsewhere cost nothing. */
   readonly namespace?: string;
-  /** A label that all of the group have (`pairOf`): pods without it cost the group nothing. */
+  /** A label that the whole group has (`pairOf`): pods without it cost nothing. */
   readonly pair: string;
   readonly includes: (pod: PodInfo) => boolean;
 }
 
-/** How many pods of a group each node has. */
+/** The number of pods of a group per node. */
 export type CountsByNode = ReadonlyMap<string, number>;
 
 interface Counted {
@@ -24,26 +24,26 @@ interface Counted {
   readonly domains: Map<string, DomainCounts>;
 }
 
-/** What is counted and where. */
+/** What to count, and by which domains. */
 export interface Countable {
   readonly placed: () => Iterable<PodInfo>;
   readonly nodes: () => readonly NodeInfo[];
   readonly nodeOf: (name: string) => NodeInfo | undefined;
 }
 
-/** Groups that are not of one namespace. */
+/** Groups of several namespaces. */
 const ANYWHERE = '';
 
 /**
- * Counts of matching pods by node, built at the first question about a group and kept current after that: a decision costs
- * what the nodes cost, however many pods are placed. Groups that nobody asked about for longest are forgotten.
+ * Counts matching pods by node. A count is built on the first query of a group and kept current after that, so a
+ * decision costs as much as the nodes, however many pods are placed. The least recently used groups are evicted.
  */
 export class MatchCounts {
   readonly #groups = new Map<string, Counted>();
   /** By namespace and label. */
   readonly #byPlace = new Map<string, Map<string, Counted>>();
   readonly #countable: Countable;
-  /** How often all placed pods were counted for a group, or all nodes put into domains. */
+  /** How often all placed pods were counted for a group, or all nodes assigned to domains. */
   recounts = 0;
 
   constructor(countable: Countable) {
@@ -82,12 +82,12 @@ export class MatchCounts {
     return counted;
   }
 
-  /** Nodes came, went, or have other labels or taints. */
+  /** Nodes were added or removed, or changed labels or taints. */
   domainsMoved(): void {
     for (const { domains } of this.#groups.values()) domains.clear();
   }
 
-  /** What the predicates rest on (labels of namespaces) changed. */
+  /** The inputs of predicates (labels of namespaces) changed. */
   reset(): void {
     this.#groups.clear();
     this.#byPlace.clear();

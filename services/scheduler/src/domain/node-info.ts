@@ -5,31 +5,31 @@ import { imageNames } from './image-index.ts';
 import type { HostPort, PodInfo } from './pod-info.ts';
 import { type Amounts, addTo, parseAmounts } from './resources.ts';
 
-/** A node with what is placed on it. Decisions only read it; the cache alone changes it, between decisions. */
+/** A node with its placed pods. Decisions only read it; only the cache changes it, between decisions. */
 export interface NodeInfo {
   readonly node: Node;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** Pods that the node releases at once, because its promise was waited out. */
+  /** The pods that the node releases immediately, because its promise has taken effect. */
   readonly releases: SelfFencingPolicy | undefined;
   readonly allocatable: Amounts;
   readonly podsAllowed: number;
   readonly pods: ReadonlyMap<string, PodInfo>;
   readonly requested: Amounts;
   readonly requestedForScoring: Amounts;
-  /** Placed pods that use claims or name disks. */
+  /** Placed pods with claims or inline disks. */
   readonly podsWithVolumes: ReadonlyMap<string, PodInfo>;
   readonly hostPorts: readonly HostPort[];
-  /** Names of the images that are here. */
+  /** Names of the images on this node. */
   readonly images: ReadonlySet<string>;
-  /** A small number that no other node of the cluster has; negative for copies. */
+  /** A small number, unique among the nodes of the cluster; negative for copies. */
   readonly slot: number;
-  /** Another one after each change that a decision can see; unique in the cluster. */
+  /** A new number after each change that a decision can see; unique in the cluster. */
   readonly changes: number;
-  /** Another one after each report of a pod here that changed nothing else. */
+  /** A new number after each status report of a pod that changed nothing else. */
   readonly reports: number;
-  /** A copy to try things on. */
+  /** Returns a copy for trials. */
   copy(): MutableNodeInfo;
 }
 
@@ -58,7 +58,7 @@ export class MutableNodeInfo implements NodeInfo {
     return this.#images;
   }
 
-  /** `parsed`: another state of the same node, which need not be read again. */
+  /** `parsed`: another state of the same node whose parsed values can be reused. */
   constructor(node: Node, slot = NO_SLOT, parsed?: Pick<NodeInfo, 'allocatable' | 'podsAllowed'>) {
     this.node = node;
     this.slot = slot;
@@ -91,7 +91,7 @@ export class MutableNodeInfo implements NodeInfo {
     if (pod.hostPorts.length > 0) this.hostPorts = [...this.hostPorts, ...pod.hostPorts];
   }
 
-  /** The same pod with another status. */
+  /** Replaces a pod by the same pod with another status. */
   replace(pod: PodInfo): void {
     this.reports++;
     this.pods.set(pod.uid, pod);

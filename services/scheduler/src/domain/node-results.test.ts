@@ -99,7 +99,7 @@ const changeArbitrary = fc.oneof(
     kind: fc.constant('pod' as const),
     cpu: fc.constantFrom('250m', '1', '3'),
     app: fc.constantFrom('a', 'b'),
-    /** Asks for nothing but room. */
+    /** Requests only resources. */
     plain: fc.boolean(),
     priority: fc.nat(1),
   }),
@@ -139,7 +139,7 @@ function nodeOf(change: Extract<Change, { kind: 'node' }>) {
   });
 }
 
-/** The same cluster for somebody who sees it for the first time. */
+/** Builds the same cluster from scratch. */
 function freshCopy(cluster: ClusterCache): ClusterCache {
   const placed = [...cluster.placedPods()].map(({ pod, nodeName }) => ({ ...pod, spec: { ...pod.spec, nodeName } }));
   return clusterOf(
@@ -204,7 +204,7 @@ test('what is kept between decisions gives the decision of somebody who sees the
           const [kept, fresh] = [decide(cluster, shape, `p${i}`), decide(freshCopy(cluster), shape, `p${i}`)];
           assert.deepEqual(withoutFilters(kept), withoutFilters(fresh));
           const whole = (at: ClusterCache): string => outcome(at, buildPod(`p${i}`, shape));
-          // With what preemption found, twice: the second is told what the first was told.
+          // Runs twice, with preemption: the second pod gets the shared result of the first.
           for (const at of [cluster, cluster]) assert.equal(whole(at), whole(freshCopy(cluster)));
           if (kept.kind === 'place') cluster.assume(createPodInfo(buildPod(`p${i}`, shape)), kept.nodeName);
         });

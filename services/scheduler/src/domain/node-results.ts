@@ -5,17 +5,17 @@ import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 import { TrialResults } from './trial-results.ts';
 
-/** How often nodes were really looked at, and how often an earlier answer did. */
+/** Counts node checks and reused results. */
 export interface SharingCounts {
   checks: number;
   scores: number;
-  /** Nodes on which it was tried who would have to go. */
+  /** Nodes on which victims were determined. */
   trials: number;
 }
 
-/** What was found where no node fits, for as long as no node changes. */
+/** The shared result where no node fits, valid until a node changes. */
 export interface SharedRefusal {
-  /** Of the snapshot. */
+  /** The version of the snapshot. */
   readonly version: number;
   readonly rejections: ReadonlyMap<string, NodeRejection>;
   readonly plugins: ReadonlySet<string>;
@@ -23,7 +23,7 @@ export interface SharedRefusal {
 
 interface Promised {
   readonly nominated: readonly PodInfo[];
-  /** Of the pod that asks: less important ones do not stand in its way. */
+  /** The priority of the pod: less important nominated pods do not matter to it. */
   readonly priority: number;
 }
 
@@ -32,19 +32,19 @@ interface WithPromised extends Promised {
   readonly rejection: NodeRejection | undefined;
 }
 
-/** What pods with equal needs learned about each node: true until the node changes. Nodes are known by their slot. */
+/** Results per node for pods with equal needs, valid until the node changes. Nodes are identified by slot. */
 export class NodeResults {
   readonly trials = new TrialResults();
   refusal: SharedRefusal | undefined;
   readonly #counts: SharingCounts;
-  /** Changes of the node that the answers below include; 0 = never asked. */
+  /** The change number of the node for which the result is valid; 0 = no result. */
   #checkedAt = new Float64Array(0);
   #scoredAt = new Float64Array(0);
   #scores = new Float64Array(0);
   readonly #rejections: (NodeRejection | undefined)[] = [];
   readonly #promised = new Map<number, WithPromised>();
 
-  /** The same with other pods on the node that wait for room there. `nominated` is another array when they are others. */
+  /** The same with nominated pods on the node. `nominated` is another array when its pods differ. */
   rejectionWith(
     node: NodeInfo,
     { nominated, priority }: Promised,
@@ -109,12 +109,12 @@ function enlarged(values: Float64Array<ArrayBuffer>, size: number): Float64Array
   return larger;
 }
 
-/** Results by what pods need of a node (`PodInfo.nodeNeeds`); needs that nobody had for longest are forgotten. */
+/** Results by what pods need of a node (`PodInfo.nodeNeeds`). The least recently used needs are evicted. */
 export class SharedResults {
   readonly counts: SharingCounts = { checks: 0, scores: 0, trials: 0 };
   readonly #byProfile = new WeakMap<Profile, Map<string, NodeResults>>();
 
-  /** `nodes`: how many there are. The more, the fewer different needs are remembered. */
+  /** `nodes`: the number of nodes. With more nodes, fewer different needs are cached. */
   of(profile: Profile, { nodeNeeds }: PodInfo, nodes: number): NodeResults {
     const byNeeds = this.#byProfile.get(profile) ?? new Map<string, NodeResults>();
     this.#byProfile.set(profile, byNeeds);

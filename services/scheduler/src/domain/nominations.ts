@@ -2,7 +2,7 @@ import type { PodInfo } from './pod-info.ts';
 
 const NOBODY: readonly PodInfo[] = [];
 
-/** Pods that wait for room that is being made for them, by node. */
+/** Nominated pods by node: they wait for preempted pods to end. */
 export class Nominations {
   readonly #nodeOf = new Map<string, string>();
   readonly #onNode = new Map<string, readonly PodInfo[]>();
@@ -11,9 +11,9 @@ export class Nominations {
     return this.#nodeOf.size > 0;
   }
 
-  /** The same array as long as they are the same pods. */
+  /** Returns the same array while its pods are the same. */
   on(nodeName: string): readonly PodInfo[] {
-    // Asked for every node of every decision, mostly when nobody waits anywhere.
+    // Called for every node of every decision, usually without any nominated pod.
     return this.#onNode.size === 0 ? NOBODY : (this.#onNode.get(nodeName) ?? NOBODY);
   }
 

@@ -2,17 +2,17 @@ import type { KubeObject, Service } from '@holdfast/api';
 import { compileLabelMap, compileRequirements, hasPairs, type LabelSelectorMatcher } from '@holdfast/machinery';
 import type { PodInfo } from './pod-info.ts';
 
-/** Who a pod belongs to, said as a selector of its like. */
+/** The owners of a pod as a selector of similar pods. */
 export interface OwnerSelectors {
-  /** `undefined` when no service selects the pod and no controller with a selector owns it. */
+  /** Returns `undefined` when no service selects the pod and no controller with a selector owns it. */
   selectorFor(pod: PodInfo): LabelSelectorMatcher | undefined;
 }
 
-/** Selectors of services, found by the labels of a pod, and of the controllers that own pods, found by name. */
+/** Selectors of services, by the labels of a pod, and of controllers, by name. */
 export class OwnerSelectorIndex implements OwnerSelectors {
   readonly #controllers = new Map<string, LabelSelectorMatcher>();
   readonly #services = new Map<string, Readonly<Record<string, string>>>();
-  /** Keys of services by namespace and one of their pairs: what a pod is compared with is what shares a label with it. */
+  /** Keys of services by namespace and one of their pairs: a pod is compared only with services that share a label. */
   readonly #byPair = new Map<string, Set<string>>();
 
   setController(controller: KubeObject, selector: LabelSelectorMatcher): void {
@@ -70,7 +70,7 @@ function controllerKey({ kind, metadata: { namespace = '', name = '' } }: KubeOb
 
 const keyOf = ({ metadata: { namespace = '', name = '' } }: Service): string => `${namespace}/${name}`;
 
-/** Every pair of a service's selector is on the pods that it selects, so any one finds it. */
+/** A service selects only pods that have all its pairs, so any one of them finds it. */
 function pairOf(namespace: string, selector: Readonly<Record<string, string>>): string | undefined {
   const [first] = Object.entries(selector);
   return first === undefined ? undefined : `${namespace}\n${first[0]}\n${first[1]}`;

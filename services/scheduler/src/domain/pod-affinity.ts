@@ -9,7 +9,7 @@ import {
   type Requirement,
 } from '@holdfast/machinery';
 
-/** Labels of a namespace; absent = the namespace is not known. */
+/** Labels of a namespace; absent for an unknown namespace. */
 export type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>> | undefined;
 
 export interface AffinityTerm {
@@ -17,7 +17,7 @@ export interface AffinityTerm {
   readonly namespaces: ReadonlySet<string>;
   readonly namespaceSelector: LabelSelectorMatcher;
   readonly selector: LabelSelectorMatcher;
-  /** Equal texts select equal pods; the topology key is not part of it. */
+  /** Equal texts select equal pods; the topology key is not included. */
   readonly text: string;
 }
 
@@ -64,7 +64,7 @@ function selectsNamespace(term: AffinityTerm, namespace: string, labelsOf: Names
   return term.namespaceSelector.empty || term.namespaceSelector.matches(labelsOf(namespace));
 }
 
-/** Without namespaces and namespace selector a term is about the pod's own namespace. */
+/** Without namespaces and namespace selector a term concerns the pod's own namespace. */
 function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   const own = (term.namespaces ?? []).length === 0 && term.namespaceSelector === undefined;
   const namespaces = own ? [pod.metadata.namespace ?? ''] : (term.namespaces ?? []);
@@ -79,12 +79,12 @@ function compileTerm(pod: Pod, term: PodAffinityTerm): AffinityTerm {
   };
 }
 
-/** Tells the selector of nothing from the selector of everything, which both have no requirements. */
+/** Distinguishes the selector of nothing from the selector of everything: both have no requirements. */
 function textOf({ requirements, empty, text }: LabelSelectorMatcher): string {
   return requirements.length === 0 ? String(empty) : text;
 }
 
-/** `matchLabelKeys` and `mismatchLabelKeys` stand for the pod's own values of those labels. */
+/** Adds the pod's own values of the labels in `matchLabelKeys` and `mismatchLabelKeys`. */
 function withLabelKeys(selector: LabelSelectorMatcher, pod: Pod, term: PodAffinityTerm): LabelSelectorMatcher {
   if (selector === NOTHING) return selector;
   const added = [...ownValues(pod, term.matchLabelKeys, 'in'), ...ownValues(pod, term.mismatchLabelKeys, 'notin')];

@@ -21,16 +21,16 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** A claim that a pod uses, by its own name or by one that is made for the pod. */
+/** A claim of a pod: named in its spec, or generated for the pod. */
 export interface ClaimUse {
   /** `namespace/name` */
   readonly key: string;
   readonly name: string;
-  /** The claim belongs to this pod alone. */
+  /** The claim belongs only to this pod. */
   readonly ephemeral: boolean;
 }
 
-/** A pod as scheduling sees it: everything that has to be parsed is parsed once, when the pod arrives. */
+/** A pod as the scheduler uses it: parsed once on arrival. */
 export interface PodInfo {
   readonly pod: Pod;
   /** `namespace/name` */
@@ -40,7 +40,7 @@ export interface PodInfo {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly priority: number;
-  /** '' when unbound. */
+  /** '' while unbound. */
   readonly nodeName: string;
   readonly terminating: boolean;
   readonly requests: Amounts;
@@ -52,13 +52,13 @@ export interface PodInfo {
   readonly spread: PodSpread;
   readonly owner: OwnerReference | undefined;
   readonly claims: readonly ClaimUse[];
-  /** Volumes that are disks named by the pod itself. */
+  /** Inline disk volumes of the pod. */
   readonly disks: readonly Volume[];
-  /** Equal texts = no node on its own can tell the pods apart: all that plugins ask of it (`localFilter`, `localScore`). */
+  /** With equal texts, local plugins (`localFilter`, `localScore`) cannot distinguish the pods on any node. */
   readonly nodeNeeds: string;
 }
 
-/** `like`: a pod that was read before. What pods of one template have in common is read once. */
+/** `like`: a pod that was parsed before. Parts that pods of one template share are parsed once. */
 export function createPodInfo(pod: Pod, like?: PodInfo): PodInfo {
   const { namespace = '', name = '', uid = '', deletionTimestamp } = pod.metadata;
   const nodeName = pod.spec.nodeName ?? '';
@@ -96,7 +96,7 @@ type Template = Pick<
   | 'nodeNeeds'
 >;
 
-/** Rests on what `asksTheSame` compares, and on nothing else of the pod. */
+/** Depends only on the fields that `asksTheSame` compares. */
 function readTemplate(pod: Pod): Template {
   const requests = podRequests(pod);
   const requestsForScoring = podRequestsForScoring(pod);
@@ -157,21 +157,21 @@ function ownerOf({ metadata: { ownerReferences } }: Pod): OwnerReference | undef
   return ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** A pod seen again: what was parsed is kept while it still holds, as it does for every report of its status. */
+/** Updates a known pod: reuses parsed values that are still valid, as after every status report. */
 export function refreshPodInfo(known: PodInfo | undefined, pod: Pod): PodInfo {
   if (known === undefined || known.uid !== pod.metadata.uid) return createPodInfo(pod);
-  // One that was assumed on the node that it was bound to says nothing new either.
+  // A pod that was assumed on the node of its binding is unchanged, too.
   const same = known.nodeName === (pod.spec.nodeName ?? '') && asksTheSame(known.pod, pod);
   if (!same || !deepEqual(known.pod.metadata.ownerReferences, pod.metadata.ownerReferences)) return createPodInfo(pod);
   return { ...known, pod, terminating: isTerminating(pod) };
 }
 
-/** The same pod on a node: what is assumed between the decision and its confirmation. */
+/** The same pod on a node: assumed between the decision and its confirmation. */
 export function placedOn(info: PodInfo, nodeName: string): PodInfo {
   return info.nodeName === nodeName ? info : { ...info, nodeName };
 }
 
-/** The containers that run, and those that ran before them. */
+/** The containers and the init containers. */
 export function allContainers(pod: Pod): readonly Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
 }

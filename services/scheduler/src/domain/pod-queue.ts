@@ -14,32 +14,32 @@ type State = 'active' | 'backoff' | 'unschedulable' | 'gated' | 'in-flight';
 
 interface Queued extends Queueable {
   pod: PodInfo;
-  /** Who failed waits behind who came meanwhile. */
+  /** A failed pod queues behind pods that arrived meanwhile. */
   order: number;
   addedMs: number;
   attempts: number;
   state: State;
   sinceMs: number;
-  /** Plugins that rejected the pod the last time; empty = nobody knows what would help. */
+  /** Plugins that rejected the pod last; empty when it is unknown what would help. */
   plugins: ReadonlySet<string>;
 }
 
-/** A pod handed out for a decision. */
+/** A pod that was popped for a decision. */
 export interface Popped {
   readonly pod: PodInfo;
   readonly attempts: number;
-  /** Since the pod was first seen without a gate. */
+  /** The time since which the pod has been known without gates. */
   readonly addedMs: number;
 }
 
 export interface PodQueueOptions {
   readonly compare: (a: Queueable, b: Queueable) => number;
-  /** Of a plugin in the profile of the pod. */
+  /** The hints of a plugin in the pod's profile. */
   readonly hintsOf: (pod: PodInfo, plugin: string) => Hints | undefined;
   readonly backoff?: BackoffLimits;
-  /** Told of every pod that enters a queue, and by what. */
+  /** Called for every pod that enters a queue, with the cause. */
   readonly onIncoming?: (queue: 'active' | 'backoff' | 'unschedulable' | 'gated', event: string) => void;
-  /** Asks a queueing hint and measures it; some of the questions go through it. */
+  /** Calls a queueing hint and measures it; a sample of the calls goes through it. */
   readonly timeHint?: (plugin: string, event: string, ask: () => boolean) => boolean;
 }
 
@@ -50,13 +50,13 @@ export interface BackoffLimits {
 
 const DEFAULT_BACKOFF: BackoffLimits = { baseMs: POD_BACKOFF_BASE_MS, maxMs: POD_BACKOFF_MAX_MS };
 
-/** Waiting for anything at all. */
+/** Waits for any event. */
 const ANY_EVENT = '';
 
 /**
  * Pods that wait for a node, in four states: `active` in the order of the profile; `backoff` until their wait is over;
- * `unschedulable` until an event that one of the rejecting plugins takes for helpful, or some minutes; `gated` until their
- * author opens the gates. Purely a data structure: the caller brings the time.
+ * `unschedulable` until an event that one of the rejecting plugins considers helpful, or some minutes; `gated` until
+ * their author removes the gates. A pure data structure: the caller passes the time.
  */
 export class PodQueue {
   readonly #options: PodQueueOptions;
@@ -64,13 +64,13 @@ export class PodQueue {
   readonly #pods = new Map<string, Queued>();
   readonly #active: BinaryHeap<Queued>;
   readonly #inBackoff = new BinaryHeap<Due>((a, b) => a.dueMs < b.dueMs);
-  /** In the order in which they came, so the first is due first. */
+  /** In order of arrival, so the first is due first. */
   readonly #unschedulable = new Set<Queued>();
-  /** The same by rejecting plugin: an event asks only those that may wait for it. */
+  /** The same by rejecting plugin: an event checks only pods that may wait for it. */
   readonly #byPlugin = new Map<string, Set<Queued>>();
   readonly #counts: Record<State, number> = { active: 0, backoff: 0, unschedulable: 0, gated: 0, 'in-flight': 0 };
   #orders = 0;
-  /** Events since the decision under way began: it looked at an older cluster. */
+  /** Events since the current decision began: it used an older state of the cluster. */
   #sincePop: Overtaking[] | undefined;
   #hints = 0;
 
@@ -80,7 +80,7 @@ export class PodQueue {
     this.#active = new BinaryHeap((a, b) => options.compare(a, b) < 0);
   }
 
-  /** New, or changed by its author: both are worth a try at once. */
+  /** A new or changed pod is tried immediately. */
   upsert(pod: PodInfo, gated: boolean, nowMs: number): void {
     const known = this.#pods.get(pod.uid);
     if (known === undefined) {
@@ -111,7 +111,7 @@ export class PodQueue {
     return this.#pods.get(uid)?.pod;
   }
 
-  /** The pod to decide on next. It stays in the queue as under way until one of the calls below. */
+  /** Returns the next pod to decide about. It stays in flight until one of the calls below. */
   pop(): Popped | undefined {
     for (let top = this.#active.pop(); top !== undefined; top = this.#active.pop()) {
       if (this.#pods.get(top.pod.uid) !== top || top.state !== 'active') continue;
@@ -123,12 +123,12 @@ export class PodQueue {
     return undefined;
   }
 
-  /** The decision is made: from now on events concern only those who wait. */
+  /** The decision is made: from now on events concern only waiting pods. */
   placed(): void {
     this.#sincePop = undefined;
   }
 
-  /** No node fits. With an event meanwhile that may have changed that, it only backs off. */
+  /** No node fits. If an event meanwhile may have changed that, the pod only backs off. */
   unschedulable(uid: string, plugins: ReadonlySet<string>, nowMs: number): void {
     const queued = this.#pods.get(uid);
     const since = this.#sincePop ?? [];
@@ -141,7 +141,7 @@ export class PodQueue {
     this.#enter(queued, overtaken ? 'backoff' : 'unschedulable', 'ScheduleAttemptFailure');
   }
 
-  /** The try failed for another reason than the cluster's shape (a conflict, no answer): again after its back-off. */
+  /** The attempt failed for another reason than the cluster (a conflict, no response): retries after the back-off. */
   backOff(uid: string, nowMs: number): void {
     this.#sincePop = undefined;
     const queued = this.#pods.get(uid);
@@ -151,13 +151,13 @@ export class PodQueue {
     this.#enter(queued, 'backoff', 'ScheduleAttemptFailure');
   }
 
-  /** What the pod waited for will not come: another try may find something else. */
+  /** The pod's nomination became useless: another attempt may find another node. */
   reconsider(uid: string, nowMs: number): void {
     const queued = this.#pods.get(uid);
     if (queued?.state === 'unschedulable') this.#wake(queued, nowMs, POD_UPDATE);
   }
 
-  /** Something in the cluster changed: pods that it can help are tried again. */
+  /** The cluster changed: requeues the pods that the event may help. */
   note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
     const concerns = (queued: Queued): boolean => this.#concerns(queued, kind, about);
     this.#sincePop?.push({ event: EVENT_NAMES[kind], concerns });
@@ -169,7 +169,7 @@ export class PodQueue {
     }
   }
 
-  /** Moves what is due. Answers when the next pod becomes due, `undefined` when none waits for time. */
+  /** Moves due pods. Returns the next due time; `undefined` when no pod waits for time. */
   tick(nowMs: number): number | undefined {
     const backoffMs = this.#tickBackoff(nowMs);
     for (const queued of this.#unschedulable) {
@@ -180,7 +180,7 @@ export class PodQueue {
     return backoffMs;
   }
 
-  /** May say yes for a pod that is gone meanwhile. */
+  /** May return true for a pod that was removed meanwhile. */
   hasActive(): boolean {
     return this.#active.size > 0;
   }
@@ -193,14 +193,14 @@ export class PodQueue {
     for (const { pod } of this.#pods.values()) yield pod;
   }
 
-  /** Events that the decision under way could not see, by name. */
+  /** Events that the current decision could not see, by name. */
   eventsInFlight(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { event } of this.#sincePop ?? []) counts.set(event, (counts.get(event) ?? 0) + 1);
     return counts;
   }
 
-  /** How many pods of each scheduler wait because of each plugin. */
+  /** The number of pending pods per scheduler and plugin. */
   *unschedulableByPlugin(): Iterable<readonly [plugin: string, schedulerName: string, pods: number]> {
     for (const [plugin, waiting] of this.#byPlugin) {
       if (plugin === ANY_EVENT) continue;
@@ -321,7 +321,7 @@ function hasDifferentNeeds(before: PodInfo, after: PodInfo): boolean {
 const POD_ADD = 'UnschedulablePodAdd';
 const POD_UPDATE = 'UnschedulablePodUpdate';
 
-/** As the metrics of Kubernetes call them. */
+/** Kubernetes' names in metrics. */
 const EVENT_NAMES: Readonly<Record<EventKind, string>> = {
   'node-added': 'NodeAdd',
   'node-removed': 'NodeDelete',

@@ -24,23 +24,23 @@ export interface SpreadConstraint {
   readonly maxSkew: number;
   readonly minDomains: number;
   readonly group: PodGroup;
-  /** Selector and namespace alone: pods that are going away as well. */
+  /** Uses only selector and namespace; includes terminating pods. */
   readonly selects: (pod: PodInfo) => boolean;
-  /** Whether the incoming pod counts itself. */
+  /** True when the incoming pod counts itself. */
   readonly includesSelf: boolean;
-  /** Nodes whose domains and pods take part. */
+  /** The nodes whose domains and pods take part. */
   readonly view: DomainView;
 }
 
 export interface SpreadConstraints {
   readonly constraints: readonly SpreadConstraint[];
-  /** Whether a node takes any part: it lacks none of the keys, where that matters. */
+  /** True when a node takes part: it has all keys, where required. */
   readonly takesPart: (node: NodeInfo) => boolean;
 }
 
 export type Action = 'DoNotSchedule' | 'ScheduleAnyway';
 
-/** The pod's own constraints, compiled when the pod arrives. */
+/** The pod's own constraints, compiled on arrival. */
 export interface PodSpread {
   readonly isOwn: boolean;
   /** Why a selector of the pod cannot be used: no decision on the pod is possible. */
@@ -69,7 +69,7 @@ export function compilePodSpread(pod: Pod): PodSpread {
 
 export interface SpreadRules {
   readonly selectorOf: (constraint: TopologySpreadConstraint) => LabelSelectorMatcher;
-  /** Nodes that lack one of the keys take no part at all; false for the built-in defaults. */
+  /** Excludes nodes that lack one of the keys; false for the built-in defaults. */
   readonly requireAllKeys: boolean;
 }
 
@@ -126,7 +126,7 @@ function selectorOf(pod: Pod, constraint: TopologySpreadConstraint): LabelSelect
     : compileRequirements([...selector.requirements, ...added]);
 }
 
-/** Pods that are going away do not count: their place is about to be free. */
+/** Terminating pods do not count: their room will be free soon. */
 function groupOf(namespace: string, selector: LabelSelectorMatcher, selects: SpreadConstraint['selects']): PodGroup {
   return {
     key: `spread\n${namespace}\n${selector === NOTHING ? '!' : `=${selector.text}`}`,

@@ -64,7 +64,7 @@ function podOf(shape: Shape, name: string): Pod {
 
 const NODES = [buildNode('a', { labels: { disk: 'ssd' } }), buildNode('b')];
 
-/** All that is read of a pod, with tests of nodes as what they answer. */
+/** Everything parsed of a pod, with node tests replaced by their results. */
 function told({ requiredNodes, spread, requests, requestsForScoring, affinity, ...rest }: PodInfo): unknown {
   const answers = NODES.map(
     ({ metadata: { name = '', labels = {} } }) => requiredNodes === undefined || requiredNodes({ name, labels }),
@@ -111,7 +111,7 @@ test('a pod that is seen again with other needs is read again', () => {
       const pod = { ...podOf({ ...after, namespace: before.namespace, claim: before.claim }, 'p') };
       const bound = { ...pod, spec: { ...pod.spec, nodeName: 'n' } };
       const { nodeNeeds: _, ...expected } = told(createPodInfo(bound)) as PodInfo;
-      // What it needed of nodes on its own was asked before it had one.
+      // Its node-local needs were computed before it had a node.
       const { nodeNeeds: __, ...seen } = told(refreshPodInfo(known, bound)) as PodInfo;
       assert.deepEqual(seen, expected);
     }),

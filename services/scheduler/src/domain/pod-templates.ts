@@ -2,7 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { POD_TEMPLATES_MAX } from '../limits.ts';
 import { createPodInfo, type PodInfo } from './pod-info.ts';
 
-/** The last pod of each owner: the next one is most likely made from the same template, and only its name has to be read. */
+/** The last pod of each owner: the next one most likely has the same template, so only its name must be parsed. */
 export class PodTemplates {
   readonly #latest = new Map<string, PodInfo>();
 
@@ -11,7 +11,7 @@ export class PodTemplates {
     const key = ownerReferences[0]?.uid ?? namespace;
     const latest = this.#latest.get(key);
     const info = createPodInfo(pod, latest);
-    // Those who share what was read stay with one text of it.
+    // Pods that share parsed values keep one copy of them.
     if (latest?.nodeNeeds !== info.nodeNeeds || latest.labels !== info.labels) this.#remember(key, info);
     return info;
   }

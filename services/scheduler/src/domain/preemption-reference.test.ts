@@ -13,7 +13,7 @@ interface Shape {
   readonly start: number;
   readonly port: boolean;
 }
-/** Later than anybody who has. */
+/** Later than any start time. */
 const NOT_STARTED = 4;
 const shapes: fc.Arbitrary<Shape> = fc.record({
   node: fc.constantFrom('a', 'b', 'c'),
@@ -69,13 +69,16 @@ const fits = (here: readonly Named[], incoming: Incoming): boolean =>
   !(incoming.port && here.some(({ port }) => port)) &&
   !here.some(({ app }) => app === incoming.avoids);
 
-/** Higher priority, then longer running. Who has not started is given the time of the question: asked first, it is earlier. */
+/**
+ * Higher priority, then longer running. A pod that has not started gets the time of the comparison, so the first
+ * compared one is earlier.
+ */
 function isMoreImportant(a: Named, b: Named): boolean {
   if (a.priority !== b.priority) return a.priority > b.priority;
   return a.start === NOT_STARTED && b.start === NOT_STARTED ? true : a.start < b.start;
 }
 
-/** By insertion, as the standard library of Go sorts up to twelve. */
+/** Insertion sort, as Go's standard library sorts up to twelve items. */
 function byImportance(pods: readonly Named[]): readonly Named[] {
   const sorted: Named[] = [];
   for (const pod of pods) {
@@ -93,7 +96,7 @@ interface Choice {
   readonly violations: number;
 }
 
-/** The rules read aloud, node by node. */
+/** The rules in their literal form, node by node. */
 function choiceOn(
   node: string,
   pods: readonly Named[],
@@ -119,7 +122,7 @@ function choiceOn(
   };
 }
 
-/** Better is smaller, from left to right. */
+/** Smaller is better, from left to right. */
 function rank({ victims, violations }: Choice): readonly number[] {
   const highest = victims[0]?.priority ?? Number.NEGATIVE_INFINITY;
   const important = victims.filter(({ priority }) => priority === highest);

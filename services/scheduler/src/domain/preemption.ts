@@ -11,23 +11,23 @@ import { Trial } from './trial.ts';
 export interface Candidate {
   readonly nodeName: string;
   readonly victims: readonly PodInfo[];
-  /** Victims whose disruption budget is used up. */
+  /** Victims whose disruption budget is exhausted. */
   readonly violations: number;
 }
 
-/** How many nodes are tried before the best is taken: at least `absolute`, or this share of the cluster. */
+/** How many nodes are tried before the best one is chosen: at least `absolute`, or this percentage of the cluster. */
 export interface CandidateLimits {
   readonly percentage: number;
   readonly absolute: number;
 }
 
 type Finding = { readonly reasons: readonly string[] };
-/** What trying one node has found. */
+/** The result of trying one node. */
 export type Tried = Candidate | Finding;
 
 /**
- * Which pods of lower priority, all on one node, would make room for a pod that fits nowhere; as few and as unimportant ones
- * as possible. Pure: the shell asks the API for their graceful deletion.
+ * Finds pods of lower priority on one node whose removal makes room for a pod that fits nowhere: as few and as
+ * unimportant as possible. Pure: the caller requests their graceful deletion.
  */
 export function findCandidates(context: PostFilterContext, limits: CandidateLimits): PostFiltered {
   const { pod, snapshot, refusal } = context;
@@ -45,7 +45,9 @@ export function findCandidates(context: PostFilterContext, limits: CandidateLimi
   return { kind: 'none', message, keeps: false };
 }
 
-/** The pod was told what its equals were told, and that still holds: no extender and no other pod had a part in it. */
+/**
+ * The pod shares its result with equal pods, and that result is still valid: no extender and no other pod affected it.
+ */
 function isShared({ snapshot, refusal }: PostFilterContext): boolean {
   const told = refusal.results?.refusal;
   return told?.rejections === refusal.rejections && told.version === snapshot.version && !snapshot.anyNominated;
@@ -78,7 +80,7 @@ function tryNodes(context: PostFilterContext, limits: CandidateLimits): TriedNod
   return { candidates, findings };
 }
 
-/** A share of the nodes on which preemption can help. */
+/** A fraction of the nodes on which preemption can help. */
 function candidatesToFind({ snapshot, refusal }: PostFilterContext, { absolute, percentage }: CandidateLimits): number {
   let helpful = 0;
   for (const { name } of snapshot.nodes) if (rejectionOf(refusal, name)?.resolvable === true) helpful++;
@@ -92,7 +94,7 @@ function whyIneligible({ pod, snapshot, refusal }: PostFilterContext): string | 
   return isBeingCleared(snapshot.node(nominated), pod) ? 'a terminating pod on the nominated node' : undefined;
 }
 
-/** Less important pods that were made to go are still on their way out. */
+/** True while less important preempted pods are still terminating. */
 export const isBeingCleared = (node: NodeInfo | undefined, pod: PodInfo): boolean =>
   lowerPriority(node, pod).some((each) => each.terminating && wasPreempted(each));
 
@@ -110,9 +112,9 @@ interface Try {
   readonly refusal: Refusal;
   readonly filters: readonly NamedFilter[];
   readonly budgets: Budgets;
-  /** Every filter asks the node alone. */
+  /** True when every filter depends only on the node. */
   readonly isLocal: boolean;
-  /** Others that wait for room on the same node and are not less important. */
+  /** Other nominated pods on the same node that are not less important. */
   readonly nominated: readonly PodInfo[];
 }
 
@@ -126,7 +128,9 @@ function promisedOn({ name }: NodeInfo, { pod, snapshot }: PostFilterContext): r
     : nominated.filter((other) => other.uid !== pod.uid && other.priority >= pod.priority);
 }
 
-/** The victims on this node, or why there are none. Where nothing but node and pod plays a part, equal pods share the answer. */
+/**
+ * Returns the victims on this node, or why there are none. Equal pods share the result when only node and pod matter.
+ */
 function tryShared(node: NodeInfo, attempt: Try): Tried {
   const { pod, refusal, budgets, isLocal, nominated } = attempt;
   if (rejectionOf(refusal, node.name)?.resolvable !== true) return NOT_HELPFUL;
@@ -157,7 +161,7 @@ function tryNode(node: NodeInfo, { pod, filters, budgets, nominated }: Try): Tri
   return { nodeName: node.name, victims, violations: violations.length };
 }
 
-/** The pod must fit with what is promised to more important pods, and without it. */
+/** The pod must fit with and without the nominated pods of higher priority. */
 function createTrials(node: NodeInfo, filters: readonly NamedFilter[], promised: readonly PodInfo[]): readonly Trial[] {
   const without = new Trial(filters, node);
   if (promised.length === 0) return [without];
@@ -179,8 +183,8 @@ function lowerPriority(node: NodeInfo | undefined, pod: PodInfo): readonly PodIn
 }
 
 /**
- * Higher priority first, then who runs longer. Of those who have not started the last to come is spared first: Kubernetes gives
- * each of them the time of the question, which turns their order round.
+ * Orders by higher priority, then by earlier start. Of pods that have not started, the last one is spared first:
+ * Kubernetes gives each of them the time of the comparison, which reverses their order.
  */
 function byImportance(pods: readonly PodInfo[]): readonly PodInfo[] {
   const started = pods.filter((pod) => startOf(pod) !== NOT_STARTED);
@@ -188,10 +192,10 @@ function byImportance(pods: readonly PodInfo[]): readonly PodInfo[] {
   return [...started, ...waiting].toSorted((a, b) => b.priority - a.priority || compareText(startOf(a), startOf(b)));
 }
 
-/** What makes every priority of a sum count as positive, so that fewer victims sum up to less. */
+/** Makes every priority in a sum positive, so that fewer victims have a smaller sum. */
 const PRIORITY_OFFSET = 2 ** 31;
 
-/** Each criterion decides only among those that are equal in all before it; lower is better. */
+/** Each criterion decides only among candidates that are equal in all earlier ones; lower is better. */
 const CRITERIA: readonly ((candidate: Candidate) => number)[] = [
   ({ violations }) => violations,
   ({ victims }) => victims[0]?.priority ?? Number.NEGATIVE_INFINITY,
@@ -219,13 +223,13 @@ function lowest(candidates: readonly Candidate[], of: (candidate: Candidate) => 
   return those;
 }
 
-/** Start of the longest running among the most important victims. */
+/** The earliest start among the most important victims. */
 function earliestStart({ victims }: Candidate): string {
   const important = victims.filter(({ priority }) => priority === victims[0]?.priority);
   return important.map(startOf).toSorted(compareText)[0] ?? '';
 }
 
-/** Who has not started yet runs for the shortest time, however long it waits: any time sorts before this text. */
+/** A pod that has not started counts as the latest: any time sorts before this text. */
 const NOT_STARTED = 'not yet';
 
 const startOf = ({ pod }: PodInfo): string => pod.status.startTime ?? NOT_STARTED;

@@ -16,7 +16,7 @@ export type Prepared =
 
 export type Ready = Extract<Prepared, { kind: 'ready' }>;
 
-/** Asks every plugin once. Those that have nothing to check take no further part in the decision. */
+/** Calls PreFilter of every plugin once. Plugins without anything to check are skipped in this decision. */
 export function prepareFilters(cycle: Cycle, plugins: readonly FilterPlugin[], timer?: PluginTimer): Prepared {
   const filters: NamedFilter[] = [];
   const narrowedBy: string[] = [];

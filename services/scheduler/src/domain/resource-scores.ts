@@ -18,10 +18,10 @@ export interface ResourceScoring {
   readonly shape: readonly Point[];
 }
 
-/** 0..100 for one resource of a node, of which `used` would be taken. */
+/** Returns 0..100 for one resource of a node, given its use. */
 type ResourceScore = (used: number, capacity: number) => number;
 
-/** How well a node's use of resources, with the pod on it, suits the strategy. */
+/** Scores a node's resource use, including the pod, by the strategy. */
 export function nodeScorer(scoring: ResourceScoring, pod: PodInfo): (node: NodeInfo) => number {
   const scoreOf = resourceScore(scoring);
   const rounds = scoring.strategy === 'RequestedToCapacityRatio';
@@ -41,7 +41,10 @@ export function nodeScorer(scoring: ResourceScoring, pod: PodInfo): (node: NodeI
   };
 }
 
-/** `undefined` when the resource has no part in the score: the node lacks it, or it is special and the pod wants none. */
+/**
+ * Returns `undefined` when the resource does not count: the node lacks it, or it is an extended resource that the pod
+ * does not request.
+ */
 function useOf(name: string, pod: PodInfo, node: NodeInfo): { used: number; capacity: number } | undefined {
   const capacity = node.allocatable.get(name) ?? 0;
   if (capacity === 0) return undefined;
@@ -52,7 +55,7 @@ function useOf(name: string, pod: PodInfo, node: NodeInfo): { used: number; capa
 
 const COMMON: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** What only some nodes have. */
+/** A resource that only some nodes have. */
 export const isExtended = (name: string): boolean => !COMMON.has(name);
 
 function resourceScore({ strategy, shape }: ResourceScoring): ResourceScore {
@@ -68,14 +71,14 @@ function resourceScore({ strategy, shape }: ResourceScoring): ResourceScore {
   }
 }
 
-/** Straight lines between the points; flat before the first and behind the last. */
+/** Linear between the points; constant before the first and after the last. */
 function brokenLine(points: readonly Point[]): (utilization: number) => number {
   return (utilization) => {
     const after = points.findIndex((point) => utilization <= point.utilization);
     if (after === -1) return points.at(-1)?.score ?? 0;
     const [a, b] = [points[after - 1], points[after]];
     if (a === undefined || b === undefined) return b?.score ?? 0;
-    // The product first: 29 of 100 is 29, though 0.29 * 100 is a little less.
+    // Multiplies first: 29 of 100 is 29, although 0.29 * 100 is slightly less.
     const rise = (b.score - a.score) * (utilization - a.utilization);
     return a.score + Math.trunc(rise / (b.utilization - a.utilization));
   };

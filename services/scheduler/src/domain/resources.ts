@@ -1,10 +1,10 @@
 import { type Container, isSidecar, type Pod } from '@holdfast/api';
 import { milliValue, parseQuantity, value } from '@holdfast/machinery';
 
-/** Amounts by resource name: `cpu` in millicores, everything else in whole units (bytes, devices). */
+/** Amounts by resource name: `cpu` in millicores, all others in whole units (bytes, devices). */
 export type Amounts = ReadonlyMap<string, number>;
 
-/** What scoring assumes for a container that requests nothing, so that such pods spread too. */
+/** Scoring assumes this for a container without requests, so that such pods spread, too. */
 const UNREQUESTED: Amounts = new Map([
   ['cpu', 100],
   ['memory', 200 * 1024 * 1024],
@@ -16,19 +16,19 @@ export function parseAmounts(quantities: Readonly<Record<string, string>> | unde
   return amounts;
 }
 
-/** The effective requests of a pod: what its node must have free. */
+/** Returns the effective requests of a pod: what must be free on its node. */
 export function podRequests(pod: Pod): Amounts {
   return effective(pod, (container) => parseAmounts(container.resources?.requests));
 }
 
-/** The same with assumed values where a container requests no cpu or memory: for scoring only. */
+/** The same with assumed values for containers without cpu or memory requests. Only for scoring. */
 export function podRequestsForScoring(pod: Pod): Amounts {
   return effective(pod, (container) => new Map([...UNREQUESTED, ...parseAmounts(container.resources?.requests)]));
 }
 
 /**
- * The larger of what runs together at the end (containers and sidecars) and of what any init step needs (that step plus the
- * sidecars started before it), plus the overhead of the pod.
+ * Returns the maximum of the final state (containers and sidecars) and of every init step (that step plus the sidecars
+ * started before it), plus the pod's overhead.
  */
 function effective(pod: Pod, requestsOf: (container: Container) => Amounts): Amounts {
   const running = new Map<string, number>();

@@ -29,7 +29,7 @@ const podArbitrary = fc.record({
   minDomains: fc.constantFrom(undefined, 2, 3),
   honorsTaints: fc.boolean(),
   port: fc.boolean(),
-  /** A pod that was placed before goes away first. */
+  /** An earlier placed pod leaves first. */
   leaves: fc.boolean(),
 });
 type NodeCase = typeof nodeArbitrary extends fc.Arbitrary<infer T> ? T : never;
@@ -98,7 +98,7 @@ const millis = (shape: PodCase): number => ({ '250m': 250, '1': 1000, '2': 2000 
 const naivelyTolerates = (pod: PodCase, { taint }: NodeCase): boolean =>
   taint === undefined || pod.tolerates === '*' || pod.tolerates === taint;
 
-/** The rules once more, as naively as they can be said. */
+/** The rules again, in their most literal form. */
 function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod: PodCase, at: number): boolean {
   const node = nodes[at];
   if (node === undefined) return false;

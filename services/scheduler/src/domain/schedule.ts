@@ -21,42 +21,42 @@ export type Decision = Placement | Refusal;
 export interface Placement {
   readonly kind: 'place';
   readonly nodeName: string;
-  /** Nodes that were looked at: the next decision starts behind them. */
+  /** The number of examined nodes: the next decision starts after them. */
   readonly looked: number;
 }
 
 export interface Refusal {
   readonly kind: 'refuse';
-  /** Of the nodes that were looked at. */
+  /** Reasons of the examined nodes. */
   readonly rejections: ReadonlyMap<string, NodeRejection>;
-  /** Of all other nodes. */
+  /** The reason for all other nodes. */
   readonly others: NodeRejection | undefined;
-  /** Set when no node was looked at because of the pod itself: said instead of the nodes' reasons. */
+  /** Set when the pod itself prevents the check of any node. It replaces the nodes' reasons. */
   readonly podReason: string | undefined;
-  /** Plugins that rejected some node: their events are worth another try. */
+  /** Plugins that rejected a node: their events trigger another attempt. */
   readonly plugins: ReadonlySet<string>;
-  /** What the plugins prepared, for trials. */
+  /** The prepared filters, for trials. */
   readonly filters: readonly NamedFilter[];
-  /** Of pods with equal needs. */
+  /** Shared results of pods with equal needs. */
   readonly results: NodeResults | undefined;
 }
 
 export interface ScheduleOptions {
   readonly profile: Profile;
   readonly random: Random;
-  /** Where to start looking when a large cluster is not searched whole. */
+  /** The start position when only a part of a large cluster is searched. */
   readonly startAt?: number;
   readonly time?: ExtensionTimer;
-  /** Present when the calls of single plugins are measured in this decision. */
+  /** Present when this decision measures calls of single plugins. */
   readonly plugins?: PluginTimer | undefined;
 }
 
-/** Nodes that pass, or why none does. */
+/** The feasible nodes, or the reasons why there are none. */
 export type Found =
   | { readonly kind: 'found'; readonly feasible: readonly NodeInfo[]; readonly search: Search }
   | Refusal;
 
-/** Decides on one pod. Pure: the same snapshot, pod and random numbers give the same decision. */
+/** Decides about one pod. Pure: the same snapshot, pod and random numbers give the same decision. */
 export function schedule(snapshot: Snapshot, pod: PodInfo, options: ScheduleOptions): Decision {
   const cycle: Cycle = { pod, snapshot };
   const found = findFeasible(cycle, options);
@@ -87,7 +87,7 @@ export function findFeasible(cycle: Cycle, options: ScheduleOptions): Found {
 const statusOfPrepared = (prepared: Prepared): StepStatus =>
   statusOfRejection(prepared.kind === 'rejected' ? prepared.rejection : undefined);
 
-/** Every node was looked at, alone: pods with equal needs are told the same until one of them changes. */
+/** True when every node was checked on its own: pods with equal needs get the same result until a node changes. */
 function isShared({ filters, shared, only }: Ready, { snapshot }: Cycle): boolean {
   return shared === filters.length && only === undefined && !snapshot.anyNominated;
 }

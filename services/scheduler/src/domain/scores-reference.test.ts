@@ -14,12 +14,12 @@ const TEAMS: Readonly<Record<string, string>> = { default: 'red', other: 'blue' 
 
 const sometimes = <T>(...values: readonly T[]): fc.Arbitrary<T | undefined> => fc.constantFrom(undefined, ...values);
 
-/** Who is meant, where, how much; a negative weight means to stay away. */
+/** Selected pods, topology and weight; a negative weight repels. */
 const wishes = fc.record({
   app: fc.constantFrom('a', 'b'),
   key: fc.constantFrom(ZONE, HOST),
   weight: fc.constantFrom(-100, -29, 1, 29, 57, 100),
-  /** Without: the namespace of who wishes. '*' = all of them. */
+  /** Default: the namespace of the pod with the term. '*' = all namespaces. */
   team: sometimes('*', 'red', 'blue'),
 });
 type Wish = typeof wishes extends fc.Arbitrary<infer T> ? T : never;
@@ -150,7 +150,7 @@ function incomingPod(pod: Incoming): Pod {
   });
 }
 
-/** Amounts of a pod, `unset` standing in for what a container does not ask for. */
+/** Sums the amounts of a pod, with `unset` for containers without a request. */
 function amount(resource: keyof Size, pod: Pick<Incoming, 'containers' | 'init' | 'overhead'>, unset: number): number {
   const of = (size: Size | undefined): number => (size === undefined ? 0 : (size[resource] ?? unset));
   const together = pod.containers.reduce((sum, each) => sum + of(each), 0);
@@ -187,7 +187,7 @@ function naiveResources(scene: Scene, at: number): number {
 function naiveImages({ nodes, pod }: Scene, at: number): number {
   const containers = pod.containers.length + (pod.init === undefined ? 0 : 1);
   const share = nodes.filter(({ image }) => image !== undefined).length / nodes.length;
-  // Of unequal reports the first counts.
+  // The first of different reports counts.
   const size = nodes[at]?.image === undefined ? 0 : (nodes.find(({ image }) => image !== undefined)?.image ?? 0);
   const each = Math.floor(size * MEBI * share);
   const [least, most] = [23 * MEBI, 1_000 * MEBI * containers];
@@ -199,7 +199,7 @@ const byHighest = (raw: readonly number[]): readonly number[] => {
   return raw.map((each) => (highest === 0 ? 0 : Math.floor((100 * each) / highest)));
 };
 
-/** `by`: who wishes, and about whom. */
+/** `by`: the pod with the term; `about`: the other pod. */
 function means(wish: Wish, by: string, about: { readonly app: string; readonly namespace: string }): boolean {
   if (wish.app !== about.app) return false;
   if (wish.team === undefined) return by === about.namespace;
@@ -266,7 +266,7 @@ function naiveSpread(scene: Scene, feasible: readonly number[]): readonly number
   });
 }
 
-/** How far each node is behind the best. */
+/** Returns how far each node is behind the best one. */
 const behind = (totals: readonly number[]): readonly number[] => totals.map((each) => Math.max(...totals) - each);
 
 function naiveTotals(scene: Scene, feasible: readonly number[]): readonly number[] {

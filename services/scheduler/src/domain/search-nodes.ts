@@ -11,10 +11,10 @@ import { Trial } from './trial.ts';
 
 export interface Search {
   readonly feasible: readonly NodeInfo[];
-  /** Nodes that were looked at in vain. */
+  /** Examined nodes that do not fit. */
   readonly rejected: readonly RejectedNode[];
   readonly others: NodeRejection | undefined;
-  /** Plugins that took the others out of the question. */
+  /** Plugins that excluded the other nodes. */
   readonly narrowedBy: readonly string[];
   readonly looked: number;
   readonly filters: readonly NamedFilter[];
@@ -34,7 +34,7 @@ export function searchNodes(
   }
   const nodes = only === undefined ? cycle.snapshot.nodes : namedNodes(cycle.snapshot, only);
   const enough = feasibleToFind(nodes.length, profile.percentageOfNodesToScore);
-  // Nobody waits for room anywhere, as a rule: then no node is asked who does.
+  // Usually no pod is nominated anywhere. Then nominations are not looked up per node.
   const passes = cycle.snapshot.anyNominated ? (node: NodeInfo) => rejectionOf(cycle, node, checks) : checks.check;
   const feasible: NodeInfo[] = [];
   let looked = 0;
@@ -58,11 +58,14 @@ interface RejectedNode {
 interface Checks {
   readonly filters: readonly NamedFilter[];
   readonly check: (node: NodeInfo) => NodeRejection | undefined;
-  /** Present when every filter asks the node alone: what equal pods were told holds for this one. */
+  /** Present when every filter depends only on the node: results of equal pods apply to this one. */
   readonly told: NodeResults | undefined;
 }
 
-/** Asks what depends on more than the node only where the rest passes, which is known from equal pods as long as the node did not change. */
+/**
+ * Runs filters that depend on more than the node only when the local ones pass. Equal pods share the local result while
+ * the node is unchanged.
+ */
 function checksOf({ pod, snapshot }: Cycle, { filters, shared }: Ready, profile: Profile): Checks {
   const results = snapshot.sharedBy(profile, pod);
   const local = filters.slice(0, shared);
@@ -88,14 +91,14 @@ function namedNodes(snapshot: Snapshot, names: ReadonlySet<string>): readonly No
   return [...names].flatMap((name) => snapshot.node(name) ?? []);
 }
 
-/** Room that was made for the pod is taken before others are asked. */
+/** The nominated node is tried before all others. */
 function nominatedNode(cycle: Cycle, checks: Checks): NodeInfo | undefined {
   const name = cycle.snapshot.nominationOf(cycle.pod);
   const node = name === '' ? undefined : cycle.snapshot.node(name);
   return node !== undefined && rejectionOf(cycle, node, checks) === undefined ? node : undefined;
 }
 
-/** Room that is being made for more important pods is not free, though nobody is there yet. */
+/** Room for nominated pods of higher priority is not free, although they are not there yet. */
 function rejectionOf({ pod, snapshot }: Cycle, node: NodeInfo, checks: Checks): NodeRejection | undefined {
   const { filters, check, told } = checks;
   const nominated = snapshot.nominatedOn(node.name);
@@ -112,11 +115,14 @@ function rejectionOf({ pod, snapshot }: Cycle, node: NodeInfo, checks: Checks): 
     told === undefined || isOneOfThem
       ? withThem()
       : told.rejectionWith(node, { nominated, priority: pod.priority }, withThem);
-  // Without them as well: what they bring (affinity) is not there yet.
+  // Checks without them, too: what they would provide (affinity) is not there yet.
   return rejection ?? check(node);
 }
 
-/** All of a small cluster; of a large one a share that shrinks with its size, because more choice hardly helps. */
+/**
+ * Returns all nodes of a small cluster. Of a large one, returns a fraction that shrinks with its size, because more
+ * choice hardly helps.
+ */
 export function feasibleToFind(nodes: number, percentage = 0): number {
   if (nodes < SEARCH_ALL_NODES_MAX || percentage >= 100) return nodes;
   const adaptive = Math.max(SEARCH_PERCENT_MIN, 50 - Math.trunc(nodes / 125));

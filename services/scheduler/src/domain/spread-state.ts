@@ -8,13 +8,13 @@ interface Spread {
   readonly minDomains: number;
 }
 
-/** How many matching pods each domain of one constraint has. A domain without any is known with 0. */
+/** The number of matching pods per domain of one constraint. An empty domain counts as 0. */
 export class SpreadState {
   readonly #constraint: Spread;
   readonly #domains: DomainCounts;
-  /** Present in trials only: what keeps the minimum exact while one domain changes. */
+  /** Only in trials: keeps the minimum exact while one domain changes. */
   readonly #paths: CriticalPaths | undefined;
-  /** Counts of the domains that differ from the origin. */
+  /** Counts of domains that differ from the origin. */
   readonly #changed = new Map<string, number>();
   #origin: CriticalPaths | undefined;
 
@@ -28,14 +28,14 @@ export class SpreadState {
     return this.#changed.get(domain) ?? this.#domains.countIn(domain);
   }
 
-  /** In the node's domain; `undefined` when it lacks the key. */
+  /** The count of the node's domain; `undefined` without the key. */
   countAt(node: NodeInfo): number | undefined {
     if (this.#changed.size === 0) return this.#domains.at(node);
     const domain = ownValue(node.labels, this.#constraint.topologyKey);
     return domain === undefined ? undefined : this.countIn(domain);
   }
 
-  /** Of any domain; 0 while there are fewer domains than the pod wants. */
+  /** The lowest count of any domain; 0 while there are fewer domains than `minDomains`. */
   get fewest(): number {
     if (this.#domains.known.size < this.#constraint.minDomains) return 0;
     return this.#paths === undefined ? this.#domains.fewest : this.#paths.fewest;
@@ -45,12 +45,12 @@ export class SpreadState {
     return (this.#paths ?? this.#pathsOfOrigin()).pair;
   }
 
-  /** For trials of one node: the origin keeps its counts. */
+  /** A copy for a trial of one node: the origin is unchanged. */
   copy(): SpreadState {
     return new SpreadState(this.#constraint, this.#domains, this.#pathsOfOrigin().copy());
   }
 
-  /** Made when the first trial asks: most decisions need none. */
+  /** Computed on the first trial: most decisions need none. */
   #pathsOfOrigin(): CriticalPaths {
     this.#origin ??= pathsOf(this.#domains);
     return this.#origin;

@@ -6,12 +6,12 @@ import type { PodInfo } from './pod-info.ts';
 
 export type TermKind = keyof PodAffinityTerms;
 
-/** One wish about other pods that placed pods have in common. */
+/** An affinity term that several placed pods share. */
 export interface PlacedTerms {
   readonly term: AffinityTerm;
-  /** 1 for what is required. */
+  /** 1 for a required term. */
   readonly weight: number;
-  /** How many pods of each node have it. */
+  /** The number of pods with the term per node. */
   readonly byNode: ReadonlyMap<string, number>;
   /** The same by value of the term's topology key. */
   readonly domains: () => DomainCounts;
@@ -19,11 +19,11 @@ export interface PlacedTerms {
 
 interface Entry extends PlacedTerms {
   readonly byNode: Map<string, number>;
-  /** Absent until somebody asks. */
+  /** Absent until first read. */
   counts: DomainCounts | undefined;
 }
 
-/** By a label that everybody has whom the term means. */
+/** By a label that every pod matching the term has. */
 type EntriesByPair = Map<string, Map<string, Entry>>;
 
 type NodeOf = (name: string) => NodeInfo | undefined;
@@ -31,8 +31,8 @@ type NodeOf = (name: string) => NodeInfo | undefined;
 const KINDS: readonly TermKind[] = ['required', 'requiredAnti', 'preferred', 'preferredAnti'];
 
 /**
- * Affinity terms of placed pods, each distinct one once: replicas share theirs, so a decision costs what the distinct
- * wishes cost and not what the pods that have them cost.
+ * The distinct affinity terms of placed pods. Replicas share terms, so a decision costs as much as the distinct terms,
+ * not as the pods that have them.
  */
 export class TermIndex {
   readonly #byKind: Readonly<Record<TermKind, EntriesByPair>> = {
@@ -48,14 +48,14 @@ export class TermIndex {
     this.#nodeOf = nodeOf;
   }
 
-  /** Nodes came, went, or have other labels. */
+  /** Nodes were added, removed or relabelled. */
   domainsMoved(): void {
     for (const kind of KINDS) {
       for (const entries of this.#byKind[kind].values()) for (const entry of entries.values()) entry.counts = undefined;
     }
   }
 
-  /** Those that may mean the pod. */
+  /** Yields the terms that may match the pod. */
   *about(pod: PodInfo, kind: TermKind): Iterable<PlacedTerms> {
     const byPair = this.#byKind[kind];
     if (byPair.size === 0) return;

@@ -2,19 +2,22 @@ import { ownValue } from '@holdfast/machinery';
 import type { DomainCounts } from './domain-counts.ts';
 import type { NodeInfo } from './node-info.ts';
 
-/** Pods by value of one topology key, each counting so many times. */
+/** Counts by value of one topology key, with a weight. */
 export interface Layer {
   readonly topologyKey: string;
   readonly domains: DomainCounts;
   readonly times: number;
 }
 
-/** Numbers by topology key and value, made of counts that are kept current elsewhere. A copy keeps only what differs. */
+/**
+ * Numbers by topology key and value, combined from counts that are maintained elsewhere. A copy stores only
+ * differences.
+ */
 export class TopologyCounts {
   readonly #layers: readonly Layer[];
   readonly #keys: ReadonlySet<string>;
   readonly #changes = new Map<string, Map<string, number>>();
-  /** Pairs with a number other than 0, as long as each key has one layer. */
+  /** Pairs with a number other than 0, while each key has one layer. */
   #size = 0;
 
   constructor(layers: readonly Layer[]) {
@@ -50,14 +53,14 @@ export class TopologyCounts {
     return sum;
   }
 
-  /** Whether any key has a positive number for the node's value. */
+  /** True when any key has a positive number for the node's value. */
   touches(node: NodeInfo): boolean {
     for (const topologyKey of this.#keys) if (this.at(node, topologyKey) > 0) return true;
     for (const topologyKey of this.#changes.keys()) if (this.at(node, topologyKey) > 0) return true;
     return false;
   }
 
-  /** Of all keys, without what differs from the origin. */
+  /** The sum over all keys, without differences from the origin. */
   sumOf(node: NodeInfo): number {
     let sum = 0;
     for (const { domains, times } of this.#layers) sum += times * (domains.at(node) ?? 0);

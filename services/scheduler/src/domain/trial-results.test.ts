@@ -46,7 +46,7 @@ const budget = (disruptionsAllowed: number): PodDisruptionBudget => ({
   status: { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
 });
 
-/** A cluster that lives through changes, and what it is made of, for one that is made anew. */
+/** A cluster with random changes, and its content for a fresh copy. */
 class Life {
   readonly cluster = clusterOf(NODES.map((name) => buildNode(name, { cpu: '4' })));
   readonly promises: { readonly pod: Pod; readonly node: string }[] = [];

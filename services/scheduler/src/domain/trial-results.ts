@@ -9,19 +9,19 @@ interface Entry {
 }
 
 interface Vain {
-  /** Of the snapshot. */
+  /** The version of the snapshot. */
   readonly version: number;
   readonly priority: number;
   readonly message: string;
 }
 
 /**
- * Which pods would have to go from a node for pods with equal needs and equal priority. True until a pod there comes, goes or
- * reports: who runs longer is spared.
+ * The victims on a node for pods with equal needs and priority. Valid until a pod there is added, removed or reports:
+ * the report may change which pod runs longer.
  */
 export class TrialResults {
   readonly #bySlot = new Map<number, Entry>();
-  /** What was said where nobody's going helps on any node. Nobody's report changes that. */
+  /** The shared result when removing pods helps on no node. Status reports do not change it. */
   #vain: Vain | undefined;
 
   of(node: NodeInfo, priority: number, tryNode: () => Tried): Tried {

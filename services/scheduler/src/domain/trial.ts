@@ -7,8 +7,8 @@ interface TrialFilter extends Pick<NamedFilter, 'plugin' | 'check' | 'asked'> {
 }
 
 /**
- * One node as it would be with other pods on it. Costs what is on that node: the checks that rest on more than the node
- * are told of each change, and neither the node nor their origin is touched.
+ * A hypothetical node with other pods on it. The cost depends on that node: checks that depend on more get each change,
+ * and neither the node nor the origin of a check is modified.
  */
 export class Trial {
   readonly #node: MutableNodeInfo;

@@ -14,16 +14,16 @@ import type { NodeInfo } from './node-info.ts';
 import type { PodInfo } from './pod-info.ts';
 import type { Volumes } from './volumes.ts';
 
-/** The claims of a pod by what has to happen before it can run. */
+/** The claims of a pod by what must happen before it can run. */
 export interface PodClaims {
   readonly bound: readonly PersistentVolumeClaim[];
-  /** Bound by others as soon as they are made: the pod waits for that. */
+  /** Other components bind these immediately: the pod waits for that. */
   readonly immediate: readonly PersistentVolumeClaim[];
-  /** Bound once the node of the pod is known. */
+  /** Bound once the pod's node is known. */
   readonly delayed: readonly PersistentVolumeClaim[];
 }
 
-/** A text says why the pod cannot be placed at all. */
+/** A string explains why the pod cannot be placed at all. */
 export function claimsOf(pod: PodInfo, volumes: Volumes): PodClaims | string {
   const sorted = { bound: [], immediate: [], delayed: [] } as Record<keyof PodClaims, PersistentVolumeClaim[]>;
   for (const { key, name, ephemeral } of pod.claims) {
@@ -70,7 +70,7 @@ export function isBound({ spec, status, metadata }: PersistentVolumeClaim): bool
 
 export type VolumeConflict = 'node conflict' | 'volume missing' | 'nothing to bind' | 'no space';
 
-/** What would be written so that the pod can run on the node. */
+/** The writes that let the pod run on the node. */
 export interface VolumePlan {
   readonly bindings: readonly { readonly claim: PersistentVolumeClaim; readonly volume: PersistentVolume }[];
   readonly provisions: readonly PersistentVolumeClaim[];
@@ -78,7 +78,7 @@ export interface VolumePlan {
 
 const NOTHING_TO_DO: VolumePlan = { bindings: [], provisions: [] };
 
-/** How the pod's volumes come to be usable on the node, or everything that stands against it. */
+/** Plans how the pod's volumes become usable on the node, or returns all obstacles. */
 export function planVolumes(
   claims: PodClaims,
   node: NodeInfo,
@@ -112,7 +112,7 @@ function planDelayed(
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
   const provisions = claims.filter((claim) => selectedNode(claim) !== undefined);
   const taken = new Set<string>();
-  // Small claims first, so that they do not take the large volumes.
+  // Places small claims first, so that they do not take large volumes.
   for (const claim of claims.toSorted((a, b) => wantedBytes(a) - wantedBytes(b))) {
     if (selectedNode(claim) !== undefined) continue;
     const volume = findVolume(claim, node, { volumes, taken });
@@ -127,11 +127,11 @@ function planDelayed(
   return { bindings, provisions };
 }
 
-/** The node for which the volume is being made already. */
+/** The node for which the volume is already being provisioned. */
 const selectedNode = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[SELECTED_NODE_ANNOTATION];
 
-/** The smallest volume that suits; one that was reserved for the claim before all others. */
+/** Returns the smallest suitable volume, preferring one that is reserved for the claim. */
 function findVolume(
   claim: PersistentVolumeClaim,
   node: NodeInfo,

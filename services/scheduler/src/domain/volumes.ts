@@ -9,7 +9,7 @@ import type {
   VolumeAttachment,
 } from '@holdfast/api';
 
-/** Volumes, claims and what is known of storage; what was assumed for pods on their way counts as written. */
+/** Volumes, claims and storage facts; reservations for pods in flight count as written. */
 export interface Volumes {
   /** By `namespace/name`. */
   claim(key: string): PersistentVolumeClaim | undefined;
@@ -19,7 +19,7 @@ export interface Volumes {
   csiNode(nodeName: string): CSINode | undefined;
   csiDriver(name: string): CSIDriver | undefined;
   capacitiesOf(className: string): Iterable<CSIStorageCapacity>;
-  /** Volumes that are attached there, or are on their way there or away. */
+  /** Volumes that are attached to the node, or are being attached or detached. */
   attachmentsOn(nodeName: string): Iterable<VolumeAttachment>;
 }
 
@@ -161,7 +161,7 @@ export class VolumeStore implements Volumes {
   }
 }
 
-/** Objects as the API shows them, under what was assumed of them. A newer object from the API ends the assumption. */
+/** Objects of the API overlaid with assumed changes. A newer object from the API ends the assumption. */
 class AssumeCache<T extends KubeObject> {
   readonly #stored = new Map<string, T>();
   readonly #assumed = new Map<string, T>();

@@ -25,7 +25,7 @@ const placedShapes = fc.record({
   cpu: fc.constantFrom(0, 1, 2),
   priority: fc.constantFrom(1, 9),
   port: fc.constantFrom(false, true),
-  /** Keeps the incoming pod away. */
+  /** Repels the incoming pod. */
   repels: fc.constantFrom(false, false, true),
 });
 const incomingShapes = fc.record({
@@ -97,7 +97,7 @@ function incomingOf({ app, cpu, near, away, spread, disk, port }: Incoming): Pod
 
 type Told = { readonly [K in EventKind]: { readonly kind: K; readonly about: EventSubjects[K] } }[EventKind];
 
-/** Changes the cluster and says what a scheduler is told of it. */
+/** Changes the cluster and returns the events that a scheduler gets. */
 function apply(cluster: ClusterCache, change: Change, incoming: Incoming): readonly Told[] {
   switch (change.kind) {
     case 'removes': {

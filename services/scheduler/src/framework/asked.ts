@@ -1,4 +1,4 @@
-/** How often a plugin was really asked. Counted in place, because it happens for each node; read when somebody wants to know. */
+/** Number of calls of a plugin. Counted in place, because it happens for each node; read only by metrics. */
 export interface Asked {
   preFilter: number;
   filter: number;

@@ -3,17 +3,17 @@ import type { PluginDefinition, PluginFactory, PluginHandle } from './definition
 import { EXTENSION_POINTS, type ExtensionPoint, type Hints, type Plugin } from './plugin.ts';
 import type { FilterPlugin, Profile } from './profile.ts';
 
-/** A plugin as one profile uses it: at which points, and with which arguments. */
+/** A plugin in one profile: its extension points and arguments. */
 export interface ChosenPlugin {
   readonly definition: PluginDefinition;
   readonly create: PluginFactory;
 }
 
-/** What the configuration says of one profile. */
+/** The configuration of one profile. */
 export interface ProfileChoice {
   readonly schedulerName: string;
   readonly percentageOfNodesToScore: number;
-  /** Plugins by extension point, in order; `score` with the weights. */
+  /** Plugins by extension point, in order; `score` includes weights. */
   readonly points: Readonly<Record<ExtensionPoint, readonly PointChoice[]>>;
   readonly plugins: ReadonlyMap<string, ChosenPlugin>;
 }
@@ -56,7 +56,7 @@ export function buildProfile(choice: ProfileChoice, handle: PluginHandle): Profi
   };
 }
 
-/** In the order of `filter`; what prepares without filtering comes first. */
+/** In the order of `filter`; plugins with only PreFilter come first. */
 function filtersOf(
   { points, plugins }: ProfileChoice,
   made: ReadonlyMap<string, Plugin>,
@@ -80,7 +80,7 @@ function hintsOf(made: ReadonlyMap<string, Plugin>): ReadonlyMap<string, Hints> 
   return new Map([...made].map(([name, { wakesOn = {} }]) => [name, wakesOn] as const));
 }
 
-/** Every extension point with nothing at it. */
+/** Returns all extension points without plugins. */
 export function noPoints(): Record<ExtensionPoint, PointChoice[]> {
   const points: Partial<Record<ExtensionPoint, PointChoice[]>> = {};
   for (const point of EXTENSION_POINTS) points[point] = [];

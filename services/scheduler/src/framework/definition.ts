@@ -4,40 +4,40 @@ import type { Clock, Log } from '@holdfast/platform';
 import type { VolumeStore } from '../domain/volumes.ts';
 import type { ExtensionPoint, Plugin, Snapshot } from './plugin.ts';
 
-/** What a plugin that works with the outside gets. */
+/** The dependencies of a plugin with external effects. */
 export interface PluginHandle {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Log;
   readonly volumes: VolumeStore;
-  /** For hints: what is there when an event comes. */
+  /** For hints: the state at the time of an event. */
   readonly cluster: Pick<Snapshot, 'node' | 'nominationOf' | 'nominatedOn'>;
-  /** Extended resources that an extender manages: nobody else counts them. */
+  /** Extended resources that an extender manages: plugins ignore them. */
   readonly ignoredResources: ReadonlySet<string>;
 }
 
-/** Arguments of one plugin as they stand in the configuration. */
+/** The unparsed arguments of one plugin. */
 export interface RawArgs {
   readonly args: JsonObject;
   /** `profiles[0].pluginConfig[1].args` */
   readonly path: string;
-  /** Mistakes, each beginning with the field that has it. */
+  /** Mistakes, each with its field first. */
   readonly errors: string[];
 }
 
 export type PluginFactory = (handle: PluginHandle) => Plugin;
 
-/** A plugin as the configuration knows it: one per file in `plugins/`, one line in `plugins/registry.ts`. */
+/** A plugin for the configuration: one file in `plugins/` and one line in `plugins/registry.ts`. */
 export interface PluginDefinition {
   readonly name: string;
   readonly points: readonly ExtensionPoint[];
-  /** Multiplies its scores unless the configuration says otherwise. */
+  /** The default weight of its scores. */
   readonly weight?: number;
-  /** Reads the arguments; mistakes go to `errors`. Without arguments: the defaults. */
+  /** Parses the arguments and adds mistakes to `errors`. Without arguments it uses the defaults. */
   readonly configure: (raw: RawArgs | undefined) => PluginFactory;
 }
 
-/** For plugins that take no arguments. */
+/** For plugins without arguments. */
 export function define(
   name: string,
   points: readonly ExtensionPoint[],

@@ -1,6 +1,6 @@
 import { NODE_SCORE_MAX } from '../limits.ts';
 
-/** Scales to 0..100 by the highest score; `reverse` makes the lowest the best. */
+/** Scales to 0..100 by the highest score; `reverse` inverts the order. */
 export function normalizeByHighest(scores: number[], reverse: boolean): void {
   const highest = scores.reduce((most, each) => Math.max(most, each), 0);
   for (let i = 0; i < scores.length; i++) {

@@ -31,50 +31,50 @@ export interface Rejection {
   readonly resolvable: boolean;
 }
 
-/** `undefined` = the node passes. */
+/** `undefined` means that the node passes. */
 export type NodeFilter = (node: NodeInfo) => Rejection | undefined;
 
-/** A check of nodes that can be told of pods put onto or taken from one node, on trial. */
+/** A node check that can add or remove pods of one node for a trial. */
 export interface Fork {
   readonly check: NodeFilter;
   readonly adjust: (pod: PodInfo, node: NodeInfo, by: 1 | -1) => void;
 }
 
-/** What PreFilter says: nothing to check, no node at all, or the Filter of each node. */
+/** The result of PreFilter: nothing to check, no node fits, or a filter for each node. */
 export type PreFiltered =
   | { readonly kind: 'skip' }
   | { readonly kind: 'reject'; readonly rejection: Rejection }
   | {
       readonly kind: 'check';
       readonly check: NodeFilter;
-      /** Present = all other nodes are out of the question. */
+      /** When present, only these nodes are possible. */
       readonly only?: ReadonlySet<string>;
-      /** Present when the check rests on more than the node that it is given. The fork must not touch its origin. */
+      /** Present when the check depends on more than the node. The fork must not modify its origin. */
       readonly fork?: () => Fork;
     };
 
 /** Score and NormalizeScore of one decision. */
 export interface NodeScorer {
   readonly score: (node: NodeInfo) => number;
-  /** Turns raw scores into 0..100 in place; the nodes are those of `score`, in the same order. */
+  /** Converts raw scores to 0..100 in place; the nodes are those of `score` in the same order. */
   readonly normalize?: (scores: number[], nodes: readonly NodeInfo[]) => void;
 }
 
-/** What may let a rejected pod pass, and what each event tells. */
+/** Events that may let a rejected pod pass, with their subjects. */
 export interface EventSubjects {
   readonly 'node-added': NodeInfo;
-  /** As it was. */
+  /** The node before its removal. */
   readonly 'node-removed': NodeInfo;
   readonly 'node-labels': NodeInfo;
   readonly 'node-taints': NodeInfo;
   readonly 'node-allocatable': NodeInfo;
-  /** The node releases other pods than before, see `releases`. */
+  /** The node's released pods changed, see `releases`. */
   readonly 'node-condition': NodeInfo;
   readonly 'pod-placed': PodInfo;
   readonly 'pod-removed': PodInfo;
-  /** A placed pod has other labels: as it is now. */
+  /** A placed pod changed its labels; the subject is its new state. */
   readonly 'pod-labels': PodInfo;
-  /** A placed pod requests less. */
+  /** A placed pod reduced its requests. */
   readonly 'pod-smaller': PodInfo;
   readonly 'claim-changed': PersistentVolumeClaim;
   readonly 'volume-changed': PersistentVolume;
@@ -84,7 +84,7 @@ export interface EventSubjects {
   readonly 'namespace-changed': string;
 }
 export type EventKind = keyof EventSubjects;
-/** Whether the event is worth another try of this pod. `true` for a kind = every such event. */
+/** Decides whether the event justifies another attempt of this pod. `true` for a kind means every event. */
 export type Hints = {
   readonly [K in EventKind]?: ((pod: PodInfo, about: EventSubjects[K]) => boolean) | true;
 };
@@ -96,7 +96,7 @@ export interface PostFilterContext extends Cycle {
   readonly random: Random;
 }
 
-/** Nodes on which room can be made; or why there are none, and whether a nomination from before still holds. */
+/** Nodes for preemption, or why there are none and whether an earlier nomination stays valid. */
 export type PostFiltered =
   | { readonly kind: 'candidates'; readonly candidates: readonly Candidate[] }
   | { readonly kind: 'none'; readonly message: string; readonly keeps: boolean };
@@ -104,10 +104,10 @@ export type PostFiltered =
 export type Permission =
   | { readonly kind: 'allow' }
   | { readonly kind: 'reject'; readonly message: string }
-  /** Settles with `undefined` to allow or with the reason to refuse; no answer within `timeoutMs` refuses. */
+  /** Resolves with `undefined` to allow or with a reason to refuse. A time-out refuses. */
   | { readonly kind: 'wait'; readonly timeoutMs: number; readonly answer: Promise<string | undefined> };
 
-/** A node that was chosen for a pod, on its way to being bound. */
+/** A chosen node for a pod before its binding. */
 export interface Placing {
   readonly pod: PodInfo;
   readonly nodeName: string;
@@ -115,33 +115,36 @@ export interface Placing {
 }
 
 /**
- * One rule of scheduling at its extension points; what it does not take part in is absent. `preFilter` and `preScore` are
- * called once per decision and return what is asked of each node. Everything up to `reserve` is synchronous: no I/O, no
- * time, no randomness.
+ * One scheduling rule at its extension points; unused points are absent. `preFilter` and `preScore` run once per
+ * decision and return the function for each node. Everything up to `reserve` is synchronous: no I/O, no time, no
+ * randomness.
  */
 export interface Plugin {
   readonly preEnqueue?: (pod: PodInfo) => string | undefined;
-  /** Negative when the first goes first. */
+  /** Negative when the first argument comes first. */
   readonly queueSort?: (a: Queueable, b: Queueable) => number;
   readonly preFilter?: (cycle: Cycle) => PreFiltered;
-  /** The check rests on the node and on `PodInfo.nodeNeeds` alone: pods with equal needs share it until the node changes. */
+  /**
+   * The check depends only on the node and on `PodInfo.nodeNeeds`: pods with equal needs share it until the node
+   * changes.
+   */
   readonly localFilter?: true;
   readonly postFilter?: (context: PostFilterContext) => PostFiltered;
-  /** Among the feasible nodes; `undefined` = all are equal to the plugin. */
+  /** Called with the feasible nodes; `undefined` means that all nodes are equal to the plugin. */
   readonly preScore?: (cycle: Cycle, feasible: readonly NodeInfo[]) => NodeScorer | undefined;
-  /** The same for the score, which is not normalized. */
+  /** The same for scores that are not normalized. */
   readonly localScore?: true;
-  /** Takes the cluster's share for the pod; the text says why it could not. */
+  /** Reserves cluster resources for the pod; a string explains why it failed. */
   readonly reserve?: (cycle: Cycle, node: NodeInfo) => string | undefined;
-  /** Undoes `reserve`; also called when it was never reached. */
+  /** Undoes `reserve`; also called when `reserve` never ran. */
   readonly unreserve?: (pod: PodInfo, nodeName: string) => void;
   readonly permit?: (pod: PodInfo, nodeName: string) => Permission;
-  /** Rejects when the pod cannot be bound; `undefined` = there is nothing to wait for. */
+  /** Rejects when the pod cannot be bound; `undefined` means that there is nothing to wait for. */
   readonly preBind?: (placing: Placing) => Promise<void> | undefined;
-  /** Answers `skip` when another plugin is to bind the pod. */
+  /** Returns `skip` when another plugin must bind the pod. */
   readonly bind?: (placing: Placing) => Promise<'bound' | 'skip'>;
   readonly postBind?: (pod: PodInfo, nodeName: string) => void;
-  /** Events after which a pod that this plugin rejected is worth another try. */
+  /** Events after which a pod that this plugin rejected is tried again. */
   readonly wakesOn?: Hints;
 }
 
@@ -155,7 +158,7 @@ export const checking = (check: NodeFilter): PreFiltered => ({ kind: 'check', ch
 export const rejected = (...reasons: readonly string[]): Rejection => ({ reasons, resolvable: true });
 export const rejectedForGood = (...reasons: readonly string[]): Rejection => ({ reasons, resolvable: false });
 
-/** Whether a plugin with these hints wants pods that it rejected to be tried again. */
+/** True when these hints request another attempt of a rejected pod. */
 export function helps<K extends EventKind>(hints: Hints, kind: K, pod: PodInfo, about: EventSubjects[K]): boolean {
   const hint: Hints[K] = hints[kind];
   if (hint === undefined) return false;

@@ -11,10 +11,10 @@ export interface Enabled<P extends ExtensionPoint> {
 type Called<P extends ExtensionPoint> = P extends 'filter' ? 'preFilter' : P extends 'score' ? 'preScore' : P;
 
 export interface FilterPlugin extends Enabled<'preFilter'> {
-  /** Checks that pods with equal needs share; only those before the first that is not shared. */
+  /** Checks that pods with equal needs share: only those before the first unshared one. */
   readonly local: boolean;
   readonly asked: Asked;
-  /** `preFilter` alone may still reject or narrow; `filter` without its `preFilter` cannot work. */
+  /** `preFilter` alone can still reject or narrow; `filter` without its `preFilter` cannot work. */
   readonly runs: 'both' | 'preFilter only' | 'filter only';
 }
 
@@ -25,7 +25,7 @@ export interface ScorePlugin extends Enabled<'preScore'> {
   readonly asked: Asked;
 }
 
-/** How pods of one `schedulerName` are scheduled. */
+/** The scheduling rules for one `schedulerName`. */
 export interface Profile {
   readonly schedulerName: string;
   /** 0 = adapts to the size of the cluster. */

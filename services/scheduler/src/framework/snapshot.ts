@@ -9,30 +9,30 @@ import type { PlacedTerms, TermKind } from '../domain/term-index.ts';
 import type { Volumes } from '../domain/volumes.ts';
 import type { Profile } from './profile.ts';
 
-/** Everything a decision may look at. It does not change while a decision is made. */
+/** Everything that a decision may read. It does not change during a decision. */
 export interface Snapshot {
   readonly nodes: readonly NodeInfo[];
-  /** Another one after each change of a node that a decision can see, and after each that came or went. */
+  /** Changes after each node change that a decision can see, and after each added or removed node. */
   readonly version: number;
   node(name: string): NodeInfo | undefined;
-  /** Pods of a group by node, kept current: asking costs nothing per placed pod. */
+  /** Pods of a group by node, kept current: a query costs nothing per placed pod. */
   countsOf(group: PodGroup): CountsByNode;
-  /** The same by domain: nodes that share a value of the view's key. */
+  /** The same by domain: nodes with the same value of the view's key. */
   domainsOf(group: PodGroup, view: DomainView): DomainCounts;
-  /** What pods with equal needs learned about the nodes. */
+  /** Shared results of pods with equal needs. */
   sharedBy(profile: Profile, pod: PodInfo): NodeResults;
-  /** What placed pods may wish about this one: each distinct wish once, with the nodes of those who have it. */
+  /** Terms of placed pods that may match this pod: each distinct term once, with its nodes. */
   placedTerms(pod: PodInfo, kind: TermKind): Iterable<PlacedTerms>;
   readonly namespaceLabels: NamespaceLabels;
-  /** Whether room is being made for any pod on any node. */
+  /** True when any pod is nominated for any node. */
   readonly anyNominated: boolean;
-  /** Whether any node has a taint that only makes it less liked. */
+  /** True when any node has a PreferNoSchedule taint. */
   readonly anySoftTaint: boolean;
-  /** Pods that wait for room that is being made for them on this node. */
+  /** The pods nominated for this node. */
   nominatedOn(name: string): readonly PodInfo[];
-  /** The node on which room is being made for this pod, '' for none. */
+  /** The node for which this pod is nominated, '' for none. */
   nominationOf(pod: PodInfo): string;
-  /** Nodes that hold a container image. */
+  /** The number of nodes with a container image. */
   nodesWithImage(image: string): number;
   /** Bytes. */
   imageSize(image: string): number;
@@ -42,7 +42,7 @@ export interface Snapshot {
   readonly owners: OwnerSelectors;
 }
 
-/** One pod being decided on. */
+/** The decision about one pod. */
 export interface Cycle {
   readonly pod: PodInfo;
   readonly snapshot: Snapshot;

@@ -1,9 +1,9 @@
 import type { PreFiltered, Rejection } from './plugin.ts';
 
-/** As kube-scheduler calls in its metrics what became of a step. */
+/** kube-scheduler's metric labels for the result of a step. */
 export type StepStatus = 'Success' | 'Skip' | 'Unschedulable' | 'UnschedulableAndUnresolvable' | 'Wait' | 'Error';
 
-/** Runs a step of a decision and may measure it. Without `statusOf` a step that does not throw is a success. */
+/** Runs a step of a decision and may measure it. Without `statusOf`, a step that does not throw is a success. */
 export type ExtensionTimer = <T>(extensionPoint: string, run: () => T, statusOf?: (result: T) => StepStatus) => T;
 
 export const untimed: ExtensionTimer = (_, run) => run();
@@ -15,12 +15,12 @@ export interface PluginCall<T> {
   readonly statusOf: (result: T) => StepStatus;
 }
 
-/** Measures single calls of plugins: only in some decisions, because a plugin is called for each node. */
+/** Measures single plugin calls, only in some decisions, because a plugin is called for each node. */
 export interface PluginTimer {
   run<T>(about: PluginCall<T>, call: () => T): T;
   /**
-   * For what is asked of each node: asks a few times more, of the first of them. The calls that matter stay as they are, because
-   * a detour on their way would cost every decision.
+   * Measures calls per node by repeating a few of the first ones. The real calls are not wrapped, because that would
+   * slow every decision.
    */
   few<A, T>(about: PluginCall<T>, call: (argument: A) => T, among: readonly A[]): void;
 }

@@ -2,7 +2,7 @@ import { findCandidates } from '../domain/preemption.ts';
 import type { PluginDefinition } from '../framework/definition.ts';
 import { decodeDefaultPreemptionArgs } from './args/small-args.ts';
 
-/** Makes room for a pod that fits nowhere by ending less important ones on one node. */
+/** Makes room for a pod that fits nowhere by evicting less important pods of one node. */
 export const DEFAULT_PREEMPTION: PluginDefinition = {
   name: 'DefaultPreemption',
   points: ['postFilter'],

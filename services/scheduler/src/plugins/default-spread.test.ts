@@ -29,13 +29,13 @@ function withReplicaSet(cluster: ClusterCache, name: string): ClusterCache {
   return cluster;
 }
 
-/** Where 20 draws put the pod. */
+/** Returns the nodes of 20 draws. */
 function chosen(cluster: ClusterCache, pod: Pod, configuration?: SchedulerConfiguration): readonly string[] {
   const decision = decide(cluster, pod, configuration === undefined ? {} : { configuration });
   return decision.kind === 'place' ? [decision.nodeName] : [];
 }
 
-/** Which nodes the plugin likes best. */
+/** Returns the nodes with the highest score. */
 function liked(cluster: ClusterCache, pod: Pod, args?: Parameters<typeof pluginOf>[1]): readonly string[] | undefined {
   const cycle = { pod: createPodInfo(pod), snapshot: cluster };
   const scorer = pluginOf(POD_TOPOLOGY_SPREAD, args).preScore?.(cycle, cluster.nodes);

@@ -4,11 +4,11 @@ import { define } from '../framework/definition.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
 
 const MEGABYTE = 1024 * 1024;
-/** Smaller images are fetched soon; with more than this per container all nodes are equally good. */
+/** Smaller images are pulled quickly; above the maximum per container all nodes count as equal. */
 const SMALLEST = 23 * MEGABYTE;
 const LARGEST_PER_CONTAINER = 1_000 * MEGABYTE;
 
-/** Likes nodes that hold the pod's images. An image that few nodes have weighs less, so that they are not flooded. */
+/** Prefers nodes that have the pod's images. An image on few nodes weighs less, so that these are not overloaded. */
 export const IMAGE_LOCALITY = define(
   'ImageLocality',
   ['score'],

@@ -21,7 +21,7 @@ import {
 import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodeInterPodAffinityArgs, type InterPodAffinityArgs } from './args/small-args.ts';
 
-/** Pods near pods, and pods away from pods, as the incoming pod and those already placed ask for. */
+/** Pod affinity and anti-affinity, both of the incoming pod and of placed pods. */
 export const INTER_POD_AFFINITY: PluginDefinition = {
   name: 'InterPodAffinity',
   points: ['preFilter', 'filter', 'preScore', 'score'],
@@ -42,7 +42,7 @@ function createInterPodAffinity(args: InterPodAffinityArgs): Plugin {
     preScore: (cycle) => scorePreferred(cycle, args),
     wakesOn: {
       'node-added': true,
-      // Its pods are nobody's neighbours any more.
+      // Its pods no longer repel other pods.
       'node-removed': true,
       'node-labels': true,
       'pod-placed': (pod, other) => pod.affinity.required.some((term) => mayMatch(term, other)),
@@ -58,27 +58,27 @@ function createInterPodAffinity(args: InterPodAffinityArgs): Plugin {
 
 const asksNamespaces = ({ namespaceSelector }: AffinityTerm): boolean => namespaceSelector.requirements.length > 0;
 
-/** What is known of the pods alone; namespaces that are selected by labels are taken for matching. */
+/** Uses only the pods; namespaces selected by labels count as matching. */
 function mayMatch(term: AffinityTerm, { namespace, labels }: PodInfo): boolean {
   const inReach = term.namespaces.has(namespace) || term.namespaceSelector.empty || asksNamespaces(term);
   return inReach && term.selector.matches(labels);
 }
 
-/** With the last pod gone that was wanted near, one that wants its own like may begin anywhere. */
+/** When the last wanted pod is gone, a pod that matches its own terms may start anywhere. */
 function mayComeFirst(pod: PodInfo, gone: PodInfo): boolean {
   const { required } = pod.affinity;
   return required.length > 0 && required.every((term) => mayMatch(term, gone) && mayMatch(term, pod));
 }
 
-/** What the decision rests on: counts by topology key and value. */
+/** The input of the decision: counts by topology key and value. */
 interface State {
   readonly pod: PodInfo;
   readonly labelsOf: NamespaceLabels;
-  /** Pods that match every required term, by each term's key. */
+  /** Pods that match every required term, by the key of each term. */
   readonly wanted: TopologyCounts;
-  /** Of each anti-affinity term in turn. */
+  /** One per anti-affinity term. */
   readonly unwanted: readonly TopologyCounts[];
-  /** Pods that keep the incoming one out of their domain. */
+  /** Pods that repel the incoming pod from their domain. */
   readonly repelling: TopologyCounts;
 }
 
@@ -108,7 +108,10 @@ function checkOf(state: State): NodeFilter {
   };
 }
 
-/** Every term needs its label on the node and a matching pod in the domain; a pod that matches its own terms may come first. */
+/**
+ * Every term needs its label on the node and a matching pod in the domain. A pod that matches its own terms may be the
+ * first.
+ */
 function attracts(node: NodeInfo, { pod, wanted }: State, matchesOwnTerms: boolean): boolean {
   const { required } = pod.affinity;
   if (required.length === 0) return true;
@@ -138,7 +141,7 @@ function forkOf({ pod, labelsOf, ...counts }: State): Fork {
   };
 }
 
-/** Domains that placed pods keep the incoming pod out of. */
+/** Returns the domains from which placed pods repel the incoming pod. */
 function repelledBy(pod: PodInfo, snapshot: Snapshot): TopologyCounts {
   return new TopologyCounts(wishesAbout(pod, 'requiredAnti', { snapshot, times: 1 }));
 }
@@ -149,7 +152,7 @@ function scorePreferred({ pod, snapshot }: Cycle, args: InterPodAffinityArgs): N
     ...preferred.map((term) => preferenceOf(term, { snapshot, times: 1 })),
     ...preferredAnti.map((term) => preferenceOf(term, { snapshot, times: -1 })),
   ];
-  // What placed pods require goes with what they prefer.
+  // Required and preferred terms of placed pods are counted together.
   if (layers.length === 0 && args.ignorePreferredTermsOfExistingPods) return undefined;
   if (args.hardPodAffinityWeight > 0) {
     layers.push(...wishesAbout(pod, 'required', { snapshot, times: args.hardPodAffinityWeight }));
@@ -166,7 +169,7 @@ interface Weighing {
   readonly times: number;
 }
 
-/** What placed pods wish about the incoming one. */
+/** Terms of placed pods about the incoming pod. */
 function wishesAbout(pod: PodInfo, kind: TermKind, { snapshot, times }: Weighing): Layer[] {
   const layers: Layer[] = [];
   for (const { term, weight, domains } of snapshot.placedTerms(pod, kind)) {
@@ -188,7 +191,7 @@ function layerOf(
   return { topologyKey, domains: snapshot.domainsOf(group, { key: topologyKey, topologyKey }), times: 1 };
 }
 
-/** Terms may share a key: its domains count once. */
+/** Terms may share a key, whose domains count once. */
 function keysOf(terms: readonly AffinityTerm[]): readonly string[] {
   return terms.length < 2
     ? terms.map(({ topologyKey }) => topologyKey)
@@ -204,7 +207,7 @@ function groupOf(term: AffinityTerm, labelsOf: NamespaceLabels): PodGroup {
   };
 }
 
-/** A pod satisfies affinity only if it matches every term. */
+/** A pod counts for affinity only if it matches every term. */
 function groupOfAll(terms: readonly AffinityTerm[], labelsOf: NamespaceLabels): PodGroup {
   return {
     key: `affinity\n${terms.map(({ text }) => text).join('\n&')}`,
@@ -214,7 +217,7 @@ function groupOfAll(terms: readonly AffinityTerm[], labelsOf: NamespaceLabels): 
   };
 }
 
-/** The namespace that all pods of the group are in, when the terms name it. */
+/** Returns the namespace of the whole group, when the terms name it. */
 function oneNamespace(terms: readonly AffinityTerm[]): { readonly namespace?: string } {
   for (const { namespaces, namespaceSelector } of terms) {
     const [only] = namespaces;
@@ -228,7 +231,7 @@ function normalizeByRange(scores: number[]): void {
   const lowest = scores.reduce((least, each) => Math.min(least, each), Number.MAX_SAFE_INTEGER);
   const range = scores.reduce((most, each) => Math.max(most, each), Number.MIN_SAFE_INTEGER) - lowest;
   for (let i = 0; i < scores.length; i++) {
-    // The share first, as Kubernetes does: 29 of 100 is 28, because 0.29 is a little less.
+    // Divides first, as Kubernetes does: 29 of 100 is 28, because 0.29 is slightly less.
     scores[i] = range === 0 ? 0 : Math.trunc(NODE_SCORE_MAX * (((scores[i] ?? 0) - lowest) / range));
   }
 }

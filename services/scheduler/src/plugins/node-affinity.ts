@@ -15,10 +15,10 @@ import { decodeNodeAffinityArgs, type NodeAffinityArgs } from './args/node-affin
 
 const MISMATCH = rejectedForGood("node(s) didn't match Pod's node affinity/selector");
 const MISMATCH_ENFORCED = rejectedForGood("node(s) didn't match scheduler-enforced node affinity");
-/** Every term names nodes, and none of them can be meant. */
+/** Every term names nodes, and the terms exclude each other. */
 const CONFLICT = rejectedForGood('pod affinity terms conflict');
 
-/** `nodeSelector` and node affinity, of the pod and of its profile (`addedAffinity`). */
+/** `nodeSelector` and node affinity of the pod and of its profile (`addedAffinity`). */
 export const NODE_AFFINITY: PluginDefinition = {
   name: 'NodeAffinity',
   points: ['preFilter', 'filter', 'preScore', 'score'],
@@ -65,7 +65,7 @@ function preFilter(pod: PodInfo, enforced: NodeTest | undefined): PreFiltered {
   };
 }
 
-/** The nodes that the terms name, when every term names some: pods of a DaemonSet are checked on one node. */
+/** Returns the nodes named by the terms, when every term names some: pods of a DaemonSet are checked on one node. */
 function namedNodes(terms: readonly NodeSelectorTerm[] | undefined): ReadonlySet<string> | undefined {
   if (terms === undefined || terms.length === 0) return undefined;
   const names = new Set<string>();

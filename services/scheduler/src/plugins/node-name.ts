@@ -3,7 +3,7 @@ import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 
 const OTHER_NODE = rejectedForGood("node(s) didn't match the requested node name");
 
-/** A pod that names its node goes there or nowhere. */
+/** A pod that names its node fits only there. */
 export const NODE_NAME = define('NodeName', ['filter'], () => ({
   localFilter: true,
   preFilter: ({ pod }) => {

@@ -6,7 +6,7 @@ import { checking, rejected, SKIP } from '../framework/plugin.ts';
 const ANY_ADDRESS = '0.0.0.0';
 const TAKEN = rejected("node(s) didn't have free ports for the requested pod ports");
 
-/** A port of the node's own address serves one pod. */
+/** Each host port of a node serves one pod. */
 export const NODE_PORTS = define('NodePorts', ['preFilter', 'filter'], () => ({
   localFilter: true,
   preFilter: ({ pod }) => {

@@ -5,7 +5,7 @@ import type { PluginDefinition } from '../framework/definition.ts';
 import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodeNodeResourcesBalancedArgs } from './args/node-resources-args.ts';
 
-/** Likes nodes on which resources would be used to equal parts, so that none is stranded. */
+/** Prefers nodes with a balanced use of resources, so that none is stranded. */
 export const NODE_RESOURCES_BALANCED: PluginDefinition = {
   name: 'NodeResourcesBalancedAllocation',
   points: ['preScore', 'score'],
@@ -26,7 +26,7 @@ function deviation(fractions: readonly number[]): number {
   if (a === undefined || b === undefined) return 0;
   if (fractions.length === 2) return Math.abs((a - b) / 2);
   const mean = fractions.reduce((sum, each) => sum + each, 0) / fractions.length;
-  // A product, not a power: the last bit decides which whole number the score is cut to.
+  // Multiplies instead of using a power: the last bit decides how the score is truncated.
   return Math.sqrt(fractions.reduce((sum, each) => sum + (each - mean) * (each - mean), 0) / fractions.length);
 }
 

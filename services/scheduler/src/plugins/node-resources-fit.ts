@@ -8,7 +8,7 @@ import { checking, type Plugin, type Rejection, rejected } from '../framework/pl
 import { REJECTIONS_SHARED_MAX } from '../limits.ts';
 import { decodeNodeResourcesFitArgs, type NodeResourcesFitArgs } from './args/node-resources-args.ts';
 
-/** What the pod requests must be free on the node; among those, the emptiest (or the fullest) is liked best. */
+/** The pod's requests must be free on the node. Prefers the emptiest (or the fullest) node. */
 export const NODE_RESOURCES_FIT: PluginDefinition = {
   name: 'NodeResourcesFit',
   points: ['preFilter', 'filter', 'preScore', 'score'],
@@ -19,7 +19,7 @@ export const NODE_RESOURCES_FIT: PluginDefinition = {
   },
 };
 
-/** Whether a resource is nobody's business here. */
+/** True for a resource that this plugin ignores. */
 type Ignores = (name: string) => boolean;
 
 function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredResources }: PluginHandle): Plugin {
@@ -45,7 +45,7 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
         if (hasRoom(pod, node, cluster.nominatedOn(nodeName))) return true;
         const promised = cluster.nominationOf(pod);
         if (promised === '') return hasLessImportant(node, pod);
-        // A pod that room is being made for waits for that room: until nobody there ends for it any more.
+        // A nominated pod waits until no preempted pod is terminating on its node.
         return promised === nodeName && !isBeingCleared(node, pod);
       },
       'pod-smaller': (pod, smaller) => [...pod.requests.keys()].some((name) => smaller.requests.has(name)),
@@ -53,13 +53,13 @@ function createNodeResourcesFit(args: NodeResourcesFitArgs, { cluster, ignoredRe
   };
 }
 
-/** With more important pods gone, the others may be made to go. */
+/** True when the node has pods of lower priority, which may be preempted. */
 function hasLessImportant({ pods }: NodeInfo, { priority }: PodInfo): boolean {
   for (const placed of pods.values()) if (placed.priority < priority) return true;
   return false;
 }
 
-/** What the check looks at. */
+/** The input of the check. */
 interface Room extends Pick<NodeInfo, 'allocatable' | 'podsAllowed' | 'requested'> {
   readonly pods: { readonly size: number };
 }
@@ -92,7 +92,7 @@ function rejectionOf(pod: PodInfo, node: Room, ignores: Ignores): Rejection | un
   return reasons === undefined ? undefined : insufficient(reasons);
 }
 
-/** Full nodes say the same: one list for all of them. */
+/** Full nodes share one list of reasons. */
 const SAID = new Map<string, Rejection>();
 
 function insufficient(reasons: readonly string[]): Rejection {

@@ -8,7 +8,7 @@ const CORDONED = { key: UNSCHEDULABLE_TAINT, effect: 'NoSchedule' };
 const UNSCHEDULABLE = rejectedForGood('node(s) were unschedulable');
 const FENCED = rejectedForGood('node(s) were self-fenced');
 
-/** Keeps pods off cordoned nodes, and off nodes that would release them at once. */
+/** Rejects cordoned nodes and nodes that would release the pod immediately. */
 export const NODE_UNSCHEDULABLE = define('NodeUnschedulable', ['filter'], () => ({
   localFilter: true,
   preFilter: ({ pod }) => {

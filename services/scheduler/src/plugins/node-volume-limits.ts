@@ -6,7 +6,7 @@ import { checking, rejected, SKIP } from '../framework/plugin.ts';
 
 const TOO_MANY = rejected('node(s) exceed max volume count');
 
-/** A node attaches as many volumes of a CSI driver as the driver reported there (CSINode). */
+/** A node attaches at most as many volumes of a CSI driver as the driver reported there (CSINode). */
 export const NODE_VOLUME_LIMITS = define('NodeVolumeLimits', ['preFilter', 'filter'], () => ({
   preFilter: ({ pod, snapshot: { volumes } }) => {
     if (pod.claims.length === 0) return SKIP;
@@ -58,7 +58,7 @@ function handlesByDriver(pods: Iterable<PodInfo>, volumes: Volumes): Map<string,
   return handles;
 }
 
-/** What was not detached yet holds a place, though the pod that used it is gone. */
+/** A volume that is not detached yet counts, even if its pod is gone. */
 function addAttached(handles: Map<string, Set<string>>, { name }: NodeInfo, volumes: Volumes): void {
   for (const { spec } of volumes.attachmentsOn(name)) {
     const { csi } = volumes.volume(spec.source.persistentVolumeName ?? '')?.spec ?? {};
@@ -67,7 +67,7 @@ function addAttached(handles: Map<string, Set<string>>, { name }: NodeInfo, volu
   }
 }
 
-/** A claim without a volume will get one from the provisioner of its class. */
+/** A claim without a volume gets one from the provisioner of its class. */
 function handleOf({ key }: ClaimUse, volumes: Volumes): { driver: string; handle: string } | undefined {
   const claim = volumes.claim(key);
   if (claim === undefined) return undefined;

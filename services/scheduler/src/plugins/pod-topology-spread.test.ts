@@ -49,7 +49,7 @@ test('[EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constrain
 
 test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
   const pod = incoming([constraint('zone', SOFT)]);
-  // One pod on each node: nothing but the constraint tells them apart.
+  // One pod on each node: only the constraint distinguishes them.
   const even = [...FOUR.pods, buildPod('p4', { nodeName: 'node4' })];
   for (let seed = 0; seed < 10; seed++) {
     const best = outcome(clusterOf(FOUR.nodes, even), pod, createSeededRandom(seed, 'ties'));

@@ -19,7 +19,7 @@ import { NODE_SCORE_MAX } from '../limits.ts';
 import { decodePodTopologySpreadArgs, type PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 import { concerns, constraintsOf } from './spread-constraints.ts';
 
-/** Keeps the pods of a group even over zones, hosts or any other domain of nodes. */
+/** Spreads the pods of a group evenly over zones, hosts or other domains. */
 export const POD_TOPOLOGY_SPREAD: PluginDefinition = {
   name: 'PodTopologySpread',
   points: ['preFilter', 'filter', 'preScore', 'score'],
@@ -39,7 +39,7 @@ function createPodTopologySpread(args: PodTopologySpreadArgs): Plugin {
     preScore: (cycle, feasible) => scoreSoft(cycle, feasible, args),
     wakesOn: {
       'node-added': true,
-      // The domain that had the fewest pods may have gone with it.
+      // The domain with the fewest pods may have been removed with it.
       'node-removed': true,
       'node-labels': true,
       'node-taints': true,
@@ -73,7 +73,7 @@ function filterHard(cycle: Cycle, args: PodTopologySpreadArgs): PreFiltered {
   };
 }
 
-/** In the order of the pod's constraints: the first that fails decides. */
+/** In the order of the pod's constraints: the first failing one decides. */
 function checkOf(constraints: readonly SpreadConstraint[], states: readonly SpreadState[]): NodeFilter {
   return (node) => {
     for (let i = 0; i < constraints.length; i++) {
@@ -104,10 +104,10 @@ function scoreSoft(cycle: Cycle, feasible: readonly NodeInfo[], args: PodTopolog
   };
 }
 
-/** How much a difference of one pod weighs when there are so many domains. */
+/** The weight of a difference of one pod, by the number of domains. */
 export const topologyWeight = (domains: number): number => Math.log(domains + 2);
 
-/** The share of one constraint in a node's raw score: more matching pods in its domain, higher and so worse. */
+/** One constraint's part of a node's raw score: more matching pods in its domain give a higher, worse score. */
 function rowOf(
   constraint: SpreadConstraint,
   counted: ReadonlySet<NodeInfo>,
@@ -121,7 +121,7 @@ function rowOf(
       !Object.hasOwn(node.labels, topologyKey) ? 0 : (counts.get(node.name) ?? 0) * weight + (maxSkew - 1);
   }
   const domains = new Set<string>();
-  // Nodes without the key are one more domain where they take part at all.
+  // Nodes without the key form one more domain when they take part.
   for (const { labels } of counted) domains.add(ownValue(labels, topologyKey) ?? '');
   const counts = snapshot.domainsOf(constraint.group, constraint.view);
   const weight = topologyWeight(domains.size);

@@ -18,7 +18,7 @@ import { VOLUME_BINDING } from './volume-binding.ts';
 import { VOLUME_RESTRICTIONS } from './volume-restrictions.ts';
 import { VOLUME_ZONE } from './volume-zone.ts';
 
-/** All plugins, enabled by default, in the order in which they check a node: the first that rejects it gives the reason. */
+/** All default plugins, in the order of their node checks: the first rejection gives the reason. */
 export const PLUGINS: readonly PluginDefinition[] = [
   SCHEDULING_GATES,
   PRIORITY_SORT,

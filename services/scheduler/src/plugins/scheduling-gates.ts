@@ -1,6 +1,6 @@
 import { define } from '../framework/definition.ts';
 
-/** A pod with gates waits until its author removed the last one. */
+/** A gated pod waits until its author removes the last gate. */
 export const SCHEDULING_GATES = define('SchedulingGates', ['preEnqueue'], () => ({
   preEnqueue: ({ pod }) => {
     const gates = pod.spec.schedulingGates ?? [];

@@ -47,7 +47,7 @@ test('NodeResourcesFit: the emptiest, the fullest, or what a curve says', () => 
 });
 
 test('NodeResourcesFit: a curve is followed in whole numbers', () => {
-  // 100 * 29 / 100 is 29, though 0.29 * 100 is cut to 28; downwards 100 - 100 * 7 / 100 is 93.
+  // 100 * 29 / 100 is 29, although 0.29 * 100 truncates to 28; descending, 100 - 100 * 7 / 100 is 93.
   const curve = (first: number, last: number): JsonObject =>
     strategy('RequestedToCapacityRatio', {
       resources: [{ name: 'cpu' }],

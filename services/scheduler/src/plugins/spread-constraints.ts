@@ -3,7 +3,7 @@ import { type Action, compileConstraints, NO_CONSTRAINTS, type SpreadConstraints
 import type { Cycle } from '../framework/plugin.ts';
 import type { PodTopologySpreadArgs } from './args/pod-topology-spread-args.ts';
 
-/** The pod's own constraints of one kind; for a pod without any constraint the defaults over the pods of its owners. */
+/** Returns the pod's own constraints of one kind; without any, the defaults over the pods of its owners. */
 export function constraintsOf({ pod, snapshot }: Cycle, when: Action, args: PodTopologySpreadArgs): SpreadConstraints {
   const { mistake } = pod.spread;
   if (mistake !== undefined) throw new Error(`a topology spread constraint of the pod cannot be used: ${mistake}`);
@@ -14,7 +14,7 @@ export function constraintsOf({ pod, snapshot }: Cycle, when: Action, args: PodT
   return compileConstraints(pod.pod, defaults, { selectorOf: () => selector, requireAllKeys: !args.systemDefaulted });
 }
 
-/** Selector and namespace decide alone whether a pod is one of the constraint's: changes of others cannot help. */
+/** Only selector and namespace decide whether a pod counts for the constraint: changes of other pods cannot help. */
 export function concerns({ namespace, spread }: PodInfo, other: PodInfo): boolean {
   if (namespace !== other.namespace) return false;
   if (!spread.isOwn) return true;

@@ -5,7 +5,7 @@ import { define } from '../framework/definition.ts';
 import { normalizeByHighest } from '../framework/normalize.ts';
 import { checking, type NodeScorer, type Rejection, rejectedForGood } from '../framework/plugin.ts';
 
-/** Hard taints keep pods away that do not tolerate them; soft ones make a node less liked. */
+/** NoSchedule and NoExecute taints reject pods that do not tolerate them; PreferNoSchedule taints lower the score. */
 export const TAINT_TOLERATION = define(
   'TaintToleration',
   ['filter', 'preScore', 'score'],

@@ -5,7 +5,7 @@ import type { PluginDefinition } from '../framework/definition.ts';
 import { type Cycle, type Plugin, type PreFiltered, rejectedForGood, SKIP } from '../framework/plugin.ts';
 import { decodeVolumeBindingArgs } from './args/small-args.ts';
 
-/** Volumes that are bound tie the pod to where they are; those that wait for the pod are bound before it is. */
+/** Bound volumes restrict the pod to their nodes. Unbound ones that wait for the pod are bound before it. */
 export const VOLUME_BINDING: PluginDefinition = {
   name: 'VolumeBinding',
   points: ['preFilter', 'filter', 'reserve', 'preBind'],

@@ -10,7 +10,7 @@ const CLAIM_IN_USE = rejected(
   'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
 );
 
-/** Disks that only one pod of a node may use, and claims that only one pod of the cluster may use. */
+/** Disks that only one pod per node may use, and claims that only one pod of the cluster may use. */
 export const VOLUME_RESTRICTIONS = define('VolumeRestrictions', ['preFilter', 'filter'], () => ({
   preFilter,
   wakesOn: {
@@ -49,11 +49,11 @@ function checkOf({ disks }: PodInfo, usersOfExclusive: () => number): NodeFilter
   };
 }
 
-/** The pod's ReadWriteOncePod claims, or why it cannot be known. */
+/** Returns the pod's ReadWriteOncePod claims, or why they are unknown. */
 function exclusiveClaims({ claims }: PodInfo, volumes: Volumes): readonly string[] | string {
   const exclusive: string[] = [];
   for (const { key, name, ephemeral } of claims) {
-    // Nobody else can use what is made for this pod.
+    // No other pod can use a claim generated for this pod.
     if (ephemeral) continue;
     const claim = volumes.claim(key);
     if (claim === undefined) return `persistentvolumeclaim "${name}" not found`;
@@ -75,7 +75,7 @@ function anyCollide(disks: readonly Volume[], others: readonly Volume[]): boolea
   return disks.some((disk) => others.some((other) => collide(disk, other)));
 }
 
-/** The same disk twice, unless all only read (where the kind of disk allows that). */
+/** True for the same disk twice, unless all uses are read-only (where the kind of disk allows that). */
 function collide(a: Volume, b: Volume): boolean {
   const readOnly = (x: { readOnly?: boolean }, y: { readOnly?: boolean }): boolean =>
     x.readOnly === true && y.readOnly === true;

@@ -9,7 +9,7 @@ import { checking, rejectedForGood, SKIP } from '../framework/plugin.ts';
 const OTHER_ZONE = rejectedForGood('node(s) had no available volume zone');
 
 const TOPOLOGY_LABELS: readonly string[] = [ZONE_LABEL, REGION_LABEL, OLD_ZONE_LABEL, OLD_REGION_LABEL];
-/** Between the zones of a volume that is in several. */
+/** Separates the zones of a volume in several zones. */
 const BETWEEN_ZONES = '__';
 
 interface ZoneRule {
@@ -17,7 +17,7 @@ interface ZoneRule {
   readonly values: ReadonlySet<string>;
 }
 
-/** A pod goes where the zone labels of its volumes say. */
+/** The zone labels of its volumes restrict a pod. */
 export const VOLUME_ZONE = define('VolumeZone', ['preFilter', 'filter'], () => ({
   preFilter: ({ pod, snapshot: { volumes } }) => {
     const rules = rulesFor(pod, volumes);
@@ -35,7 +35,7 @@ export const VOLUME_ZONE = define('VolumeZone', ['preFilter', 'filter'], () => (
   },
 }));
 
-/** Of the claims that the pod names; a text says why they cannot be known. */
+/** Returns rules for the pod's claims; a string explains why they are unknown. */
 function rulesFor({ claims }: PodInfo, volumes: Volumes): readonly ZoneRule[] | string {
   const rules: ZoneRule[] = [];
   for (const { key, name, ephemeral } of claims) {
@@ -55,7 +55,7 @@ function rulesFor({ claims }: PodInfo, volumes: Volumes): readonly ZoneRule[] | 
   return rules;
 }
 
-/** A claim may be without a volume only while it waits for its first pod. */
+/** A claim may lack a volume only while it waits for its first pod. */
 function whyNoVolume(className: string, volumes: Volumes): string | undefined {
   if (className === '') return 'PersistentVolumeClaim had no pv name and storageClass name';
   const storageClass = volumes.storageClass(className);
@@ -70,7 +70,7 @@ function rulesOf({ metadata: { labels = {} } }: PersistentVolume): readonly Zone
   });
 }
 
-/** A node without any of the labels is in a cluster without zones. */
+/** A node without zone labels belongs to a cluster without zones. */
 function allows({ labels }: NodeInfo, rules: readonly ZoneRule[]): boolean {
   if (TOPOLOGY_LABELS.every((label) => !Object.hasOwn(labels, label))) return true;
   return rules.every(({ label, values }) => {
@@ -79,7 +79,7 @@ function allows({ labels }: NodeInfo, rules: readonly ZoneRule[]): boolean {
   });
 }
 
-/** The labels were renamed: old volumes are understood on new nodes, not the other way round. */
+/** The labels were renamed: old volumes match new nodes, but not the reverse. */
 function newName(label: string): string {
   return label.replace('failure-domain.beta.kubernetes.io/', 'topology.kubernetes.io/');
 }

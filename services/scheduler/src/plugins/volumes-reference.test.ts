@@ -15,13 +15,13 @@ const LOCAL = 'local';
 
 const zones = fc.constantFrom('z1', 'z2', undefined);
 const nodeArbitrary = fc.record({ zone: zones, limit: fc.constantFrom(1, 2, undefined) });
-/** A claim that has its volume: in a zone, on one node, for one pod at a time. */
+/** A bound claim: in a zone, on one node, for one pod at a time. */
 const boundArbitrary = fc.record({
   zone: zones,
   onNode: fc.constantFrom(0, 1, undefined),
   onePod: fc.boolean(),
 });
-/** A volume of a node that nobody has yet. */
+/** An unused local volume of a node. */
 const localArbitrary = fc.record({ node: fc.nat(3), gibi: fc.integer({ min: 1, max: 3 }) });
 const podArbitrary = fc.record({
   bound: fc.array(fc.nat(3), { maxLength: 2 }),
@@ -46,7 +46,7 @@ interface Placed {
   readonly at: number;
 }
 
-/** The rules once more, as naively as they can be said. */
+/** The rules again, in their most literal form. */
 function naivelyFits({ nodes, bound, locals }: Case, placed: readonly Placed[], pod: PodCase, at: number): boolean {
   const node = nodes[at];
   if (node === undefined || pod.missing) return false;
@@ -67,7 +67,7 @@ function naivelyFits({ nodes, bound, locals }: Case, placed: readonly Placed[], 
   return canAssign(pod.delayed, free, (size, i) => (locals[i]?.gibi ?? 0) >= size);
 }
 
-/** Whether every size gets a volume of its own. */
+/** True when every claim gets its own volume. */
 function canAssign(
   sizes: readonly number[],
   free: readonly number[],

@@ -17,12 +17,12 @@ export interface NodeShape {
   readonly unschedulable?: boolean;
   /** Sizes in bytes by name. */
   readonly images?: Readonly<Record<string, number>>;
-  /** More of what it has: devices, ephemeral storage. */
+  /** Additional resources: devices, ephemeral storage. */
   readonly resources?: Readonly<Record<string, string>>;
   readonly conditions?: readonly NodeCondition[];
 }
 
-/** A ready node of 4 cpus and 8 Gi that carries its hostname label. */
+/** A ready node with 4 cpus and 8 Gi and its hostname label. */
 export function buildNode(name: string, shape: NodeShape = {}): Node {
   const { cpu = '4', memory = '8Gi', pods = 110, labels = {}, taints = [], unschedulable = false } = shape;
   const allocatable = { cpu, memory, pods: String(pods), ...shape.resources };
@@ -54,7 +54,7 @@ export interface PodShape {
   readonly spec?: Partial<PodSpec>;
 }
 
-/** A pod of one container that requests nothing. */
+/** A pod with one container without requests. */
 export function buildPod(name: string, shape: PodShape = {}): Pod {
   const { cpu, memory, namespace = 'default', labels = {}, nodeName, owner, affinity, spec = {} } = shape;
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };

@@ -26,7 +26,7 @@ export function clusterOf(nodes: readonly Node[], pods: readonly Pod[] = []): Cl
   return cache;
 }
 
-/** For plugins that are made without a scheduler: nobody answers their client. */
+/** For plugins without a scheduler: their client is not connected. */
 export function handleFor(cluster: ClusterCache): PluginHandle {
   const transport = createDirectTransport(() => Promise.reject(new Error('nobody answers')));
   const client = createApiClient({ transport, userAgent: 'test' });
@@ -41,7 +41,7 @@ export function handleFor(cluster: ClusterCache): PluginHandle {
   };
 }
 
-/** A plugin with arguments as they stand in a configuration; mistakes in them are thrown. */
+/** A plugin with arguments as in a configuration; throws on mistakes in them. */
 export function pluginOf(definition: PluginDefinition, args?: JsonObject, cluster = new ClusterCache()): Plugin {
   const errors: string[] = [];
   const factory = definition.configure(args === undefined ? undefined : { args, path: 'args', errors });
@@ -52,7 +52,7 @@ export function pluginOf(definition: PluginDefinition, args?: JsonObject, cluste
 const DEFAULT_CONFIGURATION = defaultConfiguration();
 const profiles = new WeakMap<ClusterCache, WeakMap<SchedulerConfiguration, Profile>>();
 
-/** The first profile of a configuration: one for all decisions on a cluster, which share what they learn as a scheduler's do. */
+/** The first profile of a configuration, one per cluster, so that decisions share results as in a scheduler. */
 export function profileFor(cluster: ClusterCache, configuration = DEFAULT_CONFIGURATION): Profile {
   const made = profiles.get(cluster) ?? new WeakMap<SchedulerConfiguration, Profile>();
   profiles.set(cluster, made);
@@ -92,14 +92,14 @@ export function decide(
   return schedule(cluster, createPodInfo(pod), { profile: profileFor(cluster, configuration), random });
 }
 
-/** The whole decision, with preemption. */
+/** The whole decision including preemption. */
 export function decideFully(cluster: ClusterCache, pod: Pod, options: DecideOptions = {}): Outcome {
   const decided = deciderFor(cluster, options)(createPodInfo(pod));
   if (decided instanceof Promise) throw new Error('without extenders a decision is synchronous');
   return decided;
 }
 
-/** For several decisions by the same profile. */
+/** For several decisions with the same profile. */
 export function deciderFor(
   cluster: ClusterCache,
   options: DecideOptions = {},
@@ -118,7 +118,7 @@ export function deciderFor(
   return (pod) => decider.decide(pod, profile);
 }
 
-/** Of a scheduler that has nothing to do. */
+/** Gauges of an idle scheduler. */
 export const NO_GAUGES: SchedulerGauges = {
   pending: () => ({ active: 0, backoff: 0, unschedulable: 0, gated: 0 }),
   unschedulableByPlugin: () => [],
@@ -130,7 +130,7 @@ export const NO_GAUGES: SchedulerGauges = {
   isLeader: () => undefined,
 };
 
-/** What the user is told, or the name of the node. */
+/** Returns the message for the user, or the name of the node. */
 export function outcome(cluster: ClusterCache, pod: Pod, random?: Random): string {
   return told(decideFully(cluster, pod, random === undefined ? {} : { random }));
 }

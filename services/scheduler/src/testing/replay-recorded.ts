@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { differences, type Recorded } from './replay.ts';
 
 /**
- * Replays decisions recorded from another scheduler: `node replay-recorded.ts <file.json>`. Prints every case where ours differs
- * in its message, or picks a node that is not as good as those that were picked, and exits with 1 if there is one.
+ * Replays decisions recorded from another scheduler: `node replay-recorded.ts <file.json>`. Prints every case whose
+ * message differs, or whose node is worse than the recorded ones, and exits with 1 if there is any.
  */
 const [, , file = ''] = process.argv;
 const recorded = JSON.parse(readFileSync(file, 'utf8')) as Recorded[];

@@ -6,7 +6,7 @@ import { findFeasible } from '../domain/schedule.ts';
 import { buildNode, buildPod } from './builders.ts';
 import { clusterOf, outcome, profileFor } from './cluster.ts';
 
-/** A decision of another scheduler: a small cluster, one more pod, and what became of it. */
+/** A recorded decision: a small cluster, one more pod, and the result. */
 export interface Recorded {
   readonly id: string;
   readonly nodes: readonly {
@@ -24,20 +24,20 @@ export interface Recorded {
     readonly labels: Readonly<Record<string, string>>;
     readonly cpuM: number;
     readonly memMi: number;
-    /** Keeps pods with this `app` label off its host. */
+    /** Repels pods with this `app` label from its host. */
     readonly anti?: string;
   }[];
   readonly pod: PodSpec & { readonly labels: Readonly<Record<string, string>> };
-  /** How often each node was chosen in some tries, or why none was. */
+  /** How often each node was chosen, or why none was. */
   readonly expect: { readonly nodes?: Readonly<Record<string, number>>; readonly unschedulable?: string };
 }
 
-/** Enough draws to see every node of a tie in clusters of this size. */
+/** Enough draws to see every tied node in clusters of this size. */
 const DRAWS = 40;
 
 /**
- * How ours differs; nothing when it does not. The messages have to be equal. Of the nodes, every one that the other
- * scheduler chose has to be among ours, and ours among its own unless the total scores are equal.
+ * Returns the differences. Messages must be equal. Each node that the other scheduler chose must be among ours, and
+ * each of ours among its nodes unless the total scores are equal.
  */
 export function differences(recorded: Recorded): readonly string[] {
   const nodes = recorded.nodes.map(({ name, memGi, cpu, ...rest }) =>
@@ -54,7 +54,7 @@ export function differences(recorded: Recorded): readonly string[] {
   return [...missed, ...[...got.difference(ties)].map((each) => `${recorded.id}: wrongly ${each}`)];
 }
 
-/** The nodes with the same total score as one of these. */
+/** Returns the nodes with the same total score as one of these. */
 function equals(cluster: ReturnType<typeof clusterOf>, pod: Pod, chosen: ReadonlySet<string>): ReadonlySet<string> {
   const cycle = { pod: createPodInfo(pod), snapshot: cluster };
   const profile = profileFor(cluster);

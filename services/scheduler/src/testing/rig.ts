@@ -20,7 +20,7 @@ export interface Rig {
 export const podPath = (name: string): string => pathFor(PODS, 'default', name);
 export const asPod = (object: KubeObject | undefined): Pod | undefined => object as Pod | undefined;
 
-/** Schedulers at work on an API that tests can disturb, on virtual time. */
+/** Schedulers on a fake API with faults, on virtual time. */
 export async function rig(schedulers = 1, extra: Partial<SchedulerDeps> = {}): Promise<Rig> {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
@@ -54,7 +54,7 @@ export async function rig(schedulers = 1, extra: Partial<SchedulerDeps> = {}): P
 
 export const nodeOf = (pod: Pod | undefined): string | undefined => pod?.spec.nodeName;
 
-/** Victims take their time: asking marks them, and they are gone when the test removes them. */
+/** Victims terminate slowly: a delete request marks them, and they exist until the test removes them. */
 export function slowDeletions({ api, pod }: Pick<Rig, 'api' | 'pod'>): void {
   api.before = ({ method, path }) => {
     if (method !== 'DELETE') return;

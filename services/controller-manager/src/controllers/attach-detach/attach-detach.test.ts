@@ -46,7 +46,7 @@ class Cluster {
     return created;
   }
 
-  /** What the kubelet of a node says of the volume. */
+  /** Sets the volumes that the kubelet of a node reports as in use. */
   async says(nodeName: string, ...users: readonly Pod[]): Promise<void> {
     const { api } = this.world;
     const met = api.get(NODES, { name: nodeName });
@@ -133,7 +133,7 @@ test('[RWO-16] of two controllers that decide on the same revision one is refuse
   world.api.beforeWrite = ({ identity }) => {
     world.api.beforeWrite = () => {};
     assert.equal(identity, 'attachdetach-controller');
-    // Somebody attached it to another node between the decision and the write.
+    // Another writer attached it to another node between the decision and the write.
     const met = world.api.get(PERSISTENT_VOLUMES, DATA);
     const attachment = { nodeName: 'a', nodeUID: uidOf(world.api.get(NODES, { name: 'a' })), pods: [] };
     world.api.put(PERSISTENT_VOLUMES, { ...met, status: { ...met.status, attachment } });

@@ -25,7 +25,7 @@ const FENCE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' };
 interface NodeState {
   readonly exists: boolean;
   readonly fenced: boolean;
-  /** Names of volumes that the node says it uses. */
+  /** Names of volumes that the node reports as in use. */
   readonly uses: readonly string[];
 }
 const nodeState = fc.record({
@@ -55,7 +55,7 @@ const STATUS = {
   ended: { phase: 'Failed', startTime: '2026-01-01T00:00:00Z' },
 };
 
-/** A volume on one of the nodes or on none, pods that come and go around it, and names of pods that nobody sees here. */
+/** A volume on one node or on none, changing pods around it, and names of unknown pods. */
 const situation = fc
   .record({
     states: fc.array(podState, { maxLength: 6 }),
@@ -102,7 +102,7 @@ function snapshotOf(
   return { volume: { ...plain, status }, users, goneUids, nodeOf };
 }
 
-/** What the controller stores; the same attachment when the node has not let go. */
+/** The attachment that the controller stores; unchanged when the node has not released it. */
 function applied(
   { volume: { status }, nodeOf }: AttachSnapshot,
   decision: AttachDecision,

@@ -24,18 +24,18 @@ export interface AttachSnapshot {
   readonly nodeOf: (name: string) => Node | undefined;
 }
 
-/** One write at most, whose own change wakes the next pass. */
+/** At most one write; its own event triggers the next pass. */
 export type AttachDecision =
   | { readonly kind: 'nothing' }
   /** The first pod of a node, or another one of the same node, or one that is gone. */
   | { readonly kind: 'attach' | 'change-users'; readonly attachment: PersistentVolumeAttachment }
-  /** Nobody is named any more, and that is stored: what the node says now decides. */
+  /** No pod is named any more, and that is stored: now the node's report decides. */
   | { readonly kind: 'ask-node'; readonly nodeName: string };
 
 /**
- * A volume goes from one node to the next in four stored steps: its pods leave the attachment; the node, asked after that, says
- * that nothing uses it; the attachment is cleared; the next node is named. A kubelet says that it uses the volume before it reads
- * whether its pod is named, so of these two one always sees the other.
+ * A volume moves from one node to the next in four stored steps: its pods leave the attachment; the node, read after
+ * that, reports that nothing uses it; the attachment is cleared; the next node is named. A kubelet reports its use
+ * before it reads whether its pod is named, so at least one side always sees the other.
  */
 export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now: number): AttachDecision {
   const { attachment } = volume.status;
@@ -65,9 +65,12 @@ function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: nu
   return { kind: 'attach', attachment: { attachedAt: formatTime(now), nodeName, nodeUID: uidOf(node), pods } };
 }
 
-/** Whether nothing on the node can be writing to the volume: by its own word, or because somebody vouches for its end. */
+/**
+ * True when nothing on the node can be writing to the volume: the node reports it, or its end is confirmed in another
+ * way.
+ */
 export function isReleased(node: Node | undefined, lease: Lease | undefined, volumeName: string): boolean {
-  // Who uses a claim is exclusive: the watchdog of the node has ended it.
+  // Users of a claim are exclusive pods: the node's watchdog has ended them.
   if (node === undefined || promiseOf(lease)?.isBroken === true) return true;
   return fenceOf(node) === 'node' || !isVolumeInUse(volumeName, node.status.volumesInUse ?? []);
 }
@@ -92,20 +95,20 @@ export function multiAttachMessage(volume: PersistentVolume, waiting: Pod): stri
 const mayStart = (pod: Pod): boolean => !isTerminating(pod) && !isPodFinished(pod);
 
 /**
- * Its phase is final and it was its kubelet that said so: it alone knows how every container ended. Who gives up a pod of a lost
- * node writes a phase, too, over containers that the status still shows as running.
+ * The phase is final and the kubelet set it: only the kubelet knows how every container ended. Other writers also set a
+ * final phase on pods of a lost node while the container statuses still show them as running.
  */
 export function hasEnded(pod: Pod): boolean {
   const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
   const all = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   if (!isPodFinished(pod)) return false;
-  // A kubelet tells of its containers with the start of the pod: one that told of none has refused it.
+  // A kubelet reports containers together with the start of the pod: a pod without container statuses was rejected.
   if (all.length === 0) return pod.status.startTime !== undefined;
   const startsNoMore = initHasFailed(pod);
   return all.every(({ state }) => state.terminated !== undefined || (startsNoMore && state.running === undefined));
 }
 
-/** For good: what comes after it never started. */
+/** For good: the later containers never started. */
 function initHasFailed({ spec, status }: Pod): boolean {
   if (spec.restartPolicy !== 'Never') return false;
   const sidecars = sidecarsOf(spec);

@@ -22,7 +22,7 @@ import { unlessChanged } from '../../common/writes.ts';
 import { ATTACH_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, isReleased, multiAttachMessage, waitingFor } from './decide.ts';
 
-/** A volume without locking of its own is used on one node at a time: `status.attachment` of the volume says on which. */
+/** A volume without its own locking is used on one node at a time: `status.attachment` of the volume names it. */
 export const attachDetachController: ControllerDefinition = {
   name: 'persistentvolume-attach-detach',
   component: 'attachdetach-controller',
@@ -31,7 +31,7 @@ export const attachDetachController: ControllerDefinition = {
   create: (context) => [createLoop(context)],
 };
 
-/** In the cache indexes; see there. */
+/** Defined in the cache indexes. */
 const USES_CLAIM = 'usesClaim';
 const ATTACHED_TO = 'attachedTo';
 
@@ -78,7 +78,7 @@ function createLoop(context: ControllerContext): Loop {
 const isConcerned = (volume: PersistentVolume): boolean =>
   needsAttach(volume) || volume.status.attachment !== undefined;
 
-/** A heartbeat says nothing of volumes. */
+/** A heartbeat changes nothing about volumes. */
 const saysMore = ({ object, old }: InformerChange<Node>): boolean =>
   !isSame(
     [object?.status.volumesInUse, object?.metadata.uid, object === undefined ? '' : vouchesOf(object)],
@@ -155,7 +155,7 @@ function usersOf({ informers }: ControllerContext, volume: PersistentVolume): re
   return pods.filter(({ spec }) => (spec.nodeName ?? '') !== '');
 }
 
-/** That a pod is gone is believed only when the API says so: a cache that lags must not take a volume from under a process. */
+/** Verifies with the API that a pod is gone: a stale cache must not take a volume from under a process. */
 async function goneUsers(
   { client, informers }: ControllerContext,
   volume: PersistentVolume,
@@ -171,7 +171,7 @@ async function goneUsers(
   return gone;
 }
 
-/** What a waiting pod has been told of a volume: once is enough, however often the volume is looked at. */
+/** Remembers which waiting pods already got an event about a volume, so that each gets it once. */
 class Told {
   readonly #byVolume = new Map<string, Set<string>>();
 

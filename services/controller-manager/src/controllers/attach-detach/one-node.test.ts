@@ -23,7 +23,7 @@ const DATA = { name: 'data' };
 const VOLUMES = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
 const NODE_NAMES = ['a', 'b'] as const;
 
-/** The order that a kubelet keeps: says that it uses the volume, then reads whether its pod is named, then starts; and back. */
+/** The kubelet's order: reports the use, reads whether its pod is named, then starts; and the reverse to stop. */
 class KubeletModel {
   readonly #world: World;
   readonly #name: string;
@@ -38,7 +38,7 @@ class KubeletModel {
     this.#name = name;
   }
 
-  /** One step of one pod, chosen at random, on what this node has heard of it: which may be old. */
+  /** Runs one step of one random pod on this node's possibly stale state. */
   step(random: Random): void {
     if (this.isStalled) return;
     const { api } = this.#world;
@@ -97,7 +97,7 @@ function prepare(world: World): void {
   api.put(PERSISTENT_VOLUMES, { ...volume('data'), spec, status: { phase: 'Bound' } });
 }
 
-/** What users and the scheduler do: pods come on any node, and go gently or by force. */
+/** Acts as users and the scheduler: pods appear on any node and are deleted gracefully or by force. */
 function disturb(world: World, random: Random, step: number): void {
   const { api } = world;
   const pods = api.list(PODS);
@@ -140,7 +140,7 @@ test('[RWO-15] [RWO-16] [TEST-04] two controllers with caches that stall, nodes 
       if (now !== last) moves++;
       last = now;
     };
-    // Whatever happens between any two writes of the controllers.
+    // Random events between any two writes of the controllers.
     world.api.beforeWrite = ({ identity }) => {
       if (identity === 'user') return;
       for (let i = random.int(12); i > 0; i--) kubelets[random.int(2)]?.step(random);

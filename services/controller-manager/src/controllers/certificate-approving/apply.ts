@@ -3,7 +3,7 @@ import type { ApiClient } from '@holdfast/client';
 import { unlessChanged } from '../../common/writes.ts';
 import type { SelfApproval } from './decide.ts';
 
-/** Whether the sender of a request has the right that approves it. */
+/** Decides whether the sender of a request has the permission that approves it. */
 export type MayApproveItself = (request: CertificateSigningRequest, approval: SelfApproval) => Promise<boolean>;
 
 /** Asks the API servers. */

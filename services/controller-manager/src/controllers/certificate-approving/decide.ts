@@ -9,7 +9,7 @@ import { kubeletClientRefusal } from '../../certificates/rules.ts';
 
 /** A right by whose possession a request approves itself. */
 export interface SelfApproval {
-  /** Of `certificatesigningrequests`, with the verb `create`. */
+  /** A subresource of `certificatesigningrequests`, with the verb `create`. */
   readonly subresource: 'selfnodeclient' | 'nodeclient';
   readonly message: string;
 }
@@ -23,13 +23,13 @@ const ANY: SelfApproval = {
   message: 'Auto approving kubelet client certificate after SubjectAccessReview.',
 };
 
-/** Nobody has answered yet, and it asks for what can be approved without anybody. */
+/** True when the request has no decision yet and is of an automatically approvable kind. */
 export function isOpen({ spec, status }: CertificateSigningRequest): boolean {
   const isDecided = (status.conditions ?? []).some(({ type }) => type === 'Approved' || type === 'Denied');
   return spec.signerName === KUBELET_CLIENT_SIGNER && !isDecided && (status.certificate ?? '') === '';
 }
 
-/** Which rights would do, in the order in which they are asked for: a node for itself, or who may for any node. */
+/** Returns sufficient permissions in the order of the checks: a node for itself, or any node. */
 export function selfApprovals(
   { spec }: CertificateSigningRequest,
   identity: RequestedIdentity,

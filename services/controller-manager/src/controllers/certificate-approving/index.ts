@@ -13,7 +13,7 @@ export interface ApprovingSettings {
   readonly access?: ((client: ApiClient) => MayApproveItself) | undefined;
 }
 
-/** Certificates by which kubelets are clients need nobody's approval when their senders have the right to them. */
+/** Approves kubelet client certificates automatically when their senders have the permission. */
 export const certificateApprovingController = (settings: ApprovingSettings): ControllerDefinition => ({
   name: 'csrapproving',
   component: 'certificate-controller',

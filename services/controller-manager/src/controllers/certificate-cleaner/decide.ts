@@ -2,7 +2,7 @@ import type { CertificateSigningRequest } from '@holdfast/api';
 import { createdAt, timeOf } from '../../common/meta.ts';
 import { CERTIFICATE_REQUEST_DONE_MS, CERTIFICATE_REQUEST_PENDING_MS } from '../../limits.ts';
 
-/** When nobody needs the request any more: one that was answered soon, one that nobody answered later. */
+/** Returns when the request is no longer needed: soon after a decision, later without one. */
 export function expiresAt({ metadata, status }: CertificateSigningRequest): number | undefined {
   const conditions = status.conditions ?? [];
   const answer = conditions.find(({ type }) => type === 'Denied' || type === 'Failed');

@@ -49,7 +49,7 @@ function failed(request: CertificateSigningRequest, message: string, now: number
   return { ...request, status: { ...request.status, conditions: [...(request.status.conditions ?? []), condition] } };
 }
 
-/** In the object it is base64. */
+/** The object contains it as base64. */
 export const signed = (request: CertificateSigningRequest, pem: string): CertificateSigningRequest => ({
   ...request,
   status: { ...request.status, certificate: Buffer.from(pem).toString('base64') },

@@ -14,7 +14,7 @@ export const claimEphemeralController: ControllerDefinition = {
   create: (context) => [createLoop(context)],
 };
 
-/** The claims that the pod lacks. One of the same name that belongs to somebody else is never used: the scheduler says so. */
+/** Returns the claims that the pod lacks. A foreign claim of the same name is never used; the scheduler reports it. */
 export function decide(pod: Pod, exists: (key: string) => boolean): readonly PersistentVolumeClaim[] {
   if (isTerminating(pod) || isPodFinished(pod)) return [];
   const owner = controllerReference(pod, { apiVersion: 'v1', kind: 'Pod' });

@@ -49,7 +49,7 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
-/** What the cache says is free is asked of the API before it is let go. */
+/** Verifies with the API what the cache shows as free, before the protection is removed. */
 async function pass({ client, informers }: ControllerContext, claim: PersistentVolumeClaim): Promise<void> {
   const namespace = namespaceOf(claim);
   const seen = decide(claim, isTerminating(claim) ? informers.of(PODS).list(namespace) : []);

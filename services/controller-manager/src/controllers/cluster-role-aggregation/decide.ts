@@ -2,7 +2,7 @@ import { type ClusterRole, type PolicyRule, selectorOf } from '@holdfast/api';
 import { canonicalJson, isSame } from '../../common/hash.ts';
 import { byName, nameOf } from '../../common/meta.ts';
 
-/** The role with the rules of all that it selects; undefined when it has them, or selects nobody by its nature. */
+/** Returns the role with the rules of all selected roles; `undefined` when it is up to date or is not an aggregate. */
 export function decide(role: ClusterRole, roles: readonly ClusterRole[]): ClusterRole | undefined {
   const { aggregationRule } = role;
   if (aggregationRule === undefined) return undefined;

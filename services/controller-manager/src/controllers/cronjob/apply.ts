@@ -14,7 +14,7 @@ import {
 } from '../../common/writes.ts';
 import { type CronJobDecision, isChanged, withoutActive, withStarted } from './decide.ts';
 
-/** What is started is found in the status afterwards, or, if the process dies in between, by its name. */
+/** The status records a started job afterwards. If the process dies in between, the job is found by its name. */
 export async function apply(context: ControllerContext, cronJob: CronJob, decision: CronJobDecision): Promise<void> {
   for (const event of decision.events) context.events.event(cronJob, event);
   const forgetError = await inParallel(decision.forget, (job) => remove(context, cronJob, referenceOf(job)));

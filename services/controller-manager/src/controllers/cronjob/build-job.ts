@@ -5,7 +5,7 @@ import { controllerReference, nameOf, namespaceOf } from '../../common/meta.ts';
 /** A job that a schedule started, not a user. */
 export const SCHEDULED_AT = 'batch.kubernetes.io/cronjob-scheduled-timestamp';
 
-/** The name says which time of the schedule it stands for: whoever starts that one asks for the same name. */
+/** The name encodes the scheduled time: every controller that starts this run uses the same name. */
 export const jobNameAt = (cronJob: CronJob, scheduled: number): string =>
   `${nameOf(cronJob)}-${Math.floor(scheduled / 60_000)}`;
 
@@ -26,7 +26,7 @@ export function buildJob(cronJob: CronJob, scheduled: number): Job {
   };
 }
 
-/** As a clock in that time zone shows it: `2026-07-01T09:00:00+02:00`. */
+/** The local time in that zone: `2026-07-01T09:00:00+02:00`. */
 function timeIn(timeZone: string | undefined, ms: number): string {
   const offset = timeZone === undefined ? '' : offsetOf(timeZone, ms);
   if (offset === '') return formatTime(ms);

@@ -24,7 +24,7 @@ export interface CronJobDecision {
   /** Active Jobs that make room for the next one. */
   readonly replace: readonly ObjectReference[];
   readonly start: { readonly job: Job; readonly scheduled: number } | undefined;
-  /** What is known before anything is started. */
+  /** The status before anything is started. */
   readonly status: CronJobStatus;
   readonly lookAgainMs: number | undefined;
 }
@@ -106,10 +106,10 @@ const referenceTo = (job: Job): ObjectReference => ({
   ...(job.metadata.resourceVersion === undefined ? {} : { resourceVersion: job.metadata.resourceVersion }),
 });
 
-/** How a Job ended; undefined while it has not. */
+/** Returns how a Job ended; `undefined` while it runs. */
 export const endOf = (job: Job): string | undefined => jobEnd(job)?.type;
 
-/** What the Jobs say: who is active, who has ended, when one last succeeded. */
+/** Derives from the Jobs: active ones, finished ones, the last success. */
 function look({ cronJob, jobs, unseen }: CronJobSnapshot): Pick<CronJobDecision, 'events' | 'status'> {
   const listed = cronJob.status.active ?? [];
   const byUid = new Map(jobs.map((job) => [uidOf(job), job]));

@@ -5,11 +5,11 @@ import type { Schedule } from './schedule.ts';
 
 const MS_PER_SECOND = 1000;
 
-/** What of the schedule has passed since a job was last started. */
+/** The scheduled times that passed since the last start. */
 export interface Due {
   /** The latest time that has passed; earlier ones are not made up for. */
   readonly at: number | undefined;
-  /** So many have passed that something is wrong with a clock or a deadline. */
+  /** So many times have passed that a clock or a deadline must be wrong. */
   readonly tooMany: boolean;
   /** The next time that has not passed yet. */
   readonly next: number | undefined;
@@ -24,7 +24,7 @@ export function dueOf(cronJob: CronJob, schedule: Schedule, now: number): Due | 
   if (passed === undefined) return undefined;
   const next = schedule.next(Math.max(now, passed.at ?? now));
   if (startingDeadlineSeconds === undefined) return { ...passed, next };
-  // What is too late to start anyway is no sign of trouble.
+  // Times beyond their starting deadline are not a sign of trouble.
   const startable = latestPassed(schedule, Math.max(since, now - startingDeadlineSeconds * 1000), now);
   return { ...passed, tooMany: startable?.tooMany === true, next };
 }

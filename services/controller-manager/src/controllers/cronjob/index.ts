@@ -51,7 +51,7 @@ async function observe(context: ControllerContext, schedules: Schedules, cronJob
   };
 }
 
-/** Only the API knows whether an active Job that the cache lacks is gone, or so new that the cache has not heard of it. */
+/** Only the API can tell whether an active Job that the cache lacks is gone or too new for the cache. */
 async function unseenActive(
   { client }: ControllerContext,
   cronJob: CronJob,

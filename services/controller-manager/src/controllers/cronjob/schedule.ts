@@ -2,13 +2,13 @@ import { formatTime, parseDuration } from '@holdfast/platform';
 import { CRON_SCHEDULES_KEPT } from '../../limits.ts';
 import { type Expression, parseExpression } from './expression.ts';
 
-/** When jobs are due. */
+/** The times at which jobs are due. */
 export interface Schedule {
   /** The first time after this one; undefined when there is none. Epoch milliseconds. */
   next(afterMs: number): number | undefined;
 }
 
-/** Why a text is no schedule, as the user is told. */
+/** Why a text is not a schedule, for the user. */
 export interface ScheduleProblem {
   readonly reason: 'UnknownTimeZone' | 'UnparseableSchedule';
   readonly message: string;
@@ -54,8 +54,8 @@ function isTimeZone(name: string): boolean {
 }
 
 /**
- * Every number stands as a range with a step: so written, no time counts as a fixed one, and a time that the clocks skip in
- * spring is left out while one that they show twice in autumn comes twice.
+ * Every number becomes a range with a step. So no time counts as fixed: a time that the clocks skip in spring is left
+ * out, and one that they show twice in autumn runs twice.
  */
 function patternOf({ minutes, hours, daysOfMonth, months, daysOfWeek }: Expression): string {
   const list = (values: readonly number[] | undefined): string =>

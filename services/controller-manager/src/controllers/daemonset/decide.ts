@@ -25,7 +25,7 @@ export interface DaemonSetSnapshot {
   readonly pods: readonly Pod[];
   /** False while the cache does not yet show all writes of earlier passes. */
   readonly caughtUp: boolean;
-  /** Names of its shape that belong to somebody else, or to pods that are gone. */
+  /** Names of this format that foreign or deleted pods have. */
   readonly avoidedNames: ReadonlySet<string>;
 }
 
@@ -35,7 +35,7 @@ export type DaemonSetAction =
   | { readonly type: 'create-pod'; readonly pod: Pod }
   | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'misplaced' | 'double' | 'update' };
 
-/** What new pods are made of and may be called. */
+/** The template and the allowed names of new pods. */
 interface Room {
   readonly set: DaemonSet;
   readonly held: HeldNames;
@@ -43,7 +43,7 @@ interface Room {
   readonly now: number;
 }
 
-/** One node as the set sees it. */
+/** One node as the set uses it. */
 export interface DaemonNode extends Placement {
   readonly name: string;
   /** Its living pods, oldest first. */
@@ -83,7 +83,10 @@ export function daemonNodes(
   });
 }
 
-/** One pod where it belongs, none where it does not. A failed pod rests a while before it makes room, so that a node that refuses it is not flooded. */
+/**
+ * Keeps one pod where it belongs and none elsewhere. Replaces a failed pod only after a while, so that a node that
+ * rejects it is not flooded.
+ */
 function placeOn(room: Room, node: DaemonNode): readonly DaemonSetAction[] {
   const failed = node.living.filter(isPodFinished);
   const good = node.living.filter((pod) => !isPodFinished(pod));

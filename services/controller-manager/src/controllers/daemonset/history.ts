@@ -48,7 +48,10 @@ export function decideHistory({ set, revisions, pods }: HistorySnapshot): readon
   return outdated(set, earlier, pods).map((revision) => ({ type: 'delete', revision }));
 }
 
-/** The newest that holds the present template, whoever named it: two of one template are one too many. */
+/**
+ * Returns the newest revision with the current template, whatever its name: of two with one template the older is
+ * superfluous.
+ */
 function findPresent(set: DaemonSet, history: readonly ControllerRevision[]): ControllerRevision | undefined {
   const last = history.at(-1);
   if (last !== undefined && nameOf(last) === nameFor(set)) return last;

@@ -103,7 +103,7 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
-/** Which pods the node has released, while it is self-fenced. */
+/** The pods that a self-fenced node has released. */
 const selfFencedFor = (node: Node): unknown =>
   isSelfFenced(node) && node.status.conditions?.find(({ type }) => type === SELF_FENCED)?.reason;
 
@@ -122,7 +122,7 @@ async function pass(tools: Tools, snapshot: DaemonSetSnapshot): Promise<Reconcil
   const lookedMs = context.clock.monotonic() - startedAt;
   const failure = await apply(tools, actions);
   const { owned } = claimPods(snapshot);
-  // A pass looks at every node, and each node that joins asks for one.
+  // A pass reads every node, and each node that joins triggers one.
   pacing.passed(keyOf(set), snapshot.nodes.length + owned.length, lookedMs);
   const status = snapshot.caughtUp ? decideStatus(set, daemonNodes(snapshot, owned), now) : undefined;
   if (status !== undefined) await unlessChanged(() => context.client.updateStatus(DAEMON_SETS, { ...set, status }));

@@ -18,7 +18,7 @@ import {
 } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 
-/** What every daemon puts up with: it belongs on the node in bad times too. */
+/** The tolerations of every daemon pod: it stays on the node in bad times, too. */
 const DAEMON_TOLERATIONS: readonly Toleration[] = [
   { key: NOT_READY_TAINT, operator: 'Exists', effect: 'NoExecute' },
   { key: UNREACHABLE_TAINT, operator: 'Exists', effect: 'NoExecute' },
@@ -44,9 +44,9 @@ export function daemonTolerations(template: PodTemplateSpec): readonly Toleratio
 export interface Placement {
   /** A daemon pod belongs on the node. */
   readonly shouldRun: boolean;
-  /** One that is there may stay: a taint that keeps new pods away does not drive this one out. */
+  /** An existing pod may stay: a NoSchedule taint does not evict it. */
   readonly mayStay: boolean;
-  /** A new one would be released from it at once, and again and again: the node has to promise again first. */
+  /** A new pod would be released immediately and repeatedly: the node must first make a new promise. */
   readonly isFenced: boolean;
 }
 
@@ -75,7 +75,7 @@ function requiredNodes(template: PodTemplateSpec): NodeTest | undefined {
   return known.test;
 }
 
-/** The affinity that sends a pod to one node and nowhere else, whoever schedules it. */
+/** Returns the affinity that restricts a pod to one node for every scheduler. */
 export function pinnedTo(template: PodTemplateSpec, node: string): NonNullable<PodTemplateSpec['spec']['affinity']> {
   const affinity = template.spec.affinity ?? {};
   const required = {

@@ -4,7 +4,7 @@ import { generationOf } from '../../common/meta.ts';
 import { isAvailable } from '../../common/pods.ts';
 import { type DaemonNode, REVISION_LABEL, revisionOf } from './decide.ts';
 
-/** The status to write, or undefined when the stored one says it already. */
+/** Returns the status to write; `undefined` when the stored one is up to date. */
 export function decideStatus(set: DaemonSet, nodes: readonly DaemonNode[], now: number): DaemonSetStatus | undefined {
   const next = count(set, nodes, now);
   return isSame(comparable(set.status), next) ? undefined : next;
@@ -30,7 +30,7 @@ function count(set: DaemonSet, nodes: readonly DaemonNode[], now: number): Daemo
   });
 }
 
-/** Four counts are always told, the others only when there is something to count. */
+/** Four counts are always present, the others only when they are not zero. */
 const comparable = (status: DaemonSetStatus): DaemonSetStatus => ({
   ...withoutZeros(status),
   currentNumberScheduled: status.currentNumberScheduled ?? 0,

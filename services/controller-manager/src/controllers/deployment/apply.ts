@@ -18,8 +18,8 @@ import { findNewReplicaSet, REVISION } from './revision.ts';
 import { withCreateFailure } from './status.ts';
 
 /**
- * One write after the other, each against the revision that was observed. A conflict ends nothing: the object that
- * changed wakes the key again, and the remaining writes are safe on their own.
+ * Writes one after the other, each against the observed revision. A conflict stops nothing: the changed object triggers
+ * the key again, and the remaining writes are safe on their own.
  */
 export async function apply(
   context: ControllerContext,

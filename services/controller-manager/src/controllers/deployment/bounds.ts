@@ -5,7 +5,7 @@ export const desiredReplicas = (deployment: Deployment): number => deployment.sp
 
 export const isRollingUpdate = (deployment: Deployment): boolean => deployment.spec.strategy.type !== 'Recreate';
 
-/** How far a rollout may go over and under the desired number. */
+/** How far a rollout may go above and below the desired number. */
 export interface RolloutBounds {
   readonly maxSurge: number;
   readonly maxUnavailable: number;

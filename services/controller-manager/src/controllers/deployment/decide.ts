@@ -97,7 +97,7 @@ const inStep = (deployment: Deployment, set: ReplicaSet, revision: bigint): Plan
   minReadySeconds: deployment.spec.minReadySeconds,
 });
 
-/** No pod of the new template before the last one of an old template has ended. */
+/** Creates no pod of the new template before the last one of an old template has ended. */
 function recreate(
   snapshot: DeploymentSnapshot,
   sets: readonly PlannedSet[],

@@ -55,7 +55,9 @@ function observe(context: ControllerContext, key: string): DeploymentSnapshot | 
   };
 }
 
-/** Only a Deployment that recreates waits for single pods to be gone; the others hear of pods through their sets. */
+/**
+ * Only a Deployment with strategy Recreate waits for single pods to end; the others get pod changes through their sets.
+ */
 function recreatingDeployment(context: ControllerContext, setUid: string | undefined): string | undefined {
   if (setUid === undefined) return undefined;
   const set = context.informers.of(REPLICA_SETS).byIndex('uid', setUid)[0];

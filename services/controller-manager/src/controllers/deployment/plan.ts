@@ -2,7 +2,7 @@ import type { ReplicaSet } from '@holdfast/api';
 import { isSame } from '../../common/hash.ts';
 import { uidOf } from '../../common/meta.ts';
 
-/** What a pass wants one ReplicaSet to be. */
+/** The wanted state of one ReplicaSet after a pass. */
 export interface PlannedSet {
   readonly set: ReplicaSet;
   readonly replicas: number;
@@ -22,7 +22,7 @@ export const sizeOf = (set: ReplicaSet): number => set.spec.replicas ?? 1;
 export const totalReplicas = (planned: readonly PlannedSet[]): number =>
   planned.reduce((sum, { replicas }) => sum + replicas, 0);
 
-/** Available pods as far as they may be counted on: never more than the set is still asked to keep. */
+/** Returns the reliably available pods: never more than the set is still asked to keep. */
 export const availableOf = ({ set, replicas }: PlannedSet): number =>
   Math.min(set.status.availableReplicas ?? 0, replicas);
 

@@ -31,7 +31,7 @@ export const revisionNumber = (object: { readonly metadata: { annotations?: Reco
   return revision < REVISION_MAX ? revision : 0n;
 };
 
-/** One more than the newest of these sets. */
+/** Returns one more than the newest revision of these sets. */
 export const nextRevision = (sets: readonly ReplicaSet[]): bigint =>
   sets.map(revisionNumber).reduce((newest, each) => (each > newest ? each : newest), 0n) + 1n;
 
@@ -81,7 +81,7 @@ export function buildReplicaSet(deployment: Deployment, revision: bigint, replic
   };
 }
 
-/** What a ReplicaSet remembers of the size it was scaled for: a difference to the present one is a scaling event. */
+/** The size for which a ReplicaSet was scaled: a difference from the current one is a scaling event. */
 export const sizeAnnotations = (deployment: Deployment): Annotations => ({
   [DESIRED_REPLICAS]: String(desiredReplicas(deployment)),
   [MAX_REPLICAS]: String(maxReplicas(deployment)),

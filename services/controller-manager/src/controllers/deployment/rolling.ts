@@ -3,7 +3,7 @@ import { desiredReplicas, isRollingUpdate, maxReplicas, rolloutBounds } from './
 import { availableOf, isSameSet, type PlannedSet, totalAvailable, totalReplicas } from './plan.ts';
 import { oldestFirst, sizeAnnotations } from './revision.ts';
 
-/** How many pods the new set may have next to the others. */
+/** Returns the size that the new set may have beside the others. */
 export function newSetSize(deployment: Deployment, current: number, total: number): number {
   const desired = desiredReplicas(deployment);
   if (!isRollingUpdate(deployment) || current >= desired) return desired;
@@ -11,7 +11,10 @@ export function newSetSize(deployment: Deployment, current: number, total: numbe
   return room <= 0 ? current : current + Math.min(room, desired - current);
 }
 
-/** One step of a rolling update: first the new set as far as the surge allows, else the old ones as far as availability does. */
+/**
+ * One step of a rolling update: first grows the new set within the surge, then shrinks the old ones within
+ * availability.
+ */
 export function rollForward(
   deployment: Deployment,
   sets: readonly PlannedSet[],

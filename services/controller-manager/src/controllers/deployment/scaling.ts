@@ -65,7 +65,7 @@ function inProportion(deployment: Deployment, sets: readonly PlannedSet[]): read
   });
 }
 
-/** What rounding left over goes to the largest set; what it cannot give, to the next. */
+/** Gives the rounding remainder to the largest set, and what it cannot take to the next one. */
 function giveRemainder(ordered: readonly PlannedSet[], sizes: Map<PlannedSet, number>, remainder: number): void {
   let left = remainder;
   for (const one of ordered) {
@@ -75,7 +75,7 @@ function giveRemainder(ordered: readonly PlannedSet[], sizes: Map<PlannedSet, nu
   }
 }
 
-/** How much of the change falls to a set, by the part it had of the size before; never more than what is left to give. */
+/** Returns a set's part of the change, proportional to its previous size and limited to what is left. */
 function shareOf(deployment: Deployment, one: PlannedSet, left: number): number {
   if (left === 0) return 0;
   const share = fractionOf(deployment, one);

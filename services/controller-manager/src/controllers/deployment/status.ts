@@ -173,7 +173,7 @@ function isOverdue(deployment: Deployment, progressing: DeploymentCondition | un
 const deadlineOf = (deployment: Deployment, progressing: DeploymentCondition): number =>
   timeOf(progressing.lastUpdateTime) + (deployment.spec.progressDeadlineSeconds ?? NO_DEADLINE_SECONDS) * 1000;
 
-/** When the rollout has to be judged again although nothing may happen until then. */
+/** Returns the time until the rollout must be evaluated again, even without an event. */
 export function nextJudgementMs(deployment: Deployment, status: DeploymentStatus, now: number): number | undefined {
   const progressing = findCondition(status.conditions, 'Progressing');
   if (!hasDeadline(deployment) || progressing === undefined || deployment.spec.paused === true) return undefined;

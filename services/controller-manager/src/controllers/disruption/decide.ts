@@ -15,9 +15,9 @@ import { EVICTED_POD_GRACE_MS } from '../../limits.ts';
 
 export interface BudgetSnapshot {
   readonly budget: PodDisruptionBudget;
-  /** What its selector matches. */
+  /** The pods that its selector matches. */
   readonly pods: readonly Pod[];
-  /** The size that a pod's owner was asked to have, and who that owner is; undefined when nobody says a size. */
+  /** Returns the desired size of a pod's owner, and the owner; `undefined` when no owner has a size. */
   readonly scaleOf: (pod: Pod) => OwnerScale | undefined;
 }
 
@@ -35,14 +35,14 @@ export interface BudgetEvent {
 }
 
 export interface BudgetDecision {
-  /** Undefined when the stored status says it already. */
+  /** `undefined` when the stored status is up to date. */
   readonly status: PodDisruptionBudgetStatus | undefined;
   readonly events: readonly BudgetEvent[];
-  /** When a pod that was evicted and is still there counts again. */
+  /** The time until an evicted pod that still exists counts again. */
   readonly recheckAfterMs: number | undefined;
 }
 
-/** How many pods may be taken now. A budget that cannot be calculated allows none. */
+/** Computes how many pods may be disrupted now. A budget that cannot be computed allows none. */
 export function decide(snapshot: BudgetSnapshot, now: number): BudgetDecision {
   const { budget, pods } = snapshot;
   const expectation = expect(snapshot);
@@ -78,7 +78,7 @@ function expect({ budget, pods, scaleOf }: BudgetSnapshot): Expectation {
   return { ...intended, desiredHealthy };
 }
 
-/** The pods that the owners were asked to have, whatever they have now. */
+/** The sum of the owners' desired pods, whatever exists now. */
 function intendedPods(pods: readonly Pod[], scaleOf: BudgetSnapshot['scaleOf']): Omit<Expectation, 'desiredHealthy'> {
   const replicas = new Map<string, number>();
   const unmanaged: string[] = [];

@@ -251,7 +251,7 @@ test('[DISR-08] a budget is not raised on a cache of pods that is older than the
   assert.equal(allowed(), 1);
   world.api.cache(PODS).freeze();
   world.api.put(PODS, owned('a', { ready: false, terminating: false }));
-  // Another manager has seen that.
+  // Another manager has observed it.
   world.api.put(
     POD_DISRUPTION_BUDGETS,
     budget({ minAvailable: 2 }, { ...status, currentHealthy: 2, disruptionsAllowed: 0 }),

@@ -18,7 +18,7 @@ import { decide, type OwnerScale } from './decide.ts';
 import { customScales, SCALED_KINDS, scaleOf } from './scales.ts';
 import { createStaleTargetLoop } from './stale-targets.ts';
 
-/** How many pods of each budget may be taken now. The eviction of a pod spends from it by compare-and-swap. */
+/** Computes the allowed disruptions of each budget. An eviction spends them by compare-and-swap. */
 export const disruptionController: ControllerDefinition = {
   name: 'disruption',
   component: 'controllermanager',
@@ -94,7 +94,7 @@ async function pass(context: ControllerContext, budget: PodDisruptionBudget, pac
   return recheckAfterMs === undefined ? {} : { requeueAfterMs: recheckAfterMs };
 }
 
-/** Of a budget that was counted before for what it asks for now. */
+/** For a budget that was counted before with its current spec. */
 const raises = ({ metadata, status }: PodDisruptionBudget, next: PodDisruptionBudgetStatus): boolean =>
   status.observedGeneration === metadata.generation && next.disruptionsAllowed > status.disruptionsAllowed;
 

@@ -17,7 +17,7 @@ import type { OwnerScale } from './decide.ts';
 
 export const SCALED_KINDS = [REPLICA_SETS, DEPLOYMENTS, STATEFUL_SETS, REPLICATION_CONTROLLERS] as const;
 
-/** Whose size counts for the pod: its owner's, or that of the Deployment behind it. */
+/** Returns the object whose size counts for the pod: its owner, or the Deployment behind it. */
 export function scaleOf(informers: SharedInformers, pod: Pod): OwnerScale | undefined {
   const namespace = namespaceOf(pod);
   const owner = controllerOf(pod);
@@ -34,7 +34,7 @@ export function scaleOf(informers: SharedInformers, pod: Pod): OwnerScale | unde
   return scaleOfOwner(informers, REPLICA_SETS, { namespace, owner });
 }
 
-/** Sizes of custom resources that own pods, by uid: what their `/scale` says. The built-in kinds have caches. */
+/** Returns the sizes of custom resources that own pods, by uid, from their `/scale`. Built-in kinds have caches. */
 export async function customScales(
   { client, customKinds = NO_CUSTOM_KINDS }: ControllerContext,
   pods: readonly Pod[],
@@ -85,7 +85,7 @@ function scaleOfOwner<T extends Scaled>(
   return owner === undefined ? undefined : { uid: uidOf(owner), replicas: owner.spec?.replicas ?? 1 };
 }
 
-/** Another object under the owner's name is not the owner. */
+/** Another object with the owner's name is not the owner. */
 function findOwner<T extends KubeObject>(
   informers: SharedInformers,
   resource: ResourceRef<T>,

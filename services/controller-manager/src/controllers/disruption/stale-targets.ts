@@ -6,7 +6,7 @@ import { withPodCondition } from '../../common/pods.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { STALE_DISRUPTION_TARGET_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 
-/** How long the mark of a disruption that did not come may stay; undefined for pods without such a mark. */
+/** Returns how long the mark of a disruption that did not happen may stay; `undefined` for pods without a mark. */
 export function staleAfterMs(pod: Pod, now: number): number | undefined {
   const mark = podCondition(pod, 'DisruptionTarget');
   if (mark?.status !== 'True' || isTerminating(pod) || isPodFinished(pod)) return undefined;

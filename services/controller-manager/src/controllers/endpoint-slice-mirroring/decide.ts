@@ -44,7 +44,7 @@ export interface MirrorSnapshot {
 
 export interface MirrorDecision {
   readonly actions: readonly SliceAction[];
-  /** What could not be mirrored. */
+  /** The parts that could not be mirrored. */
   readonly events: readonly MirrorEvent[];
 }
 
@@ -54,7 +54,10 @@ export interface MirrorEvent {
   readonly message: string;
 }
 
-/** Slices with what a user wrote down for a service without a selector; none where somebody else makes them. */
+/**
+ * Returns the slices for user-written endpoints of a service without a selector; none when another controller makes
+ * them.
+ */
 export function decide({ endpoints, service, slices, isNameTaken }: MirrorSnapshot): MirrorDecision {
   const mirror = isMirrored(endpoints, service) ? mirrorOf(endpoints) : { groups: [], skipped: NONE_SKIPPED };
   const owner: SliceOwner = {

@@ -38,7 +38,7 @@ export interface SliceSnapshot {
   readonly zoneOf: (nodeName: string) => string | undefined;
 }
 
-/** What brings the slices to what the pods are. */
+/** Plans the writes that make the slices match the pods. */
 export function decide(snapshot: SliceSnapshot): readonly SliceAction[] {
   const { service, slices, isNameTaken } = snapshot;
   const owner: SliceOwner = {
@@ -60,7 +60,7 @@ interface OpenGroup extends SliceGroup {
   readonly endpoints: Endpoint[];
 }
 
-/** Pods that serve the same ports share slices. A service without pods keeps one slice that says so. */
+/** Pods that serve the same ports share slices. A service without pods keeps one empty slice. */
 function wantedByPorts({ service, pods, zoneOf }: SliceSnapshot, addressType: string): readonly SliceGroup[] {
   const wanted = new Map<string, OpenGroup>();
   for (const pod of [...pods].sort(byName)) {

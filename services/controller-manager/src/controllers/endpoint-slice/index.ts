@@ -8,7 +8,7 @@ import { applySlices, isSliceOf, ownerKeyOf, takenNames } from '../../common/sli
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, MANAGED_BY } from './decide.ts';
 
-/** Which addresses stand behind a service, in slices of a hundred: what proxies and load balancers read. */
+/** Maintains the endpoint addresses of a service in slices of a hundred, for proxies and load balancers. */
 export const endpointSliceController: ControllerDefinition = {
   name: 'endpointslice',
   component: 'endpoint-slice-controller',
@@ -49,7 +49,7 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
-/** Returns how many pods it looked at. */
+/** Returns the number of pods it read. */
 async function pass(context: ControllerContext, service: Service): Promise<number> {
   const nodes = context.informers.of(NODES);
   const pods = backendsOf(service, context.informers.of(PODS), true);

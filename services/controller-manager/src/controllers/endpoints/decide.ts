@@ -26,7 +26,7 @@ export type EndpointsAction =
   | { readonly kind: 'create' | 'update'; readonly endpoints: Endpoints }
   | { readonly kind: 'none' };
 
-/** The object to write, or none when the stored one says it already. */
+/** Returns the object to write, or none when the stored one is up to date. */
 export function decide(service: Service, pods: readonly Pod[], stored: Endpoints | undefined): EndpointsAction {
   const all = subsetsOf(service, pods);
   const subsets = truncated(all);

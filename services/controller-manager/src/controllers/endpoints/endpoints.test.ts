@@ -122,7 +122,7 @@ const written = (pods: readonly Pod[], stored: Endpoints | undefined, service = 
   const action = decide(service, pods, stored);
   return action.kind === 'none' ? stored : action.endpoints;
 };
-/** Who is listed for a port, in one of the two lists. */
+/** Returns the listed addresses of a port, in one of the two lists. */
 const listed = (endpoints: Endpoints | undefined, port: string, list: 'addresses' | 'notReadyAddresses') =>
   (endpoints?.subsets ?? [])
     .filter(({ ports }) => ports?.some(({ name }) => name === port))

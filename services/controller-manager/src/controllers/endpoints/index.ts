@@ -24,7 +24,7 @@ function createLoop(context: ControllerContext): Loop {
   return {
     name: 'endpoints',
     workers: WORKERS_PER_CONTROLLER,
-    // A service may have gone while nobody looked, and left its addresses.
+    // A service may have been deleted while no manager ran, and left its addresses.
     initialKeys: () => [...services.list(), ...endpoints.list().filter((each) => !isLeaderRecord(each))].map(keyOf),
     wake: (enqueue) => [
       services.onChange((change) => {
@@ -53,10 +53,10 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
-/** Some components elect their leader in an annotation of an object of this kind; no service stands behind it. */
+/** Some components use an annotation of an object of this kind for leader election; it has no service. */
 const isLeaderRecord = ({ metadata }: Endpoints): boolean => metadata.annotations?.[LEADER_ANNOTATION] !== undefined;
 
-/** This old kind names no owner, so nobody else takes it away with its service. */
+/** This old kind has no owner reference, so garbage collection does not remove it with its service. */
 async function removeOf({ client, informers }: ControllerContext, key: string): Promise<void> {
   const left = informers.of(ENDPOINTS).get(parseKey(key));
   if (left === undefined || (await client.find(SERVICES, parseKey(key))) !== undefined) return;

@@ -15,7 +15,7 @@ import { judgeMetric, type MetricVerdict, type Usage } from './metric.ts';
 import { normalize } from './normalize.ts';
 import type { AutoscalingSettings } from './settings.ts';
 
-/** Whom the selector of the target finds, or why that cannot be said. */
+/** The pods that the target's selector matches, or why they are unknown. */
 export type Found =
   | { readonly pods: readonly Pod[]; readonly usage: Usage; readonly rivals: readonly string[] }
   | { readonly error: string };
@@ -36,7 +36,7 @@ export interface Time {
 
 export interface Decision {
   readonly memory: Memory | undefined;
-  /** As it is before anything is scaled. */
+  /** The status before scaling. */
   readonly status: HorizontalPodAutoscalerStatus;
   readonly events: readonly EventText[];
   readonly rescale?: Rescale;
@@ -51,7 +51,7 @@ export interface Rescale {
 type Conditions = readonly HorizontalPodAutoscalerCondition[];
 type Said = Pick<HorizontalPodAutoscalerCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** What an autoscaler does next, and what it says of itself. */
+/** Decides the next step of an autoscaler, and its status. */
 export function decide(snapshot: Snapshot, time: Time): Decision {
   const { scaler, target, memory: known } = snapshot;
   const draft = new Draft(scaler, time);
@@ -190,7 +190,7 @@ function selectorProblem(
   return { reason: 'AmbiguousSelector', message, event: message };
 }
 
-/** What becomes of the status and the events of one pass. */
+/** Collects the status and the events of one pass. */
 class Draft {
   readonly time: Time;
   readonly events: EventText[] = [];
@@ -220,7 +220,7 @@ class Draft {
     const { lastScaleTime } = old;
     return {
       ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
-      // On the wire a count of zero is an absent field.
+      // On the wire a zero count is an absent field.
       ...(figures.current === 0 ? {} : { currentReplicas: figures.current }),
       desiredReplicas: figures.desired,
       currentMetrics: figures.statuses ?? null,
@@ -236,7 +236,7 @@ class Draft {
   }): Omit<Decision, 'memory'> {
     const { current, desired, reason = '' } = plan;
     const isSame = desired === current;
-    // What is wanted becomes part of the status when it was written.
+    // The desired size becomes part of the status after it was written.
     const status = this.status(this.#scaler.status, { ...plan, desired: current });
     return { status, events: this.events, ...(isSame ? {} : { rescale: { from: current, to: desired, reason } }) };
   }

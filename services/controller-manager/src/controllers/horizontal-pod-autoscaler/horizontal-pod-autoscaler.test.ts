@@ -18,7 +18,7 @@ import { AUTOSCALING_DEFAULTS } from './settings.ts';
 const SECOND = 1_000;
 const AVERAGE = { type: 'AverageValue', averageValue: '1' } as const;
 
-/** A deployment of so many pods, each of which asks for 100m and uses what the test says. */
+/** A deployment with this many pods, each with a request of 100m and the usage that the test sets. */
 class Cluster {
   readonly world = createWorld();
   usedMilli = 50;

@@ -16,9 +16,9 @@ import { readTarget, type TargetAnswer } from './target.ts';
 
 export interface AutoscalerSettings {
   readonly autoscaling: AutoscalingSettings;
-  /** What can be scaled, as far as it has a `/scale`. */
+  /** Scalable resources, as far as they have a `/scale`. */
   readonly resources: readonly ResourceRef[];
-  /** Where usage comes from, given this controller's own client. Default: the resource metrics API. */
+  /** The source of usage, given this controller's own client. Default: the resource metrics API. */
   readonly metricsSource?: ((client: ApiClient) => MetricsSource) | undefined;
 }
 
@@ -31,11 +31,11 @@ export const horizontalPodAutoscalerController = (settings: AutoscalerSettings):
   create: (context) => [createLoop(context, settings)],
 });
 
-/** What this process remembers of one autoscaler. */
+/** This process's memory about one autoscaler. */
 interface Remembered {
   readonly uid: string | undefined;
   readonly memory: Memory | undefined;
-  /** Whose pods it counts; so others that count the same ones are found. */
+  /** The pods that it counts, to find other autoscalers of the same pods. */
   readonly pods: LabelSelectorMatcher | undefined;
 }
 

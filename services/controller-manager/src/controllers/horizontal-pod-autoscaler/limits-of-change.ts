@@ -1,7 +1,7 @@
 import type { HPAScalingPolicy, HPAScalingRules } from '@holdfast/api';
 import type { Memory, ScaleEvent } from './memory.ts';
 
-/** Without a behavior of its own an autoscaler at most doubles, and may always go to so many. */
+/** Without a behavior an autoscaler at most doubles, but may always reach this many. */
 const FREE_REPLICAS = 4;
 
 export const scaleUpLimit = (current: number): number => Math.max(2 * current, FREE_REPLICAS);
@@ -28,7 +28,7 @@ export function downLimitOf(current: number, rules: HPAScalingRules, memory: Mem
   return Math.min(limit, current);
 }
 
-/** How many pods there were when the policy's period began. */
+/** Returns the number of pods at the beginning of the policy's period. */
 function startOf({ periodSeconds }: HPAScalingPolicy, current: number, memory: Memory, nowMs: number): number {
   const changed = (events: readonly ScaleEvent[]): number =>
     events.reduce((sum, { atMs, replicas }) => (atMs > nowMs - periodSeconds * 1000 ? sum + replicas : sum), 0);

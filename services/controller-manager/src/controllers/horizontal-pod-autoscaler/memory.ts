@@ -5,15 +5,15 @@ export interface Recommendation {
   readonly atMs: number;
 }
 
-/** So many pods were added, or taken away. */
+/** This many pods were added or removed. */
 export interface ScaleEvent {
   readonly replicas: number;
   readonly atMs: number;
 }
 
 /**
- * What is known of one autoscaler's past, on the process' own monotonic clock. A process that starts knows only how many pods there are:
- * that number is its first recommendation, so it takes none away before it has looked for a whole window.
+ * The known history of one autoscaler, on the process's own monotonic clock. A new process knows only the current
+ * number of pods. That number is its first recommendation, so it removes none before a whole window has passed.
  */
 export interface Memory {
   readonly recommendations: readonly Recommendation[];
@@ -32,7 +32,7 @@ export function withRecommendation(memory: Memory, recommendation: Recommendatio
   return { ...memory, recommendations: [...kept, recommendation] };
 }
 
-/** Only policies ask for the past: without a behavior nothing is noted. */
+/** Only policies need the history: without a behavior nothing is recorded. */
 export function withScaleEvent(
   memory: Memory,
   { from, to, atMs }: { readonly from: number; readonly to: number; readonly atMs: number },

@@ -2,7 +2,7 @@ import type { LabelSelector, MetricSpec, MetricStatus, MetricTarget } from '@hol
 import { formatQuantity, milliValue, parseQuantity, quantityOfMillis } from '@holdfast/machinery';
 import { type Measured, MetricError, type Proposal, proposeReplicas, type ResourceTarget } from './replica-count.ts';
 
-/** What one metric of an autoscaler says. */
+/** The result of one metric of an autoscaler. */
 export type MetricVerdict =
   | { readonly kind: 'proposal'; readonly replicas: number; readonly name: string; readonly status: MetricStatus }
   | {
@@ -14,7 +14,7 @@ export type MetricVerdict =
       readonly error: string;
     };
 
-/** What was measured, or why nothing was. */
+/** The measured usage, or why there is none. */
 export type Usage = Measured['usage'] | { readonly error: string };
 
 export interface MetricContext extends Omit<Measured, 'usage'> {
@@ -49,7 +49,7 @@ export function judgeMetric(spec: MetricSpec, context: MetricContext): MetricVer
   }
   if (spec.type === 'Object' && spec.object !== undefined) {
     const { describedObject, metric } = spec.object;
-    // Kubernetes says it in this order.
+    // Kubernetes uses this order.
     const message = `unable to get metric ${metric.name}: ${describedObject.kind} on ${namespace} ${describedObject.name}/${NO_CUSTOM_METRICS}`;
     return invalid('FailedGetObjectMetric', message, `failed to get object metric value: ${message}`);
   }
@@ -118,7 +118,7 @@ function wantedOf({ averageValue, averageUtilization }: MetricTarget): ResourceT
   return averageUtilization === undefined ? undefined : { utilization: averageUtilization };
 }
 
-/** As Go prints a selector. */
+/** Formats a selector as Go does. */
 function goSelector(selector: LabelSelector | undefined): string {
   if (selector === undefined) return 'nil';
   const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

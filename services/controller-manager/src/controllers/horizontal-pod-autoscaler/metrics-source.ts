@@ -4,7 +4,7 @@ import { milliValue, parseQuantity } from '@holdfast/machinery';
 import { parseDuration } from '@holdfast/platform';
 import { nameOf, timeOf } from '../../common/meta.ts';
 
-/** What one pod used, by container and resource, in thousandths. */
+/** The usage of one pod by container and resource, in thousandths. */
 export interface PodUsage {
   readonly pod: string;
   readonly takenAtMs: number;
@@ -12,9 +12,9 @@ export interface PodUsage {
   readonly containers: readonly { readonly name: string; readonly usage: Readonly<Record<string, number>> }[];
 }
 
-/** Where autoscalers learn what pods use. */
+/** The source of usage for autoscalers. */
 export interface MetricsSource {
-  /** Of all pods of the namespace that the selector (in its text form) matches and that were measured. */
+  /** Returns the usage of all measured pods of the namespace that match the selector (in text form). */
   podUsage(namespace: string, selector: string): Promise<readonly PodUsage[]>;
 }
 

@@ -12,7 +12,7 @@ interface Limits {
   readonly max: number;
 }
 
-/** One autoscaler over time: every look at its metrics may change how many pods there are. */
+/** One autoscaler over time: each evaluation may change the number of pods. */
 class Run {
   memory: Memory | undefined;
   nowMs = 0;

@@ -4,7 +4,7 @@ import { type Memory, withRecommendation } from './memory.ts';
 
 export interface Wish {
   readonly current: number;
-  /** What the metrics ask for. */
+  /** The recommendation of the metrics. */
   readonly desired: number;
   readonly min: number;
   readonly max: number;
@@ -30,7 +30,7 @@ interface Windows {
   readonly downMs: number;
 }
 
-/** What is done of a wish: no sooner than the windows allow, no faster than the policies, within the bounds. */
+/** Limits a recommendation by the stabilization windows, the policies and the bounds. */
 export function normalize(wish: Wish, memory: Memory): Normalized {
   const windows = windowsOf(wish);
   const stable = stabilize(wish, memory, windows);
@@ -53,7 +53,7 @@ function windowsOf({ behavior, downscaleStabilizationMs }: Wish): Windows {
   };
 }
 
-/** Never more than the least that was asked for within one window, never fewer than the most within the other. */
+/** Never above the lowest recommendation within one window, never below the highest within the other. */
 function stabilize({ current, desired, behavior, nowMs }: Wish, memory: Memory, { upMs, downMs }: Windows): number {
   const within = (windowMs: number): readonly number[] =>
     memory.recommendations.filter(({ atMs }) => atMs > nowMs - windowMs).map(({ replicas }) => replicas);

@@ -2,7 +2,7 @@ import { hasPodFailed, type Pod, podCondition } from '@holdfast/api';
 import { isTerminating, nameOf, timeOf } from '../../common/meta.ts';
 import type { AutoscalingSettings } from './settings.ts';
 
-/** What was measured of one pod, in thousandths. */
+/** The measurement of one pod, in thousandths. */
 export interface Sample {
   readonly value: number;
   readonly takenAtMs: number;
@@ -12,9 +12,9 @@ export interface Sample {
 export interface PodGroups {
   /** Names of pods whose measurement counts. */
   readonly ready: readonly string[];
-  /** Not started yet, or measured before they did their real work. */
+  /** Not started yet, or measured before the regular load. */
   readonly unready: readonly string[];
-  /** Running, and nobody knows what they use. */
+  /** Running, but without a measurement. */
   readonly missing: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function groupPods(
   return groups;
 }
 
-/** A pod that starts uses more of the processor, or less, than it will: its measurement says nothing. */
+/** The cpu usage of a starting pod differs from its later usage, so its measurement does not count. */
 function isStarting(
   pod: Pod,
   sample: Sample,

@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 
 interface Plan {
   readonly name: string;
-  /** Thousandths of a core; absent: nobody measured it. */
+  /** Thousandths of a core; absent without a measurement. */
   readonly used?: number;
   readonly phase?: string;
   readonly ready?: 'True' | 'False';

@@ -5,7 +5,7 @@ import type { PodUsage } from './metrics-source.ts';
 import { groupPods, type PodGroups, type Sample } from './pod-groups.ts';
 import type { AutoscalingSettings } from './settings.ts';
 
-/** Why no number can be named; the message is told to the user. */
+/** Why no number can be computed; the user gets the message. */
 export class MetricError extends Error {}
 
 export interface Measured {
@@ -33,7 +33,7 @@ export interface Proposal {
 type Samples = Map<string, Sample>;
 type Values = ReadonlyMap<string, number>;
 
-/** How many pods would bring what is measured to its target. */
+/** Computes how many pods would bring the measured value to its target. */
 export function proposeReplicas(measured: Measured, target: ResourceTarget): Proposal {
   const samples = samplesOf(measured.usage, target);
   const { pods, currentReplicas, settings } = measured;
@@ -65,7 +65,7 @@ export function proposeReplicas(measured: Measured, target: ResourceTarget): Pro
   return opposite ? same : { ...told, replicas };
 }
 
-/** Of pods that count, and of those that the cache of pods does not know yet. */
+/** Values of the pods that count, and of pods that the pod cache does not know yet. */
 function valuesOf(samples: Samples, { ready }: PodGroups, pods: readonly Pod[]): Values {
   const counted = new Set(ready);
   const known = new Set(pods.map(nameOf));
@@ -82,11 +82,11 @@ interface Reading {
   readonly utilization?: number;
 }
 
-/** What values are held against. Who was not measured is taken for what speaks against a change: `full` or nothing. */
+/** The reference for values. A pod without a measurement counts against a change: as `full` or as zero. */
 interface Yardstick {
   readonly isRelative: boolean;
   readonly measure: (values: Values) => Reading;
-  /** What a pod is taken to use that nobody has measured, when there may be too many. */
+  /** The assumed usage of a pod without a measurement when there may be too many pods. */
   readonly full: (pod: string) => number;
 }
 
@@ -113,7 +113,7 @@ function yardstickFor({ wanted, ...target }: ResourceTarget, pods: readonly Pod[
 
 const sum = (values: Iterable<number>): number => [...values].reduce((total, each) => total + each, 0);
 
-/** Whole numbers, as Kubernetes reckons. */
+/** Integer division, as in Kubernetes. */
 const ratioOf = (amount: number, by: number): number => Number(BigInt(amount) / BigInt(by));
 
 function requestsOf(

@@ -1,10 +1,10 @@
-/** What an autoscaler is lenient about; the defaults are those of Kubernetes. */
+/** The tolerances of an autoscaler, with Kubernetes' defaults. */
 export interface AutoscalingSettings {
-  /** Between two looks at one autoscaler. */
+  /** Interval between two evaluations of one autoscaler. */
   readonly syncPeriodMs: number;
   /** A recommendation to have more pods holds for so long. */
   readonly downscaleStabilizationMs: number;
-  /** So long after its start the processor time of a pod may be that of its start. */
+  /** For this long after its start, a pod's cpu usage may be that of its start. */
   readonly cpuInitializationMs: number;
   /** A pod that is not ready and changed its readiness no later than this after its start has never been ready. */
   readonly initialReadinessDelayMs: number;

@@ -38,7 +38,7 @@ export async function readTarget(
   }
 }
 
-/** Kinds that users have defined are looked up when they are asked for. */
+/** Custom kinds are looked up on demand. */
 async function customKind(client: ApiClient, group: string, kind: string): Promise<ResourceRef | undefined> {
   const { items } = await client.list(CUSTOM_RESOURCE_DEFINITIONS);
   const definition = items.find(({ spec }) => spec.group === group && spec.names.kind === kind);

@@ -15,7 +15,7 @@ export interface Accounts {
   readonly succeededIndexes: IndexSet;
   /** Pods that the books know from now on: they may go as soon as this state is stored. */
   readonly letGo: readonly Pod[];
-  /** Whether every pod that has ended is in the books. */
+  /** True when every finished pod is counted. */
   readonly isComplete: boolean;
 }
 
@@ -55,7 +55,7 @@ export function account(picture: Picture, verdict: Verdict | undefined): Account
   };
 }
 
-/** Which pods are done for the books. */
+/** Returns which pods are completely counted. */
 function mayGo(picture: Picture, verdict: Verdict | undefined): (pod: Pod) => boolean {
   const { job } = picture;
   const kept = hasLimitPerIndex(job) && verdict === undefined ? lastFailedPods(picture) : new Map<number, Pod>();
@@ -66,6 +66,6 @@ function mayGo(picture: Picture, verdict: Verdict | undefined): (pod: Pod) => bo
   };
 }
 
-/** When the Job has failed, a pod that is being deleted for it has failed with it. */
+/** When the Job has failed, a pod that is deleted because of it counts as failed. */
 const endsAsFailed = ({ job }: Picture, verdict: Verdict | undefined, pod: Pod): boolean =>
   hasFailed(job, pod) || (verdict?.type === 'FailureTarget' && isTerminating(pod));

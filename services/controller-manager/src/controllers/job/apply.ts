@@ -11,7 +11,7 @@ export interface JobTools extends OwnedPodTools {
   readonly stored: (job: Job) => void;
 }
 
-/** The books first; nobody is let go, started or stopped on a Job that has changed since it was observed. */
+/** Stores the counts first. Nothing is released, started or stopped for a Job that changed since it was observed. */
 export async function apply(tools: JobTools, decision: JobDecision): Promise<Error | undefined> {
   const claimError =
     (await adoptPods(tools, decision.adopt, withTracking)) ??
@@ -24,7 +24,7 @@ export async function apply(tools: JobTools, decision: JobDecision): Promise<Err
   return letGoError ?? createError ?? deleteError;
 }
 
-/** Whether the Job is still the one that was observed; the write proves it, or else a look. */
+/** Returns whether the Job is unchanged since it was observed; the write proves it, otherwise a read. */
 async function storeStatus(tools: JobTools, decision: JobDecision): Promise<boolean> {
   const { context, job } = tools;
   const { status, events } = decision;

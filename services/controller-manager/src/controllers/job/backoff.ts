@@ -5,9 +5,9 @@ import { backoffLeftMs } from './per-index.ts';
 import type { Picture } from './picture.ts';
 
 /**
- * How long no new pod is started after failures. It follows from the pods that are there, so that a restarted controller waits
- * as long; failures whose pods are gone are known by the count of the Job, as long as nothing has succeeded. A pod that was
- * deleted did not fail at its work.
+ * Returns how long no new pod starts after failures. It depends on the existing pods, so that a restarted controller
+ * waits equally long. Failures whose pods are gone are known from the Job's count, as long as nothing has succeeded. A
+ * deleted pod did not fail.
  */
 export function jobBackoffMs({ pods, failed, succeeded, now }: Picture): number {
   const lastSuccess = pods.filter(hasPodSucceeded).reduce((last, pod) => Math.max(last, finishedAt(pod)), 0);

@@ -5,7 +5,7 @@ import { GENERATED_NAME_BASE_MAX_CHARS, generatedNamePrefix, podFromTemplate } f
 import { hasLimitPerIndex, withTracking } from './facts.ts';
 import { failureAnnotations } from './per-index.ts';
 
-/** What names a new pod may not have. */
+/** The names that a new pod may not have. */
 export type NameRoom = Pick<NameSearch, 'held' | 'avoided' | 'now'>;
 
 export function buildPods(job: Job, count: number, room: NameRoom): readonly Pod[] {

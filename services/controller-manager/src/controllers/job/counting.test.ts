@@ -12,7 +12,7 @@ import { isTracked } from './facts.ts';
 import { jobController } from './index.ts';
 import { activePods, endPods, indexed, isOver, theJob, worldOf, worldWith } from './testing.ts';
 
-/** What really happened to the pods, learned from the store's side: each uid once. */
+/** The real results of the pods, recorded at the store: each uid once. */
 class Truth {
   readonly #ended = new Map<string, 'Succeeded' | 'Failed'>();
 

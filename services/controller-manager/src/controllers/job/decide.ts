@@ -15,7 +15,7 @@ export interface JobSnapshot {
   readonly pods: readonly Pod[];
   /** False while the caches do not yet show all that the counts of this Job rest on. */
   readonly caughtUp: boolean;
-  /** Uids of pods whose deletion was asked for and got no answer: they are asked again, nobody else in their place. */
+  /** Uids of pods whose delete got no response: the delete is repeated for them, not sent for other pods. */
   readonly unansweredDeletes: ReadonlySet<string>;
   readonly avoidedNames: ReadonlySet<string>;
 }
@@ -23,7 +23,7 @@ export interface JobSnapshot {
 export interface JobDecision {
   readonly adopt: readonly Pod[];
   readonly release: readonly Pod[];
-  /** To be stored before anything below is done; absent when it is stored already. */
+  /** Store it before anything below; absent when it is stored already. */
   readonly status: JobStatus | undefined;
   readonly events: readonly EventText[];
   /** Pods that are in the books and may lose their finalizer. */
@@ -48,7 +48,7 @@ export function decide(snapshot: JobSnapshot, now: number): JobDecision {
   const { job, caughtUp, unansweredDeletes, avoidedNames } = snapshot;
   const { owned, adopt } = claim(job, snapshot.pods);
   const counted = new Set(owned);
-  // Even one that is being deleted: nobody else would take its finalizer away.
+  // Also for a pod that is being deleted: nothing else would remove its finalizer.
   const release = snapshot.pods.filter((pod) => isControlledBy(pod, uidOf(job)) && !counted.has(pod));
   if (adopt.length + release.length > 0) return { ...NOTHING, adopt, release };
   if (!caughtUp) return { ...NOTHING, delete: owned.filter((pod) => unansweredDeletes.has(uidOf(pod))) };
@@ -69,7 +69,7 @@ export function decide(snapshot: JobSnapshot, now: number): JobDecision {
   };
 }
 
-/** Of an indexed Job the lowest indexes are counted first. */
+/** In an indexed Job the lowest indexes are counted first. */
 const inIndexOrder = (job: Job, pods: readonly Pod[]): readonly Pod[] =>
   isIndexed(job) ? [...pods].sort((a, b) => indexText(a) - indexText(b)) : pods;
 

@@ -11,7 +11,7 @@ import {
 import { findCondition } from '../../common/conditions.ts';
 import { createdAt, isTerminating, timeOf } from '../../common/meta.ts';
 
-/** A pod that has it is not counted yet: nobody can make it vanish before it is. */
+/** A pod with it is not counted yet, and cannot disappear before it is. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 export const OWN_MANAGER = 'kubernetes.io/job-controller';
 
@@ -19,7 +19,7 @@ export const isIndexed = (job: Job): boolean => job.spec.completionMode === 'Ind
 export const isSuspended = (job: Job): boolean => job.spec.suspend === true;
 export const hasLimitPerIndex = (job: Job): boolean => isIndexed(job) && job.spec.backoffLimitPerIndex !== undefined;
 
-/** Whether somebody else looks after the Job. */
+/** True when another controller manages the Job. */
 export const isManagedElsewhere = (job: Job): boolean =>
   job.spec.managedBy !== undefined && job.spec.managedBy !== OWN_MANAGER;
 
@@ -63,7 +63,7 @@ export function hasFailed(job: Job, pod: Pod): boolean {
   return !replacesFailedOnly(job) && isTerminating(pod) && !hasPodSucceeded(pod);
 }
 
-/** When the last container ended; what comes closest to it when the containers do not tell. */
+/** Returns when the last container ended, or the closest known time. */
 export function finishedAt(pod: Pod): number {
   const ends = (pod.status.containerStatuses ?? []).map(({ state }) => timeOf(state?.terminated?.finishedAt));
   if (ends.length > 0 && ends.every((end) => end > 0)) return Math.max(...ends);

@@ -1,7 +1,7 @@
 import type { ContainerStatus, Job, Pod, PodFailurePolicyRule } from '@holdfast/api';
 import { nameOf, namespaceOf } from '../../common/meta.ts';
 
-/** What a failed pod means for its Job. */
+/** The effect of a failed pod on its Job. */
 export type FailureMeaning =
   | { readonly action: 'Count' | 'FailIndex' | 'Ignore' }
   | { readonly action: 'FailJob'; readonly message: string };

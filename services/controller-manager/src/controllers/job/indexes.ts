@@ -68,7 +68,7 @@ export class IndexSet {
     return this.size + other.size - this.union(other).size;
   }
 
-  /** Two neighbours are told as a pair, three and more as a range. */
+  /** Two adjacent indexes print as a pair, three or more as a range. */
   toString(): string {
     return this.#intervals
       .map(({ first, last }) => {

@@ -46,7 +46,7 @@ function jobTargetOf(pod: Pod): ReturnType<typeof toTarget> | undefined {
   return controller?.kind === 'Job' ? toTarget(namespaceOf(pod), controller.name) : undefined;
 }
 
-/** Whether somebody else's controller, or a Job that goes on, will see to the pod. */
+/** True when a running Job or another controller handles the pod. */
 function isCounted(pod: Pod, job: Job | undefined): boolean {
   const controller = controllerOf(pod);
   if (controller !== undefined && controller.kind !== 'Job') return true;

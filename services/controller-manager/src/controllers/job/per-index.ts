@@ -39,7 +39,7 @@ const isLater = (pod: Pod, than: Pod): boolean =>
   allFailures(pod) > allFailures(than) ||
   (allFailures(pod) === allFailures(than) && finishedAt(pod) >= finishedAt(than));
 
-/** What the next pod of an index is told about those before it. */
+/** The annotations with which the next pod of an index inherits the failures of earlier ones. */
 export function failureAnnotations(job: Job, last: Pod | undefined): Record<string, string> {
   if (last === undefined) return { [INDEX_FAILURES]: '0' };
   const ignored = isIgnored(job, last);
@@ -50,7 +50,7 @@ export function failureAnnotations(job: Job, last: Pod | undefined): Record<stri
   };
 }
 
-/** How long the index has to wait for its next pod. */
+/** Returns how long the index must wait for its next pod. */
 export const indexBackoffMs = (last: Pod | undefined, now: number): number =>
   last === undefined ? 0 : backoffLeftMs(allFailures(last) + 1, finishedAt(last), now);
 

@@ -6,7 +6,7 @@ import { isIgnored, meaningOf } from './failure-policy.ts';
 import { IndexSet } from './indexes.ts';
 import { indexFailures } from './per-index.ts';
 
-/** What a Job and its pods say, before anything is decided. */
+/** The state of a Job and its pods before a decision. */
 export interface Picture {
   readonly job: Job;
   /** All its pods, counted ones included. */
@@ -52,7 +52,7 @@ export function pictureOf(job: Job, pods: readonly Pod[], now: number): Picture 
   };
 }
 
-/** Whether a failed pod adds to the count: one of an index that the Job no longer has does not, nor does an ignored one. */
+/** True when a failed pod adds to the count: one of a removed index does not, nor does an ignored one. */
 export const countsAsFailed = (job: Job, pod: Pod): boolean =>
   (!isIndexed(job) || indexOf(job, pod) !== undefined) && !isIgnored(job, pod);
 

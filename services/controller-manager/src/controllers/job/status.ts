@@ -10,9 +10,9 @@ import type { Picture } from './picture.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface StatusDecision {
-  /** Absent when the stored status says it already. */
+  /** Absent when the stored status is up to date. */
   readonly status: JobStatus | undefined;
-  /** What is told once the status is stored. */
+  /** Recorded after the status is stored. */
   readonly events: readonly EventText[];
 }
 
@@ -49,7 +49,7 @@ function withCounts(picture: Picture, accounts: Accounts): JobStatus {
   });
 }
 
-/** Counts of zero are not told, but `ready` and `terminating` are. */
+/** Omits zero counts, except `ready` and `terminating`. */
 function comparable(status: JobStatus): JobStatus {
   const { active, succeeded, failed, ...rest } = status;
   return {
@@ -60,9 +60,9 @@ function comparable(status: JobStatus): JobStatus {
   };
 }
 
-/** The Job starts, is suspended, or goes on. */
+/** Starts, suspends or resumes the Job. */
 function withTurns({ job, now }: Picture, verdict: Verdict | undefined, next: Next): Next {
-  // What has come to an end has begun: the API takes no end without a beginning, also of a Job that was suspended all its life.
+  // A finished Job needs a start time: the API refuses an end without one, even for a Job that was always suspended.
   if (verdict !== undefined) return withStart(job, next, now);
   if (isTerminating(job)) return isSuspended(job) ? next : withStart(job, next, now);
   const suspended = findCondition(job.status.conditions, 'Suspended');

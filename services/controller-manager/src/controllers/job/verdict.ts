@@ -5,7 +5,10 @@ import { meaningOf } from './failure-policy.ts';
 import type { Picture } from './picture.ts';
 import { metRule } from './success-policy.ts';
 
-/** That the Job will end, and how. It is stored before pods are let go; the Job ends when all of them are counted. */
+/**
+ * The decision that the Job ends, and how. It is stored before pods are released; the Job ends when all of them are
+ * counted.
+ */
 export interface Verdict {
   readonly type: 'FailureTarget' | 'SuccessCriteriaMet';
   readonly reason: string;
@@ -64,7 +67,7 @@ function restartsExceedLimit({ job, active }: Picture): boolean {
   return restarts > 0 && restarts >= (job.spec.backoffLimit ?? 6);
 }
 
-/** How long the Job may still be active; undefined when that is not limited now. */
+/** Returns how long the Job may still be active; `undefined` without a limit. */
 export function deadlineLeftMs(job: Job, now: number): number | undefined {
   const { activeDeadlineSeconds } = job.spec;
   if (activeDeadlineSeconds === undefined || job.status.startTime === undefined || isSuspended(job)) return undefined;

@@ -40,7 +40,7 @@ export function workforce({ picture, verdict, avoidedNames }: WorkforceInput): W
   return isIndexed(job) ? startIndexes(picture, missing, room) : startPods(picture, missing, room);
 }
 
-/** How many pods should be active. Of a work queue nobody is added once one of them has found it empty. */
+/** Returns how many pods should be active. A work queue gets no new pods after one has found it empty. */
 export function wantedPods({ job, active, succeeded }: Picture): number {
   const { completions, parallelism = 1 } = job.spec;
   if (completions === undefined) return succeeded > 0 ? active.length : parallelism;
@@ -75,7 +75,7 @@ function startPods(picture: Picture, count: number, room: NameRoom): Workforce {
   return { ...UNCHANGED, create: buildPods(picture.job, count, room) };
 }
 
-/** The lowest indexes that nobody works on; one that failed a moment ago keeps its place in the row while it waits. */
+/** Returns the lowest indexes without a pod. A recently failed index keeps its position while it backs off. */
 function startIndexes(picture: Picture, count: number, room: NameRoom): Workforce {
   const { job, now } = picture;
   const next = pendingIndexes(picture, count);

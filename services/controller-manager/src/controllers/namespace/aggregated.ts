@@ -3,10 +3,10 @@ import type { ControllerContext } from '../../common/context.ts';
 import { compareText } from '../../common/meta.ts';
 import { inParallel } from '../../common/writes.ts';
 
-/** What servers behind the API server may hold in a namespace. */
+/** Content of a namespace on aggregated API servers. */
 export interface AggregatedContents {
   readonly resources: readonly ResourceRef[];
-  /** Versions of groups whose server cannot be asked what it has: `metrics.example.com/v1`. */
+  /** Group-versions whose server cannot list its resources: `metrics.example.com/v1`. */
   readonly undiscovered: readonly string[];
 }
 
@@ -18,7 +18,7 @@ const forwarded = ({ informers }: ControllerContext): readonly APIService[] =>
     .list()
     .filter(({ spec }) => spec.service !== undefined);
 
-/** What is left in a namespace by a server that cannot be asked is not known, so the namespace waits for it. */
+/** The content on an unreachable server is unknown, so the namespace waits for it. */
 export const unavailable = (context: ControllerContext): readonly string[] =>
   forwarded(context)
     .filter((api) => !isApiAvailable(api))

@@ -3,15 +3,15 @@ import { formatTime } from '@holdfast/platform';
 import { isSame } from '../../common/hash.ts';
 import { compareText } from '../../common/meta.ts';
 
-/** What a pass found in a namespace that is being deleted, after it had asked everything to go. */
+/** What a pass found in a terminating namespace after it requested all deletions. */
 export interface NamespaceContent {
   /** Objects left, by `plural.group` (a trailing dot for the core group, as Kubernetes prints it). */
   readonly remaining: ReadonlyMap<string, number>;
   /** Objects left that carry a finalizer, by finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Why something could not be asked to go. */
+  /** Why some deletions could not be requested. */
   readonly failures: readonly string[];
-  /** Versions of groups whose server cannot be asked what it has: `metrics.example.com/v1`. */
+  /** Group-versions whose server cannot list its resources: `metrics.example.com/v1`. */
   readonly undiscovered?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export type NamespaceAction =
   | { readonly type: 'write-status'; readonly namespace: Namespace }
   | { readonly type: 'finalize'; readonly namespace: Namespace };
 
-/** The namespace goes when nothing is left in it; until then it says truthfully what it waits for. */
+/** Removes the namespace when it is empty; until then its status reports the remaining content. */
 export function decide(namespace: Namespace, content: NamespaceContent, now: number): NamespaceAction | undefined {
   const { remaining, failures, undiscovered = [] } = content;
   const isEmpty = remaining.size === 0 && failures.length === 0 && undiscovered.length === 0;

@@ -35,7 +35,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
   const { customKinds = NO_CUSTOM_KINDS } = context;
   const all = (): readonly ResourceRef[] => [...contents, ...customKinds.list().filter(({ namespaced }) => namespaced)];
   const namespaces = context.informers.of(NAMESPACES);
-  /** A namespace is looked at when the last of a kind has gone, not for every one of thousands. */
+  /** Enqueues a namespace when the last object of a kind is gone, not for every one of thousands. */
   const wakeWhenEmpty = (cache: Informer<KubeObject>, enqueue: (key: string) => void): (() => void) =>
     cache.onChange(({ object, old }) => {
       if (object !== undefined || old === undefined) return;
@@ -65,7 +65,7 @@ function createLoop(context: ControllerContext, contents: readonly ResourceRef[]
   };
 }
 
-/** One look at a namespace; resolves to what is left to wait for, or undefined when there is nothing to wait for. */
+/** One pass over a namespace. Resolves with the remaining content, or `undefined` when there is nothing to wait for. */
 async function pass(
   context: ControllerContext,
   kinds: { readonly own: () => readonly ResourceRef[]; readonly hasApis: boolean },
@@ -102,7 +102,7 @@ function withOthers(own: readonly ResourceRef[], { resources }: AggregatedConten
   return [...own, ...resources.filter(({ group, plural }) => !known.has(`${plural}.${group}`))];
 }
 
-/** From the moment the phase is stored nothing new is admitted, so emptying it comes to an end. */
+/** Once the phase is stored, nothing new is admitted, so emptying it terminates. */
 async function markTerminating({ client }: ControllerContext, namespace: Namespace): Promise<Namespace | undefined> {
   if (namespace.status.phase === 'Terminating') return namespace;
   const status = { ...namespace.status, phase: 'Terminating' };
@@ -121,7 +121,7 @@ async function empty(
   const attempt = (work: (resource: ResourceRef) => Promise<void>) => (resource: ResourceRef) =>
     work(resource).catch((error: unknown) => void failures.push(describeError(error)));
   const found = new Map<ResourceRef, readonly KubeObject[]>();
-  // The kinds are asked side by side: most of them have nothing in the namespace.
+  // Processes the kinds in parallel: most of them have nothing in the namespace.
   await inParallel(
     contents,
     attempt(async (resource) => void found.set(resource, await listAll(context, resource, { namespace }))),
@@ -137,7 +137,7 @@ async function empty(
   }
   return { remaining, finalizers, failures };
 
-  /** Asks those of a kind to go that nobody has asked yet; resolves to those that are still there. */
+  /** Requests the deletion of a kind's objects that are not terminating yet. Resolves with those that still exist. */
   async function end(resource: ResourceRef, before: readonly KubeObject[]): Promise<readonly KubeObject[]> {
     const due = before.filter((object) => !isTerminating(object) && object.metadata.name);
     if (due.length === 0) return before;
@@ -147,7 +147,7 @@ async function empty(
   }
 }
 
-/** Never with grace 0: a pod on a node that does not answer keeps the namespace, and the namespace says so. */
+/** Never with grace period 0: a pod on an unreachable node keeps the namespace, and its status reports that. */
 async function remove(
   { client }: ControllerContext,
   resource: ResourceRef,

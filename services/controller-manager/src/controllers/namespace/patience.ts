@@ -1,6 +1,9 @@
 import { NAMESPACE_RECHECK_MAX_MS, NAMESPACE_RECHECK_MS } from '../../limits.ts';
 
-/** How long to wait for the content of a namespace: briefly while it shrinks, twice as long each time that it did not. */
+/**
+ * The wait before the next pass over a namespace: short while its content shrinks, doubled after each pass without
+ * progress.
+ */
 export class Patience {
   readonly #before = new Map<string, { readonly remaining: number; readonly waitMs: number }>();
 

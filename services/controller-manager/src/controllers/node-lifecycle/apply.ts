@@ -6,7 +6,7 @@ import { type EvictionAction, evictingTaints, toleratedFor } from './evictions.t
 import type { HealthAction } from './health.ts';
 import type { PodEviction } from './pod-eviction.ts';
 
-/** False when somebody else wrote first: what was decided is not written, and has to be decided again. */
+/** Resolves with false when another writer was faster: nothing is written, and the decision must be made again. */
 export async function applyHealth(context: ControllerContext, action: HealthAction): Promise<boolean> {
   switch (action.type) {
     case 'write-node':

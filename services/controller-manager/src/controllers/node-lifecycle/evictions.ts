@@ -12,14 +12,14 @@ import { isTerminating, nameOf, uidOf } from '../../common/meta.ts';
 import { withPodCondition } from '../../common/pods.ts';
 import { noExecuteTaints } from './taints.ts';
 
-/** By pod uid: since when this process has seen the pod under NoExecute taints. */
+/** By pod uid: the time since which this process has seen the pod under NoExecute taints. */
 export type EvictionTimers = ReadonlyMap<string, number>;
 
 export interface EvictionSnapshot {
   readonly node: Node | undefined;
   readonly pods: readonly Pod[];
   readonly timers: EvictionTimers;
-  /** Every node is silent: nobody is evicted for that. */
+  /** Every node is silent: then no pod is evicted. */
   readonly fullDisruption: boolean;
 }
 
@@ -27,7 +27,7 @@ export type EvictionAction =
   | {
       readonly type: 'evict-pod';
       readonly pod: Pod;
-      /** The status that says why, written before the deletion. */
+      /** The status with the reason, written before the deletion. */
       readonly marked: Pod;
     }
   | { readonly type: 'cancel-eviction'; readonly pod: Pod }
@@ -39,7 +39,10 @@ export interface EvictionDecision {
   readonly lookAgainMs: number | undefined;
 }
 
-/** Who has to leave a node now, who later, and whose leaving is called off. Timers count from when the taint was seen here. */
+/**
+ * Decides which pods leave a node now or later, and which evictions are cancelled. Timers count from the first
+ * observation of the taint by this process.
+ */
 export function decideEvictions(
   { node, pods, timers, fullDisruption }: EvictionSnapshot,
   time: { readonly monotonicMs: number; readonly now: number },
@@ -70,7 +73,7 @@ export function decideEvictions(
 export const evictingTaints = (node: Node, fullDisruption: boolean): readonly Taint[] =>
   noExecuteTaints(node).filter(({ key }) => !fullDisruption || (key !== UNREACHABLE_TAINT && key !== NOT_READY_TAINT));
 
-/** How long a pod may stay under these taints: 0 when one is not tolerated, infinite when all are without a limit. */
+/** Returns how long a pod tolerates these taints: 0 when one is not tolerated, infinity when all have no limit. */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
   const tolerations = pod.spec.tolerations ?? [];
   const limits: number[] = [];
@@ -100,7 +103,7 @@ function markEvicted(pod: Pod, node: Node, taints: readonly Taint[], now: number
   };
 }
 
-/** The node is back: the pod is where it was, and nobody is ending it for the node's sake. */
+/** The node is back: the pod stayed there, and no eviction is in progress. */
 function clearNodeDown(pod: Pod, now: number): readonly EvictionAction[] {
   if (podCondition(pod, 'NodeDown')?.status !== 'True') return [];
   const back = { reason: 'NodeReturned', message: 'The node sends heartbeats again' };

@@ -21,11 +21,11 @@ export interface HealthSnapshot {
   readonly podsOn: (node: string) => readonly Pod[];
 }
 
-/** What this process remembers of the nodes. Kept per node: a change of one costs the same among ten and among ten thousand. */
+/** This process's memory of the nodes, per node: a change costs the same among ten and among ten thousand. */
 export interface HealthMemory {
   readonly hearing: Hearing;
   readonly zones: ZoneCounts;
-  /** When the last node of each zone got its NoExecute taint. */
+  /** The time of the last NoExecute taint of a node in each zone. */
   readonly zoneTaintedAtMs: Map<string, number>;
 }
 
@@ -52,7 +52,7 @@ export interface HealthTime {
   readonly limits: HearingLimits;
 }
 
-/** One look at all nodes: who is silent, what that makes of conditions, taints and the readiness of pods. */
+/** Evaluates all nodes: finds silent ones and derives conditions, taints and the readiness of pods. */
 export function lookAtAll(
   memory: HealthMemory,
   nodes: readonly Node[],
@@ -74,8 +74,9 @@ export function lookAtAll(
 }
 
 /**
- * One look at a node that changed. Its silence is as the last look at all nodes found it, unless it has been heard since.
- * Undefined when only a look at all nodes can tell: this process was stopped or heard nobody, or full disruption begins or ends.
+ * Evaluates one changed node. Its silence is that of the last evaluation of all nodes, unless it has sent a heartbeat
+ * since. Returns `undefined` when only an evaluation of all nodes can decide: this process was stopped or heard no
+ * node, or full disruption begins or ends.
  */
 export function lookAtOne(
   memory: HealthMemory,
@@ -122,7 +123,7 @@ function nodeWrite(
 
 const UNKNOWN_WITH_THE_NODE = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The node as it has to be told when nobody has heard of it: the same object when that is told already. */
+/** Returns the node with Unknown conditions; the same object when it has them already. */
 function withUnknownConditions(node: Node, now: number): Node {
   const conditions = node.status.conditions ?? [];
   const known = conditions.map((old) => (UNKNOWN_WITH_THE_NODE.includes(old.type) ? asUnknown(old, now) : old));
@@ -167,7 +168,9 @@ function mayTaint(zone: Zone, lastMs: number | undefined, nowMs: number): boolea
   return interval !== undefined && (lastMs === undefined || nowMs - lastMs >= interval);
 }
 
-/** Pods of a node that stopped being ready serve nobody. A live kubelet is told once, a silent one cannot object. */
+/**
+ * Pods of a node that is no longer ready do not serve. A live kubelet gets this once; a silent one cannot correct it.
+ */
 function podActions(node: Node, wasReady: boolean, snapshot: HealthSnapshot, now: number): readonly HealthAction[] {
   const isUnknown = readyCondition(node)?.status === 'Unknown';
   const justLost = wasReady && !isNodeReady(node);

@@ -2,32 +2,33 @@ import type { Lease, Node } from '@holdfast/api';
 import { nameOf, uidOf } from '../../common/meta.ts';
 import { readyCondition } from './taints.ts';
 
-/** What is remembered of one node. Times are this process' own monotonic milliseconds; the node's clock is never asked. */
+/** The memory about one node. Times are this process's own monotonic milliseconds; the node's clock is never used. */
 interface HeardNode {
-  /** Changes with every heartbeat. What it says of time is not looked at. */
+  /** Changes with every heartbeat. Its time is ignored. */
   readonly heartbeat: string;
   readonly heardAtMs: number;
-  /** By the last look at all nodes. A heartbeat since then ends the silence. */
+  /** Result of the last evaluation of all nodes. A later heartbeat ends the silence. */
   readonly isSilent: boolean;
 }
 
 export interface HearingLimits {
   readonly graceMs: number;
   readonly startupGraceMs: number;
-  /** Without a look at all nodes for this long nothing is known about any of them. */
+  /** After this long without an evaluation of all nodes, nothing is known about any node. */
   readonly stallMs: number;
 }
 
 export type LeaseOf = (node: string) => Lease | undefined;
 
 /**
- * When each node was last heard. A single heartbeat can only end a node's silence; whether silence counts is decided in looks
- * at all nodes, because it depends on the others: silence that this process could not have heard through proves nothing.
+ * Tracks the last heartbeat of each node. A single heartbeat can only end a node's silence. Whether silence counts is
+ * decided in evaluations of all nodes, because it depends on the others: while this process could not receive
+ * heartbeats, silence proves nothing.
  */
 export class Hearing {
   #nodes = new Map<string, HeardNode>();
   #lookedAtMs: number | undefined;
-  /** No node at all has been heard for a while: it may be this process that hears nothing. */
+  /** No node has sent a heartbeat for a while: this process may be unable to receive any. */
   #isBlind = false;
 
   isSilent(name: string): boolean {
@@ -68,7 +69,7 @@ export class Hearing {
     const isOverdue = ({ node, heardAtMs }: (typeof heard)[number]): boolean =>
       !restart && nowMs - heardAtMs > (readyCondition(node) === undefined ? limits.startupGraceMs : limits.graceMs);
     this.#isBlind = isBlind && !restart;
-    // While blind nobody is judged until every single one has been silent too long.
+    // While blind, no node is evaluated until every single one has been silent too long.
     const mayJudge = !this.#isBlind || heard.every(isOverdue);
     this.#nodes = new Map(
       heard.map((each) => {

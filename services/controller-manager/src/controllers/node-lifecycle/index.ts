@@ -29,7 +29,7 @@ import type { ZoneCounts } from './zones.ts';
 
 export interface NodeLifecycleSettings {
   readonly nodeMonitorGraceMs: number;
-  /** How pods are evicted, given this controller's own client. */
+  /** Evicts pods with this controller's own client. */
   readonly podEviction: (client: ApiClient) => PodEviction;
 }
 
@@ -44,12 +44,12 @@ export const nodeLifecycleController = (settings: NodeLifecycleSettings): Contro
 const ALL_NODES = 'all nodes';
 const NODE_LEASES = 'kube-node-lease';
 
-/** What the loops share. Evictions stop at once when a look finds that nobody answers. */
+/** Shared by the loops. Evictions stop immediately when an evaluation finds that no node sends heartbeats. */
 interface Judge {
   readonly memory: HealthMemory;
-  /** One look at all nodes. */
+  /** Evaluates all nodes. */
   readonly lookAtAll: () => Promise<ReconcileResult>;
-  /** One look at a node that changed. */
+  /** Evaluates one changed node. */
   readonly lookAtOne: (name: string) => Promise<ReconcileResult>;
 }
 
@@ -94,7 +94,9 @@ function createJudge(context: ControllerContext, settings: NodeLifecycleSettings
   };
 }
 
-/** False when somebody else wrote first. What fails otherwise is decided again by the next look at all nodes. */
+/**
+ * Resolves with false when another writer was faster. Other failures are handled by the next evaluation of all nodes.
+ */
 async function write(context: ControllerContext, actions: readonly HealthAction[]): Promise<boolean> {
   let isWritten = true;
   const failure = await inParallel(actions, async (action) => {
@@ -125,7 +127,7 @@ const createChangeLoop = ({ informers }: ControllerContext, { lookAtOne: look }:
   reconcile: look,
 });
 
-/** A heartbeat alone changes nothing that a taint says. */
+/** A heartbeat alone changes no taint. */
 function callsForTaints({ object, old }: InformerChange<Node>): boolean {
   if (object === undefined || old === undefined) return true;
   const said = (node: Node): unknown => [

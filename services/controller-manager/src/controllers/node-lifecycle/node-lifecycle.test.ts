@@ -48,7 +48,7 @@ class Cluster {
     this.world.api.put(PODS, pod({ name }, readyStatus('2025-12-31T00:00:00Z'), { nodeName: on, tolerations }));
   }
 
-  /** Every living kubelet renews its lease each 10 s; one that was thought dead says Ready again. */
+  /** Every living kubelet renews its lease each 10 s; one that was considered dead reports Ready again. */
   async run(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 5) {
       this.world.clock.advance(5 * SECOND);

@@ -13,7 +13,7 @@ import {
 } from '@holdfast/api';
 import { formatTime } from '@holdfast/platform';
 
-/** Taints that say what a condition says, for the scheduler. */
+/** Taints that mirror a condition, for the scheduler. */
 const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
   { type: 'Ready', status: 'False', key: NOT_READY_TAINT },
   { type: 'Ready', status: 'Unknown', key: UNREACHABLE_TAINT },

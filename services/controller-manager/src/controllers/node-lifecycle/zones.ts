@@ -20,7 +20,7 @@ export function zoneOf(node: Node): string {
   return `${labels[REGION_LABEL] ?? ''}/${labels[ZONE_LABEL] ?? ''}`;
 }
 
-/** How many nodes each zone has and how many of them are not ready, kept current per node. */
+/** The number of nodes and of unready nodes per zone, updated per node. */
 export class ZoneCounts {
   readonly #nodes = new Map<string, { readonly zone: string; readonly isReady: boolean }>();
   readonly #zones = new Map<string, Zone>();
@@ -34,7 +34,7 @@ export class ZoneCounts {
     return this.#nodes.get(name)?.isReady === true;
   }
 
-  /** Nothing answers anywhere: the fault is more likely that of this process than of every node. */
+  /** No node sends heartbeats: this process is more likely at fault than every node. */
   get isFullDisruption(): boolean {
     return this.#zones.size > 0 && this.#fullyDisrupted === this.#zones.size;
   }
@@ -56,7 +56,7 @@ export class ZoneCounts {
     this.#change(known.zone, -1, known.isReady ? 0 : -1);
   }
 
-  /** Forgets the nodes that are not among these. */
+  /** Removes the nodes that are not among these. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#nodes.keys()) if (!names.has(name)) this.delete(name);
   }

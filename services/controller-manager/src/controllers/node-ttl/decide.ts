@@ -2,7 +2,7 @@ import type { Node } from '@holdfast/api';
 
 export const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
-/** For how many nodes an advice holds; ranges overlap so that it does not flap at their borders. */
+/** The range of node counts for an advice; ranges overlap so that the advice does not flap at their borders. */
 const ADVICE: readonly { readonly from: number; readonly to: number; readonly seconds: number }[] = [
   { from: 0, to: 100, seconds: 0 },
   { from: 90, to: 500, seconds: 15 },
@@ -12,7 +12,10 @@ const ADVICE: readonly { readonly from: number; readonly to: number; readonly se
   { from: 9_000, to: Number.MAX_SAFE_INTEGER, seconds: 600 },
 ];
 
-/** How long a kubelet of so large a cluster may keep what it read: the node with that advice, or undefined when it has it. */
+/**
+ * Returns the node with the advice how long its kubelet may cache objects in a cluster of this size; `undefined` when
+ * it is up to date.
+ */
 export function decide(node: Node, nodes: number): Node | undefined {
   const current = node.metadata.annotations?.[TTL_ANNOTATION];
   if (ADVICE.some(({ from, to, seconds }) => String(seconds) === current && from <= nodes && nodes <= to)) {

@@ -4,9 +4,9 @@ import { isTerminating } from '../../common/meta.ts';
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** What became of one owner that an object names. */
+/** The state of one owner in an owner reference. */
 export type OwnerState =
-  /** It exists, or nobody can tell. */
+  /** It exists, or its state is unknown. */
   | 'present'
   /** Proven absent by a live answer; another object under its name counts as absent. */
   | 'absent'
@@ -14,7 +14,7 @@ export type OwnerState =
   | 'waiting';
 
 export interface OwnershipSnapshot {
-  /** As it is live. */
+  /** The live object. */
   readonly object: KubeObject;
   /** By owner uid. */
   readonly owners: ReadonlyMap<string, OwnerState>;
@@ -42,7 +42,7 @@ export function decide({ object, owners, dependents }: OwnershipSnapshot): Owner
   return { type: 'delete', propagationPolicy: policyOf(object) };
 }
 
-/** What a user asked for on the object itself goes before what its owners would do. */
+/** A deletion policy of the user on the object itself overrides that of its owners. */
 function policyOf(object: KubeObject): 'Background' | 'Foreground' | 'Orphan' {
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(ORPHAN)) return 'Orphan';

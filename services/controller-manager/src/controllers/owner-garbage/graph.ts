@@ -19,7 +19,7 @@ interface Dependent {
 }
 
 const pathOf = ({ group, version, plural }: ResourceRef): string => `${group}/${version}/${plural}`;
-/** How a reference names the kind of an owner. */
+/** The kind of an owner as a reference names it. */
 const ownerNameOf = ({ apiVersion, kind }: Pick<OwnerReference, 'apiVersion' | 'kind'>): string =>
   `${apiVersion} ${kind}`;
 const ownerNameIn = (resource: ResourceRef): string =>
@@ -29,12 +29,12 @@ const ownerNamesOf = (kind: CustomKindRef): readonly string[] =>
 
 export const workKey = ({ resource, key }: Node): string => `${pathOf(resource)} ${key}`;
 
-/** Who owns whom, read from the caches of all kinds; absence is only believed when the API says so. */
+/** Ownership from the caches of all kinds. An absent owner is always verified with the API. */
 export class OwnershipGraph {
   readonly #context: ControllerContext;
   readonly #byPath: Map<string, ResourceRef>;
   readonly #byKind: Map<string, ResourceRef>;
-  /** Of kinds that definitions add. */
+  /** For custom kinds. */
   readonly #customCaches = new Map<ResourceRef, Informer<KubeObject>>();
   /** Of servers behind the API server: any of them may be away, lie or hang. */
   readonly #aggregated = new Set<ResourceRef>();
@@ -98,7 +98,7 @@ export class OwnershipGraph {
   }
 
   dependentsOf(ownerUid: string): readonly (Node & { readonly object: KubeObject })[] {
-    // Asked for every object that goes, of which few own anything.
+    // Called for every deleted object, of which few own anything.
     const found: (Node & { readonly object: KubeObject })[] = [];
     for (const [resource, cache] of this.#allCaches()) {
       for (const object of cache.byIndex('owner', ownerUid)) {
@@ -108,7 +108,10 @@ export class OwnershipGraph {
     return found;
   }
 
-  /** Objects that name an owner of the kind, in any of its versions. Looks at every known object: asked once for each new kind. */
+  /**
+   * Returns objects with an owner of the kind, in any of its versions. Reads every known object; called once per new
+   * kind.
+   */
   dependentsOfKind(kind: CustomKindRef): readonly (Node & { readonly object: KubeObject })[] {
     const names = new Set(ownerNamesOf(kind));
     const isDependent = ({ metadata }: KubeObject): boolean =>
@@ -148,7 +151,7 @@ export class OwnershipGraph {
     return { resource, key: resource.namespaced && namespace !== '' ? `${namespace}/${owner.name}` : owner.name };
   }
 
-  /** By the caches alone; undefined = the cache does not have it, which proves nothing. */
+  /** Uses only the caches; `undefined` means that the cache lacks it, which proves nothing. */
   cachedOwnerState(dependent: KubeObject, owner: OwnerReference): OwnerState | undefined {
     const node = this.ownerNode(dependent, owner);
     if (node === undefined || isOutOfReach(node.resource, dependent)) return 'present';
@@ -156,7 +159,7 @@ export class OwnershipGraph {
     return cached !== undefined && uidOf(cached) === owner.uid ? stateOf(cached) : undefined;
   }
 
-  /** What can be said without asking the API. */
+  /** The result without a request to the API. */
   knownOwnerState(dependent: KubeObject, owner: OwnerReference): OwnerState | undefined {
     return this.cachedOwnerState(dependent, owner) ?? (this.#absent.has(owner.uid) ? 'absent' : undefined);
   }
@@ -229,7 +232,7 @@ const isAbsence = (error: unknown, name: string): boolean =>
 
 const stateOf = (owner: KubeObject): OwnerState => (isWaitingForDependents(owner) ? 'waiting' : 'present');
 
-/** A cluster-scoped object cannot be owned from inside a namespace: such a reference says nothing and deletes nothing. */
+/** A namespaced object cannot own a cluster-scoped one: such a reference is ignored and deletes nothing. */
 const isOutOfReach = (ownerKind: ResourceRef, dependent: KubeObject): boolean =>
   ownerKind.namespaced && namespaceOf(dependent) === '';
 

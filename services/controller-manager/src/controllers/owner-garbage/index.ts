@@ -115,16 +115,16 @@ function createLoop({ context, graph, resources, enqueueAggregated }: LoopParts)
   };
 }
 
-/** Who has to be looked at when an object changed: itself, those it owns, and owners that wait for it to be gone. */
+/** Returns the keys that a change affects: the object, its dependents, and owners that wait for its deletion. */
 function affected(graph: OwnershipGraph, resource: ResourceRef, change: InformerChange<KubeObject>): readonly Node[] {
   const { key, object, old } = change;
   const known = object ?? old;
   if (known === undefined) return [];
   const isNewlyWaiting =
     object !== undefined && isWaitingForDependents(object) && !(old !== undefined && isWaitingForDependents(old));
-  // What was deleted and came back under its name may show as one change.
+  // A deletion and a new object with the same name may appear as one change.
   const isGone = object === undefined || (old !== undefined && uidOf(old) !== uidOf(object));
-  // One whose owners are all there is not even queued: should one of them go, its dependents are looked at.
+  // An object whose owners all exist is not queued: if one is deleted, its dependents are processed.
   const isItself =
     object !== undefined &&
     isOfInterest(object) &&
@@ -152,7 +152,7 @@ const waitingOwners = (graph: OwnershipGraph, dependent: KubeObject): readonly N
     return node !== undefined && cached !== undefined && isWaitingForDependents(cached) ? [node] : [];
   });
 
-/** Every write names the revision that was decided on, so the cache will do; only when it is refused the API is asked. */
+/** Every write names the observed revision, so the cache suffices; the API is read only after a refusal. */
 async function pass(context: ControllerContext, graph: OwnershipGraph, node: Node): Promise<void> {
   const cached = graph.cached(node);
   if (cached === undefined || !isOfInterest(cached) || isAtRest(graph, cached)) return;
@@ -173,7 +173,7 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
   let asked = 0;
   for (const owner of isTerminating(object) ? [] : references(object)) {
     const known = graph.knownOwnerState(object, owner);
-    // Who was not asked counts as present: what is written about the others brings the next pass.
+    // Owners beyond the limit count as present: the write about the others triggers the next pass.
     if (known === undefined && asked++ >= OWNERS_ASKED_PER_PASS) break;
     owners.set(owner.uid, known ?? (await graph.askedOwnerState(object, owner)));
   }

@@ -280,7 +280,7 @@ const WIDGETS: CustomKindRef = {
   namespaced: true,
 };
 
-/** A controller that has started; `fill` tells it of Widgets, whose cache is filled later than all others. */
+/** A started controller; `fill` adds Widgets, whose cache is filled later than all others. */
 function startedBeforeWidgets(world: World): { readonly controller: DrivenController; readonly fill: () => void } {
   const filled: (() => void)[] = [];
   const kinds: CustomKinds = {

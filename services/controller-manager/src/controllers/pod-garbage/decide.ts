@@ -16,7 +16,7 @@ export interface PodGarbageSnapshot {
   readonly nodes: readonly Node[];
   /** Nodes proven absent by a live answer in this pass. */
   readonly absentNodes: ReadonlySet<string>;
-  /** What a node promises, if it does. */
+  /** The promise of a node, if there is one. */
   readonly promiseOf: (node: string) => NodePromise | undefined;
   /** Finished pods that may stay; 0 or less keeps all. Never switches the other causes off. */
   readonly terminatedPodThreshold: number;
@@ -32,7 +32,7 @@ export interface CollectPod {
   readonly marked: Pod | undefined;
 }
 
-/** The pods that nobody else will ever end. Each pod is named once, with the first cause that applies. */
+/** Returns the pods that nothing else will ever end. Each pod appears once, with the first applicable cause. */
 export function decide(snapshot: PodGarbageSnapshot, now: number): readonly CollectPod[] {
   const causes: readonly [CollectionCause, readonly Pod[]][] = [
     ['terminated', beyondThreshold(snapshot)],
@@ -51,7 +51,7 @@ export function decide(snapshot: PodGarbageSnapshot, now: number): readonly Coll
   );
 }
 
-/** It has ended and been asked to go at once: only the owners of its finalizers can do more. */
+/** It has ended and its removal was requested: only the owners of its finalizers can do more. */
 const isHeldOnly = (pod: Pod): boolean =>
   isPodFinished(pod) &&
   isTerminating(pod) &&
@@ -76,7 +76,7 @@ function outOfService({ pods, nodes }: PodGarbageSnapshot): readonly Pod[] {
   return pods.filter((pod) => isTerminating(pod) && dead.has(nodeOf(pod)));
 }
 
-/** Its end was asked for, and its node has broken contact for longer than its watchdog lets it live. */
+/** Its deletion was requested, and its node has been out of contact for longer than its watchdog lets the pod live. */
 export function isEndedByWatchdog(pod: Pod, { promiseOf }: Pick<PodGarbageSnapshot, 'promiseOf'>): boolean {
   const promise = nodeOf(pod) === '' || !isTerminating(pod) ? undefined : promiseOf(nodeOf(pod));
   return promise?.isBroken === true && isCovered(promise.policy, pod);

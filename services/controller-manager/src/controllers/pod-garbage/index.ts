@@ -26,7 +26,7 @@ function createLoop(context: ControllerContext, settings: { readonly terminatedP
     name: 'pod-garbage-collector',
     workers: 1,
     initialKeys: () => [EVERYTHING],
-    // Somebody waits for these; everything else has time until the next look.
+    // These are urgent; everything else can wait for the next periodic pass.
     wake: (enqueue) => [
       context.informers.of(PODS).onChange(({ object }) => {
         if (object !== undefined && isEndedByWatchdog(object, { promiseOf: promise })) enqueue(EVERYTHING);
@@ -70,7 +70,7 @@ async function provenAbsent(context: ControllerContext, names: readonly string[]
 async function collect(context: ControllerContext, { pod, marked }: CollectPod): Promise<void> {
   const { client } = context;
   if (marked !== undefined && (await unlessChanged(() => client.updateStatus(PODS, marked))) === undefined) return;
-  // A pod that is finished goes on any delete; only one that was not needs the right to be ended.
+  // A finished pod is removed by any delete; only an unfinished one needs the permission to be ended.
   const force = marked === undefined ? {} : { gracePeriodSeconds: 0 };
   await unlessChanged(() => client.delete(PODS, targetOf(pod), { ...force, uid: uidOf(pod) }));
 }

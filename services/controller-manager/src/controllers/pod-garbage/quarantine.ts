@@ -1,4 +1,4 @@
-/** Since when each missing node has been missing, on this process' own monotonic clock. */
+/** The time since which each missing node has been missing, on this process's own monotonic clock. */
 export type Quarantine = ReadonlyMap<string, number>;
 
 export interface QuarantineDecision {

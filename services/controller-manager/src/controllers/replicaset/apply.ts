@@ -8,7 +8,7 @@ import type { PodWriteFailure } from './status.ts';
 
 export interface ApplyOutcome {
   readonly failure: PodWriteFailure | undefined;
-  /** What makes the key come back with back-off. */
+  /** Requeues the key with back-off. */
   readonly error: Error | undefined;
 }
 

@@ -12,9 +12,9 @@ export interface ReplicaSetSnapshot {
   readonly pods: readonly Pod[];
   /** False while the cache does not yet show all writes of earlier passes. */
   readonly caughtUp: boolean;
-  /** Uids of pods whose deletion was asked for and got no answer: they are asked again, nobody else in their place. */
+  /** Uids of pods whose delete got no response: the delete is repeated for them, not sent for other pods. */
   readonly unansweredDeletes: ReadonlySet<string>;
-  /** Names of its shape that belong to somebody else, or to pods that are gone. */
+  /** Names of this format that foreign or deleted pods have. */
   readonly avoidedNames: ReadonlySet<string>;
   /** Active pods per node of all ReplicaSets under the same controller (this one included). Asked only when a pod has to go. */
   readonly relatedPodsPerNode: () => ReadonlyMap<string, number>;
@@ -26,7 +26,7 @@ export type ReplicaSetAction =
   | { readonly type: 'create-pod'; readonly pod: Pod }
   | { readonly type: 'delete-pod'; readonly pod: Pod };
 
-/** What has to be written to pods. While the cache lags behind our own writes nothing is created or deleted. */
+/** Returns the writes to pods. While the cache lags behind our own writes, nothing is created or deleted. */
 export function decidePods(
   snapshot: ReplicaSetSnapshot,
   now: number,
@@ -51,11 +51,14 @@ export function decidePods(
 
 export const desiredReplicas = (replicaSet: ReplicaSet): number => replicaSet.spec.replicas ?? 1;
 
-/** Its pods that failed right after their creation. One is replaced at once; as many again wait, or a node that refuses them all would be flooded. */
+/**
+ * Returns its pods that failed right after their creation. One is replaced immediately; replacing more would flood a
+ * node that rejects them all.
+ */
 export const refusedPods = ({ replicaSet, pods }: ReplicaSetSnapshot, now: number): readonly Pod[] =>
   pods.filter((pod) => hasPodFailed(pod) && restMs(pod, now) > 0 && isOwned(replicaSet, pod));
 
-/** Those that are owned or adopted are what its status counts. */
+/** Returns owned and adopted pods, which its status counts. */
 export const claimPods = ({ replicaSet, pods }: ReplicaSetSnapshot): Claim<Pod> =>
   claim(replicaSet, pods.filter(isActive));
 
@@ -81,7 +84,7 @@ function deletions(
   of: { readonly active: readonly Pod[]; readonly surplus: number; readonly now: number },
 ): ReplicaSetAction[] {
   if (of.surplus <= 0) return [];
-  // Only pods that are ours already: one that is being adopted in this pass may still be refused to us.
+  // Only pods that it owns already: an adoption of this pass may still be refused.
   const ours = new Set(snapshot.pods.filter((pod) => isOwned(snapshot.replicaSet, pod)));
   return inDeletionOrder(of.active, snapshot.relatedPodsPerNode(), of.now)
     .slice(0, of.surplus)

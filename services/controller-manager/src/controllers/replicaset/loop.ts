@@ -20,7 +20,7 @@ import { applyPods } from './apply.ts';
 import { claimPods, decidePods, desiredReplicas, type ReplicaSetSnapshot, refusedPods } from './decide.ts';
 import { decideStatus } from './status.ts';
 
-/** A kind that keeps a number of like pods: what tells it from a ReplicaSet. */
+/** A kind that keeps a number of equal pods: its differences from a ReplicaSet. */
 export interface ReplicaKind<T extends KubeObject> {
   readonly name: string;
   readonly resource: ResourceRef<T>;

@@ -18,7 +18,7 @@ export interface StatusInput {
   readonly failure: PodWriteFailure | undefined;
 }
 
-/** The status to write, or undefined when the stored one says it already. */
+/** Returns the status to write; `undefined` when the stored one is up to date. */
 export function decideStatus(input: StatusInput, now: number): ReplicaSetStatus | undefined {
   const { replicaSet } = input;
   const next = calculateStatus(input, now);
@@ -41,7 +41,7 @@ function calculateStatus({ replicaSet, claimed, failure }: StatusInput, now: num
   });
 }
 
-/** `replicas` is always told, every other count only when there is something to count. */
+/** `replicas` is always present, every other count only when it is not zero. */
 const comparable = (status: ReplicaSetStatus): ReplicaSetStatus => ({
   ...withoutZeros(status),
   replicas: status.replicas ?? 0,

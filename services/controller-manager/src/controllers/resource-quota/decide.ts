@@ -14,7 +14,7 @@ export type QuotaAction = {
   readonly countAgain: boolean;
 };
 
-/** What the status has to say; nothing when it says it already. */
+/** Returns the new status; nothing when it is up to date. */
 export function decide(quota: ResourceQuota, found: Found, now: number): QuotaAction | undefined {
   const status = recount(quota, found, now);
   if (isSame(status, { hard: quota.status.hard ?? {}, used: quota.status.used ?? {} })) return undefined;
@@ -23,11 +23,11 @@ export function decide(quota: ResourceQuota, found: Found, now: number): QuotaAc
   return { type: 'write-status', quota: { ...quota, status }, countAgain };
 }
 
-/** What was asked for is not what is enforced, or usage is missing. */
+/** The status differs from the spec's limits, or usage is missing. */
 export const isStale = ({ spec, status }: ResourceQuota): boolean =>
   status.used === undefined || !isSame(spec.hard ?? {}, status.hard ?? {});
 
-/** Whether a change of an object may free what it used: admission never gives back. */
+/** True when a change of an object may reduce its usage: admission never reduces it. */
 export function freesUsage(object: KubeObject | undefined, old: KubeObject | undefined, now: number): boolean {
   if (old === undefined) return false;
   if (object === undefined) return true;

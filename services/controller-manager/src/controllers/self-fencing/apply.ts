@@ -30,7 +30,10 @@ export async function breakPromise({ client, clock, log }: ControllerContext, le
   log.warn('a node has not renewed its promise: what it covers is dead by now', { node: nameOf(lease) });
 }
 
-/** What follows from a lease, as often as it takes: the Node says so, and the exclusive pods of a broken one are asked to go. */
+/**
+ * Applies the state of a lease, repeatedly if needed: updates the Node's condition, and requests the deletion of the
+ * exclusive pods of a broken promise.
+ */
 export async function follow(context: ControllerContext, name: string): Promise<void> {
   const node = context.informers.of(NODES).get({ name });
   const promise = promiseOf(leaseOf(context, name));

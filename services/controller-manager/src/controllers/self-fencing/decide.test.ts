@@ -18,7 +18,7 @@ function lease(
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: { leaseDurationSeconds: D_MS / 1000 } };
 }
 
-/** Looks every half second; says when each node's promise was first found waited out. */
+/** Evaluates every half second; returns when each node's promise first counted as waited out. */
 function watch(leasesAt: (ms: number) => readonly Lease[], untilMs: number, options = { fromMs: 0 }) {
   let memory: PromiseMemory = NEW_PROMISE_MEMORY;
   const due = new Map<string, number>();

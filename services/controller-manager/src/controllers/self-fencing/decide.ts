@@ -5,9 +5,9 @@ import { nameOf, uidOf } from '../../common/meta.ts';
 export interface PromiseLimits {
   /** The largest difference between the rates of two clocks, as a share. */
   readonly clockRate: number;
-  /** For the kill, and for pauses of who kills. */
+  /** For the kill, and for pauses of the killing process. */
   readonly marginMs: number;
-  /** Without a look for this long nothing is known of what happened meanwhile. */
+  /** After this long without an evaluation, nothing is known about the meantime. */
   readonly stallMs: number;
   /** A node is heard when its lease changed within this time: twice what it takes between two renewals. */
   readonly heardPromisingMs: number;
@@ -16,14 +16,14 @@ export interface PromiseLimits {
 
 interface SeenLease {
   readonly stamp: string;
-  /** When this revision was seen first: after it was committed, which is after it was sent. */
+  /** When this revision was first seen: after it was committed, which is after it was sent. */
   readonly sinceMs: number;
 }
 
 export interface PromiseMemory {
   readonly seen: ReadonlyMap<string, SeenLease>;
   readonly lookedAtMs: number | undefined;
-  /** Nobody was heard at the last look: it may be this process that hears nothing. */
+  /** No node was heard in the last evaluation: this process may be unable to receive renewals. */
   readonly wasBlind: boolean;
 }
 
@@ -36,8 +36,9 @@ export interface PromiseDecision {
 }
 
 /**
- * Which promises are waited out. Waits begin anew when this process is new, was stopped, or hears somebody again after it heard nobody:
- * that is no matter of safety, which the compare-and-swap gives, but a node that could not be heard is not to lose its pods for it.
+ * Returns the promises that are waited out. Waits restart when this process is new, was stopped, or hears nodes again
+ * after silence. Safety does not need this, because the compare-and-swap provides it. But a node that could not be
+ * heard must not lose its pods.
  */
 export function decidePromises(
   memory: PromiseMemory,
@@ -75,6 +76,6 @@ function isWaitedOut(
   return nowMs - sinceMs > waitMs(promise.durationMs, limits);
 }
 
-/** From the first sight of a renewal to the certain death of what it covers. */
+/** The time from the first observation of a renewal to the certain death of the pods it covers. */
 export const waitMs = (durationMs: number, { clockRate, marginMs }: Pick<PromiseLimits, 'clockRate' | 'marginMs'>) =>
   durationMs * (1 + clockRate) + marginMs;

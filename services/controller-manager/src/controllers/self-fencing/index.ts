@@ -30,7 +30,7 @@ export const selfFencingController = (settings: SelfFencingSettings): Controller
 
 const ALL_PROMISES = 'all promises';
 
-/** One look at all leases: renewals are far too many to be woken by each. */
+/** Evaluates all leases together: renewals are too frequent to trigger a pass each. */
 function createWaitLoop(context: ControllerContext, { clockRate }: SelfFencingSettings): Loop {
   let memory: PromiseMemory = NEW_PROMISE_MEMORY;
   const limits = {

@@ -103,7 +103,7 @@ async function adopt({ context, set }: ApplyTools, pod: Pod): Promise<void> {
   await unlessChanged(() => context.client.update(PODS, withOwner(pod, owner)));
 }
 
-/** Create-if-absent on the name is the lock: whoever holds it, alive, terminating or lost with its node, keeps it. */
+/** Create-if-absent on the name is the lock: its holder keeps it, whether alive, terminating or lost with its node. */
 async function create(tools: ApplyTools, { pod, claims }: Of<'create-pod'>): Promise<void> {
   const { context, set, barrier } = tools;
   try {

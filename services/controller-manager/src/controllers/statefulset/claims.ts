@@ -22,7 +22,7 @@ export function claimsToUpdate(
   });
 }
 
-/** Undefined when they are right already, or somebody else controls the claim. */
+/** `undefined` when they are correct, or another controller owns the claim. */
 function newOwners(
   set: StatefulSet,
   pod: Pod,

@@ -49,7 +49,7 @@ export type StatefulSetAction =
   | { readonly type: 'update-claim'; readonly claim: PersistentVolumeClaim }
   | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'scale-down' | 'update' };
 
-/** What the set's pods need next. A name is filled only when nothing at all has it, terminating or not. */
+/** Returns the next actions for the set's pods. A name is filled only when no pod has it, terminating or not. */
 export function decide(snapshot: StatefulSetSnapshot, now: number): readonly StatefulSetAction[] {
   const { set } = snapshot;
   const { owned, adopt, release } = claimPods(snapshot);
@@ -116,10 +116,10 @@ const isSettled = ({ set, now }: Picture, pod: Pod): boolean =>
 
 const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isPodReady(pod);
 
-/** What is missing is created, what has failed makes room, what lost its labels gets them back. */
+/** Creates missing pods, removes failed ones, and restores lost labels. */
 const fillOrdinals = (picture: Picture): Step => (isOrdered(picture.set) ? fillInOrder(picture) : fillAtOnce(picture));
 
-/** From the smallest ordinal up, as far as all before are well. */
+/** From the smallest ordinal up, while all earlier pods are healthy. */
 function fillInOrder(picture: Picture): Step {
   const { set } = picture;
   const byPodName = new Map(picture.pods.map((pod) => [nameOf(pod), pod]));
@@ -180,7 +180,10 @@ function revisionFor({ set, revisions }: Picture, ordinal: number): Revision {
   return isBelow ? revisions.current : revisions.update;
 }
 
-/** From the largest ordinal down; ordered management ends one pod at a time and only while all before it are well. */
+/**
+ * From the largest ordinal down. Ordered management ends one pod at a time, and only while all earlier pods are
+ * healthy.
+ */
 function scaleDown(picture: Picture): Step {
   const { set, pods } = picture;
   const condemned = pods
@@ -196,7 +199,7 @@ function scaleDown(picture: Picture): Step {
   return { actions: waits ? [] : [remove(last)], isBlocked: true };
 }
 
-/** One pod at a time, largest ordinal first, the next only when the one before is well again. */
+/** One pod at a time, largest ordinal first; the next one only after the previous one is healthy again. */
 function rollUpdate(picture: Picture): readonly StatefulSetAction[] {
   const { set, revisions } = picture;
   const { type, rollingUpdate } = set.spec.updateStrategy;

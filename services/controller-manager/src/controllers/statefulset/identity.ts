@@ -25,7 +25,7 @@ export const ordinalsEnd = (set: StatefulSet): number => firstOrdinal(set) + rep
 export const isWantedOrdinal = (set: StatefulSet, ordinal: number | undefined): boolean =>
   ordinal !== undefined && ordinal >= firstOrdinal(set) && ordinal < ordinalsEnd(set);
 
-/** The pod of an ordinal in a revision. Its name is its identity: whoever creates it first has it. */
+/** Builds the pod of an ordinal in a revision. Its name is its identity: the first creator has it. */
 export function buildPod(set: StatefulSet, ordinal: number, revision: Revision): Pod {
   const name = podNameOf(set, ordinal);
   const pod = podFromTemplate(revision.template, {

@@ -21,7 +21,7 @@ import { claimPods, decide, type StatefulSetSnapshot } from './decide.ts';
 import { revisionsOf } from './revisions.ts';
 import { decideStatus } from './status.ts';
 
-/** `resources` tells whether old templates can be kept as ControllerRevisions, and whether there are claims. */
+/** `resources` tells whether the API serves ControllerRevisions, for old templates, and claims. */
 export function statefulSetController({
   resources,
 }: {

@@ -11,16 +11,17 @@ export interface Revision {
 }
 
 export interface Revisions {
-  /** What pods below the partition are made of. */
+  /** The template of pods below the partition. */
   readonly current: Revision;
   readonly update: Revision;
-  /** To be stored before any pod refers to it; absent when it is stored, or revisions cannot be stored. */
+  /** Store it before any pod refers to it; absent when it is stored, or when revisions cannot be stored. */
   readonly store: ControllerRevision | undefined;
 }
 
 /**
- * Which revisions a set is between. Where the API serves ControllerRevisions the old template is kept there, so that a pod
- * below the partition that is lost comes back as it was. Without them only the present template is known.
+ * Returns the current and the update revision of a set. Where the API serves ControllerRevisions, they store the old
+ * template, so that a lost pod below the partition is created again as it was. Without them only the current template
+ * is known.
  */
 export function revisionsOf(set: StatefulSet, stored: readonly ControllerRevision[] | undefined): Revisions {
   const history = [...(stored ?? [])].sort((a, b) => a.revision - b.revision || byName(a, b));

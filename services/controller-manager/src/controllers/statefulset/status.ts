@@ -5,7 +5,7 @@ import { isAvailable } from '../../common/pods.ts';
 import { REVISION_LABEL, replicasOf } from './identity.ts';
 import type { Revisions } from './revisions.ts';
 
-/** The status to write, or undefined when the stored one says it already. */
+/** Returns the status to write; `undefined` when the stored one is up to date. */
 export function decideStatus(
   set: StatefulSet,
   pods: readonly Pod[],
@@ -47,7 +47,7 @@ function finishUpdate(set: StatefulSet, status: StatefulSetStatus, { update }: R
   return isDone ? withCounts({ ...status, currentRevision: update.name, currentReplicas: updated }) : status;
 }
 
-/** `replicas`, `availableReplicas` and `collisionCount` are always told. */
+/** `replicas`, `availableReplicas` and `collisionCount` are always present. */
 function comparable(status: StatefulSetStatus): StatefulSetStatus {
   return withCounts({ ...status, replicas: status.replicas ?? 0 });
 }

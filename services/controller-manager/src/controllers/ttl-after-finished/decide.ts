@@ -1,7 +1,7 @@
 import { type Job, jobEnd } from '@holdfast/api';
 import { isTerminating, timeOf } from '../../common/meta.ts';
 
-/** How long until the Job has to go, 0 or less when it is due; undefined when it stays. */
+/** Returns the time until the Job is deleted, 0 or less when it is due; `undefined` when it stays. */
 export function timeToLiveMs(job: Job, now: number): number | undefined {
   const { ttlSecondsAfterFinished } = job.spec;
   if (ttlSecondsAfterFinished === undefined || isTerminating(job)) return undefined;

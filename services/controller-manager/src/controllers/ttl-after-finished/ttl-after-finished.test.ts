@@ -98,7 +98,7 @@ test('whatever a Job went through: only one that has ended and names a time goes
       const hasEnded = ends.some(({ status }) => status === 'True');
       assert.equal(left, hasEnded && ttl !== undefined && !terminating ? ttl * 1_000 - waitedMs : undefined);
       assert.equal(at(endedAt + waitedMs, marks.toReversed()), left, 'in whatever order the conditions are');
-      // Who waits for as long as it was told finds the Job due, and not a moment sooner.
+      // After exactly this wait the Job is due, and not earlier.
       if (left === undefined) return;
       assert.equal(at(endedAt + waitedMs + left), 0);
       assert.equal(at(endedAt + waitedMs + left - 1), 1);

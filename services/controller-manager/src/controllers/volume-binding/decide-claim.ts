@@ -18,7 +18,7 @@ export interface ClaimSnapshot {
   readonly claim: PersistentVolumeClaim;
   /** The volume that the claim names. */
   readonly named: PersistentVolume | undefined;
-  /** Volumes of its class that nobody has, and those that are reserved for it. */
+  /** Free volumes of its class, and volumes reserved for it. */
   readonly candidates: readonly PersistentVolume[];
   /** Undefined when there is none of that name. */
   readonly storageClass: StorageClass | undefined;
@@ -38,7 +38,7 @@ export interface ClaimDecision {
   readonly event?: BindingEvent;
 }
 
-/** One step towards a claim that has its volume. */
+/** One step towards a bound claim. */
 export function decideClaim(snapshot: ClaimSnapshot): ClaimDecision {
   const { claim, named } = snapshot;
   if (claim.metadata.annotations?.[BIND_COMPLETED_ANNOTATION] !== undefined) return decideBound(claim, named);
@@ -79,7 +79,7 @@ function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDe
   return unprovisioned(claim, storageClass);
 }
 
-/** Nothing here makes volumes; a driver that does is told by an annotation, as it expects. */
+/** This controller provisions no volumes; an annotation requests it from an external driver, as it expects. */
 function unprovisioned(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): ClaimDecision {
   const className = storageClassOf(claim);
   if (className === '') {
@@ -104,7 +104,7 @@ function unprovisioned(claim: PersistentVolumeClaim, storageClass: StorageClass 
   return inPhase(claim, 'Pending', { type: 'Normal', reason: 'ExternalProvisioning', message });
 }
 
-/** Volume first: whoever else wants it loses there, before the claim says anything. */
+/** Writes the volume first: a competing claim loses there, before this claim changes. */
 function bind(claim: PersistentVolumeClaim, volume: PersistentVolume): ClaimDecision {
   const reserved = reservedFor(claim, volume);
   if (reserved !== undefined) return { write: { kind: 'volume', object: reserved } };
@@ -155,7 +155,7 @@ function inPhase(claim: PersistentVolumeClaim, phase: string, event?: BindingEve
   return { ...said, write: { kind: 'claim-status', object: { ...claim, status: { ...claim.status, phase } } } };
 }
 
-/** Told once: when the claim is found to be lost. */
+/** Reported once, when the claim is found to be lost. */
 function lost(claim: PersistentVolumeClaim, reason: string, message: string): ClaimDecision {
   if (claim.status.phase === 'Lost') return {};
   return inPhase(claim, 'Lost', { type: 'Warning', reason, message });

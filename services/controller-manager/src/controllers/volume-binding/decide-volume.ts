@@ -9,18 +9,21 @@ export interface VolumeDecision {
   readonly event?: BindingEvent;
 }
 
-/** What becomes of a volume. `claim` is who it is reserved for, if it still exists. */
+/** Decides about a volume. `claim` is the one it is reserved for, if it still exists. */
 export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): VolumeDecision {
   const { claimRef } = volume.spec;
   if (claimRef === undefined || (claimRef.uid ?? '') === '') return inPhase(volume, 'Available');
   if (claim === undefined || uidOf(claim) !== claimRef.uid) return release(volume);
   const { volumeName = '' } = claim.spec;
-  // Not named yet: the claim's own pass does that.
+  // Not named yet: the pass of the claim does that.
   if (volumeName === '') return {};
   return volumeName === nameOf(volume) ? inPhase(volume, 'Bound') : giveBack(volume);
 }
 
-/** The claim has another volume: this one is free again, or waits for a claim of that name as its user asked. */
+/**
+ * The claim has another volume: this one is free again, or stays reserved for a claim of that name when its user
+ * requested that.
+ */
 function giveBack(volume: PersistentVolume): VolumeDecision {
   const { claimRef, ...spec } = volume.spec;
   const { [BOUND_BY_CONTROLLER_ANNOTATION]: byController, ...annotations } = volume.metadata.annotations ?? {};
@@ -32,7 +35,7 @@ function giveBack(volume: PersistentVolume): VolumeDecision {
   };
 }
 
-/** Its claim is gone. What is on it stays until somebody who can delete it does. */
+/** Its claim is gone. The data stay until a component that can delete them does so. */
 function release(volume: PersistentVolume): VolumeDecision {
   const { persistentVolumeReclaimPolicy: policy = 'Retain', csi } = volume.spec;
   const isDriven = csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;

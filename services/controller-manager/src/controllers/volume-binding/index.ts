@@ -23,7 +23,7 @@ export const volumeBindingController: ControllerDefinition = {
   create: (context) => [createClaimLoop(context), createVolumeLoop(context)],
 };
 
-/** In the cache indexes; see there. */
+/** Defined in the cache indexes. */
 const FREE_IN_CLASS = 'freeInClass';
 const RESERVED_FOR = 'reservedFor';
 
@@ -43,7 +43,7 @@ function createClaimLoop(context: ControllerContext): Loop {
       volumes.onChange(({ object, old }) => {
         for (const volume of [object, old])
           for (const key of volume === undefined ? [] : claimKeys(volume)) enqueue(key);
-        // One that anybody may take wakes those who could, once.
+        // A volume that became free wakes the claims that could use it, once.
         if (object !== undefined && isFree(object) && (old === undefined || !isFree(old))) {
           for (const claim of waiting(storageClassOf(object)))
             if (mismatchOf(object, claim) === undefined) enqueue(keyOf(claim));
@@ -54,7 +54,7 @@ function createClaimLoop(context: ControllerContext): Loop {
     reconcile: async (key) => {
       const claim = claims.get(parseKey(key));
       if (claim !== undefined) await passClaim(context, claim);
-      // What a claim waits for is told again from time to time.
+      // Repeats the event about a waiting claim periodically.
       return claim === undefined || claim.status.phase === 'Bound' ? {} : { requeueAfterMs: CLAIM_RECHECK_MS };
     },
   };
@@ -113,7 +113,7 @@ function createVolumeLoop(context: ControllerContext): Loop {
   };
 }
 
-/** That a claim is gone is believed only when the API says so: what was on a volume that is given up cannot be had back. */
+/** Verifies with the API that a claim is gone: the data of a released volume cannot be recovered. */
 async function passVolume(context: ControllerContext, volume: PersistentVolume): Promise<void> {
   const { informers, events, client } = context;
   const { claimRef } = volume.spec;

@@ -43,7 +43,7 @@ test('whatever a volume is in the middle of: it is let go only when nothing hold
       const others = (names: readonly string[]) => names.filter((name) => name !== VOLUME_FINALIZER);
       assert.deepEqual(others(left), others(finalizers));
       const isFree = terminating && phase !== 'Bound' && !attached;
-      // Who is being deleted gets no protection that it did not have.
+      // An object that is being deleted gets no protection that it did not have.
       assert.equal(left.includes(VOLUME_FINALIZER), !isFree && (!terminating || finalizers.includes(VOLUME_FINALIZER)));
       assert.deepEqual([after.spec, after.status], [before.spec, before.status]);
       assert.equal(decide(after), undefined, 'no thrash');

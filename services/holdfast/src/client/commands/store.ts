@@ -26,7 +26,7 @@ const ABOUT =
 
 type Given = Arguments<typeof SETTINGS>['settings'];
 
-/** The only command that goes to the store itself: no API server serves while it is halted. */
+/** The only command that accesses the store itself: no API server serves while the store is halted. */
 export const STORE: Command = {
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);

@@ -10,12 +10,12 @@ import {
 import { scalar, structsOf } from '@holdfast/machinery/schema-build';
 import type { RawArgs } from '../../framework/definition.ts';
 
-/** Fields that every kind of arguments has. */
+/** Fields of every plugin's arguments. */
 const TYPE_FIELDS = { apiVersion: scalar('string'), kind: scalar('string') };
 
 export const struct = structsOf('config.v1');
 
-/** Types and unknown fields are checked; what is absent stays absent. */
+/** Checks types and unknown fields; absent fields stay absent. */
 export function checkArgs(raw: RawArgs | undefined, schema: StructSchema): JsonObject {
   if (raw === undefined) return {};
   return checkStruct(raw.args, { ...schema, fields: { ...TYPE_FIELDS, ...schema.fields } }, raw);

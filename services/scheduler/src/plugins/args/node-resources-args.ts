@@ -9,7 +9,7 @@ export interface WeightedResource {
 }
 
 export interface UtilizationPoint {
-  /** Percent of what a node has. */
+  /** Percent of the node's capacity. */
   readonly utilization: number;
   /** 0 to 10. */
   readonly score: number;

@@ -7,7 +7,7 @@ import { checkArgs, report, struct } from './decode-args.ts';
 
 export interface PodTopologySpreadArgs {
   readonly defaultConstraints: readonly TopologySpreadConstraint[];
-  /** The built-in constraints: nodes that lack one of their keys are scored all the same. */
+  /** The built-in constraints, which also score nodes that lack one of the keys. */
   readonly systemDefaulted: boolean;
 }
 

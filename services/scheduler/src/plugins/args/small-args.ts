@@ -5,9 +5,9 @@ import type { RawArgs } from '../../framework/definition.ts';
 import { PREEMPTION_CANDIDATES_MIN, PREEMPTION_CANDIDATES_PERCENT, VOLUME_BIND_TIMEOUT_SECONDS } from '../../limits.ts';
 import { checkArgs, outside, report, struct } from './decode-args.ts';
 
-/** Arguments that are a number or two. */
+/** Arguments with one or two numbers. */
 export interface InterPodAffinityArgs {
-  /** How much a placed pod's required affinity pulls pods that match it. */
+  /** The weight with which a placed pod's required affinity attracts matching pods. */
   readonly hardPodAffinityWeight: number;
   readonly ignorePreferredTermsOfExistingPods: boolean;
 }

@@ -122,6 +122,16 @@ for (const as of ['pod-gc', 'fencer']) {
   });
 }
 
+test('[FENCE-07] the fencer needs no more than its fence: the pod was not asked to end, and the last word of the node was ready', async () => {
+  const scene = await boundPod();
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  await scene.api.call('PATCH', '/api/v1/nodes/a/status', { body: { status: { conditions } } });
+  await taintOutOfService(scene.api);
+  assert.equal(await forceDelete(scene, 'pod-gc'), 403);
+  assert.equal(await forceDelete(scene, 'fencer'), 200);
+  await scene.api.stop();
+});
+
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
 const promises = (isBroken: boolean) => ({

@@ -52,6 +52,8 @@ test('[SAFE-05] [TERM-43] a repeated deletion only shortens: less moves both fie
       (parseTime(first.textAt('metadata.deletionTimestamp')) ?? 0) -
       (parseTime(shorter.textAt('metadata.deletionTimestamp')) ?? 0);
     assert.equal(moved, 40_000);
+    await remove(api, { gracePeriodSeconds: 0 });
+    assert.equal((await api.call('GET', `${PODS}/p`)).status, 404, 'no time at all is the shortest');
   });
 });
 

@@ -162,6 +162,13 @@ const rows: readonly Row[] = [
   },
   {
     ids: '[FENCE-07] [FENCE-09]',
+    name: 'its pods end before their volumes are taken',
+    node: { ...sick, fenced: CONFIRMED, claim: MINE, taints: [OUT] },
+    rest: { volumes: [DISK] },
+    action: 'end db-0',
+  },
+  {
+    ids: '[FENCE-07] [FENCE-09]',
     name: 'its pods are gone',
     node: { ...sick, fenced: CONFIRMED, claim: MINE, taints: [OUT] },
     rest: { pods: [pod({ isMirror: true })], volumes: [DISK, volume('other', 'b')] },

@@ -124,7 +124,7 @@ test('a pod that the API does not have ends with its processes', async () => {
   assert.deepEqual([facts.map(({ kind }) => kind), await runtime.list()], [['started', 'ended'], []]);
 });
 
-test('a name that differs in its UID is another pod', async () => {
+test('[SAFE-26] a name that differs in its UID is another pod', async () => {
   const other = { ...pod, metadata: { ...pod.metadata, uid: 'u2' } };
   const { worker, facts } = world(
     () => other,

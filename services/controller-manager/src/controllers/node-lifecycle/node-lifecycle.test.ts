@@ -173,6 +173,27 @@ test('[SAFE-33] when every node is silent nobody is evicted, and timers start ag
   assert.ok(!isTerminating(cluster.pod('on-b')), 'b gets a full grace after a is back');
 });
 
+test('[SAFE-33] while nobody is heard, a node that is silent for longer than the grace is not judged', async () => {
+  const cluster = new Cluster(['a', 'b', 'c']);
+  await cluster.run(40);
+  cluster.alive.delete('a');
+  await cluster.run(20);
+  cluster.alive.clear();
+  await cluster.run(35);
+  for (const name of ['a', 'b', 'c']) assert.equal(readyCondition(cluster.node(name))?.status, 'True', name);
+});
+
+test('[SAFE-33] in a full disruption a taint that is still there evicts nobody', () => {
+  const lost = node('a', { ready: 'Unknown', taints: [{ key: UNREACHABLE, effect: 'NoExecute' }] });
+  const impatient = pod({ name: 'p', uid: 'p' }, { phase: 'Running' }, { nodeName: 'a' });
+  const look = (fullDisruption: boolean) =>
+    decideEvictions(
+      { node: lost, pods: [impatient], timers: new Map(), fullDisruption },
+      { monotonicMs: 0, now: 0 },
+    ).actions.map(({ type }) => type);
+  assert.deepEqual([look(true), look(false)], [[], ['evict-pod']]);
+});
+
 test('[SAFE-33] an interruption in which nobody can be heard makes no node unknown, however the heartbeats fell', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 30 }), async (early, outage) => {

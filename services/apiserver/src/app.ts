@@ -32,7 +32,7 @@ import { createAccountTokens } from './bootstrap/account-tokens.ts';
 import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { untilStoreServes } from './bootstrap/store-patience.ts';
-import { ensureSystemObjects } from './bootstrap/system-objects.ts';
+import { ensureFlowObjects, ensureSystemObjects } from './bootstrap/system-objects.ts';
 import { createReader, type ObjectReader } from './cache/reader.ts';
 import { type ObjectFeed, WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
@@ -65,6 +65,7 @@ import { createTokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
 import type { AnswersUnderWay } from './turns/answers-under-way.ts';
 import { Turns } from './turns/turns.ts';
+import { deleteObject } from './verbs/delete.ts';
 
 export interface ApiServerDeps {
   readonly store: Store;
@@ -138,9 +139,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const handleAsSystem: ApiHandler = (request) =>
     answer(pipeline, { request, user: API_SERVER, warnings: new Warnings(), flow: {} });
   const eventSweeper = createEventSweeper(core);
-  const definitions = createDefinitionController({ core, handle: handleAsSystem, user: API_SERVER });
+  const definitions = createDefinitionController({ core, handle: handleAsSystem, user: API_SERVER, deleteObject });
   wake.definition = (name) => definitions.wake(name);
-  const flowObjects = createFlowObjects(core, handleAsSystem);
+  const flowObjects = createFlowObjects(core, handleAsSystem, () => ensureFlowObjects(handleAsSystem, deps.clock));
   wake.flowObjects = () => flowObjects.wake();
   const policyStatus = createPolicyStatus(core, handleAsSystem);
   wake.policy = (name) => policyStatus.wake(name);

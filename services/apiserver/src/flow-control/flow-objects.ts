@@ -12,7 +12,6 @@ import {
 } from '@holdfast/api';
 import type { ApiHandler } from '@holdfast/client';
 import { describeError, formatTime, type Timer } from '@holdfast/platform';
-import { ensureFlowObjects } from '../bootstrap/system-objects.ts';
 import type { Core } from '../core.ts';
 import { FLOW_OBJECTS_KEPT_MS, FLOW_STATUS_WRITES_A_MINUTE } from '../limits.ts';
 
@@ -28,17 +27,21 @@ const MINUTE_MS = 60_000;
 /** Who writes the status, as in Kubernetes. */
 const STATUS_MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
+/** Creates and updates the objects of flow control that every cluster has. */
+export type EnsureFlowObjects = () => Promise<void>;
+
 /**
- * Keeps the objects of flow control: those that every cluster has are there and, where nobody took the care over, as they have to be; and each schema
- * says whether its level exists. Every API server does so; compare-and-swap lets one of them write.
+ * Keeps the objects of flow control. It creates what every cluster has, updates these objects unless an administrator manages them,
+ * and writes into the status of each schema whether its level exists. Every API server does so; compare-and-swap lets one of them write.
  */
-export function createFlowObjects(core: Core, handle: ApiHandler): FlowObjects {
-  return new Keeper(core, handle);
+export function createFlowObjects(core: Core, handle: ApiHandler, ensureObjects: EnsureFlowObjects): FlowObjects {
+  return new Keeper(core, handle, ensureObjects);
 }
 
 class Keeper implements FlowObjects {
   readonly #core: Core;
   readonly #handle: ApiHandler;
+  readonly #ensureObjects: EnsureFlowObjects;
   /** When the status of a schema was written, in the last minute. */
   readonly #written = new Map<string, number[]>();
   #timer: Timer | undefined;
@@ -46,9 +49,10 @@ class Keeper implements FlowObjects {
   #isDue = false;
   #running: Promise<void> | undefined;
 
-  constructor(core: Core, handle: ApiHandler) {
+  constructor(core: Core, handle: ApiHandler, ensureObjects: EnsureFlowObjects) {
     this.#core = core;
     this.#handle = handle;
+    this.#ensureObjects = ensureObjects;
   }
 
   start(): void {
@@ -81,7 +85,7 @@ class Keeper implements FlowObjects {
   }
 
   async #keep(): Promise<void> {
-    await ensureFlowObjects(this.#handle, this.#core.clock);
+    await this.#ensureObjects();
     await this.#removeObsolete(FLOW_SCHEMAS, BOOTSTRAP_FLOW_SCHEMAS);
     await this.#removeObsolete(PRIORITY_LEVEL_CONFIGURATIONS, BOOTSTRAP_PRIORITY_LEVELS);
     // What could not be written before is looked at again.

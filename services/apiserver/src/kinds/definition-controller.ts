@@ -28,7 +28,7 @@ import {
   INSTANCES_DELETED_AT_ONCE,
 } from '../limits.ts';
 import { versionOf } from '../objects/stored-form.ts';
-import { deleteObject } from '../verbs/delete.ts';
+import type { DeleteObject } from '../verbs/delete.ts';
 
 export interface DefinitionController {
   /** A definition came, changed or went. */
@@ -41,6 +41,8 @@ export interface DefinitionControllerDeps {
   readonly core: Core;
   readonly handle: ApiHandler;
   readonly user: User;
+  /** Deletes an instance as a client does, with its finalizers and its grace. */
+  readonly deleteObject: DeleteObject;
 }
 
 /**
@@ -176,7 +178,7 @@ class Controller implements DefinitionController {
 
   /** As the version in which it is stored: the webhook that converts it may be gone already. */
   async #deleteInstance(definition: ResourceDefinition, instance: CachedObject): Promise<void> {
-    const { core } = this.#deps;
+    const { core, deleteObject } = this.#deps;
     const { namespace, name, object } = instance;
     const stored = definition.custom?.sibling(versionOf(object)) ?? definition;
     const context = this.#contextOf(stored, { namespace, name });

@@ -72,6 +72,8 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
   throw modified(definition, target.name);
 }
 
+export type DeleteObject = typeof deleteObject;
+
 async function admitDeletion(core: Core, request: AdmissionRequest): Promise<void> {
   const admitting = core.admission.admit(request);
   if (admitting !== undefined) await admitting;

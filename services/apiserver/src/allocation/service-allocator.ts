@@ -71,7 +71,7 @@ export interface ServiceAllocatorDeps {
 export function createServiceAllocator(deps: ServiceAllocatorDeps): ServiceAllocator {
   return {
     settle: ({ definition, object, old }) => {
-      if (isService(definition)) settleService(deps, decodeService(object), old);
+      if (isService(definition)) settleService(deps, asService(object), old);
     },
     rehearse: async (change) => (isService(change.definition) ? rehearseService(deps, change) : change.object),
     allocate: (request) =>
@@ -82,7 +82,7 @@ export function createServiceAllocator(deps: ServiceAllocatorDeps): ServiceAlloc
 const isService = ({ group, plural }: ResourceDefinition): boolean => group === '' && plural === 'services';
 
 function settleService({ addresses }: ServiceAllocatorDeps, service: Service, old: KubeObject | undefined): void {
-  const before = old === undefined ? undefined : decodeService(old);
+  const before = old === undefined ? undefined : asService(old);
   settleFamilies(service, before);
   settleRequests(service, before, addresses);
 }
@@ -99,8 +99,8 @@ async function allocateService(
   deps: ServiceAllocatorDeps,
   { object, old, avoid }: AllocationRequest,
 ): Promise<Allocation> {
-  const wanted = object === undefined ? undefined : decodeService(structuredClone(object));
-  const before = old === undefined ? [] : claimsOf(decodeService(old));
+  const wanted = object === undefined ? undefined : asService(structuredClone(object));
+  const before = old === undefined ? [] : claimsOf(asService(old));
   const chosen = new Set<StoreKey>();
   if (wanted !== undefined) fill(deps, wanted, { avoid, chosen, held: new Set(before.map(({ key }) => key)) });
   const after = wanted === undefined ? [] : claimsOf(wanted);
@@ -109,12 +109,12 @@ async function allocateService(
     ({ key, name }): WriteOperation => ({
       kind: 'create',
       key,
-      value: claimValue(name, wanted ?? decodeService(old)),
+      value: claimValue(name, wanted ?? asService(old)),
     }),
   );
-  const removals = old === undefined ? [] : await releases(deps, without(oldClaimsOf(decodeService(old)), after), old);
+  const removals = old === undefined ? [] : await releases(deps, without(oldClaimsOf(asService(old)), after), old);
   return {
-    object: wanted ?? decodeService(old),
+    object: wanted ?? asService(old),
     operations: [...creations, ...removals],
     lost: (index) => {
       const claim = added[index];
@@ -125,7 +125,7 @@ async function allocateService(
   };
 }
 
-const decodeService = (object: KubeObject | undefined): Service => object as Service;
+const asService = (object: KubeObject | undefined): Service => object as Service;
 
 const nothing = (object: KubeObject | undefined): Allocation => ({
   object: object as KubeObject,
@@ -232,7 +232,7 @@ async function releases(
   const operations: WriteOperation[] = [];
   for (const { key } of claims) {
     const { object } = await store.get(key);
-    if (object === undefined || !isHeldBy(object.value, decodeService(old))) continue;
+    if (object === undefined || !isHeldBy(object.value, asService(old))) continue;
     operations.push({ kind: 'delete', key, value: object.value, expectedRevision: object.revision });
   }
   return operations;

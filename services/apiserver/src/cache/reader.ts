@@ -32,7 +32,7 @@ export function createReader(deps: { readonly store: Store; readonly cache: Watc
     list: (resource, namespace) => {
       if (store.atRest !== undefined) refuseSealed(store.atRest.unreadable(placeOf(resource, namespace)));
       const objects = cache.resource(resource.group, resource.plural).all(namespace);
-      return objects.length === 0 ? NONE : objects.map((object) => decodeKnown(resource, object));
+      return objects.length === 0 ? NONE : objects.map((object) => asKnown(resource, object));
     },
   };
 }
@@ -72,7 +72,7 @@ export async function catchUp(deps: { readonly store: Store; readonly cache: Wat
   }
 }
 
-const decodeKnown = <T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject): T => cached.object as T;
+const asKnown = <T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject): T => cached.object as T;
 
 function decode<T extends KubeObject>(_resource: ResourceRef<T>, cached: CachedObject | undefined): T | undefined {
   return cached?.object as T | undefined;

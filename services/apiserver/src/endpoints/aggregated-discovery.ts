@@ -1,15 +1,15 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { jsonAnswer, textAnswer } from '../http/answers.ts';
 import { taggedAnswer, tagOf } from '../http/entity-tag.ts';
-import { CONTENT_TYPES, type Encoding, type OtherForm, otherFormLikedBest } from '../http/negotiation.ts';
-import { protobufForm } from '../http/protobuf.ts';
+import { type AcceptedType, acceptedTypeLikedBest, CONTENT_TYPES, type Encoding } from '../http/negotiation.ts';
+import { optionalProtobufAnswer } from '../http/protobuf.ts';
 import { stringifyYaml } from '../http/yaml.ts';
 import type { Directory } from './directory.ts';
 import { namesOf, type ServedKind } from './served-kinds.ts';
 
 /** As which of its versions a client takes all groups in one document; `undefined` when it does not. */
-export const aggregatedForm = ({ headers }: Pick<ApiRequest, 'headers'>): OtherForm | undefined =>
-  otherFormLikedBest(
+export const aggregatedType = ({ headers }: Pick<ApiRequest, 'headers'>): AcceptedType | undefined =>
+  acceptedTypeLikedBest(
     headers['accept'] ?? '',
     ({ group, version, kind }) =>
       group === 'apidiscovery.k8s.io' &&
@@ -23,7 +23,7 @@ export function aggregatedAnswer(
   groups: readonly string[],
   directory: Directory,
 ): ApiResponse | undefined {
-  const form = aggregatedForm(request);
+  const form = aggregatedType(request);
   if (form === undefined) return undefined;
   const { tag, answer } = keptDocument(directory, { ...form, groups });
   return taggedAnswer(request, tag, answer);
@@ -51,7 +51,7 @@ function documentsOf(directory: Directory): Map<string, Kept> {
   return documents.byName;
 }
 
-type Wanted = Pick<OtherForm, 'encoding' | 'version'> & { readonly groups: readonly string[] };
+type Wanted = Pick<AcceptedType, 'encoding' | 'version'> & { readonly groups: readonly string[] };
 
 function keptDocument(directory: Directory, { encoding, version, groups }: Wanted): Kept {
   const documents = documentsOf(directory);
@@ -69,7 +69,7 @@ function keptDocument(directory: Directory, { encoding, version, groups }: Wante
 
 function written(document: object, encoding: Encoding, contentType: string): ApiResponse {
   if (encoding === 'yaml') return textAnswer(200, stringifyYaml(document), contentType);
-  const inProtobuf = encoding === 'protobuf' ? protobufForm(200, document, contentType) : undefined;
+  const inProtobuf = encoding === 'protobuf' ? optionalProtobufAnswer(200, document, contentType) : undefined;
   return inProtobuf ?? jsonAnswer(200, document, contentType);
 }
 

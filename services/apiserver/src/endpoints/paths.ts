@@ -2,13 +2,13 @@ import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import type { User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import { dumpAnswer } from '../flow-control/dumps.ts';
-import { asAccepted } from '../http/accepted-form.ts';
+import { asAccepted } from '../http/accepted-type.ts';
 import { textAnswer } from '../http/answers.ts';
 import { indentedAnswer } from '../http/indentation.ts';
-import { notAcceptable, refuseOtherForms, takesAny } from '../http/negotiation.ts';
+import { notAcceptable, refuseOtherTypes, takesAny } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
-import { aggregatedForm } from './aggregated-discovery.ts';
+import { aggregatedType } from './aggregated-discovery.ts';
 import type { Directory } from './directory.ts';
 import { discoveryAnswer } from './discovery.ts';
 import { type HealthCheck, healthAnswer, isHealthPath } from './health.ts';
@@ -59,7 +59,7 @@ function refuseOthers(request: ApiRequest, directory: Directory): void {
     if (!takesAny(accept, ['application/json'])) throw notAcceptable(['application/json']);
   } else if (isDiscovery(path, directory)) {
     if (isRoute(path) && !takesAny(accept, DISCOVERY_TYPES)) throw notAcceptable(DISCOVERY_TYPES);
-    if (!isAggregated(path) || aggregatedForm(request) === undefined) refuseOtherForms(accept);
+    if (!isAggregated(path) || aggregatedType(request) === undefined) refuseOtherTypes(accept);
   }
 }
 

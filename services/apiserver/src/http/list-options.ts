@@ -15,7 +15,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import type { Selection } from '../cache/selection.ts';
 import type { Core } from '../core.ts';
 import { isIndexed } from '../objects/field-readers.ts';
-import { asServed, shownObject } from '../objects/stored-form.ts';
+import { asServed, shownObject } from '../objects/stored-object.ts';
 import { readInt64, revisionProblem } from './query-values.ts';
 import { isTrue, type ResourceRequest } from './request-info.ts';
 

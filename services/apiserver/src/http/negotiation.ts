@@ -5,17 +5,17 @@ export type Encoding = 'json' | 'yaml' | 'protobuf';
 
 /** How the client wants an object or a list. */
 export interface Representation {
-  readonly form: 'object' | 'table' | 'partial' | 'partial list';
+  readonly shape: 'object' | 'table' | 'partial' | 'partial list';
   /** Of `meta.k8s.io`, in which a table or partial objects come. */
-  readonly formVersion: 'v1' | 'v1beta1';
+  readonly shapeVersion: 'v1' | 'v1beta1';
   readonly encoding: Encoding;
   /** The media type to answer with. */
   readonly contentType: string;
 }
 
 const PLAIN: Representation = {
-  form: 'object',
-  formVersion: 'v1',
+  shape: 'object',
+  shapeVersion: 'v1',
   encoding: 'json',
   contentType: 'application/json',
 };
@@ -32,8 +32,8 @@ export const negotiate = (accept: string | undefined): Representation => negotia
 export const negotiateList = (accept: string | undefined): Representation =>
   negotiateAmong(accept, [...SERVED, ...STREAMS], isWritable);
 
-/** Tables have no form in protobuf. */
-const isWritable = ({ form, encoding }: Representation): boolean => form !== 'table' || encoding !== 'protobuf';
+/** Tables have no protobuf encoding. */
+const isWritable = ({ shape, encoding }: Representation): boolean => shape !== 'table' || encoding !== 'protobuf';
 
 /** Of lists that are watched: nobody streams YAML. */
 export function negotiateWatch(accept: string | undefined): Representation {
@@ -47,7 +47,7 @@ export function negotiateWatch(accept: string | undefined): Representation {
 
 /** For answers that have no columns: a client that takes nothing but a table gets 406. */
 export const negotiateWithoutTable = (accept: string | undefined): Representation =>
-  negotiateAmong(accept, SERVED, ({ form }) => form !== 'table');
+  negotiateAmong(accept, SERVED, ({ shape }) => shape !== 'table');
 
 function negotiateAmong(
   accept: string | undefined,
@@ -81,11 +81,11 @@ export function likedBest(accept: string, types: readonly string[]): string {
 const leadsToAny = (clauses: readonly Clause[], types: readonly string[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || types.includes(type));
 
-/** How a document without other forms is written: who wants it as something else is not meant. */
+/** The encoding of a document that has no other shapes; entries of `Accept` that ask for another shape do not count. */
 export const encodingFor = (accept: string): Encoding => plainEncoding(accept) ?? 'json';
 
-/** Who takes a document only as something else is told that there is no such form of it. */
-export function refuseOtherForms(accept: string): void {
+/** Refuses a client that accepts a document only in a shape that it does not have. */
+export function refuseOtherTypes(accept: string): void {
   if (accept !== '' && plainEncoding(accept) === undefined) throw onlyAccepted();
 }
 
@@ -97,17 +97,20 @@ function plainEncoding(accept: string): Encoding | undefined {
 }
 
 /** A kind that something is wanted as, and how it is written. */
-export interface OtherForm {
+export interface AcceptedType {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly encoding: Encoding;
 }
 
-/** Of the forms that a client takes of a document, the one that it likes best among those that are served. */
-export function otherFormLikedBest(accept: string, isServed: (form: OtherForm) => boolean): OtherForm | undefined {
+/** The type of a document that the client prefers among those that are served. */
+export function acceptedTypeLikedBest(
+  accept: string,
+  isServed: (type: AcceptedType) => boolean,
+): AcceptedType | undefined {
   return clausesOf(accept)
-    .flatMap(({ type, parameters }): readonly OtherForm[] => {
+    .flatMap(({ type, parameters }): readonly AcceptedType[] => {
       const [group = '', version = '', kind = ''] = ['g', 'v', 'as'].map((name) => parameters.get(name));
       const encoding = encodingOf(type);
       return encoding === undefined ? [] : [{ group, version, kind, encoding }];
@@ -162,7 +165,7 @@ const onlyAccepted = (types: readonly string[] = SERVED): StatusError =>
     message: `only the following media types are accepted: ${types.join(', ')}`,
   });
 
-const FORMS: ReadonlyMap<string, Representation['form']> = new Map([
+const SHAPES: ReadonlyMap<string, Representation['shape']> = new Map([
   ['Table', 'table'],
   ['PartialObjectMetadata', 'partial'],
   ['PartialObjectMetadataList', 'partial list'],
@@ -180,10 +183,10 @@ function readClause({ type, parameters }: Clause): Representation | undefined {
   const base: Representation = { ...PLAIN, encoding, contentType: CONTENT_TYPES[encoding] };
   const as = parameters.get('as');
   if (as === undefined) return base;
-  const formVersion = parameters.get('v');
-  if (parameters.get('g') !== 'meta.k8s.io' || (formVersion !== 'v1' && formVersion !== 'v1beta1')) return undefined;
-  const form = FORMS.get(as);
-  return form === undefined ? undefined : { ...base, form, formVersion };
+  const shapeVersion = parameters.get('v');
+  if (parameters.get('g') !== 'meta.k8s.io' || (shapeVersion !== 'v1' && shapeVersion !== 'v1beta1')) return undefined;
+  const shape = SHAPES.get(as);
+  return shape === undefined ? undefined : { ...base, shape, shapeVersion };
 }
 
 const JSON_TYPES: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*']);
@@ -209,7 +212,7 @@ export function notAcceptable(available: readonly string[] = SERVED): StatusErro
 }
 
 /** A list is no object, nor an object a list; the type is named as in Go. */
-export function otherForm(wanted: 'PartialObjectMetadata' | 'PartialObjectMetadataList', of: GoKind): StatusError {
+export function otherShape(wanted: 'PartialObjectMetadata' | 'PartialObjectMetadataList', of: GoKind): StatusError {
   const internal = of.group === '' ? 'core' : (of.group.split('.')[0] ?? '');
   const isList = wanted === 'PartialObjectMetadata';
   const type = `*${internal}.${of.kind}${isList ? 'List' : ''}`;

@@ -12,7 +12,7 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer, textAnswer } from './answers.ts';
 import type { ResourceContext } from './context.ts';
-import { otherForm } from './negotiation.ts';
+import { otherShape } from './negotiation.ts';
 import { protobufAnswer, protobufObjectAnswer } from './protobuf.ts';
 import { stringifyYaml } from './yaml.ts';
 
@@ -25,15 +25,15 @@ export function objectAnswer(
 ): ApiResponse {
   const { status, object } = result;
   const { representation } = context;
-  switch (representation.form) {
+  switch (representation.shape) {
     case 'table': {
       const metadata = { resourceVersion: String(object.revision) };
       return valueAnswer(context, status, tableFor(core, context, definition, { objects: [object], metadata }));
     }
     case 'partial':
-      return valueAnswer(context, status, partialObjectMetadata(object.object, formVersionOf(context)));
+      return valueAnswer(context, status, partialObjectMetadata(object.object, shapeVersionOf(context)));
     case 'partial list':
-      throw otherForm('PartialObjectMetadataList', definition);
+      throw otherShape('PartialObjectMetadataList', definition);
     case 'object':
       if (representation.encoding === 'yaml') return valueAnswer(context, status, object.object);
       if (representation.encoding === 'protobuf') return protobufObjectAnswer(status, definition, object);
@@ -46,8 +46,8 @@ export function objectAnswer(
 }
 
 /** The version of tables and partial objects that the client asked for. */
-export const formVersionOf = ({ representation }: ResourceContext): FormVersion =>
-  `meta.k8s.io/${representation.formVersion}`;
+export const shapeVersionOf = ({ representation }: ResourceContext): FormVersion =>
+  `meta.k8s.io/${representation.shapeVersion}`;
 
 export function valueAnswer(context: ResourceContext, status: number, value: unknown): ApiResponse {
   const { encoding, contentType } = context.representation;
@@ -78,7 +78,7 @@ export function tableFor(
     include: includeObject(context.request.query.get('includeObject')),
     now: core.clock.now(),
     withoutColumns: content.withoutColumns ?? false,
-    apiVersion: formVersionOf(context),
+    apiVersion: shapeVersionOf(context),
   });
   const { rowConditions } = definition;
   if (rowConditions === undefined) return table;

@@ -29,14 +29,18 @@ export function encoder(): Encoder {
   return loaded;
 }
 
-/** A value made for this request; `undefined` when its kind has no form in protobuf. */
-export function protobufForm(status: number, value: unknown, contentType = PROTOBUF): ApiResponse | undefined {
+/** The answer with a value that was made for this request; `undefined` when its kind has no protobuf encoding. */
+export function optionalProtobufAnswer(
+  status: number,
+  value: unknown,
+  contentType = PROTOBUF,
+): ApiResponse | undefined {
   const bytes = typeof value === 'object' && value !== null ? encoder().encodeObject(value) : undefined;
   return bytes === undefined ? undefined : bytesAnswer(status, contentType, bytes, () => deepFreeze(value));
 }
 
 export function protobufAnswer(status: number, value: unknown): ApiResponse {
-  const answer = protobufForm(status, value);
+  const answer = optionalProtobufAnswer(status, value);
   if (answer === undefined) throw notAcceptable(['application/json', 'application/yaml']);
   return answer;
 }
@@ -61,7 +65,7 @@ const contentOf = (object: CachedObject): Buffer => object.encoded(encodeContent
 
 function encodeContent(object: KubeObject): Buffer {
   const content = encoder().encodeContent(object);
-  invariant(content !== undefined, 'every kind that is stored has a form in protobuf', { kind: object.kind });
+  invariant(content !== undefined, 'every kind that is stored has a protobuf encoding', { kind: object.kind });
   return content;
 }
 

@@ -16,7 +16,7 @@ import {
   CONVERSION_TIMEOUT_MS,
 } from '../limits.ts';
 import type { ConversionFailure } from '../metrics/api-metrics.ts';
-import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../objects/stored-form.ts';
+import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../objects/stored-object.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
 import { checkedObject, convertedObjects, isFault } from './converted-objects.ts';

@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { FieldReader } from '../cache/watcher-index.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
-import { versionOf } from './stored-form.ts';
+import { versionOf } from './stored-object.ts';
 
 type FieldReaders = Readonly<Record<string, FieldReader>>;
 

@@ -1,6 +1,6 @@
 import type { CustomKind, ResourceDefinition } from '@holdfast/api';
 import { objectKey, type StoreKey } from '@holdfast/store';
-import { storedNameOf } from './stored-form.ts';
+import { storedNameOf } from './stored-object.ts';
 
 export const groupVersion = (of: { group: string; version: string }): string =>
   of.group === '' ? of.version : `${of.group}/${of.version}`;

@@ -7,7 +7,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { refuseName } from '../http/refusals.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
 import { refuseWhileTerminating } from '../verbs/terminating-kind.ts';
-import { refuseUnfitForm } from '../verbs/unfit-form.ts';
+import { refuseUnfitShape } from '../verbs/unfit-shape.ts';
 import { routeResource } from './resource-router.ts';
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
@@ -27,7 +27,7 @@ export async function answerCustom(
   const handler = routeResource(info, definition);
   refuseName(info.name);
   const context = contextOf();
-  refuseUnfitForm(context, definition);
+  refuseUnfitShape(context, definition);
   refuseProtobuf(context, definition);
   if (info.verb === 'create' && info.subresource === '') refuseWhileTerminating(definition, definition.custom);
   if (definition.custom.deprecation !== undefined) context.warn(definition.custom.deprecation);
@@ -36,7 +36,7 @@ export async function answerCustom(
 
 /** Only what every kind has can be told in a form that needs tables: metadata. */
 function refuseProtobuf({ info, representation }: ResourceContext, { kind }: ResourceDefinition): void {
-  if (representation.encoding !== 'protobuf' || representation.form !== 'object' || info.subresource === 'scale')
+  if (representation.encoding !== 'protobuf' || representation.shape !== 'object' || info.subresource === 'scale')
     return;
   const type = info.verb === 'list' || info.verb === 'deletecollection' ? 'UnstructuredList' : 'Unstructured';
   throw new StatusError({

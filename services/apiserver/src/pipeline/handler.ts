@@ -4,7 +4,7 @@ import type { AuditTrail } from '../audit/trail.ts';
 import { tokenWarning } from '../authentication/bearer-token.ts';
 import { authenticate } from '../authentication/chain.ts';
 import type { User } from '../authentication/identity.ts';
-import { asAccepted } from '../http/accepted-form.ts';
+import { asAccepted } from '../http/accepted-type.ts';
 import { errorAnswer } from '../http/answers.ts';
 import { asRead } from '../http/indentation.ts';
 import { Warnings } from '../http/warnings.ts';

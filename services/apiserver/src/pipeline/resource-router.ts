@@ -11,7 +11,7 @@ import { get } from '../verbs/get.ts';
 import { list } from '../verbs/list.ts';
 import { patch } from '../verbs/patch.ts';
 import { update } from '../verbs/update.ts';
-import { isWholeObject, verbsOf } from '../verbs/update-forms.ts';
+import { isWholeObject, verbsOf } from '../verbs/update-strategies.ts';
 import { watch } from '../verbs/watch.ts';
 
 const VERBS = {

@@ -9,7 +9,7 @@ import {
   unclassifiedError,
 } from '@holdfast/machinery';
 import { formatTime, invariant } from '@holdfast/platform';
-import { decodePod } from '../admission/decode.ts';
+import { asPod } from '../admission/typed-objects.ts';
 import type { Core } from '../core.ts';
 import { bodyFormat, bodyText, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -30,10 +30,10 @@ const bind: Handler = async (core, context, definition) => {
   refuseTarget(wanted);
   await updateObject(core, context, {
     definition,
-    form: { subresource: 'binding', prepare: () => {}, validate: () => [] },
+    strategy: { subresource: 'binding', prepare: () => {}, validate: () => [] },
     dryRun: options.dryRun,
     change: (current) => {
-      const pod = decodePod(current);
+      const pod = asPod(current);
       refuseOther(definition, pod, wanted);
       return assigned(pod, wanted, formatTime(core.clock.now()));
     },

@@ -11,15 +11,15 @@ import {
 } from '@holdfast/api';
 import { badRequest, conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
-import { decodePod } from '../admission/decode.ts';
 import { refuseUnlessLive } from '../admission/plugins/namespace-lifecycle.ts';
-import { createTurns, type Turns } from '../admission/turns.ts';
+import { asPod } from '../admission/typed-objects.ts';
 import { readLatest } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { valueAnswer } from '../http/object-answer.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
+import { createKeyedMutex, type KeyedMutex } from '../turns/keyed-mutex.ts';
 import { type Deletion, deleteObject } from '../verbs/delete.ts';
 import { checkOptions } from '../verbs/delete-options.ts';
 import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
@@ -59,7 +59,7 @@ interface EvictionRequest {
   readonly deletion: Deletion;
 }
 
-const turnsOf = new WeakMap<Core, Turns>();
+const mutexOf = new WeakMap<Core, KeyedMutex>();
 
 /** Evictions under one budget go one after the other in this process; between processes the budget's revision decides. */
 async function inTurn(request: EvictionRequest): Promise<void> {
@@ -67,9 +67,9 @@ async function inTurn(request: EvictionRequest): Promise<void> {
   const pod = await readPod(request);
   const budget = costsNothing(pod) ? undefined : await findBudget(core, pod);
   if (budget === undefined) return tryOften(request);
-  const turns = turnsOf.get(core) ?? createTurns();
-  turnsOf.set(core, turns);
-  return turns.take(budget.metadata.uid ?? '', () => tryOften(request));
+  const mutex = mutexOf.get(core) ?? createKeyedMutex();
+  mutexOf.set(core, mutex);
+  return mutex.run(budget.metadata.uid ?? '', () => tryOften(request));
 }
 
 /** A pod that changed between the look and the deletion is looked at again, unless the client named a revision itself. */
@@ -100,7 +100,7 @@ async function evictOnce(request: EvictionRequest): Promise<void> {
 async function readPod({ core, deletion: { definition, target } }: EvictionRequest): Promise<Pod> {
   const stored = await readLatest(core, keyOf(definition, target.namespace, target.name));
   if (stored === undefined) throw missing(definition, target.name);
-  return decodePod(stored.object);
+  return asPod(stored.object);
 }
 
 /** The pod is not what the decision was about any more. */
@@ -143,7 +143,7 @@ const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase ===
 
 /** The pod says why it goes, in the same write that lets it go. */
 function markEvicted(object: KubeObject, now: number): KubeObject {
-  const pod = decodePod(object);
+  const pod = asPod(object);
   const conditions = pod.status?.conditions ?? [];
   const old = podCondition(pod, 'DisruptionTarget');
   const lastTransitionTime = old?.status === 'True' ? old.lastTransitionTime : formatTime(now);

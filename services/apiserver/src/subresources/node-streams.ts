@@ -1,7 +1,7 @@
 import type { Pod, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { badRequest, type JsonObject, ownValue, StatusError } from '@holdfast/machinery';
-import { decodePod } from '../admission/decode.ts';
+import { asPod } from '../admission/typed-objects.ts';
 import { readLatest } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
@@ -84,7 +84,7 @@ async function podOf(core: Core, context: ResourceContext, definition: ResourceD
   const { namespace, name } = context.info;
   const object = await readLatest(core, keyOf(definition, namespace, name));
   if (object === undefined) throw missing(definition, name);
-  return decodePod(object.object);
+  return asPod(object.object);
 }
 
 /** The uid too: a pod of the same name that comes next is another pod. */

@@ -1,5 +1,5 @@
 import { type FieldError, forbidden, invalid, invalidObject, StatusError } from '@holdfast/machinery';
-import { decodePod } from '../admission/decode.ts';
+import { asPod } from '../admission/typed-objects.ts';
 import { readLatest } from '../cache/reader.ts';
 import { textAnswer } from '../http/answers.ts';
 import { readInt64 } from '../http/query-values.ts';
@@ -16,7 +16,7 @@ const get: Handler = async (core, context, definition) => {
   const options = readLogOptions(query, name);
   const object = await readLatest(core, keyOf(definition, namespace, name));
   if (object === undefined) throw missing(definition, name);
-  const pod = decodePod(object.object);
+  const pod = asPod(object.object);
   const container = containerOf(pod, query.get('container') ?? '');
   const node = pod.spec?.nodeName ?? '';
   if (node === '') return textAnswer(200, '', 'text/plain');

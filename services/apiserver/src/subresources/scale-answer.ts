@@ -3,8 +3,8 @@ import type { ApiResponse } from '@holdfast/client';
 import { buildTable, type JsonObject, partialObjectMetadata } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { otherForm } from '../http/negotiation.ts';
-import { formVersionOf, includeObject, valueAnswer } from '../http/object-answer.ts';
+import { otherShape } from '../http/negotiation.ts';
+import { includeObject, shapeVersionOf, valueAnswer } from '../http/object-answer.ts';
 
 export interface ScaleResult {
   readonly scale: JsonObject;
@@ -16,13 +16,13 @@ export interface ScaleResult {
 /** A scale in the form that the client asked for. */
 export function scaleAnswer(core: Core, context: ResourceContext, result: ScaleResult): ApiResponse {
   const { scale } = result;
-  switch (context.representation.form) {
+  switch (context.representation.shape) {
     case 'table':
       return valueAnswer(context, 200, tableOf(core, context, result));
     case 'partial':
-      return valueAnswer(context, 200, partialObjectMetadata(scale, formVersionOf(context)));
+      return valueAnswer(context, 200, partialObjectMetadata(scale, shapeVersionOf(context)));
     case 'partial list':
-      throw otherForm('PartialObjectMetadataList', { group: 'autoscaling', kind: 'Scale' });
+      throw otherShape('PartialObjectMetadataList', { group: 'autoscaling', kind: 'Scale' });
     case 'object':
       return valueAnswer(context, 200, scale);
   }
@@ -35,7 +35,7 @@ function tableOf(core: Core, context: ResourceContext, { scale, object, access }
     metadata: { resourceVersion: object.metadata.resourceVersion ?? '' },
     include: includeObject(context.request.query.get('includeObject')),
     now: core.clock.now(),
-    apiVersion: formVersionOf(context),
+    apiVersion: shapeVersionOf(context),
   });
 }
 

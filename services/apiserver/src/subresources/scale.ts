@@ -19,15 +19,15 @@ import { asKind, mediaTypeOf } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { keyOf, storagePath, subjectOf } from '../objects/object-keys.ts';
-import { asServed } from '../objects/stored-form.ts';
+import { asServed } from '../objects/stored-object.ts';
 import { parseConfiguration } from '../verbs/apply.ts';
-import { asJson, decodeStoredForm } from '../verbs/decode-body.ts';
+import { asJson, decodeStored } from '../verbs/decode-body.ts';
 import { identityOf } from '../verbs/field-ownership.ts';
 import { type Patch, patched, readPatch, requirePatchType } from '../verbs/patch.ts';
 import { placeInNamespace } from '../verbs/place-in-namespace.ts';
 import { readReview } from '../verbs/review.ts';
-import { formFor } from '../verbs/update-forms.ts';
 import { changeable, updateObject } from '../verbs/update-object.ts';
+import { updateStrategyFor } from '../verbs/update-strategies.ts';
 import { APPLY_PATCH, readWriteOptions } from '../verbs/write-options.ts';
 import { mismatch, missing, nameless } from '../verbs/write-results.ts';
 import type { Handler, Subresource } from './port.ts';
@@ -86,7 +86,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
     isJsonObject(config['spec']) && 'replicas' in config['spec'] ? { replicas: config['spec']['replicas'] ?? 0 } : {};
   const { object } = await updateObject(core, context, {
     definition,
-    form: { ...formFor(definition, ''), subresource: 'scale' },
+    strategy: { ...updateStrategyFor(definition, ''), subresource: 'scale' },
     dryRun: options.dryRun,
     change: (current) => {
       checkPreconditions(config, current, definition);
@@ -104,7 +104,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
         force: options.force,
       });
       readReplicas(applied.object, current, definition.custom !== undefined);
-      return changeable(asKind(decodeStoredForm(applied.object, definition), definition));
+      return changeable(asKind(decodeStored(applied.object, definition), definition));
     },
   });
   return answer(core, context, definition, object);
@@ -141,7 +141,7 @@ async function change(
   const access = accessOf(definition);
   const { object } = await updateObject(core, context, {
     definition,
-    form: { ...formFor(definition, ''), subresource: 'scale' },
+    strategy: { ...updateStrategyFor(definition, ''), subresource: 'scale' },
     dryRun,
     // Kubernetes tracks nobody who scales a custom resource, unless it is by applying.
     ...(definition.custom === undefined ? { fieldManager } : {}),

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import { verbsOf, wholeObjectSubresources } from '../verbs/update-forms.ts';
+import { verbsOf, wholeObjectSubresources } from '../verbs/update-strategies.ts';
 import type { Subresource } from './port.ts';
 import { SUBRESOURCES } from './registry.ts';
 

@@ -21,11 +21,11 @@ import { groupVersion, subjectOf } from '../objects/object-keys.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
 import { createObject } from './create.ts';
 import { requireCreationRight } from './creation-right.ts';
-import { asJson, decodeStoredForm, reportStrict } from './decode-body.ts';
+import { asJson, decodeStored, reportStrict } from './decode-body.ts';
 import { identityOf } from './field-ownership.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
-import { formFor } from './update-forms.ts';
 import { changeable, checkName, updateObject } from './update-object.ts';
+import { updateStrategyFor } from './update-strategies.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
 import { missing } from './write-results.ts';
 
@@ -47,7 +47,7 @@ export async function apply(
   };
   const { object, created } = await updateObject(core, context, {
     definition,
-    form: formFor(definition, subresource),
+    strategy: updateStrategyFor(definition, subresource),
     dryRun: options.dryRun,
     change: async (live) => changeable(await applyTo(live)),
     createInstead: async () => {
@@ -99,14 +99,14 @@ async function appliedObject(core: Core, application: Application, live: KubeObj
   });
   const { object } = await stepsInTurns(core.turns, context.user, steps);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
-  const applied = asKind(decodeStoredForm(object, definition), definition);
+  const applied = asKind(decodeStored(object, definition), definition);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   return live !== undefined && differOnlyInTime(live, applied, definition) ? live : applied;
 }
 
 /** Who applies a zero that is not kept changes nothing but the time of it. */
 function differOnlyInTime(live: KubeObject, applied: KubeObject, definition: ResourceDefinition): boolean {
-  return deepEqual(timeless(asKind(decodeStoredForm(asJson(live), definition), definition)), timeless(applied));
+  return deepEqual(timeless(asKind(decodeStored(asJson(live), definition), definition)), timeless(applied));
 }
 
 function timeless(object: KubeObject): JsonObject {

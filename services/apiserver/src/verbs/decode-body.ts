@@ -214,7 +214,7 @@ function missingKind(document: JsonObject, { kind }: ResourceDefinition): Status
 const SHOWN_CHARS = 30;
 
 /** The form that is stored, of a document that the server itself put together. */
-export function decodeStoredForm(document: JsonObject, definition: ResourceDefinition): JsonObject {
+export function decodeStored(document: JsonObject, definition: ResourceDefinition): JsonObject {
   try {
     if (definition.custom !== undefined) return definition.custom.decode(document).value;
     return decodeWithSchema(document, schemaOf(definition)).value;

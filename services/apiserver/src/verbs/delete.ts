@@ -11,7 +11,7 @@ import { objectAnswer, valueAnswer } from '../http/object-answer.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
-import { asServed } from '../objects/stored-form.ts';
+import { asServed } from '../objects/stored-object.ts';
 import { readDeleteOptions } from './delete-options.ts';
 import { type DeletionStep, decideDeletion, orphansByDefault } from './deletion.ts';
 import { deleteStored, missing, modified, type Swap, updateStored } from './write-results.ts';

@@ -8,7 +8,7 @@ import { objectAnswer } from '../http/object-answer.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { convertAhead } from '../kinds/conversion.ts';
 import { keyOf } from '../objects/object-keys.ts';
-import { asServed } from '../objects/stored-form.ts';
+import { asServed } from '../objects/stored-object.ts';
 import { yamlAnswer } from './long-lists.ts';
 import { missing } from './write-results.ts';
 
@@ -22,7 +22,7 @@ export async function get(core: Core, context: ResourceContext, definition: Reso
   if (object === undefined) throw missing(definition, name);
   const converting = convertAhead(core, definition, [object]);
   if (converting !== undefined) await converting;
-  const { form, encoding } = context.representation;
-  if (form === 'object' && encoding === 'yaml') return yamlAnswer(core, context, asServed(definition, object));
+  const { shape, encoding } = context.representation;
+  if (shape === 'object' && encoding === 'yaml') return yamlAnswer(core, context, asServed(definition, object));
   return objectAnswer(core, context, definition, { status: 200, object: asServed(definition, object) });
 }

@@ -10,14 +10,14 @@ import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
-import { otherForm } from '../http/negotiation.ts';
+import { otherShape } from '../http/negotiation.ts';
 import { inPieces, joined } from '../http/pieces.ts';
 import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { convertAhead, convertCandidates } from '../kinds/conversion.ts';
 import { LIST_PAGES_MS } from '../limits.ts';
 import { groupVersion, listKindOf } from '../objects/object-keys.ts';
-import { asServed, storedNameOf } from '../objects/stored-form.ts';
+import { asServed, storedNameOf } from '../objects/stored-object.ts';
 import { mapInTurns } from '../turns/map-in-turns.ts';
 import { judgeAhead } from './judge-ahead.ts';
 import { partialListAnswer, tableAnswer, yamlListAnswer } from './long-lists.ts';
@@ -133,11 +133,11 @@ export function listAnswer(
 ): ApiResponse | Promise<ApiResponse> {
   const { representation } = context;
   const metadata = listMetadata(page);
-  switch (representation.form) {
+  switch (representation.shape) {
     case 'table':
       return tableAnswer(core, context, definition, { objects: page.objects, metadata });
     case 'partial':
-      throw otherForm('PartialObjectMetadata', definition);
+      throw otherShape('PartialObjectMetadata', definition);
     case 'partial list':
       return partialListAnswer(core, context, { objects: page.objects, metadata });
     case 'object':

@@ -4,7 +4,7 @@ import { partialObjectMetadata } from '@holdfast/machinery';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { formVersionOf, type TableContent, tableFor, valueAnswer } from '../http/object-answer.ts';
+import { shapeVersionOf, type TableContent, tableFor, valueAnswer } from '../http/object-answer.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
 import { encodedMember, protobufEnvelope } from '../http/protobuf.ts';
 import { type NamedMembers, yamlParts, yamlPartsOfMembers } from '../http/yaml-parts.ts';
@@ -46,7 +46,7 @@ function inRowOrder(objects: readonly CachedObject[], { rowOrder }: ResourceDefi
 }
 
 export function partialListAnswer(core: Core, context: ResourceContext, { objects, metadata }: ListContent): Answer {
-  const apiVersion = formVersionOf(context);
+  const apiVersion = shapeVersionOf(context);
   const head = { kind: 'PartialObjectMetadataList', apiVersion, metadata };
   const partials = (part: readonly CachedObject[]): readonly unknown[] =>
     part.map((each) => partialObjectMetadata(each.object, apiVersion));

@@ -33,8 +33,8 @@ import { objectAnswer } from '../http/object-answer.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
 import { apply } from './apply.ts';
 import { asJson, refuseOtherType, reportStrict, schemaOf } from './decode-body.ts';
-import { formFor } from './update-forms.ts';
 import { changeable, updateObject } from './update-object.ts';
+import { updateStrategyFor } from './update-strategies.ts';
 import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-options.ts';
 
 /** A change that a client describes to the JSON of the newest state. */
@@ -66,7 +66,7 @@ export async function patch(
   let change: Patch | undefined;
   const { object } = await updateObject(core, context, {
     definition,
-    form: formFor(definition, context.info.subresource),
+    strategy: updateStrategyFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
     change: async (current) => {

@@ -106,7 +106,7 @@ export function rememberTemplate({ rest, spec }: SplitBody, pod: KubeObject): vo
   );
 }
 
-const frozenSpec = (pod: KubeObject): JsonObject => deepFreeze(copyJson(decodeSpec(pod)));
+const frozenSpec = (pod: KubeObject): JsonObject => deepFreeze(copyJson(sentSpecOf(pod)));
 
-/** Of a decoded pod it is JSON. */
-const decodeSpec = (pod: KubeObject): JsonObject => ('spec' in pod ? (pod.spec as JsonObject) : {});
+/** The spec of a decoded pod is JSON. */
+const sentSpecOf = (pod: KubeObject): JsonObject => ('spec' in pod ? (pod.spec as JsonObject) : {});

@@ -20,7 +20,7 @@ import { revisionProblem } from '../http/query-values.ts';
 import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, storagePath, subjectOf } from '../objects/object-keys.ts';
-import { asServed } from '../objects/stored-form.ts';
+import { asServed } from '../objects/stored-object.ts';
 import { isHeld } from './deletion-holds.ts';
 import { trackWriter } from './field-ownership.ts';
 import { namesRevision } from './names-revision.ts';
@@ -29,7 +29,7 @@ import { validationContext } from './validation-context.ts';
 import { deleteStored, mismatch, missing, modified, nameless, updateStored } from './write-results.ts';
 
 /** How one way of updating (the object, a subresource) differs from the others. */
-export interface UpdateForm {
+export interface UpdateStrategy {
   readonly subresource: string;
   readonly prepare: (object: KubeObject, old: KubeObject, context: ValidationContext) => void;
   readonly validate: (object: KubeObject, old: KubeObject, context: ValidationContext) => readonly FieldError[];
@@ -37,7 +37,7 @@ export interface UpdateForm {
 
 export interface Update {
   readonly definition: ResourceDefinition;
-  readonly form: UpdateForm;
+  readonly strategy: UpdateStrategy;
   readonly dryRun: boolean;
   /** Owner of the fields that this update changes; absent = ownership is not touched, or already settled by `change`. */
   readonly fieldManager?: string;
@@ -105,7 +105,7 @@ async function admitAndSwap(
   update: Update,
   attempt: Attempt,
 ): Promise<CachedObject | undefined> {
-  const { definition, form } = update;
+  const { definition, strategy } = update;
   const { current, object } = attempt;
   const companions: WriteCompanion[] = [];
   const request = admissionRequest(context, update, { ...attempt, companions });
@@ -114,10 +114,10 @@ async function admitAndSwap(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
-  if (form.subresource === '') core.services.settle({ definition, object, old: current.object });
-  const errors = form.validate(object, current.object, validation);
+  if (strategy.subresource === '') core.services.settle({ definition, object, old: current.object });
+  const errors = strategy.validate(object, current.object, validation);
   if (errors.length > 0 || definition.strategy.leavesMetadata === true) refuse(definition, attempt, errors);
-  if (form.subresource === '') {
+  if (strategy.subresource === '') {
     for (const text of definition.strategy.warnings?.(object, current.object, validation) ?? []) context.warn(text);
   }
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
@@ -149,9 +149,9 @@ async function isKept(core: Core, definition: ResourceDefinition, { object, stor
 }
 
 function owned(core: Core, update: Update, object: KubeObject, current: CachedObject): KubeObject {
-  const { definition, form, fieldManager } = update;
+  const { definition, strategy, fieldManager } = update;
   if (fieldManager === undefined) return object;
-  const writer = { definition, subresource: form.subresource, fieldManager, now: core.clock.now() };
+  const writer = { definition, subresource: strategy.subresource, fieldManager, now: core.clock.now() };
   return trackWriter(writer, current.object, object);
 }
 
@@ -164,11 +164,11 @@ function refuse(definition: ResourceDefinition, { current, object }: Attempt, ow
 
 /** What no update may change, whoever sends it. */
 function prepare(update: Update, { current, object }: Attempt, context: ValidationContext): void {
-  const { definition, form } = update;
+  const { definition, strategy } = update;
   const old = current.object;
   keepServerFields(object, old);
-  form.prepare(object, old, context);
-  const wanted = form.subresource !== 'status' && definition.strategy.generationChanges?.(object, old) === true;
+  strategy.prepare(object, old, context);
+  const wanted = strategy.subresource !== 'status' && definition.strategy.generationChanges?.(object, old) === true;
   setOrDelete(object.metadata, 'generation', wanted ? (old.metadata.generation ?? 0) + 1 : old.metadata.generation);
 }
 
@@ -255,7 +255,7 @@ function admissionRequest(
   return {
     operation: 'UPDATE',
     definition: update.definition,
-    subresource: update.form.subresource,
+    subresource: update.strategy.subresource,
     namespace: context.info.namespace,
     name: context.info.name,
     user: context.user,

@@ -8,8 +8,8 @@ import { createObject } from './create.ts';
 import { requireCreationRight } from './creation-right.ts';
 import { decodeBody } from './decode-body.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
-import { formFor } from './update-forms.ts';
 import { checkName, checkReplacement, checkUid, updateObject } from './update-object.ts';
+import { updateStrategyFor } from './update-strategies.ts';
 import { readWriteOptions } from './write-options.ts';
 import { missing } from './write-results.ts';
 
@@ -33,7 +33,7 @@ export async function update(
   };
   const { object, created } = await updateObject(core, context, {
     definition,
-    form: formFor(definition, context.info.subresource),
+    strategy: updateStrategyFor(definition, context.info.subresource),
     dryRun: options.dryRun,
     fieldManager: options.fieldManager,
     change: replace,

@@ -6,10 +6,10 @@ import type { CachedObject } from '../cache/cached-object.ts';
 import { type RenderFrame, shareFrame } from '../cache/watcher.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
-import { formVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
+import { shapeVersionOf, type TableContent, tableFor } from '../http/object-answer.ts';
 import { encoder, objectInProtobuf } from '../http/protobuf.ts';
 import { groupVersion, listKindOf } from '../objects/object-keys.ts';
-import { asServed } from '../objects/stored-form.ts';
+import { asServed } from '../objects/stored-object.ts';
 
 /** How this client gets what it watches. */
 export interface Rendering {
@@ -25,16 +25,16 @@ export interface Mark {
 }
 
 export function renderingFor(core: Core, context: ResourceContext, definition: ResourceDefinition): Rendering {
-  const { form } = context.representation;
-  if (form === 'table') return tableRendering(core, context, definition);
-  if (form === 'object') {
+  const { shape } = context.representation;
+  if (shape === 'table') return tableRendering(core, context, definition);
+  if (shape === 'object') {
     return {
       change: objectRenderer(context, definition),
       bookmark: (mark) => valueFrame(context, { type: 'BOOKMARK', object: markedObject(context, definition, mark) }),
     };
   }
   const partial = (type: WatchEvent['type'], object: object): WatchFrame =>
-    valueFrame(context, { type, object: partialObjectMetadata(object, formVersionOf(context)) });
+    valueFrame(context, { type, object: partialObjectMetadata(object, shapeVersionOf(context)) });
   return {
     change: (type, object) => partial(type, asServed(definition, object).object),
     bookmark: (mark) => partial('BOOKMARK', markedObject(context, definition, mark)),
@@ -125,13 +125,13 @@ function markedObject(context: ResourceContext, definition: ResourceDefinition, 
 /** Clients that make a list of a watch take its kind from an empty one, in the encoding of a list. */
 function endOfInitial(context: ResourceContext, definition: ResourceDefinition): Readonly<Record<string, string>> {
   const end = { 'k8s.io/initial-events-end': 'true' };
-  const { form, encoding } = context.representation;
+  const { shape, encoding } = context.representation;
   // A table is put together by nobody.
-  if (form === 'table') return end;
+  if (shape === 'table') return end;
   const list =
-    form === 'object'
+    shape === 'object'
       ? { kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata: {}, items: null }
-      : { kind: 'PartialObjectMetadataList', apiVersion: formVersionOf(context), metadata: {}, items: null };
+      : { kind: 'PartialObjectMetadataList', apiVersion: shapeVersionOf(context), metadata: {}, items: null };
   const bytes = encoding === 'protobuf' ? encoder().encodeObject({ ...list, items: [] }) : undefined;
   const text = (bytes ?? Buffer.from(`${JSON.stringify(list)}\n`)).toString('base64');
   return { ...end, 'kubernetes.io/initial-events-list-blueprint': text };

@@ -16,7 +16,7 @@ import {
   WATCHER_QUEUE_FRAMES_MAX,
   WATCHERS_MAX,
 } from '../limits.ts';
-import { storedNameOf } from '../objects/stored-form.ts';
+import { storedNameOf } from '../objects/stored-object.ts';
 import { convertedFrames, waitingFrame } from './converted-frames.ts';
 import { judgeAhead } from './judge-ahead.ts';
 import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';

@@ -9,7 +9,7 @@ import type { Core } from '../core.ts';
 import { convertAhead, finalState, toStored } from '../kinds/conversion.ts';
 import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../objects/object-keys.ts';
-import { asServed, isShownAsStored } from '../objects/stored-form.ts';
+import { asServed, isShownAsStored } from '../objects/stored-object.ts';
 
 /** What became of one compare-and-swap. `lost` = somebody else was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };

@@ -14,14 +14,14 @@ const get: VirtualHandler = async (core, context) => {
   const { name } = context.info;
   const found = (await statuses(core)).find(({ metadata }) => metadata.name === name);
   if (found === undefined) throw notFound({ group: '', resource: 'componentstatuses', name });
-  if (context.representation.form === 'table') return valueAnswer(context, 200, tableOf(core, [found]));
+  if (context.representation.shape === 'table') return valueAnswer(context, 200, tableOf(core, [found]));
   return valueAnswer(context, 200, { kind: 'ComponentStatus', apiVersion: 'v1', ...found });
 };
 
 const list: VirtualHandler = async (core, context) => {
   context.warn(DEPRECATED);
   const items = await statuses(core);
-  if (context.representation.form === 'table') return valueAnswer(context, 200, tableOf(core, items));
+  if (context.representation.shape === 'table') return valueAnswer(context, 200, tableOf(core, items));
   return valueAnswer(context, 200, { kind: 'ComponentStatusList', apiVersion: 'v1', metadata: {}, items });
 };
 

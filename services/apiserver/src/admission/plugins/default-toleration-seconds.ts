@@ -1,13 +1,13 @@
 import { NOT_READY_TAINT, type Pod, type Toleration, UNREACHABLE_TAINT } from '@holdfast/api';
-import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 /** Pods leave a node that is lost after a default time, unless their author chose another. */
 export const createDefaultTolerationSeconds = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'DefaultTolerationSeconds',
   handles: (request) => isCore(request, 'pods') && request.subresource === '' && request.operation !== 'DELETE',
   admit: ({ object }) => {
-    if (object !== undefined) addTolerations(decodePod(object), deps.defaultTolerationSeconds);
+    if (object !== undefined) addTolerations(asPod(object), deps.defaultTolerationSeconds);
   },
 });
 

@@ -9,9 +9,9 @@ import {
   podRequests,
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
-import { decodePod } from '../decode.ts';
 import { type Amounts, bounded, requestBounded } from '../limit-constraints.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 const ANNOTATION = 'kubernetes.io/limit-ranger';
 
@@ -23,7 +23,7 @@ export const createLimitRanger = (deps: AdmissionDeps): AdmissionPlugin => ({
     (isPodCreation(request) || (isCore(request, 'persistentvolumeclaims') && request.operation !== 'DELETE')),
   admit: (request) => {
     if (request.object === undefined || !isPodCreation(request)) return;
-    for (const range of rangesOf(deps, request)) addDefaults(decodePod(request.object), range);
+    for (const range of rangesOf(deps, request)) addDefaults(asPod(request.object), range);
   },
   validate: (request) => {
     for (const range of rangesOf(deps, request)) {
@@ -83,7 +83,7 @@ function problemsOf(request: AdmissionRequest, item: LimitRangeItem): readonly s
     const { spec } = request.object as PersistentVolumeClaim;
     return item.type === 'PersistentVolumeClaim' ? requestBounded(item, spec?.resources?.requests ?? {}) : [];
   }
-  const pod = decodePod(request.object);
+  const pod = asPod(request.object);
   if (item.type === 'Pod') {
     const { overhead: _besides, ...spec } = pod.spec;
     const own = { ...pod, spec };

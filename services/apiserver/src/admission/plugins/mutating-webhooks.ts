@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
 import { isJsonObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import type { Remarks } from '../../audit/notes.ts';
-import { decodeStoredForm } from '../../verbs/decode-body.ts';
+import { decodeStored } from '../../verbs/decode-body.ts';
 import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { invocationOf } from '../dynamic/reinvocation.ts';
@@ -99,7 +99,7 @@ function refuseOtherIdentity(hook: CompiledWebhook, { object }: Attributes, json
 /** Puts what a webhook made of an object in its place. Who owns its fields is not for webhooks to say. */
 function replaceBy(object: KubeObject, definition: ResourceDefinition, json: JsonObject): void {
   const { managedFields } = object.metadata;
-  const decoded = decodeStoredForm(json, definition) as unknown as KubeObject;
+  const decoded = decodeStored(json, definition) as unknown as KubeObject;
   for (const key of Object.keys(object)) Reflect.deleteProperty(object, key);
   Object.assign(object, decoded);
   if (managedFields === undefined) delete object.metadata.managedFields;

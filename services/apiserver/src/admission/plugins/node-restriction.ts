@@ -18,9 +18,9 @@ import {
 import { deepEqual, forbiddenError, notFound, type StatusError } from '@holdfast/machinery';
 import { nodeOf } from '../../authentication/identity.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { decodeNode, decodePod } from '../decode.ts';
 import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asNode, asPod } from '../typed-objects.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
 
@@ -47,8 +47,8 @@ function checkNode(request: AdmissionRequest, node: string): void {
   }
   if (request.operation === 'DELETE') throw refuse(request, `node "${node}" is not allowed to delete itself`);
   if (request.object === undefined) return;
-  const wanted = decodeNode(request.object);
-  const old = request.old === undefined ? undefined : decodeNode(request.old);
+  const wanted = asNode(request.object);
+  const old = request.old === undefined ? undefined : asNode(request.old);
   if (old !== undefined && !deepEqual(wanted.spec.taints ?? [], old.spec.taints ?? [])) {
     throw refuse(request, `node "${node}" is not allowed to modify taints`);
   }
@@ -109,7 +109,7 @@ function checkPod(request: AdmissionRequest, node: string): void {
   if (operation === 'UPDATE' && subresource === '') {
     throw refuse(request, `unexpected operation "UPDATE", node "${node}" can only create and delete mirror pods`);
   }
-  const old = request.old === undefined ? undefined : decodePod(request.old);
+  const old = request.old === undefined ? undefined : asPod(request.old);
   if (old !== undefined && old.spec?.nodeName !== node) {
     const what = operation === 'DELETE' ? 'delete pods' : 'update pod status for pods';
     throw refuse(request, `node "${node}" can only ${what} with spec.nodeName set to itself`);
@@ -121,7 +121,7 @@ function checkPod(request: AdmissionRequest, node: string): void {
 
 /** A node shows the pods of its own files, and makes no others. */
 async function checkMirror(reader: ObjectReader, request: AdmissionRequest, node: string): Promise<void> {
-  const pod = request.object === undefined ? undefined : decodePod(request.object);
+  const pod = request.object === undefined ? undefined : asPod(request.object);
   if (pod === undefined || !isMirrorPod(pod)) {
     throw refuse(
       request,

@@ -8,8 +8,8 @@ import {
 } from '@holdfast/api';
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../authentication/identity.ts';
-import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asNode } from '../typed-objects.ts';
 
 /**
  * Who may say that a node runs nothing any more. The out-of-service taint and the deletion of a Node release the identities
@@ -53,12 +53,12 @@ const hasNotLooked = ({ user }: AdmissionRequest): boolean =>
   isController(user) || user.name === POD_GARBAGE_COLLECTOR || nodeOf(user) !== undefined;
 
 function isOutOfService(object: AdmissionRequest['object']): boolean {
-  const taints = object === undefined ? [] : (decodeNode(object).spec?.taints ?? []);
+  const taints = object === undefined ? [] : (asNode(object).spec?.taints ?? []);
   return taints.some((taint) => taint.key === OUT_OF_SERVICE_TAINT);
 }
 
 function conditionIn(object: AdmissionRequest['object'], type: string): NodeCondition | undefined {
-  const conditions = object === undefined ? [] : (decodeNode(object).status?.conditions ?? []);
+  const conditions = object === undefined ? [] : (asNode(object).status?.conditions ?? []);
   return conditions.find((condition) => condition.type === type);
 }
 
@@ -67,7 +67,7 @@ const saysSelfFenced = (object: AdmissionRequest['object']): string | undefined 
 
 /** Of every condition of the type: who reads it may look at the first or at any. */
 function verdictOf(object: AdmissionRequest['object']): string {
-  const conditions = object === undefined ? [] : (decodeNode(object).status?.conditions ?? []);
+  const conditions = object === undefined ? [] : (asNode(object).status?.conditions ?? []);
   const fences = conditions.filter(({ type }) => type === FENCED);
   return fences.map(({ status, reason }) => `${status} ${reason ?? ''}`).join(', ');
 }

@@ -14,8 +14,8 @@ import {
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { FENCER, isController, nodeOf, POD_GARBAGE_COLLECTOR } from '../../authentication/identity.ts';
-import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 /** Adds what only the server knows to the general warning that kubectl prints by itself. */
 export const forceDeleteWarning = (pod: string, node: string): string =>
@@ -36,7 +36,7 @@ export const createPodOwnership = (deps: AdmissionDeps): AdmissionPlugin => ({
   },
   validate: (request) => {
     if (request.old === undefined) return undefined;
-    const pod = decodePod(request.old);
+    const pod = asPod(request.old);
     if ((pod.spec?.nodeName ?? '') === '') return undefined;
     const ends = request.operation === 'DELETE' ? isForced(request, pod) : declaresFinished(request, pod);
     return ends ? judge(deps, request, pod) : undefined;
@@ -52,7 +52,7 @@ async function judge(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): 
 function waitForKubelet(request: AdmissionRequest): void {
   const { old, deleteOptions, user } = request;
   if (old === undefined || deleteOptions === undefined || deleteOptions.gracePeriodSeconds !== undefined) return;
-  const pod = decodePod(old);
+  const pod = asPod(old);
   const bound = (pod.spec?.nodeName ?? '') !== '' && !isPodFinished(pod);
   if (bound && isController(user) && (pod.spec?.terminationGracePeriodSeconds ?? 0) === 0) {
     deleteOptions.gracePeriodSeconds = 1;
@@ -67,7 +67,7 @@ function isForced({ deleteOptions }: AdmissionRequest, pod: Pod): boolean {
 
 /** A terminal phase makes the next ordinary deletion immediate, so writing it is as strong as removing the pod. */
 function declaresFinished(request: AdmissionRequest, old: Pod): boolean {
-  const phase = request.object === undefined ? '' : (decodePod(request.object).status?.phase ?? '');
+  const phase = request.object === undefined ? '' : (asPod(request.object).status?.phase ?? '');
   return isFinishedPhase(phase) && !isPodFinished(old);
 }
 

@@ -1,10 +1,10 @@
 import { type KubeObject, NAMESPACES, type Namespace, PODS, type Pod, type PodTemplateSpec } from '@holdfast/api';
 import { deepEqual, forbiddenError, invalidObject } from '@holdfast/machinery';
-import { decodePod } from '../decode.ts';
 import { detailsText, type PodShape, violations } from '../pod-security/evaluate.ts';
 import { isSameLevel, isStricter, type PodSecurityPolicy, printLevel, readPolicy } from '../pod-security/levels.ts';
 import { existingPodWarnings } from '../pod-security/namespace-warnings.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 /** The Pod Security Standards, as the labels of each namespace ask for them. */
 export const createPodSecurity = (deps: AdmissionDeps): AdmissionPlugin => ({
@@ -36,8 +36,8 @@ const isPodWrite = (request: AdmissionRequest): boolean =>
 
 function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
   if (request.object === undefined) return;
-  const pod = decodePod(request.object);
-  if (request.old !== undefined && !mayMatter(pod, decodePod(request.old))) return;
+  const pod = asPod(request.object);
+  if (request.old !== undefined && !mayMatter(pod, asPod(request.old))) return;
   request.audit?.annotate(`${ANNOTATIONS}/enforce-policy`, printLevel(policy.enforce));
   noteAudit(request, pod, policy);
   const found = violations(pod, policy.enforce);

@@ -1,7 +1,7 @@
 import { type KubeObject, type Pod, PRIORITY_CLASSES, type PriorityClass } from '@holdfast/api';
 import { forbiddenError, type StatusError } from '@holdfast/machinery';
-import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 const DEFAULT_PRIORITY = 0;
 const PREEMPT = 'PreemptLowerPriority';
@@ -16,9 +16,9 @@ export const createPriority = (deps: AdmissionDeps): AdmissionPlugin => ({
   handles: (request) => isPodWrite(request) || isClassChange(request),
   admit: (request) => {
     if (!isPodWrite(request) || request.object === undefined) return;
-    if (request.old === undefined && deps.podPriority) resolve(deps, request, decodePod(request.object));
-    else if (request.old === undefined) refuseClass(request, decodePod(request.object));
-    else keep(decodePod(request.object), decodePod(request.old));
+    if (request.old === undefined && deps.podPriority) resolve(deps, request, asPod(request.object));
+    else if (request.old === undefined) refuseClass(request, asPod(request.object));
+    else keep(asPod(request.object), asPod(request.old));
   },
   validate: (request) => {
     if (isClassChange(request) && request.object !== undefined) refuseSecondDefault(deps, request, request.object);

@@ -2,8 +2,8 @@ import { type Lease, NODE_LEASES_NAMESPACE, SELF_FENCING, SELF_FENCING_BROKEN } 
 import { deepEqual, forbiddenError } from '@holdfast/machinery';
 import { isOwnController, nodeOf } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
-import { decodeLease } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjectOfRequest } from '../port.ts';
+import { asLease } from '../typed-objects.ts';
 
 /**
  * Who may say what a node has promised, and that the promise is broken. Names and volumes of exclusive pods are released by that, so a right
@@ -51,7 +51,7 @@ interface Words {
 
 /** Empty where nothing is promised: leases of other kubelets are of no concern. */
 function wordsOf(object: AdmissionRequest['object']): Words {
-  const { metadata, spec }: Partial<Lease> = object === undefined ? {} : decodeLease(object);
+  const { metadata, spec }: Partial<Lease> = object === undefined ? {} : asLease(object);
   const { [SELF_FENCING]: policy, [SELF_FENCING_BROKEN]: broken } = metadata?.annotations ?? {};
   if (policy === undefined && broken === undefined) return {};
   return { policy, broken, seconds: spec?.leaseDurationSeconds };

@@ -12,6 +12,7 @@ import type { WriteOperation, WriteResult } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
 import { QUOTA_ATTEMPTS_MAX } from '../../limits.ts';
 import { keyOf } from '../../objects/object-keys.ts';
+import { createKeyedMutex, type KeyedMutex } from '../../turns/keyed-mutex.ts';
 import {
   type AdmissionDeps,
   type AdmissionPlugin,
@@ -19,14 +20,13 @@ import {
   subjectOfRequest,
   type WriteCompanion,
 } from '../port.ts';
-import { createTurns, type Turns } from '../turns.ts';
 
 /**
  * A namespace gets no more than its quotas allow. What a write uses is added to the quotas in the same store write as the
  * object, by compare-and-swap: neither a race nor a crash can make the count differ from what was let in.
  */
 export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
-  const turns = createTurns();
+  const mutex = createKeyedMutex();
   return {
     name: 'ResourceQuota',
     handles: ({ definition, namespace, operation, subresource }) =>
@@ -44,7 +44,7 @@ export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
       const charge: Charge = { request, use, names: quotas.map(({ metadata }) => metadata.name ?? '') };
       // The cache may not know yet what was given back.
       if (verdict.kind === 'refused') await decide(deps, charge);
-      if (!request.dryRun) request.accompany(companionFor(deps, charge, turns));
+      if (!request.dryRun) request.accompany(companionFor(deps, charge, mutex));
     },
   };
 };
@@ -73,11 +73,11 @@ async function decide(deps: AdmissionDeps, { request, use, names }: Charge): Pro
   throw forbiddenError(subjectOfRequest(request), verdict.why);
 }
 
-/** Writes of one namespace take turns here, so that they seldom lose to each other; another server is met by trying again. */
-function companionFor(deps: AdmissionDeps, charge: Charge, turns: Turns): WriteCompanion {
+/** Writes of one namespace run one after the other here, so that they seldom conflict; a conflict with another server is tried again. */
+function companionFor(deps: AdmissionDeps, charge: Charge, mutex: KeyedMutex): WriteCompanion {
   return {
     write: (commit, before) =>
-      turns.take(charge.request.namespace, async () => {
+      mutex.run(charge.request.namespace, async () => {
         for (let attempt = 1; attempt <= QUOTA_ATTEMPTS_MAX; attempt++) {
           const charged = await decide(deps, charge);
           const result = await commit(charged.map(updateOf));

@@ -1,8 +1,8 @@
 import { type Pod, RUNTIME_CLASSES, type RuntimeClass } from '@holdfast/api';
 import { deepEqual, forbiddenError, type StatusError } from '@holdfast/machinery';
-import { decodePod } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
 import { mergeTolerations } from '../tolerations.ts';
+import { asPod } from '../typed-objects.ts';
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 const UNFOUNDED = 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead';
@@ -20,7 +20,7 @@ type Step = (request: AdmissionRequest, pod: Pod, runtime: RuntimeClass | undefi
 /** At once for pods that name no runtime, or one that is known. */
 function withRuntime({ reader }: AdmissionDeps, request: AdmissionRequest, step: Step): Promise<void> | undefined {
   if (request.object === undefined) return undefined;
-  const pod = decodePod(request.object);
+  const pod = asPod(request.object);
   const name = pod.spec.runtimeClassName;
   const known = name === undefined ? undefined : reader.cached(RUNTIME_CLASSES, { name });
   if (name !== undefined && known === undefined) {

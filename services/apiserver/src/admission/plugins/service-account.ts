@@ -10,9 +10,9 @@ import {
 } from '@holdfast/api';
 import { forbiddenError } from '@holdfast/machinery';
 import { POD_TOKEN_SECONDS } from '../../limits.ts';
-import { decodePod } from '../decode.ts';
 import { ephemeralUses, projectsToken, referenceOf, type SecretUse, secretUses } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asPod } from '../typed-objects.ts';
 
 const DEFAULT_ACCOUNT = 'default';
 /** What Go reads as true. */
@@ -30,7 +30,7 @@ export const createServiceAccount = (deps: AdmissionDeps): AdmissionPlugin => ({
     ((request.operation === 'CREATE' && request.subresource === '') || addsContainers(request)),
   admit: (request) => {
     if (request.object === undefined) return undefined;
-    const pod = decodePod(request.object);
+    const pod = asPod(request.object);
     return addsContainers(request) ? judgeAdded(deps, request, pod) : giveAccount(deps, request, pod);
   },
 });
@@ -40,7 +40,7 @@ const addsContainers = ({ operation, subresource }: AdmissionRequest): boolean =
 
 /** Containers that come later use no other secrets than those that came with the pod. */
 async function judgeAdded(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): Promise<void> {
-  const name = decodePod(request.old ?? pod).spec.serviceAccountName ?? '';
+  const name = asPod(request.old ?? pod).spec.serviceAccountName ?? '';
   const uses = ephemeralUses(pod);
   if (name === '' || uses.length === 0) return;
   const account = await findAccount(deps, request, name);

@@ -1,6 +1,6 @@
 import { NOT_READY_TAINT } from '@holdfast/api';
-import { decodeNode } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
+import { asNode } from '../typed-objects.ts';
 
 const NOT_READY = { key: NOT_READY_TAINT, effect: 'NoSchedule' };
 
@@ -10,7 +10,7 @@ export const createTaintNodesByCondition = (_deps: AdmissionDeps): AdmissionPlug
   handles: (request) => isCore(request, 'nodes') && request.operation === 'CREATE' && request.subresource === '',
   admit: ({ object }) => {
     if (object === undefined) return;
-    const { spec } = decodeNode(object);
+    const { spec } = asNode(object);
     const taints = spec.taints ?? [];
     if (taints.some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect)) return;
     spec.taints = [...taints, { ...NOT_READY }];

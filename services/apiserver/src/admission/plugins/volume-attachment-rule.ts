@@ -14,8 +14,8 @@ import { FENCER, isController } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
 import { encodeStored } from '../../cache/stored-json.ts';
 import { keyOf } from '../../objects/object-keys.ts';
-import { decodeVolume } from '../decode.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { asVolume } from '../typed-objects.ts';
 
 /**
  * Who may take a volume from a node. The controller clears an attachment that names no pod any more. Everybody else breaks it:
@@ -44,7 +44,7 @@ export const createVolumeAttachmentRule = (deps: AdmissionDeps): AdmissionPlugin
 });
 
 const attachmentOf = (object: AdmissionRequest['object']): PersistentVolumeAttachment | undefined =>
-  object === undefined ? undefined : decodeVolume(object).status.attachment;
+  object === undefined ? undefined : asVolume(object).status.attachment;
 
 /** A controller does not know what runs: it takes the names of pods off that are gone, and the node's own word comes next. */
 function refuseHasty(

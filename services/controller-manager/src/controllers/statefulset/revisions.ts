@@ -71,12 +71,12 @@ export function templateIn(revision: ControllerRevision): PodTemplateSpec | unde
   const data: unknown = revision.data;
   if (!isRecord(data) || !isRecord(data.spec) || !isRecord(data.spec.template)) return undefined;
   const { $patch: _patch, ...template } = data.spec.template;
-  return decodeTemplate(template);
+  return asTemplate(template);
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-const decodeTemplate = (template: Record<string, unknown>): PodTemplateSpec => template as unknown as PodTemplateSpec;
+const asTemplate = (template: Record<string, unknown>): PodTemplateSpec => template as unknown as PodTemplateSpec;
 
 /** Stored revisions beyond the history limit that nothing refers to, oldest first. */
 export function outdatedRevisions(

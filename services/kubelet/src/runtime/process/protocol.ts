@@ -85,7 +85,7 @@ export function createLineReader<Line>(
 }
 
 /** The other end of a link is our own program. */
-export const decodeMessage = (message: unknown): StreamMessage => message as StreamMessage;
+export const asStreamMessage = (message: unknown): StreamMessage => message as StreamMessage;
 
 export function encodeLine(line: ClientLine | SupervisorLine): string {
   return `${JSON.stringify(line)}\n`;

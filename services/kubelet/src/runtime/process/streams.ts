@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import { type ProcessStreams, RuntimeError, type RuntimeStreams, type SandboxStatus } from '../port.ts';
 import { PORT_CONNECT_MS, REQUEST_DEADLINE_MS } from './limits.ts';
 import {
+  asStreamMessage,
   createLineReader,
-  decodeMessage,
   encodeLine,
   type OpenedStreams,
   STREAM,
@@ -82,7 +82,7 @@ function carry(socket: Socket, opened: OpenedStreams, rest: Buffer): ProcessStre
   ended.promise.catch(() => undefined);
   let left = false;
   const link = createStreamLink(socket, (message) => {
-    const told = decodeMessage(message);
+    const told = asStreamMessage(message);
     if ('exitCode' in told) ended.resolve({ exitCode: told.exitCode });
     else if ('failed' in told) ended.reject(new RuntimeError(told.failed.code, told.failed.message));
   });

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type AttachRequest, RuntimeError, type TerminalSize } from '../port.ts';
 import { tailFile } from './output-tail.ts';
 import {
-  decodeMessage,
+  asStreamMessage,
   encodeLine,
   type OpenedStreams,
   STREAM,
@@ -93,7 +93,7 @@ async function openAttach(supervisor: Supervisor, id: string, request: AttachReq
 
 function carry(opened: Opened, socket: Socket): void {
   const link: StreamLink = createStreamLink(socket, (message) => {
-    const told = decodeMessage(message);
+    const told = asStreamMessage(message);
     if ('size' in told) opened.resize(told.size);
   });
   const { stdin, stdout, stderr } = opened;

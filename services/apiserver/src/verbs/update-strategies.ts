@@ -1,10 +1,10 @@
 import type { KubeObject, ResourceDefinition, SubresourceStrategy } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import type { UpdateForm } from './update-object.ts';
+import type { UpdateStrategy } from './update-object.ts';
 
 /** The rules for updating an object, or one of its subresources that take the whole object. */
-export function formFor(definition: ResourceDefinition, subresource: string): UpdateForm {
+export function updateStrategyFor(definition: ResourceDefinition, subresource: string): UpdateStrategy {
   if (subresource === '') {
     const { prepareForUpdate, validateUpdate } = definition.strategy;
     return { subresource, prepare: prepareForUpdate, validate: validateUpdate };

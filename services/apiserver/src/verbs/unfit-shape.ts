@@ -1,22 +1,22 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ResourceContext } from '../http/context.ts';
-import { type GoKind, otherForm } from '../http/negotiation.ts';
+import { type GoKind, otherShape } from '../http/negotiation.ts';
 import { includeObject } from '../http/object-answer.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { isWholeObject } from './update-forms.ts';
+import { isWholeObject } from './update-strategies.ts';
 
 /** What could not be shown afterwards is refused before anything is written; Kubernetes says the same when it is done. */
-export function refuseUnfitForm(context: ResourceContext, definition: ResourceDefinition): void {
+export function refuseUnfitShape(context: ResourceContext, definition: ResourceDefinition): void {
   const { info, representation, request } = context;
-  const { form } = representation;
-  if (form === 'object' || !WRITES.has(info.verb)) return;
+  const { shape } = representation;
+  if (shape === 'object' || !WRITES.has(info.verb)) return;
   const shown = shownBy(info, definition);
   if (shown === undefined) return;
-  if (form === 'table') includeObject(request.query.get('includeObject'));
+  if (shape === 'table') includeObject(request.query.get('includeObject'));
   else if (info.verb === 'deletecollection') {
-    if (form === 'partial') throw otherForm('PartialObjectMetadata', definition);
-  } else if (form === 'partial list' && showsObject(info.verb, definition)) {
-    throw otherForm('PartialObjectMetadataList', shown);
+    if (shape === 'partial') throw otherShape('PartialObjectMetadata', definition);
+  } else if (shape === 'partial list' && showsObject(info.verb, definition)) {
+    throw otherShape('PartialObjectMetadataList', shown);
   }
 }
 
@@ -30,6 +30,6 @@ const SCALE: GoKind = { group: 'autoscaling', kind: 'Scale' };
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** What is deleted at once is answered with a `Status`, which has no other form. */
+/** The answer to an immediate deletion is a `Status`, which has no other shape. */
 const showsObject = (verb: string, { strategy }: ResourceDefinition): boolean =>
   verb !== 'delete' || strategy.gracefulDeletion !== undefined;

@@ -27,7 +27,7 @@ import {
   DELETION_FAULTS_TOLD_MAX,
   INSTANCES_DELETED_AT_ONCE,
 } from '../limits.ts';
-import { versionOf } from '../objects/stored-form.ts';
+import { versionOf } from '../objects/stored-object.ts';
 import type { DeleteObject } from '../verbs/delete.ts';
 
 export interface DefinitionController {

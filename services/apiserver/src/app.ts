@@ -74,7 +74,7 @@ export interface ApiServerDeps {
   readonly log: Log;
   readonly tracer?: Tracer;
   readonly tokens: StaticTokens;
-  /** Of the transport: no request begins while many of them are under way. */
+  /** The transport's pending answers: no request begins while there are many. */
   readonly answers?: AnswersUnderWay;
   readonly defaultTolerationSeconds?: number;
   /** Addresses of services; every apiserver of a cluster has the same. */
@@ -102,7 +102,7 @@ export interface ApiServerDeps {
   readonly clientCa?: string | undefined;
   /** Present: requests are audited. */
   readonly audit?: AuditOptions | undefined;
-  /** Present: who this server is to API servers behind it, which then believe what it tells of users. */
+  /** When present, authenticates this server to aggregated servers, so that they trust its user headers. */
   readonly frontProxy?: FrontProxy | undefined;
 }
 
@@ -117,11 +117,11 @@ export interface ServiceAccountOptions {
 export interface ApiServer extends Service {
   /** The one request pipeline behind every transport. */
   readonly handle: ApiHandler;
-  /** For the relay in this process: what the watch cache has of a state, read at most once for everybody. */
+  /** For the relay in this process: the watch cache's copy of a state, parsed at most once for all. */
   readonly knownState: KnownState;
   /** Empty when requests are served and durable; else sentences on what is wrong. */
   readonly health: () => Promise<readonly string[]>;
-  /** For the only server of a cluster: the service `kubernetes` leads to this address. */
+  /** For a single-server cluster: publishes this address in the service `kubernetes`. */
   readonly announce: (at: ApiAddress) => Promise<void>;
 }
 
@@ -203,7 +203,7 @@ const policyFeed = (wake: Wake): ObjectFeed => ({
   remove: () => {},
 });
 
-/** What reads texts of clients. */
+/** Parsers of client texts. */
 const createTextReaders = (clock: Clock): Pick<Core, 'yaml' | 'selectors'> => ({
   yaml: new YamlReader(clock),
   selectors: new KnownSelectors(),

@@ -122,7 +122,7 @@ export interface BusConfig {
   readonly tls: TlsClient | undefined;
 }
 
-/** `undefined` when only the help was asked for. */
+/** `undefined` for `--help`. */
 export function readApiServerConfig(source: SettingSource): ApiServerConfig | undefined {
   const settings = readSettings(APISERVER_SETTINGS, source);
   if (settings.help) return undefined;

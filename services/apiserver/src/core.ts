@@ -22,12 +22,12 @@ import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
 
-/** What every verb needs. */
+/** The dependencies of every verb. */
 export interface Core {
   readonly store: Store;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
-  /** What discovery says of the kinds. */
+  /** The kinds in discovery. */
   readonly catalog: Catalog;
   /** The same, and what the servers behind this one say of theirs. */
   readonly directory: Directory;
@@ -40,9 +40,9 @@ export interface Core {
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;
-  /** Who is served now, who waits, who is turned away. */
+  /** Flow control of requests. */
   readonly flowControl: FlowControl;
-  /** Who works on this thread. */
+  /** The scheduling of work on this thread. */
   readonly turns: Turns;
   readonly yaml: YamlReader;
   readonly selectors: KnownSelectors;

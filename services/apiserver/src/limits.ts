@@ -29,7 +29,7 @@ export const WATCHER_QUEUE_FRAMES_MAX = 16_384;
 /** States of its own writes that a server keeps until the change feed brings them; a feed that is cut must not fill the memory. */
 export const CACHE_AHEAD_OBJECTS_MAX = 4_096;
 
-/** How long the pages of a list show the state of its first page: as long as a Kubernetes with its default compaction promises. */
+/** How long the pages of a list show the state of its first page: as in Kubernetes with its default compaction. */
 export const LIST_PAGES_MS = 5 * 60_000;
 
 /** Watches at one time, all resources together. */
@@ -47,7 +47,7 @@ export const BOOKMARK_INTERVAL_MS = 60_000;
 /** A watch without `timeoutSeconds` ends after this, plus up to as much again (spreads reconnects). */
 export const WATCH_TIMEOUT_MIN_MS = 30 * 60_000;
 
-/** The longest `timeoutSeconds` that is kept; timers of Node that are set to 25 days fire at once. */
+/** The maximum effective `timeoutSeconds`; Node fires timers of 25 days immediately. */
 export const WATCH_TIMEOUT_MAX_MS = 24 * 24 * 60 * 60_000;
 
 /** Pause before the change feed is opened again after it broke. */
@@ -68,7 +68,7 @@ export const EVICTION_RETRY_SECONDS = 10;
 /** The same for the count of a quota: many servers may write in one namespace, and each of them may be faster. */
 export const QUOTA_ATTEMPTS_MAX = 64;
 
-/** Names tried for `metadata.generateName` before the client is told to try again. */
+/** Attempts for a name from `metadata.generateName` before the client must retry. */
 export const GENERATE_NAME_ATTEMPTS_MAX = 8;
 
 /** Random characters behind `metadata.generateName`. */
@@ -80,16 +80,19 @@ export const GENERATED_BASE_CHARS_MAX = 63 - GENERATED_SUFFIX_CHARS;
 /** Name of a field manager: it is repeated in every object that the manager writes. */
 export const FIELD_MANAGER_BYTES_MAX = 128;
 
-/** Seconds a pod tolerates a node that is not ready or unreachable, unless its author says otherwise. */
+/** Default toleration in seconds of a node that is not ready or unreachable. */
 export const DEFAULT_TOLERATION_SECONDS = 300;
 
-/** Tokens of a YAML body: about 40,000 keys, half a second of work, during which nobody else is served. JSON has no such limit: it is read a hundred times as fast. */
+/**
+ * Tokens of a YAML body: about 40,000 keys, half a second of work that blocks other requests. JSON has no such limit:
+ * it is parsed a hundred times faster.
+ */
 export const YAML_TOKENS_MAX = 250_000;
 
 /** A YAML body that is longer is read on a thread of its own: so many bytes take about 6 ms. */
 export const LONG_YAML_BYTES = 64 * 1024;
 
-/** What that thread may take for one body; the largest that is read takes half a second and 150 MB. */
+/** The time limit of that thread for one body; the largest accepted one takes half a second and 150 MB. */
 export const YAML_READ_MS = 20_000;
 export const YAML_THREAD_HEAP_MB = 256;
 
@@ -118,7 +121,7 @@ export const CONNECTION_IDLE_MS = 90_000;
 /** Connections at one time: below the usual limits on open files, so that files of the store can still be opened. */
 export const CONNECTIONS_MAX = 16_384;
 
-/** Bytes of request bodies held at one time; beyond it the largest that is not complete is told to come back. */
+/** Bytes of request bodies in memory; beyond it the largest incomplete one is rejected for a retry. */
 export const BODY_BYTES_IN_FLIGHT_MAX = 256 * 1024 * 1024;
 
 /**
@@ -142,13 +145,13 @@ export const HTTP2_STREAMS_MAX = 250;
 /** And those that a client sends over HTTP/1.1 without waiting for answers; hardly any sends two. */
 export const HTTP1_UNANSWERED_MAX = 250;
 
-/** Writes at one time; more are told to come back, so that a store that is slow is not buried. */
+/** Concurrent writes; more are rejected for a retry, so that a slow store is not overloaded. */
 export const WRITES_IN_FLIGHT_MAX = 1_024;
 
-/** Of these, so many are kept for the components of the system, and one user has at most half of the others. */
+/** Of these, this many are reserved for system components; one user has at most half of the others. */
 export const WRITES_RESERVED = 128;
 
-/** Work of one turn of the event loop on requests; whoever comes later in it waits for another turn. */
+/** Work on requests per turn of the event loop; later requests wait for another turn. */
 export const TURN_MS = 10;
 
 /** Short answers that the thread of HTTP has not written. While so many are, no further request begins. */
@@ -158,7 +161,7 @@ export const ANSWERS_UNDER_WAY_MAX = 16;
 export const REFUSAL_PAUSE_MS = 250;
 export const REFUSALS_PAUSED_MAX = 2_000;
 
-/** Requests of one flow that wait for a turn; more are told to come back. Of exempt flows many come at once. */
+/** Waiting requests of one flow; more are rejected for a retry. Exempt flows have bursts. */
 export const WAITING_PER_FLOW_MAX = 512;
 export const WAITING_PER_EXEMPT_FLOW_MAX = 16_384;
 
@@ -168,7 +171,7 @@ export const SERVER_SEATS = 600;
 /** A request waits for its seats this long at most: a quarter of the time that kube-apiserver gives a request. */
 export const QUEUE_WAIT_MS = 15_000;
 
-/** How often seats that levels do not use are lent to others. */
+/** Interval at which unused seats are lent to other levels. */
 export const SEATS_REBALANCED_MS = 10_000;
 
 /** Queues of one priority level that are really kept; a configuration may name ten million. */
@@ -177,7 +180,7 @@ export const QUEUES_PER_LEVEL_MAX = 1_024;
 /** Flows of one schema whose queues are remembered; others are worked out again. */
 export const FLOWS_REMEMBERED_MAX = 1_024;
 
-/** How often the objects of flow control that every cluster has are looked after: one that was deleted is back within a minute. */
+/** Maintenance interval of flow control's default objects: a deleted one is back within a minute. */
 export const FLOW_OBJECTS_KEPT_MS = 55_000;
 
 /** Writes of one FlowSchema's status in a minute: servers of different opinions must not fight. */
@@ -192,7 +195,7 @@ export const PAUSED_WORK_MAX = 4;
 /** Events inform people about what has just happened; they are removed after this. */
 export const EVENT_KEEP_MS = 60 * 60_000;
 
-/** How often old events are looked for. */
+/** Interval of the sweep for old events. */
 export const EVENT_SWEEP_INTERVAL_MS = 60_000;
 
 /** Events whose text is read before others get a turn. */
@@ -204,10 +207,10 @@ export const EVENT_SWEEP_BATCH = 100;
 /** A store that is just coming up gets this many chances to take the system objects, this far apart. */
 export const SYSTEM_OBJECT_ATTEMPTS_MAX = 60;
 export const SYSTEM_OBJECT_RETRY_MS = 500;
-/** A store that serves nothing while a server starts is waited for this long; then the start fails, and whoever supervises it says so. */
+/** A starting server waits this long for its store; then the start fails, and its supervisor reports that. */
 export const STORE_PATIENCE_MS = 5 * 60_000;
 export const STORE_PATIENCE_RETRY_MS = 500;
-/** How long a kubelet, or what is behind a proxy path, may take to begin its answer. */
+/** Deadline of a kubelet, or of a proxy target, for the start of its response. */
 export const KUBELET_ANSWER_MS = 30_000;
 
 /** A node that does not say what it uses in this time is left out of the answer. */
@@ -216,7 +219,7 @@ export const NODE_USAGE_MS = 5_000;
 /** A watch of Secrets of accounts that ended is opened again after this, and a missing certificate is looked for again. */
 export const ACCOUNT_TOKEN_RETRY_MS = 1_000;
 
-/** How often the certificate of a new namespace is looked for; a cluster without controllers never has one. */
+/** Attempts to find the certificate of a new namespace; a cluster without controllers never has one. */
 export const ACCOUNT_TOKEN_CA_WAITS = 10;
 
 /** An exec, attach or port-forward session on which nothing moves for this long is closed: what a kubelet allows. */
@@ -226,44 +229,44 @@ export const UPGRADED_IDLE_MS = 4 * 60 * 60 * 1000;
 export const FRONT_THREAD_YOUNG_MB = 16;
 export const FRONT_THREAD_SEMI_SPACE_MB = 4;
 
-/** That thread has this long to load, to listen and to end. */
+/** Deadline of that thread to load, to listen and to stop. */
 export const FRONT_START_MS = 30_000;
 export const FRONT_STOP_MS = 10_000;
 
-/** A client that is refused in the middle of its request may go on sending for this long, so that it gets to read the answer. */
+/** A client that is refused during its request may continue to send for this long, so that it reads the response. */
 export const REFUSAL_LINGER_MS = 500;
 
-/** What would be longer than this with line breaks has none: nobody looks at so much, and it is made in one go. */
+/** A longer document gets no line breaks: nobody reads it, and formatting blocks the thread. */
 export const INDENTED_BYTES_MAX = 4 * 1024 * 1024;
 
-/** How long a client may keep an OpenAPI document that it asked for by its hash. */
+/** Cache time of an OpenAPI document that was requested by hash. */
 export const KEPT_DOCUMENT_MS = 365 * 24 * 60 * 60_000;
 
 /** Longer answers are compressed for clients that take it, as kube-apiserver does: shorter ones are not worth the work. */
 export const COMPRESSED_OVER_BYTES = 128 * 1024;
 
-/** What pods get a token for, as in Kubernetes: that it is about a second over the hour tells it from what others ask for. */
+/** Lifetime of pod tokens, as in Kubernetes: the odd seconds distinguish it from other requests. */
 export const POD_TOKEN_SECONDS = 3_607;
-/** Programs that read their token once go on for a year; others take the new one that the kubelet puts in its place. */
+/** Programs that read their token only once work for a year; others read the new token from the kubelet. */
 export const EXTENDED_POD_TOKEN_SECONDS = 365 * 24 * 3_600;
 
 /** Steps of one comparison of a role's rules with those of its author: about 150 ms. Honest roles need some thousands. */
 export const RIGHTS_COMPARISON_STEPS_MAX = 2_000_000;
 
-/** Combinations of verb, group, resource and name that a refused author is told. */
+/** Reported combinations of verb, group, resource and name in a refusal. */
 export const MISSING_RIGHTS_TOLD = 1_000;
 export const MISSING_RIGHTS_BYTES_TOLD = 32 * 1024;
 
-/** Rules in one SelfSubjectRulesReview; behind them the answer says that it is incomplete. */
+/** Rules in one SelfSubjectRulesReview; beyond them it is marked incomplete. */
 export const RULES_REVIEWED_MAX = 10_000;
 export const RULES_REVIEWED_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Roles that do not exist, though bindings name them, in one refusal. */
 export const MISSING_ROLES_TOLD = 20;
 
-/** A definition that could not be looked after is looked at again. */
+/** Retry interval after a failed pass over a definition. */
 export const DEFINITION_RETRY_MS = 1_000;
-/** Instances of a definition that is being deleted, which something holds, are looked at again. */
+/** First recheck interval for remaining instances of a terminating definition. */
 export const CLEANUP_LOOK_FIRST_MS = 50;
 export const CLEANUP_LOOK_LONGEST_MS = 5_000;
 export const INSTANCES_DELETED_AT_ONCE = 32;
@@ -279,9 +282,9 @@ export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 
 /** Times that what is selected by converted fields is converted again, because it changed meanwhile. */
 export const CONVERSION_ROUNDS_MAX = 10;
-/** As Kubernetes waits for a conversion webhook. */
+/** Kubernetes' time-out of a conversion webhook. */
 export const CONVERSION_TIMEOUT_MS = 30_000;
-/** What is told of its failure: its own words are in it. */
+/** Reported characters of its failure, which contains its own text. */
 export const CONVERSION_MESSAGE_CHARS_MAX = 4 * 1024;
 /** Objects in one call of a conversion webhook. */
 export const CONVERSION_BATCH_OBJECTS = 500;
@@ -290,7 +293,7 @@ export const CONVERSION_BATCH_CHARS = 1024 * 1024;
 /** Characters of one HTML tag whose links are rewritten for clients of a proxy; a longer tag passes unchanged. */
 export const HTML_TAG_MAX = 16 * 1024;
 
-/** As in Kubernetes: an id that a client gives its request, as far as it is kept. */
+/** As in Kubernetes: the kept length of a client's request id. */
 export const AUDIT_ID_CHARACTERS_MAX = 64;
 export const AUDIT_USER_AGENT_CHARACTERS_MAX = 1_024;
 /** Addresses that proxies say a request came through. */
@@ -298,14 +301,14 @@ export const AUDIT_SOURCES_MAX = 20;
 /** Annotations of one event, and characters of one of them. */
 export const AUDIT_ANNOTATIONS_MAX = 200;
 export const AUDIT_ANNOTATION_CHARACTERS_MAX = 64 * 1024;
-/** Both objects of an event together; longer ones are left out, and the event says so. */
+/** Both objects of an event together; larger ones are omitted and marked. */
 export const AUDIT_EVENT_OBJECT_BYTES_MAX = 1024 * 1024;
 /** Events that wait for a sink, and their text; more are lost, and counted. */
 export const AUDIT_QUEUE_EVENTS_MAX = 10_000;
 export const AUDIT_QUEUE_CHARACTERS_MAX = 32 * 1024 * 1024;
 /** A request waits no longer for a sink that does not answer. */
 export const AUDIT_WRITE_MS = 5_000;
-/** As kube-apiserver sends them, but sooner. */
+/** As kube-apiserver batches them, but sent sooner. */
 export const AUDIT_WEBHOOK_BATCH_EVENTS = 400;
 export const AUDIT_WEBHOOK_BATCH_CHARACTERS = 4 * 1024 * 1024;
 export const AUDIT_WEBHOOK_BATCH_WAIT_MS = 5_000;
@@ -316,18 +319,21 @@ export const AUDIT_WEBHOOK_ATTEMPTS = 5;
 /** A server that stops delivers its last events for this long; what is left then is counted as lost. */
 export const AUDIT_STOP_MS = 5_000;
 
-/** How long an API server behind this one may take for an answer that is no stream, as in Kubernetes, and for its list of resources. */
+/**
+ * Deadline of an aggregated API server for a response that is not a stream, as in Kubernetes, and for its resource
+ * list.
+ */
 export const AGGREGATED_ANSWER_MS = 60_000;
 export const AGGREGATED_DISCOVERY_MS = 5_000;
 /** Connections to such servers that stay open between requests. */
 export const AGGREGATED_IDLE_CONNECTIONS_MAX = 64;
-/** Whether such a server answers is asked this often, with pauses between failures, of so many of its addresses at once. */
+/** Interval of availability checks, with pauses between failures, and the number of addresses per check. */
 export const AVAILABILITY_INTERVAL_MS = 30_000;
 export const AVAILABILITY_RETRY_FIRST_MS = 100;
 export const AVAILABILITY_ADDRESSES_ASKED = 5;
-/** Registrations that are looked at side by side. */
+/** Concurrently processed registrations. */
 export const API_SERVICES_AT_ONCE = 8;
-/** What such a server says of its resources and schemas is read this often. */
+/** Refresh interval of such a server's resources and schemas. */
 export const AGGREGATED_DOCUMENTS_INTERVAL_MS = 60_000;
 export const AGGREGATED_DOCUMENTS_RETRY_FIRST_MS = 500;
 /** Largest list of resources, resources in it, and largest OpenAPI document of such a server: those of all of Kubernetes have 0.2 and 4 MB. */
@@ -340,7 +346,7 @@ export const AGGREGATED_OPENAPI_BYTES_KEPT = 32 * MIB;
 /** A ValidatingAdmissionPolicy is checked against so many kinds, as in Kubernetes, and so many expressions are checked in all. */
 export const POLICY_KINDS_CHECKED = 10;
 export const POLICY_EXPRESSIONS_CHECKED = 2_000;
-/** What is told of one expression and kind, and of all of a policy: a status is stored with its policy. */
+/** Reported text per expression and kind, and per policy: a status is stored with its policy. */
 export const POLICY_WARNING_CHARS_MAX = 4 * 1024;
 export const POLICY_WARNINGS_CHARS_MAX = 64 * 1024;
 export const POLICIES_CHECKED_AT_ONCE = 1;

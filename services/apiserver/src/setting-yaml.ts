@@ -1,7 +1,7 @@
 import type { Json } from '@holdfast/machinery';
 import { describeError, OperatorError } from '@holdfast/platform';
 
-/** A file of an operator as JSON. Loads the parser on demand: without such a file nobody pays for it. */
+/** Parses an operator's file to JSON. Loads the parser on demand. */
 export async function parseSettingYaml(text: string, path: string): Promise<Json> {
   const { parse } = await import('yaml');
   try {

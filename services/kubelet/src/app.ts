@@ -55,36 +55,40 @@ export interface KubeletDeps {
   /** Absent: no files of the machine are shown. */
   readonly files?: NodeLogs;
   readonly client: ApiClient;
-  /** Without it the API is watched. */
+  /** Without it the kubelet watches the API. */
   readonly bus?: Bus | undefined;
   readonly runtime: ContainerRuntime;
   readonly network: ProbeNetwork;
   readonly node: NodeFacts;
   /** Absent: the node keeps the address of `node`. */
   readonly address?: NodeAddress | undefined;
-  /** Which incarnation of `node` was bound from here. Absent: containers do not outlive the kubelet. */
+  /** The incarnation of `node` that this kubelet had bound. Absent: containers do not outlive the kubelet. */
   readonly bound?: BoundIncarnation | undefined;
-  /** Absent: nobody knows the names of services. */
+  /** Absent: there is no cluster DNS. */
   readonly dns?: ClusterDns | undefined;
-  /** Where pods reach the API that cannot reach the address of its service. */
+  /** The API's address for pods that cannot reach the address of its service. */
   readonly api?: (() => ApiPlace) | undefined;
   /** Absent: every pod comes from the API. */
   readonly staticPods?: StaticPodSource | undefined;
-  /** Absent: nobody measures this machine, and `stats/summary` says nothing of it. */
+  /** Absent: the machine is not measured, and `stats/summary` has no data about it. */
   readonly machine?: MachineProbe | undefined;
   /** Absent: the node ends no pods to live on. */
   readonly eviction?: EvictionConfig | undefined;
-  /** Absent: images that nobody uses stay, and of containers that ended the last two. */
+  /** Absent: unused images stay, and the last two lives of containers. */
   readonly garbage?: GarbagePolicy | undefined;
-  /** What pods get when the node shuts down; none: they run on. */
+  /** Grace periods of pods when the node shuts down; none: they continue to run. */
   readonly shutdownPeriods?: readonly ShutdownPeriod[] | undefined;
   /** Absent: the node keeps nothing of containers beside their runtime. */
   readonly containerManager?: ContainerManager | undefined;
-  /** What the node promises to end when it is cut off. Absent, or a runtime without a guard: nothing. */
+  /**
+   * The pods that the node promises to end when it is disconnected. Absent, or with a runtime without a guard: none.
+   */
   readonly selfFencing?: SelfFencingPolicy | undefined;
   /** Ids that pods with users of their own get. Absent: the feature gate UserNamespacesSupport is off. */
   readonly userRanges?: UserRangePool | undefined;
-  /** For pods that name ids of users where these would be users of the machine. Absent: they are refused what the machine has. */
+  /**
+   * For pods with user ids that would be users of the machine. Absent: such ids are refused when the machine uses them.
+   */
   readonly ownIds?: UserRangePool | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -96,17 +100,17 @@ export interface KubeletDeps {
 export interface Kubelet extends Service {
   /** Empty when the node is ready and the API knows it; else sentences on what is wrong. */
   readonly health: () => readonly string[];
-  /** What a container of a pod of this node wrote; rejects with `StatusError`. */
+  /** The log of a container of this node; rejects with `StatusError`. */
   logs(request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
   /** Ends the pods before the machine goes down, if the node is set up for it. To be called before `stop`. */
   shutDown(): Promise<void>;
-  /** What apiservers ask of this node: `GET /containerLogs/<namespace>/<pod>/<container>`. */
+  /** Handles requests of API servers: `GET /containerLogs/<namespace>/<pod>/<container>`. */
   readonly api: ApiHandler;
 }
 
 /**
- * The agent of one node. `start` resolves at once: the node is registered and its pods are taken up as soon as the API
- * answers. `stop` leaves every container running, as a crash does; the runtime belongs to the caller.
+ * The agent of one node. `start` resolves immediately: it registers the node and adopts its pods as soon as the API
+ * responds. `stop` leaves every container running, as a crash does; the caller owns the runtime.
  */
 export function createKubelet(deps: KubeletDeps): Kubelet {
   const { client, clock, runtime, node } = deps;
@@ -204,7 +208,7 @@ function createPromise(
 ): PromiseKeeper | undefined {
   const { guard } = runtime;
   if (guard === undefined) return undefined;
-  // What an earlier kubelet promised is taken back, also where nothing is promised from now on.
+  // Revokes the promise of an earlier kubelet, even when no promise follows.
   if (policy === undefined && guard.deadline() === undefined) return undefined;
   const { machine = node.nodeInfo.machineID, boot = node.nodeInfo.bootID } = parseIncarnation(node.incarnation) ?? {};
   const holder = `${machine}/${boot}`;
@@ -257,7 +261,7 @@ function logsOf(
 
 type KeptNode = Pick<NodeAgent, 'beatSoon' | 'problems' | 'seen' | 'start' | 'stop'>;
 
-/** The Node object says how the container runtime is, too. */
+/** The Node object also reports the state of the container runtime. */
 function keepNode(
   { client, clock, log, node: facts, runtime, address, bound }: KubeletDeps,
   manager: PodManager,
@@ -352,7 +356,7 @@ interface EvictorParts {
   readonly agent: KeptNode;
 }
 
-/** Who keeps the node from running short. */
+/** Keeps the node from running out of resources. */
 function createKeepers(deps: KubeletDeps, parts: EvictorParts) {
   const collector = createCollector(deps, parts.events, parts.agent);
   const evictor = createEvictor(deps, { ...parts, collector });
@@ -402,7 +406,7 @@ function createCollector(
   return new GarbageCollector({ policy, runtime, clock, log, events, node: () => agent.seen(), roomOf });
 }
 
-/** Who is younger than the policy allows to remove is left to the collector. */
+/** The collector handles containers that are younger than the policy's minimum age. */
 const livesKept = ({ garbage }: KubeletDeps): { readonly keptLives?: number } =>
   garbage === undefined
     ? {}
@@ -431,8 +435,8 @@ function createPodInformer({ client, bus, node, clock, random, log }: KubeletDep
 }
 
 /**
- * What the environment of containers is told of. Watched, not asked for at every start; not at all where nobody reads the
- * environment. Not over the bus: a node may hear of its own pods there.
+ * The Services for environment variables. They are watched instead of requested per start, and not at all when the
+ * runtime has no environment. Not over the bus: there a node's permissions cover only its own pods.
  */
 function createServices({ client, runtime, clock, random, log }: KubeletDeps): Informer<KubeService> | undefined {
   if (runtime.abilities === undefined) return undefined;
@@ -455,7 +459,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
     log,
     network,
     node: {
-      // Asked for each time: it may change.
+      // Read each time, because it may change.
       get address() {
         return deps.address?.current() ?? node.address;
       },

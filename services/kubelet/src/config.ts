@@ -88,7 +88,7 @@ export interface KubeletConfig {
   /** Shown below `/logs`; '' = nothing is. */
   readonly logDirectory: string;
   readonly taints: readonly Taint[];
-  /** What pods are not promised. */
+  /** Resources that are not allocatable to pods. */
   readonly reserved: readonly Readonly<Record<string, string>>[];
   readonly eviction: EvictionConfig;
   readonly garbage: GarbagePolicy;
@@ -101,7 +101,7 @@ export interface KubeletConfig {
   readonly logLevel: LogLevel;
 }
 
-/** `undefined`: help was asked for. */
+/** `undefined` for `--help`. */
 export function readKubeletConfig(source: SettingSource): KubeletConfig | undefined {
   const settings = readSettings(KUBELET_SETTINGS, source);
   if (settings.help) return undefined;

@@ -3,7 +3,7 @@ import { runService } from '@holdfast/platform/run-service';
 import { KUBELET_SETTINGS, readKubeletConfig } from './config.ts';
 
 limitHeap();
-// What others may read, as files of pods, says so itself.
+// Files that others may read, such as those of pods, set their mode explicitly.
 process.umask(0o077);
 await runService({
   name: 'kubelet',

@@ -20,7 +20,7 @@ import type { ContainerRuntime } from './runtime/port.ts';
 import { createNodeAccess } from './server/node-access.ts';
 import type { NodeServer } from './server/node-server.ts';
 
-/** One node in a process of its own. Its pods run on when it stops. */
+/** One node in its own process. Its pods continue to run when it stops. */
 export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
   const {
     nodeName: name,
@@ -88,7 +88,7 @@ async function openStaticPods(
   return createStaticPodDirectory({ ...machine, directory, nodeName });
 }
 
-/** Listens before the node says where. */
+/** Listens before the node reports its port. */
 async function openServer(
   { server: config, nodeName }: KubeletConfig,
   deps: { readonly client: ApiClient; readonly clock: Clock; readonly log: Log; readonly handle: ApiHandler },

@@ -4,7 +4,7 @@ import { beginSecondRound } from './dynamic/reinvocation.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from './port.ts';
 import { ADMISSION_PLUGINS } from './registry.ts';
 
-/** Nothing is returned when every plugin answered at once, as most do for most requests. */
+/** Returns nothing when every plugin decided synchronously, as most do for most requests. */
 export interface AdmissionChain {
   readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
   readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
@@ -29,7 +29,7 @@ export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
   };
 }
 
-/** After a webhook has changed the object, everybody who changes objects looks at it once more. */
+/** After a webhook has changed the object, every mutating plugin runs once more. */
 async function secondRound(admitting: readonly AdmissionPlugin[], request: AdmissionRequest): Promise<void> {
   if (beginSecondRound(request)) await run(admitting, 'admit', request);
 }

@@ -3,7 +3,7 @@ import { compareQuantities, parseQuantity } from '@holdfast/machinery';
 
 export type Amounts = Readonly<Record<string, string>>;
 
-/** What an item of a limit range has against these requests and limits, in the order of names. */
+/** Returns the objections of a limit range item to these requests and limits, by name. */
 export function bounded(item: LimitRangeItem, requests: Amounts, limits: Amounts): readonly string[] {
   const about = (name: string, value: string): Constraint => ({
     name,

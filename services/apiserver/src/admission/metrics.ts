@@ -24,7 +24,7 @@ export interface PolicyCheck {
   readonly seconds: number;
 }
 
-/** What is measured of webhooks and policies, under the names of Kubernetes 1.32. */
+/** Metrics of webhooks and policies with the names of Kubernetes 1.32. */
 export interface AdmissionMetrics {
   readonly webhookAnswered: (
     hook: CompiledWebhook,

@@ -2,7 +2,7 @@ import type { KubeObject } from '@holdfast/api';
 import { semanticEqual } from '@holdfast/machinery';
 import type { AdmissionRequest } from './port.ts';
 
-/** All that garbage collection needs: owners, and finalizers of whoever waits for it. */
+/** True when only owners and finalizers change, which is all that garbage collection needs. */
 export function changesOwnersAlone({ object, old }: AdmissionRequest): boolean {
   if (object === undefined || old === undefined) return false;
   return semanticEqual(withoutOwners(object), withoutOwners(old));

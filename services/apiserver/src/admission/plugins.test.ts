@@ -132,7 +132,7 @@ describe('certificate signing requests', () => {
     api.call('POST', requests, {
       body: { metadata: { name }, spec: { request: requestFor(subject), signerName, usages: ['client auth'] } },
     });
-  /** Lets `nobody` update requests, and do `verb` for the signers named. */
+  /** Lets `nobody` update requests, and use `verb` on the named signers. */
   async function allow(verb: string, resourceNames: readonly string[]): Promise<void> {
     const rules = [
       { apiGroups: ['certificates.k8s.io'], resources: ['*'], verbs: ['get', 'update', 'patch'] },
@@ -196,7 +196,7 @@ describe('certificate signing requests', () => {
   });
 });
 
-/** As much of a PKCS #10 request as says whose it is, in base64 of PEM as the API takes it. */
+/** The part of a PKCS #10 request with the subject, in base64 of PEM as the API takes it. */
 function requestFor(subject: string): string {
   const names = subject.split('/').slice(1);
   const attributes = names.map((each) => {

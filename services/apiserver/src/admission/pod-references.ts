@@ -4,12 +4,15 @@ import type { Container, Pod, Volume } from '@holdfast/api';
 export interface SecretUse {
   readonly name: string;
   readonly kind: 'volume' | 'container' | 'init container' | 'ephemeral container' | 'pull';
-  /** Which container, and which variable of it; '' for all variables that a secret makes. */
+  /** The container and its variable; '' for all variables from a secret. */
   readonly container: string;
   readonly variable: string;
 }
 
-/** What a pod of a node's own file cannot have, as nobody but the node knows of it; `undefined` when there is none. */
+/**
+ * Returns the first reference that a static pod cannot have, because only its node knows it; `undefined` when there is
+ * none.
+ */
 export function referenceOf(pod: Pod): string | undefined {
   const volumes = pod.spec.volumes ?? [];
   if (secretUses(pod).length > 0 || volumes.some(projects('secret')) || volumes.some(opensWithSecret)) return 'secrets';
@@ -49,7 +52,7 @@ function readsConfig({ spec }: Pod): boolean {
   );
 }
 
-/** In the order of the pod: volumes, containers of each kind, secrets to pull with. */
+/** In the order of the pod: volumes, containers of each kind, pull secrets. */
 export function secretUses({ spec }: Pod): readonly SecretUse[] {
   const volumes = (spec.volumes ?? []).flatMap(({ secret }) =>
     secret === undefined ? [] : [useOf('volume', secret.secretName)],

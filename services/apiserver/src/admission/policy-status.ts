@@ -7,7 +7,7 @@ import { KeyedWork } from '../turns/keyed-work.ts';
 import { inTurns } from '../turns/parts.ts';
 import { policyWarnings } from './dynamic/type-check.ts';
 
-/** Who writes the status, as in Kubernetes. */
+/** The field manager of the status, as in Kubernetes. */
 const STATUS_MANAGER = 'validatingadmissionpolicy-status';
 
 /**
@@ -54,7 +54,7 @@ async function patchStatus(handle: ApiHandler, name: string, patch: object): Pro
     headers: { 'content-type': 'application/merge-patch+json', 'user-agent': 'kube-apiserver' },
     body: JSON.stringify(patch),
   });
-  // A policy that has changed meanwhile is looked at again because of its change.
+  // A policy that changed meanwhile is processed again because of that change.
   if (status < 300 || status === 404 || status === 409) return;
   throw new Error(`the API answered ${status} to the status of the policy`);
 }

@@ -21,19 +21,19 @@ export interface AdmissionRequest {
   /** '' while a name is still to be generated. */
   readonly name: string;
   readonly user: User;
-  /** What will be stored; absent for DELETE. Plugins change it in `admit` only. */
+  /** The object to store; absent for DELETE. Plugins change it only in `admit`. */
   readonly object: KubeObject | undefined;
-  /** What is stored now, frozen; absent for CREATE. */
+  /** The currently stored object, frozen; absent for CREATE. */
   readonly old: KubeObject | undefined;
   /** DELETE only; plugins change it in `admit` only. */
   readonly deleteOptions?: DeleteOptions;
   readonly dryRun: boolean;
-  /** UPDATE only: whether the client says which state it replaces. */
+  /** UPDATE only: whether the client names the state that it replaces. */
   readonly namesRevision?: () => boolean;
   readonly warn: (text: string) => void;
   /** Absent: the request is not audited. */
   readonly audit: AuditNotes | undefined;
-  /** For `validate`: something has to be stored together with the object. One plugin at most asks for that. */
+  /** For `validate`: requests a second write together with the object. At most one plugin does so. */
   readonly accompany: (companion: WriteCompanion) => void;
 }
 
@@ -53,7 +53,7 @@ export interface AdmissionDeps {
   readonly reader: ObjectReader;
   readonly kinds: Kinds;
   readonly log: Log;
-  /** How webhooks are called. */
+  /** Calls webhooks. */
   readonly webhooks: WebhookCaller;
   readonly ids: Ids;
   readonly clock: Clock;

@@ -29,7 +29,7 @@ import { createValidatingWebhooks } from './plugins/validating-webhooks.ts';
 import { createVolumeAttachmentRule } from './plugins/volume-attachment-rule.ts';
 import type { AdmissionPluginFactory } from './port.ts';
 
-/** In the order of their calls; quotas come last, because only what is let in is counted. */
+/** In the order of their calls; quotas come last, because only admitted objects count. */
 export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createNamespaceLifecycle,
   createLimitRanger,

@@ -1,7 +1,7 @@
 import type { Toleration } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 
-/** Without those that another one covers; of equal ones the first stays. */
+/** Removes those that another one covers; of equal ones the first stays. */
 export function mergeTolerations(all: readonly Toleration[]): readonly Toleration[] {
   const merged: Toleration[] = [];
   for (const [i, toleration] of all.entries()) {

@@ -59,7 +59,7 @@ async function brokenEvents(api: TestApi): Promise<readonly Record<string, unkno
   return items.filter(({ reason }) => reason === 'AttachmentBroken');
 }
 
-/** A role of its own for the account `nobody`. */
+/** Creates a role for the account `nobody`. */
 async function allow(api: TestApi, rules: readonly unknown[]): Promise<void> {
   const group = '/apis/rbac.authorization.k8s.io/v1';
   await api.call('POST', `${group}/clusterroles`, { body: { metadata: { name: 'storage' }, rules } });

@@ -144,7 +144,7 @@ test('tables, watches and changes of protocol pass through', async (t) => {
   assert.equal(forwarded(world).at(-1)?.headers['x-remote-user'], 'admin');
 });
 
-/** What comes back when a client writes this. */
+/** Returns the echo of this text. */
 function echoed({ raw }: Answer, text: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const client = new Duplex({

@@ -18,16 +18,16 @@ export interface AggregationDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Absent: servers behind this one get no certificate, and most of them then believe nothing that they are told of users. */
+  /** Absent: aggregated servers get no certificate, and most of them then ignore the user headers. */
   readonly frontProxy: FrontProxy | undefined;
 }
 
-/** What this needs of the server that it is a part of. */
+/** The dependencies on the enclosing server. */
 export interface AggregationHost {
   readonly reader: ObjectReader;
   readonly nodes: NodeGateway | undefined;
   readonly kinds: Kinds;
-  /** As the API server itself. */
+  /** With the identity of the API server itself. */
   readonly handle: ApiHandler;
 }
 
@@ -40,7 +40,7 @@ interface Running {
 /** API servers behind this one: who they are, whether they answer, and the way to them. */
 export class Aggregation {
   readonly apis: ApiServices;
-  /** What the watch cache tells of. */
+  /** Consumers of watch cache changes. */
   readonly feeds: readonly ObjectFeed[];
   readonly #deps: AggregationDeps;
   #running: Running | undefined;
@@ -90,14 +90,14 @@ export class Aggregation {
     return forwardToApi({ ...this.#deps, connections }, forwarded);
   }
 
-  /** Grows when another server says something else of itself. */
+  /** Increases when another server's documents change. */
   readonly documentsGeneration = (): number => this.#running?.documents.generation ?? 0;
 
-  /** Of other servers, by their names in the list of all documents. */
+  /** Documents of other servers, by their names in the list of all documents. */
   readonly openApiDocuments = (): ReadonlyMap<string, RemoteOpenApi> =>
     this.#running?.documents.openApiDocuments() ?? new Map();
 
-  /** Of other servers, for the document of all that is served. */
+  /** Parts of other servers for the document of all served APIs. */
   readonly openApi2Documents = (): readonly RemoteOpenApi2[] => this.#running?.documents.openApi2Documents() ?? [];
 
   readonly versionOf = (api: RemoteApi): RemoteVersion =>

@@ -24,7 +24,7 @@ export interface ApiProxyDeps {
 
 export interface ForwardedRequest {
   readonly request: ApiRequest;
-  /** Who asks, after authorization. */
+  /** The user, after authorization. */
   readonly user: User;
   readonly info: RequestInfo;
   readonly api: RemoteApi;
@@ -104,7 +104,7 @@ function open(
 const lengthOf = ({ body }: ApiRequest): Record<string, string> =>
   body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
 
-/** As long as it changes nothing it may be asked twice. */
+/** A request without effects may be repeated. */
 const isRepeatable = ({ method, body }: ApiRequest): boolean =>
   (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') && body === undefined;
 

@@ -30,12 +30,12 @@ interface Registered {
   readonly version: string;
   readonly priority: ApiPriority;
   readonly remote: RemoteApi | undefined;
-  /** What a change of leads to a new look. */
+  /** A change of it triggers a new check. */
   readonly specText: string;
 }
 
 export interface ApiServicesDeps {
-  /** Called for what came, went, or is to be served by somebody else; not when only its status changed. */
+  /** Called for added, removed or reassigned APIs; not when only the status changed. */
   readonly onChange: (name: string) => void;
   /** Called when requests begin or cease to be forwarded. */
   readonly onAvailability: (name: string) => void;
@@ -43,13 +43,15 @@ export interface ApiServicesDeps {
 
 const DEFAULT_PORT = 443;
 
-/** Who serves which group-version, as the watch cache has it: whoever has waited for a revision meets the registrations of it. */
+/**
+ * The server of each group-version by the watch cache: a caller that has waited for a revision sees its registrations.
+ */
 export class ApiServices implements ObjectFeed {
   readonly group = API_SERVICES.group;
   readonly resource = API_SERVICES.plural;
   readonly #deps: ApiServicesDeps;
   readonly #byName = new Map<string, Registered>();
-  /** By group, then by version. Nearly always empty. */
+  /** By group, then by version. Usually empty. */
   readonly #remotes = new Map<string, Map<string, RemoteApi>>();
   #generation = 0;
 
@@ -70,12 +72,12 @@ export class ApiServices implements ObjectFeed {
     return [...this.#remotes.values()].flatMap((versions) => [...versions.values()]);
   }
 
-  /** Who serves a group-version, when that is another server. */
+  /** Returns the server of a group-version when it is another one. */
   remote(group: string, version: string): RemoteApi | undefined {
     return this.#remotes.get(group)?.get(version);
   }
 
-  /** Who serves what stands at a path, when that is another server. */
+  /** Returns the server of a path when it is another one. */
   remoteOfPath(path: string): RemoteApi | undefined {
     if (this.#remotes.size === 0) return undefined;
     const [, root, first = '', second = ''] = path.split('/', 4);
@@ -119,7 +121,7 @@ export class ApiServices implements ObjectFeed {
   }
 
   #keepRemote({ group, version, remote }: Registered): void {
-    // Who could move this group elsewhere could not move it back.
+    // A user who moved this group to another server could not move it back.
     if (group === REGISTRATION_GROUP) return;
     const versions = this.#remotes.get(group) ?? new Map<string, RemoteApi>();
     if (remote === undefined) versions.delete(version);

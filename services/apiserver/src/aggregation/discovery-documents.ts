@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
 import { AGGREGATED_RESOURCES_MAX } from '../limits.ts';
 
-/** What discovery says of one resource, in the form of `apidiscovery.k8s.io/v2`. */
+/** One resource in discovery, as in `apidiscovery.k8s.io/v2`. */
 export interface RemoteResource {
   readonly resource: string;
   readonly responseKind: ResponseKind;
@@ -30,7 +30,7 @@ interface GroupVersion {
   readonly version: string;
 }
 
-/** Nothing of a document of somebody else is taken over but what is read here. Throws when it is no such document. */
+/** Takes only the fields that it reads from a foreign document. Throws when the document is invalid. */
 export function resourcesOfGroups(text: string, { group, version }: GroupVersion): readonly RemoteResource[] {
   const document = objectOf(JSON.parse(text));
   if (document['kind'] !== 'APIGroupDiscoveryList') throw new Error('the answer is no APIGroupDiscoveryList');

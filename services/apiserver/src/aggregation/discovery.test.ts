@@ -308,7 +308,7 @@ test('a registration that somebody has taken over outlives its definition', asyn
   await api.call('PATCH', url, { body: { metadata: { labels: null }, spec: { versionPriority: 7 } } });
   await api.call('DELETE', definitionUrl('corals.reef.example.com'));
   await until(async () => (await api.call('GET', definitionUrl('corals.reef.example.com'))).status === 404);
-  // A definition that comes later shows that everything before it has been looked at.
+  // A later definition shows that everything before it was processed.
   await define(api, coralDefinition({}));
   assert.equal((await api.call('GET', url)).at('spec.versionPriority'), 7);
 });

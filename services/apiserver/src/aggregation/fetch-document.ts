@@ -10,7 +10,7 @@ export interface WantedDocument {
   readonly api: RemoteApi;
   readonly path: string;
   readonly accept: string;
-  /** Of the document that is kept. */
+  /** The tag of the cached document. */
   readonly etag?: string | undefined;
   readonly bytesMax: number;
   readonly timeoutMs: number;

@@ -4,18 +4,18 @@ const USER = 'x-remote-user';
 const GROUP = 'x-remote-group';
 const EXTRA_PREFIX = 'x-remote-extra-';
 
-/** How API servers behind this one read these headers, as the ConfigMap `extension-apiserver-authentication` tells them. */
+/** The header names for aggregated API servers, as published in the ConfigMap `extension-apiserver-authentication`. */
 export const REQUEST_HEADER_NAMES = {
   'requestheader-username-headers': '["X-Remote-User"]',
   'requestheader-group-headers': '["X-Remote-Group"]',
   'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
 } as const;
 
-/** What a client says of this kind is its own word, and goes no further. */
+/** Such headers from a client are untrusted and not forwarded. */
 export const isIdentityHeader = (name: string): boolean =>
   name === USER || name === GROUP || name === 'x-remote-uid' || name.startsWith(EXTRA_PREFIX);
 
-/** Who asks, as the server behind this one is told. */
+/** The headers that tell an aggregated server the user. */
 export function identityHeaders({ name, groups, extra = {} }: User): Record<string, string | string[]> {
   return {
     [USER]: bytesOf(name),
@@ -31,7 +31,7 @@ const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('la
 
 const LEGAL = /^[!#$&'*+\-.^_`|~0-9A-Za-z]$/;
 
-/** Names of headers hold few characters; the others are told by their bytes. */
+/** Header names allow few characters; the others are percent-encoded. */
 function escapedKey(key: string): string {
   return Array.from(Buffer.from(key.toLowerCase(), 'utf8'), (byte) => {
     const char = String.fromCharCode(byte);

@@ -30,7 +30,7 @@ export interface LocalRegistrations {
   stop(): Promise<void>;
 }
 
-/** Keeps one APIService for every version of a group that definitions add. Keyed by the group. */
+/** Maintains one APIService for every version of a custom group. Keyed by the group. */
 export function createLocalRegistrations(deps: LocalRegistrationsDeps): LocalRegistrations {
   const work: KeyedWork = new KeyedWork({
     clock: deps.clock,
@@ -55,7 +55,7 @@ export function createLocalRegistrations(deps: LocalRegistrationsDeps): LocalReg
 const managed = ({ reader }: LocalRegistrationsDeps): readonly APIService[] =>
   reader.list(API_SERVICES).filter(({ metadata }) => metadata.labels?.[AUTOMANAGED_LABEL] === 'true');
 
-/** False: somebody else was faster. */
+/** Resolves with false when another writer was faster. */
 async function look(deps: LocalRegistrationsDeps, group: string): Promise<boolean> {
   const versions = new Set(servedVersions(deps.kinds, group));
   const registered = managed(deps).filter(({ spec }) => spec.group === group);

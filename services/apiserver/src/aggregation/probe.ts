@@ -13,10 +13,10 @@ export interface ProbeDeps {
   readonly clock: Clock;
 }
 
-/** Who asks other servers what they serve: they let it see everything. */
+/** The identity for discovery requests to other servers: they show it everything. */
 export const AGGREGATOR = { name: 'system:kube-aggregator', groups: ['system:masters'] } as const;
 
-/** Where the list of the resources of an API stands. */
+/** The path of an API's resource list. */
 export const discoveryPathOf = ({ group, version }: Pick<RemoteApi, 'group' | 'version'>): string =>
   group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 
@@ -46,7 +46,7 @@ function ask({ connections, clock }: ProbeDeps, api: RemoteApi, target: CallTarg
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (why: string): void => reject(new Error(`failing or missing response from ${url}: ${why}`));
-  // As Kubernetes does: this only finds out whether somebody answers. Requests of clients ask for the certificate.
+  // As in Kubernetes, this only checks that the server responds. Requests of clients verify the certificate.
   const request = connections.open({
     target: { ...target, insecure: true },
     method: 'GET',

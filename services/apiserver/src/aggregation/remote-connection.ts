@@ -9,7 +9,7 @@ import { type Machine, mayReach, placeOf } from '../service-calls/service-place.
 import { tlsOptionsOf } from '../service-calls/tls.ts';
 import type { RemoteApi } from './api-services.ts';
 
-/** Who this server is to the servers behind it: PEM texts. */
+/** This server's identity towards aggregated servers: PEM texts. */
 export interface FrontProxy {
   readonly certificate: string;
   readonly key: string;
@@ -29,7 +29,7 @@ export interface RemoteRequest {
 }
 
 export interface RemoteConnections {
-  /** Where an API is served now. A text says why it cannot be asked. */
+  /** Returns the current address of an API. A string explains why there is none. */
   find(api: RemoteApi): CallTarget | string;
   open(request: RemoteRequest): ClientRequest;
 }
@@ -62,7 +62,7 @@ export function createRemoteConnections(deps: RemoteConnectionsDeps): RemoteConn
 
 function find(deps: RemoteConnectionsDeps, { service, ca, insecure }: RemoteApi): CallTarget | string {
   const { namespace, name, port } = service;
-  // A request to this server would come back to it for ever.
+  // A request to this server would loop for ever.
   if (namespace === 'default' && name === 'kubernetes') return 'the service kubernetes is this server';
   const state = deps.reader.cached(SERVICES, { namespace, name });
   const type = state?.spec?.type ?? 'ClusterIP';

@@ -22,7 +22,10 @@ const ACCEPTED = ['v2', 'v2beta1']
   .map((version) => `application/json;${AGGREGATED_TYPE};v=${version};as=APIGroupDiscoveryList`)
   .join(', ');
 
-/** What a server behind this one serves in one version: from its document of all groups, or from its list of that version. */
+/**
+ * Fetches the resources of a version from another server: from its document of all groups, or from its list of that
+ * version.
+ */
 export async function fetchDiscovery(
   deps: DiscoveryFetchDeps,
   api: RemoteApi,

@@ -16,10 +16,10 @@ export interface RemoteDocumentsDeps extends DiscoveryFetchDeps {
   readonly apis: ApiServices;
 }
 
-/** What is known of the resources of a version that another server serves. */
+/** The known resources of a version on another server. */
 export interface RemoteVersion {
   readonly resources: readonly RemoteResource[];
-  /** `Stale`: the server could not be asked when it was last tried. */
+  /** `Stale`: the last request to the server failed. */
   readonly freshness: 'Current' | 'Stale';
 }
 
@@ -35,7 +35,7 @@ const UNKNOWN: Kept = { discovery: undefined, isStale: true };
 const bytesOf = ({ openApi, openApi2 }: Kept): number =>
   (openApi?.json.length ?? 0) + (openApi?.protobuf?.length ?? 0) + (openApi2?.json.length ?? 0);
 
-/** Documents of the servers behind this one. They are asked for in the background; no request waits for them. */
+/** Documents of aggregated servers. They are fetched in the background; no request waits for them. */
 export class RemoteDocuments {
   readonly #deps: RemoteDocumentsDeps;
   readonly #work: KeyedWork;
@@ -88,7 +88,7 @@ export class RemoteDocuments {
     );
   }
 
-  /** By descending priority of their groups and versions: the first that describes a thing keeps its name. */
+  /** By descending priority of groups and versions: the first description of a type keeps its name. */
   openApi2Documents(): readonly RemoteOpenApi2[] {
     const { apis } = this.#deps;
     return apis

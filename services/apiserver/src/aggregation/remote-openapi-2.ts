@@ -7,7 +7,7 @@ import type { RemoteApi } from './api-services.ts';
 import { fetchDocument } from './fetch-document.ts';
 import type { DiscoveryFetchDeps } from './remote-discovery.ts';
 
-/** What the OpenAPI 2 document of another server says of a version that it serves. */
+/** The part of another server's OpenAPI 2 document about one of its versions. */
 export interface RemoteOpenApi2 {
   readonly etag: string | undefined;
   /** A `ForeignPart` as JSON: its values would take many times as much memory. */
@@ -20,7 +20,7 @@ const PATH = '/openapi/v2';
 const prefixOf = ({ group, version }: RemoteApi): string =>
   group === '' ? `/api/${version}/` : `/apis/${group}/${version}/`;
 
-/** `undefined`: the server has no such document. Rejects when it cannot be read. */
+/** Resolves with `undefined` when the server has no such document. Rejects when it cannot be read. */
 export async function fetchOpenApi2(
   deps: DiscoveryFetchDeps,
   api: RemoteApi,

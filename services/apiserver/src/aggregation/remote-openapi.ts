@@ -10,10 +10,10 @@ import type { DiscoveryFetchDeps } from './remote-discovery.ts';
 
 /** The OpenAPI 3 document of a version that another server serves. */
 export interface RemoteOpenApi {
-  /** Where the server has it: the address changes with the content. */
+  /** The server's address of it, which changes with the content. */
   readonly url: string;
   readonly json: Uint8Array;
-  /** Absent: the document has parts that have no such form. */
+  /** Absent when parts of the document cannot be encoded so. */
   readonly protobuf: Uint8Array | undefined;
   readonly hash: string;
 }
@@ -24,7 +24,7 @@ const ROOT = '/openapi/v3';
 export const openApiNameOf = ({ group, version }: Pick<RemoteApi, 'group' | 'version'>): string =>
   group === '' ? `api/${version}` : `apis/${group}/${version}`;
 
-/** `undefined`: the server has no such document. Rejects when it cannot be read. */
+/** Resolves with `undefined` when the server has no such document. Rejects when it cannot be read. */
 export async function fetchOpenApi(
   deps: DiscoveryFetchDeps,
   api: RemoteApi,

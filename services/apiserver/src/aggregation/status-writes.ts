@@ -10,7 +10,10 @@ export interface ApiServiceWrite {
   readonly body?: unknown;
 }
 
-/** Writes a registration as the API server itself. False: somebody else was faster, and their change comes by. */
+/**
+ * Writes a registration as the API server itself. Resolves with false when another writer was faster: its event
+ * follows.
+ */
 export async function writeApiService(
   handle: ApiHandler,
   { method, path = '', body }: ApiServiceWrite,

@@ -4,10 +4,10 @@ import { encodeStored } from '../cache/stored-json.ts';
 import { addressNumber } from './ranges.ts';
 import { hasNodePorts } from './requests.ts';
 
-/** Not an API group: nobody can read or write these through the API. */
+/** Not an API group: the API can neither read nor write these. */
 const GROUP = 'internal.holdfast';
 
-/** One object in the store for each address and port that a service holds: creating it is what allocates. */
+/** One store object per address and port of a service: creating it is the allocation. */
 export const addressKey = (address: string): StoreKey => claimKey('serviceaddresses', address);
 export const nodePortKey = (port: number): StoreKey => claimKey('servicenodeports', String(port));
 
@@ -22,7 +22,7 @@ export function claimValue(name: string, { metadata }: Readonly<Service>): strin
   return encodeStored(claim);
 }
 
-/** Whether what is stored under a claim's key was made for this service. */
+/** True when the stored claim was made for this service. */
 export function isHeldBy(value: string, { metadata }: Readonly<Service>): boolean {
   const claim: unknown = JSON.parse(value);
   if (typeof claim !== 'object' || claim === null || !('holder' in claim)) return false;
@@ -33,14 +33,14 @@ export function isHeldBy(value: string, { metadata }: Readonly<Service>): boolea
 export interface Claim {
   readonly key: StoreKey;
   readonly name: string;
-  /** Where the service names it, for the refusal. */
+  /** The service's field, for the refusal. */
   readonly field: 'clusterIPs' | 'healthCheckNodePort' | number;
 }
 
-/** What a service holds as it is written. Node ports that its type makes no use of are only words. */
+/** Returns the claims of a service as written. Node ports that its type does not use are not claimed. */
 export const claimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, hasNodePorts(service));
 
-/** What it may hold since the time when its node ports were claimed whatever its type. */
+/** Returns possible claims from the time when node ports were claimed for every type. */
 export const oldClaimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, true);
 
 function claimsFor({ spec }: Readonly<Service>, withNodePorts: boolean): readonly Claim[] {

@@ -16,7 +16,7 @@ export const isHeadless = ({ spec }: Readonly<Service>): boolean => spec.cluster
 const isFree = (service: Readonly<Service>): boolean =>
   isHeadless(service) && Object.keys(service.spec.selector ?? {}).length === 0;
 
-/** Settles what the client left open of families; what does not fit is told before anything else of the service. */
+/** Completes the IP families; errors in them precede all other errors of the service. */
 export function settleFamilies(service: Service, old: Readonly<Service> | undefined): void {
   const { spec } = service;
   if (spec.type === 'ExternalName' || staysPreferred(spec, old?.spec)) return;
@@ -61,7 +61,7 @@ function policyErrors(spec: Readonly<Spec>, old: Readonly<Spec> | undefined): re
   return said.map((text) => invalid(POLICY, ipFamilyPolicy, text));
 }
 
-/** An address says its family where the client does not. */
+/** An address determines its family when the client does not. */
 function addressErrors(spec: Spec): readonly FieldError[] {
   const errors: FieldError[] = [];
   const { clusterIPs = [], ipFamilies = [] } = spec;

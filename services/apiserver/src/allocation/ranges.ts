@@ -6,7 +6,7 @@ export interface Range {
   readonly last: number;
   /** The lower end is left to people who name a value themselves, for as long as the rest is not used up. */
   readonly reserved: number;
-  /** As operators write it. */
+  /** In the operator's notation. */
   readonly text: string;
 }
 

@@ -3,7 +3,7 @@ import { invalid, StatusError, unclassifiedError } from '@holdfast/machinery';
 import { invalidService, isHeadless, shownAddresses } from './ip-families.ts';
 import { addressNumber, isWithin, NODE_PORTS, type Range } from './ranges.ts';
 
-/** What a service asks for by name. Whether others have it is known only when it is written. */
+/** Returns the explicitly requested values. Conflicts are found only on the write. */
 export function settleRequests(service: Service, old: Readonly<Service> | undefined, addresses: Range): void {
   if (old === undefined || old.spec.type === 'ExternalName') checkAddress(service, addresses);
   const taken = new Set((old?.spec.ports ?? []).map(({ nodePort }) => nodePort ?? 0));

@@ -31,7 +31,10 @@ export interface Allocation {
   readonly object: KubeObject;
   /** Belong into the same write as the object: then neither a crash nor a refusal leaves anything behind. */
   readonly operations: readonly WriteOperation[];
-  /** Another service has the n-th of the operations: tries another value next, or throws when the client asked for this one. */
+  /**
+   * Another service has the value of the n-th operation: tries the next one, or throws when the client requested this
+   * value.
+   */
   readonly lost: (index: number) => void;
 }
 
@@ -54,9 +57,9 @@ export interface ServiceAllocator {
    * are told of that alone, whatever else is wrong with the service.
    */
   settle(change: ServiceChange): void;
-  /** What a dry run would store. A port that another service has is refused; addresses are not looked at. */
+  /** The result of a dry run. Refuses a port of another service; does not check addresses. */
   rehearse(change: ServiceChange): Promise<KubeObject>;
-  /** At once for everything that is no service. */
+  /** Synchronous for everything except services. */
   allocate(request: AllocationRequest): Allocation | Promise<Allocation>;
 }
 
@@ -145,9 +148,9 @@ interface Choice {
   readonly avoid: ReadonlySet<StoreKey>;
   /** Keys that the server picked; the client did not ask for these. */
   readonly chosen: Set<StoreKey>;
-  /** What the service has already. */
+  /** Claims that the service has already. */
   readonly held: ReadonlySet<StoreKey>;
-  /** What was not looked at yet: all before it is taken. */
+  /** The remaining candidates: all earlier ones are taken. */
   readonly left?: Generator<number>;
 }
 
@@ -184,7 +187,7 @@ function fillNodePorts(deps: ServiceAllocatorDeps, { spec }: Service, choice: Ch
 interface Kind {
   readonly range: Range;
   readonly keyOf: (value: number) => StoreKey;
-  /** For the sentence that says that none is left. */
+  /** For the error message when none is left. */
   readonly what: string;
 }
 
@@ -202,7 +205,7 @@ function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind
     return choice.avoid.has(key) || choice.chosen.has(key) || choice.held.has(key) || cache.byKey(key) !== undefined;
   };
   const left = choice.left ?? candidates(ids, range);
-  // Not `for`: leaving such a loop ends the walk, and the next port goes on with it.
+  // Not `for`: leaving such a loop closes the generator, which the next port must continue.
   for (let step = left.next(); step.done !== true; step = left.next()) {
     if (isTaken(step.value)) continue;
     choice.chosen.add(keyOf(step.value));

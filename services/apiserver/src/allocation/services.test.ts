@@ -150,7 +150,7 @@ test('a second family is refused: the cluster has one', async () => {
   assert.deepEqual((await create('p', { ipFamilyPolicy: 'PreferDualStack' })).at('spec.ipFamilies'), ['IPv4']);
 });
 
-/** What creating each would be refused for. */
+/** Checks the refusal of each create. */
 async function checkRefusals(cases: readonly (readonly [spec: object, status: number, message: string])[]) {
   for (const [spec, status, message] of cases) {
     const refused = await create('r', spec);

@@ -9,7 +9,7 @@ import { type AuditPolicy, decideAudit } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 import { AuditTrail } from './trail.ts';
 
-/** What an operator asked for. */
+/** The operator's settings. */
 export interface AuditOptions {
   readonly policy: AuditPolicy;
   readonly sinks: readonly AuditSink[];
@@ -31,7 +31,7 @@ export class Auditor {
     this.#count = registerMetrics(deps);
   }
 
-  /** The id of a request: given by the client, or made here and told with the answer. */
+  /** The id of a request: from the client, or generated and returned with the response. */
   idOf(request: ApiRequest): { readonly id: string; readonly isOwn: boolean } {
     const sent = sentAuditId(request);
     return sent === undefined ? { id: this.#deps.ids.uuid(), isOwn: true } : { id: sent, isOwn: false };

@@ -53,7 +53,7 @@ export interface AuditEvent {
   readonly annotations: ReadonlyMap<string, string>;
 }
 
-/** One line, in the order of fields of Kubernetes. Objects that are too long together are left out, and the event says so. */
+/** Formats one line with Kubernetes' field order. Omits objects whose total size exceeds the limit, and marks that. */
 export function eventText(event: AuditEvent): string {
   const { request, user, impersonated } = event;
   const { sent, answered, annotations } = withinBounds(event);
@@ -123,7 +123,7 @@ export function objectRefOf(info: RequestInfo): ObjectRef | undefined {
   };
 }
 
-/** What the object of a request adds to what its path says. */
+/** Adds the object's metadata to the reference from the path. */
 export function withMetadata(ref: ObjectRef, metadata: JsonObject): ObjectRef {
   const { resource, apiGroup, apiVersion, subresource } = ref;
   const text = (field: 'namespace' | 'name' | 'uid' | 'resourceVersion'): Partial<ObjectRef> => {

@@ -6,7 +6,7 @@ import { type AuditMode, type AuditSink, endsInTime } from './sink.ts';
 /** A file that grows, or a stream. */
 export interface AuditFile {
   readonly open: () => Promise<void>;
-  /** Whole lines; throws with what the machine says. */
+  /** Appends whole lines; throws the machine's error. */
   readonly append: (text: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ class LogSink {
   /** Events of the write that is under way. */
   #inFlight = 0;
   #isOver = false;
-  /** The last write failed: said once, until one succeeds. */
+  /** The last write failed: reported once until a write succeeds. */
   #isFailing = false;
 
   constructor(deps: LogSinkDeps) {
@@ -89,7 +89,7 @@ class LogSink {
   }
 
   async #drain(): Promise<void> {
-    // What comes in this turn of the event loop leaves together.
+    // Events of one turn of the event loop are written together.
     await Promise.resolve();
     while (this.#queue.length > 0 && !this.#isOver) {
       const batch = this.#queue.take(AUDIT_QUEUE_EVENTS_MAX, AUDIT_QUEUE_CHARACTERS_MAX);

@@ -38,7 +38,7 @@ export interface AuditDecision {
 
 const NOT_AUDITED: AuditDecision = { level: 'None', omitStages: new Set(), omitManagedFields: false };
 
-/** `user` is absent when nobody could be authenticated: rules about users then do not match. */
+/** `user` is absent when authentication failed: then rules about users do not match. */
 export function decideAudit(policy: AuditPolicy, user: User | undefined, info: RequestInfo): AuditDecision {
   return policy.rules.find((rule) => matches(rule, user, info)) ?? NOT_AUDITED;
 }
@@ -95,7 +95,7 @@ const RULE_FIELDS = [
 const API_VERSION = 'audit.k8s.io/v1';
 const RULES_MAX = 10_000;
 
-/** Reads a policy, and says everything that is wrong with it. */
+/** Parses a policy and reports all its errors. */
 export function readAuditPolicy(file: Json): ReadAuditPolicy {
   const reader = new PolicyReader();
   return { policy: reader.read(file), mistakes: reader.mistakes };

@@ -7,11 +7,11 @@ export interface RotationLimits {
   readonly maxBytes: number;
   /** 0 = all. */
   readonly maxBackups: number;
-  /** 0 = for ever. */
+  /** 0 = unlimited. */
   readonly maxAgeMs: number;
 }
 
-/** Only the one who runs the server may read it: it tells what everybody does, and may hold objects. */
+/** Readable only for the server's owner: it records all activity and may contain objects. */
 const MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -26,7 +26,7 @@ class RotatingFile implements AuditFile {
   readonly #clock: Clock;
   #handle: FileHandle | undefined;
   #bytes = 0;
-  /** The last write ended in the middle of a line, as far as anybody knows. */
+  /** The last write may have ended in the middle of a line. */
   #isTorn = false;
 
   constructor(file: string, limits: RotationLimits, clock: Clock) {
@@ -35,7 +35,7 @@ class RotatingFile implements AuditFile {
     this.#clock = clock;
   }
 
-  /** A path that cannot be written is the operator's mistake, and told at the start. */
+  /** An unwritable path is the operator's mistake, reported at the start. */
   readonly open = async (): Promise<void> => {
     try {
       await mkdir(path.dirname(this.#path), { recursive: true, mode: FOLDER_MODE });
@@ -72,7 +72,7 @@ class RotatingFile implements AuditFile {
     if (this.#handle !== undefined) return this.#handle;
     const handle = await open(this.#path, 'a', MODE);
     const status = await handle.stat();
-    // Also a file that was there already.
+    // Also for an existing file.
     if (status.isFile() && (status.mode & 0o777) !== MODE) await handle.chmod(MODE);
     this.#bytes = status.isFile() ? status.size : 0;
     this.#isTorn = this.#bytes > 0 && !(await endsWithLine(this.#path, this.#bytes));
@@ -80,7 +80,7 @@ class RotatingFile implements AuditFile {
     return handle;
   }
 
-  /** A file that somebody else put aside or removed is none to put aside. */
+  /** A file that another program rotated or removed is not rotated again. */
   async #rotate(): Promise<void> {
     await this.close();
     await rename(this.#path, await this.#backupName()).catch(unlessGone);
@@ -106,7 +106,7 @@ class RotatingFile implements AuditFile {
     const newestFirst = backups.toSorted((a, b) => b.at - a.at);
     const oldest = maxAgeMs === 0 ? Number.NEGATIVE_INFINITY : this.#clock.now() - maxAgeMs;
     const gone = newestFirst.filter(({ at }, i) => (maxBackups > 0 && i >= maxBackups) || at < oldest);
-    // One that cannot be removed is tried again with the next; no event is lost for it.
+    // A file that cannot be removed is retried with the next one; no event is lost.
     for (const { name } of gone) await unlink(path.join(folder, name)).catch(() => {});
   }
 }
@@ -134,7 +134,7 @@ export function backupName(file: string, at: number): string {
 
 const TIME = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d\.\d{3})$/;
 
-/** When a file was put aside; `undefined` for a file that is none of ours. */
+/** Returns the rotation time of a file; `undefined` for foreign files. */
 export function backupTime(file: string, backup: string): number | undefined {
   const { name, ext } = path.parse(file);
   if (!backup.startsWith(`${name}-`) || !backup.endsWith(ext)) return undefined;

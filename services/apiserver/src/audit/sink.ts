@@ -1,13 +1,13 @@
 import type { Clock } from '@holdfast/platform';
 import { AUDIT_STOP_MS } from '../limits.ts';
 
-/** Where audit events go. */
+/** A destination of audit events. */
 export interface AuditSink {
-  /** As metrics name it. */
+  /** Its name in metrics. */
   readonly name: 'log' | 'webhook';
   /**
-   * Takes one event as one line of JSON. Nothing is returned when nobody has to wait; else whether the event was kept. A request that must
-   * not pass without its event is refused when it was not.
+   * Takes one event as one line of JSON. Returns nothing when no caller must wait; otherwise whether the event was
+   * kept. A request that requires its event is refused when it was not.
    */
   readonly take: (event: string) => Promise<boolean> | boolean | undefined;
   /** Events that were lost so far. */
@@ -17,11 +17,14 @@ export interface AuditSink {
   readonly stop: () => Promise<void>;
 }
 
-/** `blocking`: an answer waits for its event; `blocking-strict`: a request without its first event is refused; `batch`: nobody waits. */
+/**
+ * `blocking`: a response waits for its event; `blocking-strict`: a request without its first event is refused; `batch`:
+ * no response waits.
+ */
 export const AUDIT_MODES = ['batch', 'blocking', 'blocking-strict'] as const;
 export type AuditMode = (typeof AUDIT_MODES)[number];
 
-/** Whether the work of a sink that stops ended in time. */
+/** Resolves with whether the work of a stopping sink ended in time. */
 export function endsInTime(clock: Clock, work: Promise<void>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const deadline = clock.timer(AUDIT_STOP_MS, () => resolve(false));

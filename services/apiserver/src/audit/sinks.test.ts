@@ -25,7 +25,7 @@ async function folder(t: TestContext): Promise<string> {
   return made;
 }
 
-/** Counts what is said. */
+/** Counts log messages. */
 function countingLog(): { readonly log: Log; readonly said: string[] } {
   const said: string[] = [];
   const note = (message: string): void => void said.push(message);
@@ -225,7 +225,7 @@ test('a webhook that is gone costs a bounded number of events, one line in the l
   assert.deepEqual(said, ['audit events are lost: the audit webhook does not take them']);
 });
 
-/** The deadline of a stop passes at once; nothing else does. */
+/** Only the deadline of a stop passes, immediately. */
 const stopsAtOnce = {
   ...clock,
   timer: (delayMs: number, fire: () => void) =>

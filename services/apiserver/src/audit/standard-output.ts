@@ -6,7 +6,7 @@ const STANDARD_OUTPUT = 1;
 /** A reader that is slow is waited for. */
 const FULL_MS = 10;
 
-/** For `--audit-log-path=-`: whoever runs the server collects what it prints. */
+/** For `--audit-log-path=-`: the server's supervisor collects the output. */
 export function createStandardOutput(clock: Clock): AuditFile {
   return {
     open: async () => {},
@@ -22,7 +22,7 @@ export function createStandardOutput(clock: Clock): AuditFile {
   };
 }
 
-/** How much was written; nothing when the pipe is full. */
+/** Returns the number of written bytes; 0 when the pipe is full. */
 function some(bytes: Buffer): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   write(STANDARD_OUTPUT, bytes, (error, written) => {

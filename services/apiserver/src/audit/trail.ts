@@ -28,7 +28,7 @@ export interface TrailDeps {
 
 const LONG_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 
-/** One request that is audited: gathers what its events say, and writes one for each stage that its policy wants. */
+/** Collects the data of one audited request, and writes one event for each stage in its policy. */
 export class AuditTrail implements AuditNotes {
   readonly #request: ApiRequest;
   readonly #info: RequestInfo;
@@ -66,13 +66,13 @@ export class AuditTrail implements AuditNotes {
     return this.#emit('RequestReceived', {});
   }
 
-  /** Nobody was found behind the credentials: one event, as in Kubernetes. */
+  /** Authentication failed: one event, as in Kubernetes. */
   unauthenticated(response: ApiResponse): Promise<boolean> | boolean | undefined {
     const status = { status: 'Failure', message: failedMethods(this.#request), code: response.status };
     return this.#emit('ResponseStarted', { status });
   }
 
-  /** The same answer; the end of one that goes on is waited for. */
+  /** Returns the same response and records its end, also for a stream. */
   async answered(response: ApiResponse): Promise<ApiResponse> {
     const said = await this.#saidWith(response);
     const { body, upgrade } = response;
@@ -157,7 +157,7 @@ export class AuditTrail implements AuditNotes {
   }
 }
 
-/** Of an answer whose end may be far: its beginning is told, too. */
+/** True for long responses, whose start is recorded, too. */
 const isLong = (info: RequestInfo): boolean =>
   info.kind === 'resource' && (info.verb === 'watch' || LONG_SUBRESOURCES.has(info.subresource));
 
@@ -166,7 +166,7 @@ interface SentObject {
   readonly value: Json;
 }
 
-/** What the client sent, as JSON. Nothing when it cannot be read: the answer says so. */
+/** Returns the request body as JSON; nothing when it is unreadable, which the response reports. */
 async function sentObject(request: ApiRequest): Promise<SentObject | undefined> {
   if (request.body === undefined || request.body.length === 0) return undefined;
   try {
@@ -174,13 +174,13 @@ async function sentObject(request: ApiRequest): Promise<SentObject | undefined> 
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
     if (mediaTypeOf(request).includes('yaml')) {
       const format = yamlFormat(request);
-      // Nobody has read it on a thread of its own: everybody would wait for it here.
+      // It was not parsed on a separate thread, and parsing it here would block all requests.
       if (format === 'yaml' && text.length > LONG_YAML_BYTES) return undefined;
       const { value } = readYamlText(text, format);
       return { text: JSON.stringify(value), value };
     }
     const value = JSON.parse(text) as Json;
-    // One event is one line, also for readers to whom a carriage return ends one.
+    // One event is one line, also for readers that treat a carriage return as its end.
     return { text: /[\r\n]/.test(text) ? JSON.stringify(value) : text, value };
   } catch {
     return undefined;
@@ -195,7 +195,7 @@ function metadataOf(value: Json | undefined): JsonObject | undefined {
 const isTooLong = (body: ResponseBody): boolean =>
   body.kind === 'json' && (body.pieces?.().length ?? body.bytes().length) > AUDIT_EVENT_OBJECT_BYTES_MAX;
 
-/** A Status that was answered is told at every level; of anything else the code. */
+/** A Status in the response is recorded at every level; of other responses only the code. */
 function statusOf({ status: code, body }: ApiResponse, { verb }: RequestInfo): ResponseStatus {
   if (body.kind !== 'json' || (code < 400 && !verb.startsWith('delete'))) return { code };
   const value = body.value();
@@ -221,7 +221,7 @@ function withoutOwners(value: unknown): unknown {
   };
 }
 
-/** By which ways the client tried to say who it is, in the words of Kubernetes. */
+/** Returns the attempted authentication methods, in the words of Kubernetes. */
 function failedMethods({ headers, connection }: ApiRequest): string {
   const scheme = (headers['authorization'] ?? '').trim().split(' ')[0]?.toLowerCase();
   const methods = [
@@ -233,7 +233,7 @@ function failedMethods({ headers, connection }: ApiRequest): string {
     : `Authentication failed, attempted: ${methods.join(', ')}`;
 }
 
-/** The same items; `end` is called once when nobody takes more. */
+/** Passes items through; calls `end` once when the consumer stops. */
 function withEnd<T>(items: AsyncIterable<T>, end: () => void): AsyncIterable<T> {
   let isEnded = false;
   const ended = (): void => {

@@ -59,7 +59,7 @@ class WebhookSink {
     else this.#timer ??= this.#deps.clock.timer(AUDIT_WEBHOOK_BATCH_WAIT_MS, () => this.#send());
   }
 
-  /** What waits is offered once more, batch by batch, until the deadline. */
+  /** Sends the queued events once more, batch by batch, until the deadline. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await endsInTime(this.#deps.clock, this.#deliverAll());

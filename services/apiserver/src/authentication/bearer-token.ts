@@ -6,9 +6,9 @@ export function bearerToken(request: ApiRequest): string | undefined {
   return scheme?.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** What a client is told whose token was not seen. */
+/** Returns a warning to a client whose token was ignored. */
 export function tokenWarning(request: ApiRequest): string | undefined {
-  // Every request is asked.
+  // Runs on every request.
   if (request.headers['authorization']?.includes('  ') !== true) return undefined;
   const [scheme, token, rest] = wordsOf(request);
   const isHidden = scheme?.toLowerCase() === 'bearer' && token === '' && rest !== undefined;

@@ -4,7 +4,10 @@ import { bearerToken } from './bearer-token.ts';
 import { ANONYMOUS, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
-/** The first method that recognises the credentials decides, at once where it can; none at all is the anonymous user. */
+/**
+ * The first method that recognizes the credentials decides, synchronously if possible; without any, the user is
+ * anonymous.
+ */
 export function authenticate(methods: readonly Authenticator[], request: ApiRequest): User | Promise<User> {
   for (let i = 0; i < methods.length; i++) {
     const found = methods[i]?.authenticate(request);

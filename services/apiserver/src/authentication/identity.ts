@@ -1,4 +1,4 @@
-/** Who a request comes from, after authentication. */
+/** The authenticated user of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -10,12 +10,12 @@ export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unau
 export const MASTERS_GROUP = 'system:masters';
 export const NODES_GROUP = 'system:nodes';
 export const AUTHENTICATED_GROUP = 'system:authenticated';
-/** How API servers behind this one know it, by its certificate. */
+/** This server's certificate name towards aggregated servers. */
 export const FRONT_PROXY_NAME = 'front-proxy-client';
-/** The extra that says by which credential somebody is known. */
+/** The extra field that identifies the credential. */
 export const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
 export const POD_GARBAGE_COLLECTOR = 'system:serviceaccount:kube-system:pod-garbage-collector';
-/** Whoever answers for the names of services, as in Kubernetes. */
+/** The identity of cluster DNS, as in Kubernetes. */
 export const CLUSTER_DNS = 'system:serviceaccount:kube-system:kube-dns';
 /** Approves and signs certificate requests, as in Kubernetes. */
 export const CERTIFICATE_CONTROLLER = 'system:serviceaccount:kube-system:certificate-controller';
@@ -26,7 +26,7 @@ export const CONTROLLER_MANAGER = 'system:kube-controller-manager';
 export const SCHEDULER = 'system:kube-scheduler';
 const CONTROLLER_ACCOUNT = /^system:serviceaccount:kube-system:([a-z0-9-]+-controller|generic-garbage-collector)$/;
 
-/** The node this identity is limited to; `undefined` for everybody else. */
+/** Returns the node that this identity is limited to; `undefined` for others. */
 export function nodeOf(user: User): string | undefined {
   return user.name.startsWith(NODE_PREFIX) && user.groups.includes(NODES_GROUP)
     ? user.name.slice(NODE_PREFIX.length)
@@ -35,7 +35,9 @@ export function nodeOf(user: User): string | undefined {
 
 export const isScheduler = (user: User): boolean => user.name === SCHEDULER;
 
-/** Whoever acts for the control plane, or is named as if: it may ask for the end of a pod, but it cannot know that the pod has ended. */
+/**
+ * True for control plane identities and similar names: they may request a pod's end but cannot know that it has ended.
+ */
 export const isController = (user: User): boolean =>
   user.name === CONTROLLER_MANAGER || isScheduler(user) || CONTROLLER_ACCOUNT.test(user.name);
 
@@ -54,7 +56,7 @@ const CONTROLLERS_OF_KUBERNETES: ReadonlySet<string> = new Set(
     .map((name) => `system:serviceaccount:kube-system:${name}`),
 );
 
-/** One that has rights by its name. Add-ons of others are named alike, and have what roles give them. */
+/** True for a controller with built-in permissions. Similarly named add-ons have only their roles. */
 export const isOwnController = (user: User): boolean =>
   user.name === CONTROLLER_MANAGER || CONTROLLERS_OF_KUBERNETES.has(user.name);
 
@@ -70,6 +72,6 @@ const SYSTEM_COMPONENTS: ReadonlySet<string> = new Set([
   FENCER,
 ]);
 
-/** Whoever keeps the cluster alive: the components of the control plane, and the kubelets. */
+/** True for the components that keep the cluster alive: the control plane and the kubelets. */
 export const isSystemComponent = (user: User): boolean =>
   SYSTEM_COMPONENTS.has(user.name) || isOwnController(user) || nodeOf(user) !== undefined;

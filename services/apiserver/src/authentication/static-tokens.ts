@@ -9,7 +9,7 @@ import type { Authenticator } from './port.ts';
 export type StaticTokens = ReadonlyMap<string, User>;
 
 export function createStaticTokenAuthenticator(tokens: StaticTokens): Authenticator {
-  // Looked up by digest, so that the time of a lookup says nothing about the token.
+  // Looked up by digest, so that the lookup time reveals nothing about the token.
   const byDigest = new Map([...tokens].map(([token, user]) => [digest(token), { token, user }]));
   const verified = new Map<string, User>();
   return {

@@ -3,7 +3,7 @@ import type { ServiceAccountTokens } from '../tokens/service-account-tokens.ts';
 import type { Authorizer } from './port.ts';
 import type { Rbac } from './rbac.ts';
 
-/** Who is who, and who may do what. */
+/** Authentication and authorization. */
 export interface Access {
   readonly authenticators: readonly Authenticator[];
   readonly authorizers: readonly Authorizer[];

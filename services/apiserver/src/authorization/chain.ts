@@ -39,11 +39,11 @@ function note(audit: AuditNotes, decision: 'allow' | 'forbid', reason: string): 
   audit.annotate('authorization.k8s.io/reason', reason);
 }
 
-/** What the authorizers say of a request that none of them allows; '' when they are silent. */
+/** Returns the authorizers' reasons for a refusal; '' when there are none. */
 export const whyNot = (authorizers: readonly Authorizer[], user: User, info: RequestInfo): string =>
   authorizers.flatMap((each) => each.whyNot?.(user, info) ?? []).join('\n');
 
-/** Why it is allowed; at once, unless an authorizer has to look something up. */
+/** Returns the reason of the permission; synchronous unless an authorizer needs a lookup. */
 export function isAllowed(
   authorizers: readonly Authorizer[],
   user: User,

@@ -8,11 +8,11 @@ import {
   SCHEDULER,
 } from '../authentication/identity.ts';
 
-/** What one component of the control plane may do, each right with the part that uses it. */
+/** The permissions of one control plane component, each with the part that uses it. */
 export interface ComponentGrants {
   /** Resources that it gets, lists and watches, as `resource.group`; `*` for all. */
   readonly reads: ReadonlySet<string>;
-  /** `verb resource[/subresource][.group]`, and who needs it. `*` stands for every resource without its subresources. */
+  /** `verb resource[/subresource][.group]`, and its user. `*` stands for every resource without subresources. */
   readonly writes: ReadonlyMap<string, string>;
   /** Certificate signers, by verb. */
   readonly signers?: ReadonlyMap<string, ReadonlySet<string>>;
@@ -140,7 +140,7 @@ const NAMES: ComponentGrants = {
   writes: new Map(),
 };
 
-/** By user name. Nobody else of the control plane has rights without a role. */
+/** By user name. No other control plane identity has permissions without a role. */
 export const COMPONENT_GRANTS: ReadonlyMap<string, ComponentGrants> = new Map([
   [CONTROLLER_MANAGER, MANAGER],
   [POD_GARBAGE_COLLECTOR, POD_GC],

@@ -128,6 +128,6 @@ test('[FENCE-01] [FENCE-13] the fencer reads, and writes only what a fence needs
   const others = ['create pods', 'create pods/exec', 'update pods/status', 'delete persistentvolumes', 'get secrets'];
   for (const what of [...others, 'create nodes', 'update persistentvolumes', 'create pods/binding'])
     assert.equal(may(FENCER, what, ''), false, what);
-  // The heartbeats of nodes are leases: who writes them says which node lives.
+  // Nodes' heartbeats are leases: write access decides which node counts as alive.
   assert.equal(may(FENCER, 'update leases', 'coordination.k8s.io'), false);
 });

@@ -2,7 +2,7 @@ import type { ResourceRequest } from '../http/request-info.ts';
 import { COMPONENT_GRANTS, type ComponentGrants } from './component-grants.ts';
 import type { Authorizer } from './port.ts';
 
-/** What each component of the control plane may do. Admission narrows it further (a kubelet to its own node). */
+/** The permissions of each control plane component. Admission restricts them further (a kubelet to its own node). */
 export const componentRoles: Authorizer = {
   authorize: (user, info) => {
     if (info.kind !== 'resource') return undefined;
@@ -18,7 +18,7 @@ function isGranted(grants: ComponentGrants, info: ResourceRequest): boolean {
   return mayWrite(grants, info.verb, info) || (info.verb === 'patch' && mayWrite(grants, 'update', info));
 }
 
-/** A patch writes nothing that an update could not; one that creates an object is asked for as a creation as well. */
+/** A patch can write only what an update can; one that creates an object is also authorized as a create. */
 function mayWrite({ writes }: ComponentGrants, verb: string, info: ResourceRequest): boolean {
   if (writes.has(`${verb} ${qualified(info)}`)) return true;
   if (NO_COMPONENT_WRITES.has(info.resource)) return false;
@@ -27,7 +27,7 @@ function mayWrite({ writes }: ComponentGrants, verb: string, info: ResourceReque
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
 
-/** Behind other subresources are commands in somebody's pod, tokens, and whatever is behind a proxy. */
+/** Other subresources reach commands in pods, tokens, and targets of proxies. */
 const READ_SUBRESOURCES: ReadonlySet<string> = new Set(['', 'status', 'scale']);
 
 function mayRead({ reads }: ComponentGrants, info: ResourceRequest): boolean {
@@ -38,7 +38,7 @@ function mayRead({ reads }: ComponentGrants, info: ResourceRequest): boolean {
 /** A wildcard does not reach them: these are acts, not objects. */
 const NO_COMPONENT_WRITES: ReadonlySet<string> = new Set(['signers', 'users', 'groups', 'uids', 'userextras']);
 
-/** `deployments/status.apps`; the group stands last, and not for the core group. */
+/** `deployments/status.apps`; the group comes last, and not for the core group. */
 function qualified({ resource, subresource, group }: ResourceRequest): string {
   const whole = subresource === '' ? resource : `${resource}/${subresource}`;
   return group === '' ? whole : `${whole}.${group}`;

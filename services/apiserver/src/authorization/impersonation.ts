@@ -16,13 +16,13 @@ export async function impersonate(authorizers: readonly Authorizer[], user: User
   return asUser(wanted);
 }
 
-/** Nearly nobody does. */
+/** Rare. */
 export function wantsToImpersonate({ headers }: ApiRequest): boolean {
   for (const header in headers) if (header.startsWith(IMPERSONATE)) return true;
   return false;
 }
 
-/** What is wanted besides a user who is not named, as Go prints it; `undefined` when the request can be meant. */
+/** Describes impersonation headers that name no user, in Go's notation; `undefined` when the request is valid. */
 export function wantedOfNobody(request: ApiRequest): string | undefined {
   const wanted = readWanted(request);
   if (wanted === undefined || wanted.name !== '') return undefined;
@@ -104,7 +104,7 @@ function asUser({ name, uid, groups, extra }: Wanted): User {
   };
 }
 
-/** Everybody is one or the other; who asks for the group of strangers is none of the known. */
+/** Every user belongs to one of both groups; a user in the unauthenticated group is not authenticated. */
 function withCommonGroup(name: string, groups: readonly string[]): readonly string[] {
   const [unauthenticated = ''] = ANONYMOUS.groups;
   if (groups.includes(unauthenticated)) return groups;

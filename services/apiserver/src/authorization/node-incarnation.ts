@@ -29,7 +29,7 @@ export async function refuseOtherIncarnation(
   throw refusal(name, why);
 }
 
-/** Whether there is anything to look at: most requests are of others, and none of theirs waits. */
+/** True when a check is needed: most requests come from other users and need not wait. */
 export const isOfNode = (user: User): boolean => nodeOf(user) !== undefined;
 
 /** The cache may lag behind a claim or a deletion: it may let through, it does not refuse. */
@@ -44,7 +44,7 @@ async function judge(core: Core, request: ApiRequest, name: string): Promise<Ret
   return judgeIncarnation({ node: freshNode, lease: freshLease, claimed, nowMs: clock.now() });
 }
 
-/** What a node may read of everybody, or say of itself, without doing anything under its name. */
+/** Requests that any node may make without acting under its name. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'events',
   'services',

@@ -4,7 +4,7 @@ const READS: readonly string[] = ['get', 'list', 'watch'];
 const OWN_VERBS: readonly string[] = ['get', 'create', 'update', 'patch', 'delete'];
 const LEASES = 'kube-node-lease';
 
-/** What a kubelet is told of a request that is not its own: in the words of the node authorizer of Kubernetes. */
+/** Returns the refusal of a kubelet's request for foreign objects, in the words of Kubernetes' node authorizer. */
 export function nodeRefusal(node: string, info: ResourceRequest): string | undefined {
   const { group, resource } = info;
   return REFUSALS.get(group === '' ? resource : `${resource}.${group}`)?.(node, info);

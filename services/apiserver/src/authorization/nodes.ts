@@ -50,7 +50,7 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
   }
 }
 
-/** What a node does to what bears its name; which name that is at its creation, only admission can see. */
+/** The verbs of a node on objects with its name. On create only admission knows the name. */
 const OWN: ReadonlySet<string> = new Set(['get', 'update', 'patch', 'delete']);
 const LEASES = 'kube-node-lease';
 
@@ -86,13 +86,13 @@ function pinned(info: ResourceRequest, field: string): string | undefined {
   return selectorIn(info.fieldSelector ?? '')?.requiredValue(field);
 }
 
-/** A pod that is gone may be asked for: the answer is 404 and tells nothing. */
+/** A deleted pod may be requested: the response is 404 and reveals nothing. */
 function isOwnPod(reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean {
   const pod = reader.cached(PODS, { namespace, name });
   return pod === undefined || pod.spec?.nodeName === node;
 }
 
-/** Of a volume that is bound to a claim, the nodes of its pods may know. One that is gone tells nothing. */
+/** The nodes of a claim's pods may read its volume. A deleted one reveals nothing. */
 function isMounted(reader: ObjectReader, node: string, name: string): boolean {
   const volume = reader.cached(PERSISTENT_VOLUMES, { name });
   const { namespace = '', name: claim = '' } = volume?.spec.claimRef ?? {};

@@ -2,7 +2,7 @@ import { AUTHENTICATED_GROUP, type User } from '../authentication/identity.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
 import type { Authorizer } from './port.ts';
 
-/** By whatever method probes ask. */
+/** For every method that probes use. */
 const PROBED = /^\/(healthz|livez|readyz)(\/|$)/;
 const VERSION = /^\/version\/?$/;
 const DISCOVERY = /^\/(api|apis|openapi)(\/|$)/;
@@ -18,7 +18,7 @@ const asksAboutOneself = (user: User, info: ResourceRequest): boolean =>
   user.groups.includes(AUTHENTICATED_GROUP) &&
   ABOUT_ONESELF.has(`${info.group}/${info.resource}`);
 
-/** Health and version for probes without credentials; discovery and questions about oneself for every authenticated user. */
+/** Health and version for probes without credentials; discovery and self-reviews for every authenticated user. */
 export const publicPaths: Authorizer = {
   authorize: (user, info) => {
     if (info.kind === 'resource') return asksAboutOneself(user, info) ? 'own rights' : undefined;

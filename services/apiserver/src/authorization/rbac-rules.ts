@@ -37,7 +37,7 @@ const pathAllowed = (patterns: readonly string[], path: string): boolean =>
 
 const has = (list: readonly string[], wanted: string): boolean => list.includes(wanted) || list.includes('*');
 
-/** Puts the verbs of one resource together again, and says each rule as Kubernetes does, in the order of the texts. */
+/** Combines the verbs of one resource, and formats each rule as Kubernetes does, sorted by text. */
 export function describeRules(rules: readonly PolicyRule[]): readonly string[] {
   const verbs = new Map<string, string[]>();
   for (const { verbs: own, ...rest } of rules) {

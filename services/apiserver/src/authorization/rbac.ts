@@ -20,20 +20,20 @@ import { isAllowedBy } from './role-lookup.ts';
 export interface Rbac extends Authorizer {
   /** Every rule that applies to a user in a namespace ('' = only cluster-wide ones). */
   rulesFor(user: User, namespace: string): readonly PolicyRule[];
-  /** Rules of a role, as a binding in `namespace` refers to it; `undefined` when there is no such role. */
+  /** Returns the rules of a role for a binding in `namespace`; `undefined` when the role does not exist. */
   rulesOf(roleRef: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
-  /** Which roles the bindings of a user name although they do not exist, in a sentence each. */
+  /** Returns one sentence per missing role that the user's bindings name. */
   missingFor(user: User, namespace: string): readonly string[];
 }
 
 const INDEXED: readonly ResourceRef[] = [CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS];
 
-/** Roles and bindings as stored objects; the index of bindings is made again when one of them changed, not for every request. */
+/** Roles and bindings from the cache; the index is rebuilt after a change, not per request. */
 export function createRbac(deps: { readonly reader: ObjectReader; readonly cache: WatchCache }): Rbac {
   let index: BindingIndex | undefined;
   const current = (): BindingIndex => {
     const state = INDEXED.map((each) => deps.cache.resource(each.group, each.plural));
-    // A cache that was loaded anew is another object, and its versions say nothing about the one before.
+    // A reloaded cache is a new object with unrelated versions.
     const same =
       index?.state.every(({ cache, version }, i) => cache === state[i] && version === cache.version) === true;
     if (index === undefined || !same) index = buildIndex(deps.reader, state);
@@ -106,7 +106,7 @@ interface Grant {
 
 const NOTHING: readonly Grant[] = [];
 
-/** By subject, then by role: the first binding that gives it. */
+/** By subject, then by role: the first binding that grants it. */
 type GrantsBySubject = Map<string, Map<string, Grant>>;
 
 interface BindingIndex {

@@ -17,7 +17,7 @@ const create = async (name: string, body: object): Promise<void> => {
   const metadata = { name, labels: { part: name } };
   assert.equal((await api.call('POST', ROLES, { body: { metadata, ...body } })).status, 201);
 };
-/** What a controller tries to make of a role. */
+/** Tries to update a role as a controller. */
 const update = async (name: string, change: (role: Record<string, unknown>) => object): Promise<Answer> => {
   const { body } = await api.call('GET', `${ROLES}/${name}`);
   return api.call('PUT', `${ROLES}/${name}`, { as: 'manager', body: change(Object(body)) });

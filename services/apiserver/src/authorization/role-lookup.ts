@@ -6,7 +6,7 @@ import { ruleAllows } from './rbac-rules.ts';
 const FEW_RULES = 16;
 
 interface RoleLookup {
-  /** Rules that can match whatever is asked for. */
+  /** Rules that can match any request. */
   readonly general: readonly PolicyRule[];
   readonly byResource: ReadonlyMap<string, readonly PolicyRule[]>;
   readonly byName: ReadonlyMap<string, readonly PolicyRule[]>;
@@ -33,7 +33,7 @@ export function isAllowedBy(rules: readonly PolicyRule[], info: RequestInfo): bo
 const anyAllows = (rules: readonly PolicyRule[], info: RequestInfo): boolean =>
   rules.some((rule) => ruleAllows(rule, info));
 
-/** Each rule stands under its names, or else under its resources: never under the product of both. */
+/** Each rule is indexed by its names or by its resources, never by the product of both. */
 function buildLookup(rules: readonly PolicyRule[]): RoleLookup {
   const general: PolicyRule[] = [];
   const byResource = new Map<string, PolicyRule[]>();

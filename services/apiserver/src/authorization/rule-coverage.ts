@@ -7,15 +7,16 @@ export class RulesTooManifold extends Error {}
 export interface CoverageBounds {
   /** Elementary steps of the comparison; one costs up to 75 ns. */
   readonly steps: number;
-  /** Combinations that are told at most. */
+  /** Maximum number of reported combinations. */
   readonly told: number;
 }
 
 const UNBOUNDED: CoverageBounds = { steps: Number.POSITIVE_INFINITY, told: Number.POSITIVE_INFINITY };
 
 /**
- * What `rules` allow and `owned` does not: one rule for each combination of verb, group, resource and name that no owned rule
- * covers. The combinations are not written out: values of a dimension that the same owned rules cover are compared once.
+ * Returns the permissions of `rules` that `owned` lacks: one rule for each combination of verb, group, resource and
+ * name that no owned rule covers. It does not expand all combinations: values of a dimension that the same owned rules
+ * cover are compared once.
  */
 export function uncovered(
   owned: readonly PolicyRule[],
@@ -43,7 +44,7 @@ function createCharge(limit: number): Charge {
   };
 }
 
-/** One combination, and where its parts stand in the rule. */
+/** One combination, and the positions of its parts in the rule. */
 interface Single {
   readonly order: readonly number[];
   readonly rule: PolicyRule;
@@ -134,7 +135,7 @@ interface Search {
 
 type Box = readonly (readonly ValueClass[])[];
 
-/** `ids` are the owned rules that cover the chosen classes; `undefined` stands for all. */
+/** `ids` are the owned rules that cover the chosen classes; `undefined` means all. */
 function* uncoveredBoxes(search: Search, chosen: Box, ids: RuleIds | undefined): Iterable<Box> {
   const { classes, covering, charge } = search;
   const depth = chosen.length;
@@ -157,7 +158,7 @@ function* product(box: Box, depth: number): Iterable<readonly Value[]> {
   }
 }
 
-/** Of ascending sets; `undefined` stands for all. */
+/** Intersects ascending sets; `undefined` means all. */
 function intersection(sets: readonly (RuleIds | undefined)[], charge: Charge): RuleIds | undefined {
   let common: RuleIds | undefined;
   for (const set of new Set(sets)) {
@@ -179,7 +180,7 @@ function inBoth(a: RuleIds, b: RuleIds, charge: Charge): RuleIds {
   return found;
 }
 
-/** Where `id` stands, or would stand, behind `from`: steps double, so that near and far ones are found fast. */
+/** Returns the position of `id` after `from`: steps double, so that near and far ones are found quickly. */
 function positionOf(id: number, ids: RuleIds, ...[from, charge]: readonly [number, Charge]): number {
   let step = 1;
   while ((ids[from + step] ?? id) < id) step *= 2;

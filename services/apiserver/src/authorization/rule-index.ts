@@ -6,7 +6,7 @@ export type RuleIds = readonly number[];
 /** Counts the work of a comparison; throws when the bound is reached. */
 export type Charge = (steps: number) => void;
 
-/** Which of the indexed rules match one value of a dimension (verbs, groups, resources, names, paths). */
+/** Finds the indexed rules that match one value of a dimension (verbs, groups, resources, names, paths). */
 export interface Dimension {
   readonly idsOf: (value: string) => RuleIds;
   /** Rules that match every value. */

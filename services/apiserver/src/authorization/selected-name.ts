@@ -1,7 +1,7 @@
 import { type FieldSelectorMatcher, parseFieldSelector, SelectorError } from '@holdfast/machinery';
 import { IS_NO_PART, type RequestInfo } from '../http/request-info.ts';
 
-/** Who lists or watches the one object of a name asks for that object: a role may name it, and a refusal does. */
+/** A list or watch of a single name counts as a request for that object: a role may name it, and so does a refusal. */
 export function withSelectedName(info: RequestInfo): RequestInfo {
   if (info.kind === 'path' || info.name !== '' || info.fieldSelector === undefined) return info;
   if (info.verb !== 'list' && info.verb !== 'watch') return info;
@@ -9,7 +9,7 @@ export function withSelectedName(info: RequestInfo): RequestInfo {
   return name === undefined || name === '' || IS_NO_PART.test(name) ? info : { ...info, name };
 }
 
-/** `undefined` for what is none, as the client will be told. */
+/** Returns `undefined` for an invalid selector, which is reported later. */
 export function selectorIn(text: string): FieldSelectorMatcher | undefined {
   try {
     return parseFieldSelector(text);

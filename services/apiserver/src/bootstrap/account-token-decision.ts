@@ -12,7 +12,7 @@ export type AccountTokenAction = { readonly kind: 'fill'; readonly secret: Secre
 
 export interface AccountTokenFacts {
   readonly account: ServiceAccount | undefined;
-  /** PEM; absent while nobody has published it. */
+  /** PEM; absent until it is published. */
   readonly ca: string | undefined;
   readonly issue: (account: ServiceAccount) => string;
 }
@@ -20,7 +20,7 @@ export interface AccountTokenFacts {
 export const isAccountToken = (secret: Secret, account: string): boolean =>
   secret.type === ACCOUNT_TOKEN_SECRET && secret.metadata.annotations?.[ACCOUNT_NAME_ANNOTATION] === account;
 
-/** What a Secret that asks for a token lacks; nothing when it has everything, or is going anyway. */
+/** Returns the missing data of a token Secret; nothing when it is complete or terminating. */
 export function decideOnAccountToken(
   secret: Secret,
   { account, ca, issue }: AccountTokenFacts,

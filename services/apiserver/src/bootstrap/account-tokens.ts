@@ -131,7 +131,7 @@ class Keeper {
       body: JSON.stringify(body),
     };
     const { status } = await this.#deps.handle(request);
-    // Lost against somebody else: their change is looked at in its turn.
+    // A lost conflict: the other change triggers its own pass.
     if (status >= 300 && status !== 409 && status !== 404) this.#tell({ namespace, name }, `status ${status}`);
   }
 

@@ -39,7 +39,7 @@ const sliceOf = (at: ApiAddress): Announced => ({
   },
 });
 
-/** Where the service `kubernetes` leads: to this server and no other. Nothing is written when it says so already. */
+/** Points the service `kubernetes` to this server only. Writes nothing when it is up to date. */
 export async function announce(handle: ApiHandler, log: Log, at: ApiAddress): Promise<void> {
   for (const { path, object } of [endpointsOf(at), sliceOf(at)]) {
     const { status } = await handle({

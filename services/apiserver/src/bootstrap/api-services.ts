@@ -16,7 +16,7 @@ export const LOCAL_API_SERVICES: readonly APIService[] = versionsByGroup().flatM
   return [localApiService({ group, version, priority, automanaged: 'onstart' })];
 });
 
-/** A start puts back what was changed since, unless the label says that somebody else looks after it. */
+/** A start restores changed objects, unless the label shows that another controller maintains them. */
 export function reconciledApiService(stored: KubeObject, wanted: APIService): KubeObject | undefined {
   const api = stored as APIService;
   if (api.metadata.labels?.[AUTOMANAGED_LABEL] !== 'onstart' || isSameSpec(api, wanted)) return undefined;

@@ -7,7 +7,7 @@ import { startTestApi } from '../testing/fixture.ts';
 
 const PATH = '/api/v1/namespaces/default/events';
 
-/** A server whose time and looks at old events are in the hands of the test. */
+/** A server with a manual clock and manual event sweeps. */
 async function server(t: TestContext) {
   const system = createSystemClock();
   let aheadMs = 0;
@@ -32,7 +32,7 @@ async function server(t: TestContext) {
       const body = { metadata: { name }, involvedObject: { namespace: 'default' }, lastTimestamp };
       assert.equal((await api.call('POST', PATH, { body })).status, 201);
     },
-    /** Resolves when the look is over: the next one has been asked for. */
+    /** Resolves after the sweep, when the next one is scheduled. */
     sweepAfter: async (ms: number): Promise<void> => {
       aheadMs += ms;
       const fire = await eventually(() => sweep, 'a sweep is due');
@@ -50,7 +50,7 @@ async function server(t: TestContext) {
 test('events that were there before are removed an hour after they were last seen', async (t) => {
   const { api, post, sweepAfter, names } = await server(t);
   await post('fresh', EVENT_KEEP_MS - 60_000);
-  // What counts is the last sighting, but never before the object was stored: age it in the store itself.
+  // The last occurrence counts, but not before the object was stored: ages it in the store itself.
   await post('old', EVENT_KEEP_MS + 60_000);
   const { object } = await api.store.get('core/events/default/old');
   assert.ok(object !== undefined);

@@ -13,15 +13,15 @@ export interface EventSweeper {
 }
 
 interface Mark {
-  /** Of the clock that nobody sets: a jump of the other one ages no event. */
+  /** Monotonic: a jump of the wall clock ages no event. */
   readonly at: number;
   /** Newest revision at that time: whatever is older was written before. */
   readonly revision: number;
 }
 
 /**
- * Removes events that nobody has written for longer than anybody looks back; several apiservers may do it at once. An event
- * written since the first look is dated by its revision, without reading it: there may be a hundred thousand of them.
+ * Removes events that were not updated for the retention time; several API servers may do it concurrently. An event
+ * written since the first sweep is dated by its revision without being parsed: there may be a hundred thousand of them.
  */
 export function createEventSweeper(core: Core): EventSweeper {
   const marks: Mark[] = [];
@@ -81,7 +81,7 @@ const removal = ({ key, stored, revision }: CachedObject): WriteOperation => ({
   expectedRevision: revision,
 });
 
-/** Reads a copy: what is only looked at once is not worth keeping. */
+/** Parses a copy: a value that is read once need not stay in memory. */
 function lastSeenAt(event: CachedObject): number {
   const { lastTimestamp, eventTime, series, metadata } = event.mutableCopy() as Event;
   const texts = [series?.lastObservedTime, lastTimestamp, eventTime, metadata.creationTimestamp];

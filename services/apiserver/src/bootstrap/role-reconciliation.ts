@@ -16,7 +16,7 @@ export function reconciledRole(stored: ClusterRole, wanted: BootstrapRole): Clus
     aggregationRule === undefined ? uncovered(stored.rules ?? [], wanted.rules) : [];
   const { aggregationRule: _former, ...plain } = stored;
   const better: ClusterRole = {
-    // What a role would select that is to select nobody is not its own.
+    // Drops a stored aggregation rule that the wanted role does not have.
     ...(aggregationRule === undefined ? plain : stored),
     metadata: completed(stored.metadata, wanted.metadata),
     ...(missing.length === 0 ? {} : { rules: [...(stored.rules ?? []), ...missing] }),
@@ -39,7 +39,7 @@ export function partWithOwnRules(
   return own.length === 0 ? undefined : { ...part, rules: [...part.rules, ...own] };
 }
 
-/** What `reconciledRole` does, for a binding. One of another role cannot be mended: it has to be made anew. */
+/** The same as `reconciledRole`, for a binding. A binding to another role must be recreated. */
 export function reconciledBinding(
   stored: ClusterRoleBinding,
   wanted: BootstrapBinding,

@@ -19,7 +19,7 @@ interface BootstrapMeta {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** Whoever writes "false" here keeps the role or binding as it is when a server starts. */
+/** The value "false" keeps the role or binding unchanged at server starts. */
 export const AUTOUPDATE = 'rbac.authorization.kubernetes.io/autoupdate';
 const API_GROUP = 'rbac.authorization.k8s.io';
 const AGGREGATE_TO = 'rbac.authorization.k8s.io/aggregate-to-';

@@ -35,13 +35,13 @@ interface SystemObject {
     readonly spec?: object;
     readonly data?: object;
   };
-  /** Whoever is said to have written it. */
+  /** The field manager of the write. */
   readonly fieldManager?: string;
-  /** What becomes of one that exists; absent: it is left as it is. */
+  /** Returns the corrected existing object; absent: it is left unchanged. */
   readonly mend?: (stored: KubeObject) => Mended;
 }
 
-/** Nothing to do, a better one, or one that has to be made anew. */
+/** Nothing to do, a corrected object, or one that must be recreated. */
 type Mended = KubeObject | 'another role' | undefined;
 
 const NAMESPACES: readonly SystemObject[] = ['default', 'kube-system', 'kube-public', 'kube-node-lease'].map(
@@ -94,7 +94,7 @@ const CLUSTER_SCOPED: readonly SystemObject[] = [
   ...BOOTSTRAP_ROLE_BINDINGS.map((each) => bindingObject('clusterrolebindings', each)),
 ];
 
-/** How pods find the API: always the first address of the network. */
+/** The service by which pods find the API: always the first address of the network. */
 const kubernetesService = (addresses: Range): SystemObject => ({
   group: '',
   version: 'v1',
@@ -119,7 +119,7 @@ const API_SERVICES: readonly SystemObject[] = LOCAL_API_SERVICES.map((object) =>
   mend: (stored) => reconciledApiService(stored, object),
 }));
 
-/** How the server knows clients, and how it tells of them: API servers behind this one believe the same. */
+/** Publishes how the server authenticates clients: aggregated API servers use the same data. */
 const clientAuthority = (facts: Readonly<Record<string, string>>): SystemObject => ({
   group: '',
   version: 'v1',
@@ -168,7 +168,7 @@ const FLOW_OBJECTS: readonly SystemObject[] = [
   ),
 ];
 
-/** As in Kubernetes, those that somebody deleted come back. */
+/** As in Kubernetes, deleted ones are created again. */
 export const ensureFlowObjects = (handle: ApiHandler, clock: Clock): Promise<void> =>
   ensureAll(handle, clock, FLOW_OBJECTS);
 
@@ -180,7 +180,10 @@ export interface SystemFacts {
   readonly frontProxyCa?: string | undefined;
 }
 
-/** Creates what every client expects to be there; of what exists only roles and bindings are completed. Several apiservers may do it at once. */
+/**
+ * Creates the objects that clients expect; existing ones are kept, except that roles and bindings are completed.
+ * Several API servers may do it concurrently.
+ */
 export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, facts: SystemFacts): Promise<void> {
   await ensureAll(handle, clock, NAMESPACES);
   await Promise.all(ROLES_AND_PARTS.map(([role, part]) => keepOwnRules(handle, clock, role, part)));
@@ -225,9 +228,9 @@ async function ensure(handle: ApiHandler, clock: Clock, wanted: SystemObject): P
     if (mended === undefined) return;
     const answer = await write(handle, path, { mended, wanted });
     const { status } = answer;
-    // Another server was faster: it made the same. Of one that could not be read nobody knows what it is.
+    // Another server was faster with the same object. The state of an unreadable one is unknown.
     if (status === 200 || status === 201 || (status === 409 && found.status === 404)) return;
-    // A quota of the namespace leaves no room: whoever set it wants no more roles there.
+    // A quota of the namespace is exhausted: its owner wants no more roles there.
     if (status === 403 && wanted.mend !== undefined) return;
     await beforeNext(clock, wanted, { attempt, answer });
   }
@@ -245,7 +248,7 @@ async function beforeNext(
   await clock.sleep(SYSTEM_OBJECT_RETRY_MS);
 }
 
-/** Too many at once, or changed since it was read. */
+/** Too many requests, or changed since it was read. */
 const RETRIED: ReadonlySet<number> = new Set([404, 409, 429]);
 
 interface Write {
@@ -262,7 +265,7 @@ async function write(handle: ApiHandler, path: string, { wanted, mended }: Write
   return send(handle, 'POST', path, { body: wanted.object, fieldManager });
 }
 
-/** What an apiserver of ours answers to a GET. */
+/** Returns the object in our API server's GET response. */
 function objectOf({ body }: ApiResponse): KubeObject {
   invariant(body.kind === 'json', 'an object is answered as JSON');
   return body.value() as KubeObject;

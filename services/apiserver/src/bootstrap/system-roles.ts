@@ -48,7 +48,7 @@ const OF_CLIENTS: readonly BootstrapRole[] = [
   ),
 ];
 
-/** Whose requests for client certificates of nodes approve themselves, and who may approve for a signer; bound to nobody. */
+/** Roles for automatically approved node certificates and for approvers of a signer; not bound. */
 const OF_CERTIFICATES: readonly BootstrapRole[] = [
   ...['nodeclient', 'selfnodeclient'].map((part) =>
     role(

@@ -83,7 +83,7 @@ const ADMIN = partOf(
   ),
 );
 
-/** What comes with metrics-server elsewhere: here the server itself knows them. */
+/** Elsewhere part of metrics-server: here the server itself provides them. */
 const METRICS = partOf(
   ['admin', 'edit', 'view'],
   role('system:aggregated-metrics-reader', rule(READ, 'metrics.k8s.io', 'nodes pods')),
@@ -91,7 +91,9 @@ const METRICS = partOf(
 
 const PARTS = [ADMIN, EDIT, VIEW, METRICS];
 
-/** It has from its creation what a controller keeps it at, in the controller's order: nobody waits for that. */
+/**
+ * Its initial rules equal the controller's result, in the controller's order: nothing has to wait for the controller.
+ */
 function aggregated(name: UserRole, parts: readonly BootstrapRole[], partOfUsers: readonly UserRole[]): BootstrapRole {
   const inOrder = parts.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   const rules: PolicyRule[] = [];
@@ -115,5 +117,5 @@ export const ROLES_AND_PARTS: readonly (readonly [BootstrapRole, part: Bootstrap
   [view, VIEW],
 ];
 
-/** What users of a namespace work with. Roles of others join by their labels. */
+/** The roles for users of a namespace. Other roles join by their labels. */
 export const USER_ROLES: readonly BootstrapRole[] = [admin, edit, view, ...PARTS];

@@ -3,13 +3,13 @@ import type { CachedObject } from './cached-object.ts';
 
 export type WatchType = Exclude<WatchEvent['type'], 'ERROR'>;
 
-/** One committed change of one object. `previous` is absent for a creation. */
+/** One committed change of one object. `previous` is absent for a create. */
 export class CacheEvent {
   readonly kind: 'created' | 'updated' | 'deleted';
   readonly current: CachedObject;
   readonly previous: CachedObject | undefined;
   readonly #frames = new Map<WatchType, WatchFrame>();
-  /** In another encoding; few have such watchers. */
+  /** In another encoding; few watchers use it. */
   #encoded: Map<WatchType, WatchFrame> | undefined;
 
   constructor(kind: CacheEvent['kind'], current: CachedObject, previous: CachedObject | undefined) {
@@ -30,7 +30,7 @@ export class CacheEvent {
     if (this.kind === 'deleted') this.current.rest();
   }
 
-  /** Whoever works with new objects has seen it by now. */
+  /** By now all immediate consumers of new objects have read it. */
   doze(): void {
     this.current.doze();
   }
@@ -57,7 +57,7 @@ export class CacheEvent {
 
 const FRAME_END = Buffer.from('}\n');
 
-/** A frame around one object; bytes and value are made when first asked for. */
+/** A frame with one object; bytes and value are made on first use. */
 export function objectFrame(type: WatchType, object: CachedObject): WatchFrame {
   let bytes: Uint8Array | undefined;
   let value: WatchEvent | undefined;

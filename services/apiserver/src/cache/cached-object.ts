@@ -5,8 +5,8 @@ import { parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { metadataAt, withoutRevision, withRevision } from './stored-json.ts';
 
 /**
- * One state of one object: its stored text, parsed at most once and then frozen, encoded at most once. Everybody who reads
- * the object shares this instance: GET, LIST, every watcher, admission.
+ * One state of one object: its stored text, parsed at most once and then frozen, encoded at most once. All readers
+ * share this instance: GET, LIST, every watcher, admission.
  */
 export class CachedObject {
   readonly key: StoreKey;
@@ -20,14 +20,14 @@ export class CachedObject {
   #bytes: Buffer | undefined;
   #metadataAt: number | undefined;
   #parsed: KubeObject | undefined;
-  /** In protobuf, once somebody asked for that. */
+  /** In protobuf, on demand. */
   #encoded: Buffer | undefined;
-  /** What the text was made of, from whoever wrote it: nobody has to parse it again. */
+  /** The writer's value of the text, so that it need not be parsed again. */
   #written: KubeObject | undefined;
   /** About what the value takes, while there is one. */
   #valueBytes = 0;
 
-  /** `written` must be what `stored` says; it is this instance's from now on. */
+  /** `written` must equal `stored`; this instance owns it from now on. */
   constructor(key: StoreKey, stored: string, revision: number, written?: KubeObject) {
     const parts = parseKey(key);
     this.key = key;
@@ -50,7 +50,7 @@ export class CachedObject {
     return this.#parsed;
   }
 
-  /** As it is in the store: without `metadata.resourceVersion`. */
+  /** As in the store: without `metadata.resourceVersion`. */
   get stored(): string {
     return this.#stored ?? withoutRevision(this.#text());
   }
@@ -62,13 +62,13 @@ export class CachedObject {
     return this.#bytes;
   }
 
-  /** Where in the bytes `"metadata":` begins: a list says kind and apiVersion once, for all its items. */
+  /** The position of `"metadata":` in the bytes: a list has kind and apiVersion once, for all its items. */
   get metadataAt(): number {
     this.#metadataAt ??= metadataAt(this.bytes);
     return this.#metadataAt;
   }
 
-  /** What `encode` makes of it, once. What is parsed for that alone is not kept. */
+  /** Caches the result of `encode`. The value parsed for it is not kept. */
   encoded(encode: (object: KubeObject) => Buffer): Buffer {
     this.#encoded ??= encode(
       this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)),
@@ -81,7 +81,7 @@ export class CachedObject {
     return new CachedObject(this.key, this.stored, revision);
   }
 
-  /** Somebody read it from the store again: until the bytes are asked for, its text need not be made of them. */
+  /** A store read returned it again: its text need not be derived from the bytes. */
   recall(stored: string): void {
     this.#stored ??= stored;
   }
@@ -105,7 +105,7 @@ export class CachedObject {
     this.#written = undefined;
   }
 
-  /** Lets go of what the writer left, when nobody has asked for it by now. */
+  /** Drops the writer's value when nothing has used it by now. */
   doze(): void {
     this.#written = undefined;
   }

@@ -1,9 +1,9 @@
 import { EVENT_BYTES_KEPT_PER_RESOURCE } from '../limits.ts';
 import type { CacheEvent } from './cache-event.ts';
 
-/** An event this far behind the newest is at rest: whoever still asks for it has its value and bytes made again. */
+/** An older event is idle: its value and bytes are recreated on demand. */
 const AWAKE_EVENTS = 64;
-/** So many new states keep the value that their writer made: what is created is often changed soon after. */
+/** Number of new states that keep the writer's value: a new object is often changed soon. */
 const WRITTEN_KEPT = 1_024;
 
 /** The most recent events of one resource in revision order, so that watches can resume and lists can look back. */

@@ -9,7 +9,7 @@ export class ObjectIndex {
   readonly #byKey = new Map<StoreKey, CachedObject>();
   readonly #keysByNamespace = new Map<string, SortedNames>();
   readonly #namespaces = new SortedNames();
-  /** Lists in their order, until something changes; that of all namespaces stands under `undefined`. */
+  /** Sorted lists until a change; the list of all namespaces has the key `undefined`. */
   readonly #lists = new Map<string | undefined, readonly CachedObject[]>();
 
   get size(): number {
@@ -20,7 +20,7 @@ export class ObjectIndex {
     return this.#byKey.get(key);
   }
 
-  /** In no order. */
+  /** Unordered. */
   values(): IterableIterator<CachedObject> {
     return this.#byKey.values();
   }
@@ -51,7 +51,7 @@ export class ObjectIndex {
       const object = this.#byKey.get(key);
       if (object !== undefined) objects.push(object);
     }
-    // Nobody can fill the memory by listing namespaces that do not exist.
+    // Prevents filling the memory by listing namespaces that do not exist.
     if (objects.length > 0) this.#lists.set(namespace, objects);
     return objects;
   }

@@ -1,10 +1,10 @@
 import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 
-/** Of the heap, for values that were parsed and are kept. */
+/** Fraction of the heap for cached parsed values. */
 const PART_OF_HEAP = 1 / 4;
 /** A member or an element takes about so much beside its text: places in tables, an empty object. */
 const BYTES_PER_VALUE = 64;
-/** Shorter texts are not looked at: they count as if every tenth character began a value. */
+/** Shorter texts are not scanned: they count as if every tenth character began a value. */
 const LOOKED_AT_FROM = 2_048;
 const SHORT_TEXT_FACTOR = 1 + BYTES_PER_VALUE / 10;
 
@@ -23,15 +23,15 @@ export function parsedBytes(text: string): number {
   return text.length + values * BYTES_PER_VALUE;
 }
 
-/** Somebody who can say how much is kept, and let go of it. */
+/** A holder of cached values that can count and drop them. */
 export interface Keeper {
   /** Lets go of values until about so many bytes of them are kept; answers how many are. */
   shrinkTo(bytes: number): number;
 }
 
 /**
- * Bounds the values that caches keep of their objects. Who keeps one says how large it is; nobody says when one goes, so a full budget is
- * counted again, and what is too much of it goes. All that goes can be parsed again.
+ * Limits the cached parsed values. A holder reports the size of each value but not its removal. So a full budget is
+ * recounted, and the excess is dropped. All of it can be parsed again.
  */
 export class ParsedBudget {
   readonly #most: number;
@@ -65,5 +65,5 @@ export class ParsedBudget {
   }
 }
 
-/** That of this process. */
+/** The budget of this process. */
 export const parsedBudget = new ParsedBudget(heapLimitBytes() * PART_OF_HEAP);

@@ -7,7 +7,7 @@ import type { WatchCache } from './watch-cache.ts';
 
 /** Reads for the apiserver's own decisions: admission, authentication, authorization. */
 export interface ObjectReader {
-  /** From the cache: at least as new as the last consistent read, possibly a moment old. */
+  /** From the cache: at least as new as the last consistent read, possibly slightly stale. */
   cached<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): T | undefined;
   /** Linearizable. */
   fresh<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): Promise<T | undefined>;
@@ -43,7 +43,7 @@ const keyFor = ({ group, plural, namespaced }: ResourceRef, { namespace = '', na
 const placeOf = ({ group, plural }: ResourceRef, namespace: string | undefined): string =>
   namespace === undefined ? resourcePrefix(group, plural) : namespacePrefix(group, plural, namespace);
 
-/** Of an object that no key opens the cache still has the state before: nothing may be decided by it. */
+/** For an undecryptable object the cache has an older state: no decision may use it. */
 function refuseSealed(problem: Error | undefined): void {
   if (problem !== undefined) throw problem;
 }

@@ -35,7 +35,7 @@ export class ResourceCache {
   readonly #objects = new ObjectIndex();
   readonly #ring: EventRing;
   readonly watchers: WatcherIndex;
-  /** Those of custom kinds come and go with their definition. */
+  /** Those of custom kinds change with their definition. */
   readonly #fields: () => Readonly<Record<string, FieldReader>>;
   /** Made when a list first asks for a value of the field: reading fields means parsing every object. */
   readonly #fieldIndexes = new Map<string, FieldIndex>();
@@ -77,7 +77,7 @@ export class ResourceCache {
     this.#objects.set(object);
   }
 
-  /** Index first, then ring, then watchers: whoever is woken by the event can already read it. */
+  /** Index first, then ring, then watchers: a consumer of the event can already read the new state. */
   apply(change: Change, known?: CachedObject): void {
     const previous = this.#objects.get(change.key);
     if (previous !== undefined && previous.revision >= change.revision) return;
@@ -129,7 +129,7 @@ export class ResourceCache {
     return { objects, lastKey, ...(query.selection.matches === undefined ? { remaining: rest } : {}) };
   }
 
-  /** What a list has to look at, in its order; none where its state is over. */
+  /** Returns the candidates of a list in order; none when its state is no longer available. */
   candidates(query: ListQuery): readonly CachedObject[] {
     if (isWhole(query)) return this.#objects.all(query.selection.namespace);
     const overlay = this.#overlay(query.atRevision);
@@ -144,7 +144,10 @@ export class ResourceCache {
       : all.filter((object) => selects(selection, object));
   }
 
-  /** What differs between the wanted revision and now: the state before the first later change of each object. */
+  /**
+   * Returns the differences between the wanted revision and now: the state before the first later change of each
+   * object.
+   */
   #overlay(atRevision: number | undefined): ReadonlyMap<StoreKey, CachedObject | undefined> | undefined {
     const overlay = new Map<StoreKey, CachedObject | undefined>();
     if (atRevision === undefined) return overlay;

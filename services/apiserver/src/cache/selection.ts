@@ -1,7 +1,9 @@
 import type { KubeObject } from '@holdfast/api';
 import type { CachedObject } from './cached-object.ts';
 
-/** What a list or a watch asks for. Parsed once per request; `exact*` let the cache find candidates without scanning. */
+/**
+ * The selection of a list or a watch. Parsed once per request; `exact*` lets the cache find candidates without a scan.
+ */
 export interface Selection {
   /** `undefined` = all namespaces (or a cluster-scoped resource). */
   readonly namespace: string | undefined;
@@ -11,11 +13,11 @@ export interface Selection {
   readonly exactField: { readonly field: string; readonly value: string } | undefined;
   /** Label and field requirements together; `undefined` when there are none. */
   readonly matches: ((object: KubeObject, state: CachedObject) => boolean) | undefined;
-  /** What was found out ahead of some states. */
+  /** Precomputed results for some states. */
   readonly verdicts?: ReadonlyMap<CachedObject, boolean> | undefined;
   /**
-   * Where fields are those of a version that a webhook converts to: everything else that is asked for. States that this selects have to
-   * be converted before `matches` can be asked.
+   * Set when field requirements need a version from a conversion webhook: all other requirements. States that this
+   * selects must be converted before `matches` is called.
    */
   readonly beforeConversion?: Selection | undefined;
 }

@@ -1,4 +1,4 @@
-/** Names in ascending order. Sorting is left to who reads: of many names that come one after the other, few are looked at in between. */
+/** Names in ascending order, sorted lazily: reads are rare among many consecutive additions. */
 export class SortedNames {
   #names: string[] = [];
   /** Not in `#names` yet. */

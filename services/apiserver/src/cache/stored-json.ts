@@ -50,7 +50,7 @@ export function withoutRevision(text: string): string {
   return text.slice(0, at) + text.slice(text.charCodeAt(end) === COMMA ? end + 1 : end);
 }
 
-/** Where `"metadata":{` begins in encoded text. */
+/** Returns the position of `"metadata":{` in encoded text. */
 export function metadataAt(bytes: Buffer): number {
   const at = bytes.indexOf(METADATA_OPENING_BYTES);
   invariant(at >= 0, 'a stored object has metadata');

@@ -22,11 +22,11 @@ export interface WatchCacheDeps {
   readonly feeds?: readonly ObjectFeed[];
 }
 
-/** Told of every object of one resource, before anybody who waits for the revision goes on. */
+/** Gets every change of one resource before any caller that waits for the revision continues. */
 export interface ObjectFeed {
   readonly group: string;
   readonly resource: string;
-  /** Everything is loaded anew from here on. */
+  /** Everything is loaded again from here on. */
   reset(): void;
   put(object: CachedObject): void;
   remove(object: CachedObject): void;
@@ -36,7 +36,7 @@ export interface WrittenState {
   readonly key: string;
   readonly value: string;
   readonly revision: number;
-  /** What `value` was made of. The writer gives it away. */
+  /** The value behind `value`; the writer gives up its ownership. */
   readonly written?: KubeObject | undefined;
 }
 
@@ -54,7 +54,7 @@ export class WatchCache implements Keeper {
   readonly #ahead = new InFlight<CachedObject>();
   #revision = 0;
   #loadedAt = 0;
-  /** The write that took `#revision`, where the history tells. */
+  /** The write id of `#revision`, if the history contains it. */
   #lastWriteId: string | undefined;
   #brokenSince: number | undefined;
   #abort: AbortController | undefined;
@@ -71,12 +71,12 @@ export class WatchCache implements Keeper {
     return this.#revision;
   }
 
-  /** What came up to here was loaded; every change after it has been followed. */
+  /** Changes up to here were loaded; every later change was followed. */
   get completeSince(): number {
     return this.#loadedAt;
   }
 
-  /** Of the newest revision; `undefined` for any other. */
+  /** Only for the newest revision; `undefined` for others. */
   writeIdAt(revision: number): string | undefined {
     return revision === this.#revision ? this.#lastWriteId : undefined;
   }
@@ -108,7 +108,7 @@ export class WatchCache implements Keeper {
     return cache;
   }
 
-  /** The same for a name that anybody may have invented: `undefined` for what was never asked for or stored. */
+  /** The same for an untrusted name: `undefined` when nothing was ever requested or stored. */
   known(group: string, resource: string): ResourceCache | undefined {
     return this.#byName.get(resource)?.get(group);
   }
@@ -123,7 +123,9 @@ export class WatchCache implements Keeper {
     return this.#cacheOf(key).get(key);
   }
 
-  /** What a write of this server made. The cache takes the same instance over, so that its bytes are made once. */
+  /**
+   * Creates the state of this server's own write. The cache uses the same instance, so that its bytes are made once.
+   */
   stateAfter({ key, value, revision, written }: WrittenState): CachedObject {
     const known = this.byKey(key);
     if (known?.revision === revision) return known;
@@ -195,7 +197,7 @@ export class WatchCache implements Keeper {
       if (!page.more || after === undefined) break;
     }
     this.#loadFeeds();
-    // What was written while this loaded is part of it, or comes as a change.
+    // Writes during the load are part of it, or follow as a change.
     this.#ahead.clear();
     this.#lastWriteId = await this.#readWriteId(resumeAfter);
     this.#advance(resumeAfter);

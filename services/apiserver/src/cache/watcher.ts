@@ -23,11 +23,11 @@ export interface WatcherOptions {
 
 interface Pending {
   readonly make: () => WatchFrame;
-  /** Of a change; the initial state is in the cache anyway. */
+  /** Bytes of a change; the initial state is in the cache anyway. */
   readonly bytes: number;
 }
 
-/** One open watch: a bounded queue between the feed and one client. A client that does not keep up is cut off. */
+/** One open watch: a bounded queue between the feed and one client. A client that falls behind is disconnected. */
 export class Watcher implements AsyncIterable<WatchFrame> {
   readonly selection: Selection;
   readonly #options: WatcherOptions;

@@ -36,8 +36,8 @@ export function readEncryptionConfiguration(config: Json): ReadEncryption {
 }
 
 /**
- * The text of pods is read on the way to the bus: it says which node a pod goes to. The others decide what may be written: a server that
- * cannot read them would let through what they refuse.
+ * The relay reads the text of pods: it determines their node. The others decide about writes: a server that cannot read
+ * them would admit what they refuse.
  */
 const NEVER_SEALED: ReadonlySet<string> = new Set(['pods', 'namespaces', 'limitranges', 'resourcequotas']);
 const NEVER_SEALED_GROUPS: ReadonlySet<string> = new Set([

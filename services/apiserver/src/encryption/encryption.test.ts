@@ -169,7 +169,7 @@ test('watches end when an object comes that cannot be read, and go on when it ca
   assert.ok(!types.includes('MODIFIED'));
   assert.equal((await reader.call('GET', SECRETS)).status, 500);
   assert.equal((await reader.call('GET', `${SECRETS}/known`)).status, 200);
-  // Whoever has the key deletes it.
+  // A server with the key deletes it.
   await writer.call('DELETE', `${SECRETS}/s`);
   await eventually(async () => (await reader.call('GET', SECRETS)).status === 200, 'the list is whole again');
   assert.deepEqual((await reader.call('GET', SECRETS)).names(), ['known']);

@@ -40,7 +40,7 @@ const DOES_NOT_FIT = 'the key does not fit, or the data were changed';
 const IV_BYTES = 16;
 const MAC_BYTES = 32;
 
-/** CBC says nothing of who wrote the bytes, so a MAC over the context, the vector and the text follows them. */
+/** CBC does not authenticate, so a MAC over the context, the vector and the text follows. */
 function aesCbc(name: string, secret: Buffer): SealingKey {
   const algorithm = `aes-${secret.length * 8}-cbc`;
   const macKey = createHmac('sha256', secret).update('holdfast aescbc authentication').digest();

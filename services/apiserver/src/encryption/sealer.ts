@@ -2,7 +2,7 @@ import { describeError } from '@holdfast/platform';
 import { isSealed, resourcePrefix, SEALED_PREFIX, type Sealer, type StoreKey, Unreadable } from '@holdfast/store';
 import type { SealingKey } from './providers.ts';
 
-/** One key of one provider; `identity` leaves the text as it is. */
+/** One key of one provider; `identity` does not encrypt. */
 export type ConfiguredKey = { readonly provider: 'identity' } | { readonly provider: string; readonly key: SealingKey };
 
 export interface EncryptionRule {

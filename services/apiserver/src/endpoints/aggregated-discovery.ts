@@ -7,7 +7,7 @@ import { stringifyYaml } from '../http/yaml.ts';
 import type { Directory } from './directory.ts';
 import { namesOf, type ServedKind } from './served-kinds.ts';
 
-/** As which of its versions a client takes all groups in one document; `undefined` when it does not. */
+/** Returns the version in which a client accepts aggregated discovery; `undefined` when it does not. */
 export const aggregatedType = ({ headers }: Pick<ApiRequest, 'headers'>): AcceptedType | undefined =>
   acceptedTypeLikedBest(
     headers['accept'] ?? '',
@@ -36,7 +36,7 @@ interface Kept {
 
 interface Documents {
   readonly generation: number;
-  /** One for each type, version and root, made when it is first asked for. */
+  /** One per type, version and root, made on first use. */
   readonly byName: Map<string, Kept>;
 }
 

@@ -1,7 +1,7 @@
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import { type ServedKind, servedKinds, storedKind } from './served-kinds.ts';
 
-/** What is served now: the kinds of this build, and behind them those of definitions. */
+/** The served kinds: built-in ones, then those of definitions. */
 export interface Catalog {
   /** Grows with every change. */
   readonly generation: number;
@@ -18,7 +18,7 @@ export type GroupVersion = Pick<ServedKind, 'group' | 'version'>;
 
 type Groups = ReadonlyMap<string, ReadonlyMap<string, readonly ServedKind[]>>;
 
-/** Put together when it is first asked for after a change. */
+/** Composed on first use after a change. */
 export function createCatalog(kinds: Kinds): Catalog {
   let known: { readonly generation: number; readonly groups: Groups } | undefined;
   const groups = (): Groups => {
@@ -39,7 +39,7 @@ export function createCatalog(kinds: Kinds): Catalog {
   };
 }
 
-/** For what is served where there are no definitions. */
+/** For servers without definitions. */
 export const builtInCatalog = (): Catalog =>
   createCatalog({ find: () => undefined, anyVersion: () => undefined, definitions: () => [], generation: 0 });
 

@@ -3,7 +3,7 @@ import type { Aggregation } from '../aggregation/aggregation.ts';
 import type { RemoteVersion } from '../aggregation/remote-documents.ts';
 import { type Catalog, compareVersions, type GroupVersion } from './catalog.ts';
 
-/** What clients find: the kinds of this server and those of the servers behind it, in the order that their registrations ask for. */
+/** The kinds in discovery: those of this server and of aggregated ones, in the order of their registrations. */
 export interface Directory extends Catalog {
   /** Present: another server serves the version, and `kindsOf` knows nothing of it. */
   remoteVersion(group: string, version: string): RemoteVersion | undefined;
@@ -15,7 +15,7 @@ interface Entry extends GroupVersion {
 
 type Sorted = ReadonlyMap<string, readonly Entry[]>;
 
-/** Put together when it is first asked for after a change. */
+/** Composed on first use after a change. */
 export function createDirectory(
   catalog: Catalog,
   { apis, versionOf, documentsGeneration }: DirectorySource,
@@ -57,7 +57,7 @@ function entriesOf(catalog: Catalog, apis: DirectorySource['apis']): readonly En
   });
 }
 
-/** A group stands where the highest of its versions asks for; among equals the names decide. */
+/** A group has the priority of its highest version; names break ties. */
 function sorted(entries: readonly Entry[]): Sorted {
   const groups = new Map<string, Entry[]>();
   for (const entry of entries.toSorted(byPlaceOfGroup)) {

@@ -7,7 +7,7 @@ import type { Directory } from './directory.ts';
 import { type HealthCheck, healthPaths } from './health.ts';
 import { namesOf, type ServedKind } from './served-kinds.ts';
 
-/** What this API serves, in both forms that clients ask for. `undefined` for a path that is no discovery document. */
+/** Returns a discovery document in either format; `undefined` for any other path. */
 export function discoveryAnswer(
   request: ApiRequest,
   checks: readonly HealthCheck[],

@@ -3,7 +3,7 @@ import { textAnswer } from '../http/answers.ts';
 import { nothingThere } from '../http/not-served.ts';
 import type { ServiceLevels } from './service-levels.ts';
 
-/** One thing that readiness depends on. */
+/** One dependency of readiness. */
 export interface HealthCheck {
   readonly name: string;
   /** Empty when all is well; else sentences on what is wrong. */
@@ -14,7 +14,7 @@ export interface HealthCheck {
   readonly forLiveness: boolean;
 }
 
-/** The names that Kubernetes has for what one check of ours looks at, in its order. Tools look for these names. */
+/** Kubernetes' names for our checks, in its order. Tools look for these names. */
 const LISTED: ReadonlyMap<string, readonly string[]> = new Map([
   ['ping', ['ping', 'log']],
   ['store', ['etcd', 'etcd-readiness']],
@@ -58,7 +58,7 @@ const ENDPOINT = /^\/(healthz|livez|readyz)(?:\/(.+?))?\/?$/;
 
 export const isHealthPath = (path: string): boolean => ENDPOINT.test(path);
 
-/** `/readyz`, `/readyz/ping`, ...: everything that can be asked for. */
+/** `/readyz`, `/readyz/ping`, ...: all valid paths. */
 export const healthPaths = (checks: readonly HealthCheck[]): readonly string[] =>
   ['healthz', 'livez', 'readyz'].flatMap((endpoint) => {
     const lines = linesOf(endpoint, checks);
@@ -66,7 +66,7 @@ export const healthPaths = (checks: readonly HealthCheck[]): readonly string[] =
     return [`/${endpoint}`, ...[...names].map((name) => `/${endpoint}/${name}`)];
   });
 
-/** One line of a verbose answer: a name of Kubernetes, and the check of ours behind it. */
+/** One line of a verbose response: a name of Kubernetes, and our check behind it. */
 interface Line {
   readonly name: string;
   readonly check: HealthCheck;
@@ -118,7 +118,7 @@ function lineText(name: string, result: Result | undefined): string {
   return failed ? `[-]${name} failed: ${why}` : `[+]${name} ok${why}`;
 }
 
-/** Who asks for one check gets no line for it. */
+/** The response to a single check has no line for it. */
 async function checkAnswer(
   check: HealthCheck | undefined,
   look: (check: HealthCheck) => Promise<Result>,
@@ -130,7 +130,7 @@ async function checkAnswer(
 
 interface Result {
   readonly failed: boolean;
-  /** What is wrong, or for a passed check what follows `ok`. */
+  /** The failure or, for a passed check, the text after `ok`. */
   readonly why: string;
 }
 

@@ -5,7 +5,7 @@ import { jsonAnswer } from '../http/answers.ts';
 const CONFIGURATION = '/.well-known/openid-configuration';
 const KEYS = '/openid/v1/jwks';
 
-/** How others check service account tokens without asking this server about each. */
+/** Lets others verify service account tokens without a request per token. */
 export function openIdAnswer({ access }: Core, request: ApiRequest): ApiResponse | undefined {
   const { tokens } = access;
   if (tokens === undefined) return undefined;
@@ -22,7 +22,7 @@ export function openIdAnswer({ access }: Core, request: ApiRequest): ApiResponse
   return kept(jsonAnswer(200, configuration));
 }
 
-/** Whoever checks tokens need not ask again for each. */
+/** Token verifiers may cache it. */
 const kept = (answer: ApiResponse): ApiResponse => ({
   ...answer,
   headers: { ...answer.headers, 'cache-control': 'public, max-age=3600' },

@@ -47,10 +47,10 @@ export async function answerPath(
   return nothingThere();
 }
 
-/** What only a list of versions or resources stands at, or the version of the server. */
+/** The paths of version and resource lists, and of the server's version. */
 const isDocument = (path: string): boolean => /^\/(?:version|api|api\/v1|apis\/[^/]+\/[^/]+)\/?$/.test(path);
 
-/** Who takes nothing of what stands there is told what does; of unknown groups nothing does. */
+/** Reports unsupported media types; unknown groups support none. */
 function refuseOthers(request: ApiRequest, directory: Directory): void {
   const { path, headers } = request;
   const accept = headers['accept'] ?? '';
@@ -71,12 +71,12 @@ function isDiscovery(path: string, directory: Directory): boolean {
   return group !== '' && directory.hasGroup(group);
 }
 
-/** The lists of groups and of versions are no routes of the API: nobody is turned away from them by the name of a type. */
+/** Lists of groups and versions are not API routes: they accept any media type. */
 const isRoute = (path: string): boolean => !/^\/apis(?:\/[^/]+)?\/?$/.test(path);
 
 const isAggregated = (path: string): boolean => /^\/apis?\/?$/.test(path);
 
-/** Below a group that is served an unknown path is told in a `Status`; elsewhere there is no API that could. */
+/** Unknown paths below a served group get a `Status`; elsewhere there is no API. */
 function isBelowServedGroup(path: string): boolean {
   const [, root, group = ''] = path.split('/');
   return root === 'api' || root === 'version' || (root === 'apis' && group !== '' && isBuiltInGroup(group));

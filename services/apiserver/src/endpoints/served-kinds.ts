@@ -3,7 +3,7 @@ import { allResources, type CustomKind, type KindInfo, type ResourceDefinition }
 import { type ServedSubresource, subresourcesOf } from '../subresources/served-subresources.ts';
 import { VIRTUAL_RESOURCES } from '../virtual/registry.ts';
 
-/** What discovery says of one resource, stored or not. */
+/** One resource in discovery, stored or not. */
 export interface ServedKind extends Omit<KindInfo, 'struct' | 'subresources'> {
   readonly subresources: readonly ServedSubresource[];
   /** Under which version it is kept, in the form in which clients compare that; absent when nothing is kept. */
@@ -36,7 +36,7 @@ const GROUP_ORDER = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
-/** Whether Kubernetes itself has kinds in a group. */
+/** True for groups of Kubernetes itself. */
 export const isBuiltInGroup = (group: string): boolean =>
   allResources().some((each) => each.group === group) || VIRTUAL_RESOURCES.some((each) => each.group === group);
 

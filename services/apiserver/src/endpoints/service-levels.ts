@@ -1,6 +1,6 @@
 import { labelText, MetricRegistry } from '@holdfast/platform';
 
-/** What the health checks of this server found, under the names by which availability is measured. */
+/** Results of this server's health checks under the names of availability metrics. */
 export interface ServiceLevels {
   observe(check: string, endpoint: string, isHealthy: boolean): void;
   render(): string;

@@ -1,4 +1,4 @@
-/** Clients read the version of the API they may expect; `gitVersion` says which server answers. */
+/** Clients read the API version here; `gitVersion` names the server. */
 export const VERSION = Object.freeze({
   major: '1',
   minor: '32',

@@ -12,7 +12,7 @@ import {
 } from '@holdfast/api';
 import { FENCER } from '../authentication/identity.ts';
 
-/** What flow control works by: stored objects that can be used, and those that have to be there. */
+/** The objects that flow control uses: valid stored ones and mandatory ones. */
 export interface FlowConfiguration {
   readonly schemas: readonly FlowSchema[];
   readonly levels: readonly PriorityLevelConfiguration[];

@@ -22,7 +22,7 @@ const DUMPS: ReadonlyMap<string, (facts: DumpFacts) => readonly Row[]> = new Map
 
 const PREFIX = '/debug/api_priority_and_fairness/';
 
-/** What is going on at the priority levels, in the columns of Kubernetes 1.32. */
+/** The state of the priority levels, in the columns of Kubernetes 1.32. */
 export function dumpAnswer(path: string, facts: DumpFacts): ApiResponse | undefined {
   if (!path.startsWith(PREFIX)) return undefined;
   const rows = DUMPS.get(path.slice(PREFIX.length))?.(facts);
@@ -107,7 +107,7 @@ function requestRows({ flowControl, query, epoch }: DumpFacts): readonly Row[] {
   return [columns, ...rows.toSorted((a, b) => ((a[0] ?? '') < (b[0] ?? '') ? -1 : 1))];
 }
 
-/** Of those that wait, by queue. */
+/** Positions of waiting requests in their queues. */
 function placesOf(levels: readonly PriorityLevel[]): ReadonlyMap<FlowRequest, number> {
   const places = new Map<FlowRequest, number>();
   for (const { queues } of levels) {

@@ -14,7 +14,7 @@ const NODE = { name: 'system:node:a', groups: ['system:nodes', 'system:authentic
 const ADMIN = { name: 'admin', groups: ['system:masters'] };
 const USERS = { jane: JANE, john: JOHN, 'node-a': NODE, admin: ADMIN };
 
-/** Writes of ConfigMaps wait until somebody lets them go on. */
+/** Blocks writes of ConfigMaps until released. */
 class Gate {
   readonly store: Store;
   #held: (() => void)[] = [];
@@ -51,7 +51,7 @@ class Gate {
   }
 }
 
-/** Long timers fire when the test says so. */
+/** Long timers fire on request. */
 class Timers {
   readonly #fires = new Map<number, Set<() => void>>();
   readonly clock: Clock;
@@ -181,7 +181,7 @@ test('who comes to a full level waits, who comes to a full queue is told in plai
   assert.ok(refused.headers['x-kubernetes-pf-prioritylevel-uid'] !== undefined);
   await until(async () => gate.held === 1);
   assert.deepEqual((await levelRow('narrow')).slice(1), ['1', 'false', 'false', '2', '1', '1', '1', '0', '0']);
-  // Others are not held up.
+  // Others are not blocked.
   assert.equal((await api.call('GET', MAPS, { as: 'john' })).status, 200);
   gate.open();
   assert.deepEqual(
@@ -228,7 +228,7 @@ test('a level without seats holds requests until it has some', async () => {
   const held = create('jane');
   await until(async () => (await levelRow('narrow'))[4] === '1');
   await oneSeat();
-  // What was changed is looked at with the next request.
+  // A change takes effect with the next request.
   await api.call('GET', MAPS);
   assert.equal((await held).status, 201);
 });

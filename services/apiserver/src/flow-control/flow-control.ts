@@ -71,7 +71,7 @@ export class FlowControl {
     return [...this.#levels.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Those that wait or are executed, in the order of their arrival. */
+  /** Waiting and executing requests by arrival. */
   requests(): Iterable<FlowRequest> {
     return this.#requests;
   }
@@ -186,7 +186,7 @@ export class FlowControl {
     else signal?.addEventListener('abort', cancel, { once: true });
   }
 
-  /** Who waits for seats that others do not use gets them, even if no other request comes or ends. */
+  /** Waiting requests get borrowed seats even if no other request arrives or ends. */
   #balanceLater(): void {
     const { clock } = this.#deps;
     this.#balancing = clock.timer(SEATS_REBALANCED_MS, () => {
@@ -295,7 +295,7 @@ export class FlowControl {
 interface Routing {
   readonly matcher: FlowMatcher;
   readonly routes: ReadonlyMap<FlowSchema, Route>;
-  /** Of what no schema matches. */
+  /** For requests without a matching schema. */
   readonly fallback: Route;
 }
 

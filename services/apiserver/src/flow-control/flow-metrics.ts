@@ -4,7 +4,7 @@ import type { PriorityLevel } from './priority-level.ts';
 
 export type Rejection = 'queue-full' | 'concurrency-limit' | 'time-out' | 'cancelled';
 
-/** What is counted of the requests of one schema at one level. */
+/** The counters of one schema at one level. */
 export interface FlowCounts {
   dispatched: number;
   waiting: number;
@@ -34,7 +34,7 @@ const QUEUE_LENGTHS = [0, 10, 25, 50, 100, 250, 500, 1_000];
 const SEATS = [1, 2, 4, 10];
 const WATCHERS = [0, 1, 10, 100, 1_000, 10_000];
 
-/** Metrics under the names of Kubernetes; gauges are read from the levels when somebody asks. */
+/** Metrics with the names of Kubernetes; gauges are read on each scrape. */
 export function createFlowMetrics(levels: () => readonly PriorityLevel[]): FlowMetrics {
   const registry = new MetricRegistry();
   const known = new Map<string, FlowCounts>();
@@ -92,7 +92,7 @@ function registerFlowGauges(registry: MetricRegistry, known: ReadonlyMap<string,
   const rows = (read: Read) => (): readonly (readonly [string, number])[] =>
     [...known.values()].map((counts) => [counts.labels, read(counts)]);
   const gauge = (name: string, help: string, read: Read): void => registry.gauge(`${PREFIX}${name}`, help, rows(read));
-  /** What never happened has no row. */
+  /** Events that never happened have no row. */
   const counted = (name: string, help: string, read: Read): void =>
     registry.counted(`${PREFIX}${name}`, help, () => rows(read)().filter(([, count]) => count > 0));
   counted('dispatched_requests_total', 'Requests that were executed.', ({ dispatched }) => dispatched);
@@ -132,7 +132,7 @@ function registerLevelGauges(registry: MetricRegistry, levels: () => readonly Pr
   gauge('current_r', 'Virtual time of the queues, in seat-seconds.', ({ queues }) => queues.virtualTime / 1_000);
 }
 
-/** Of requests that are here, by whether they change something. */
+/** Counts current requests by whether they are mutating. */
 export function countKinds(requests: Iterable<FlowRequest>): { readonly mutating: Kinds; readonly readOnly: Kinds } {
   const counts = { mutating: { waiting: 0, executing: 0 }, readOnly: { waiting: 0, executing: 0 } };
   for (const { info, state } of requests) counts[READS.has(info.verb) ? 'readOnly' : 'mutating'][state] += 1;

@@ -24,7 +24,7 @@ export interface FlowObjects {
 
 const MINUTE_MS = 60_000;
 
-/** Who writes the status, as in Kubernetes. */
+/** The field manager of the status, as in Kubernetes. */
 const STATUS_MANAGER = 'api-priority-and-fairness-config-consumer-v1';
 
 /** Creates and updates the objects of flow control that every cluster has. */
@@ -88,7 +88,7 @@ class Keeper implements FlowObjects {
     await this.#ensureObjects();
     await this.#removeObsolete(FLOW_SCHEMAS, BOOTSTRAP_FLOW_SCHEMAS);
     await this.#removeObsolete(PRIORITY_LEVEL_CONFIGURATIONS, BOOTSTRAP_PRIORITY_LEVELS);
-    // What could not be written before is looked at again.
+    // Retries earlier failures.
     this.wake();
   }
 
@@ -114,7 +114,7 @@ class Keeper implements FlowObjects {
   }
 
   async #tellAll(): Promise<void> {
-    // The cache tells of a change in the middle of a request.
+    // The cache reports a change in the middle of a request.
     await Promise.resolve();
     this.#isDue = false;
     const { reader, clock } = this.#core;
@@ -160,7 +160,7 @@ class Keeper implements FlowObjects {
     const { body, contentType = 'application/json', query = {} } = sent;
     const headers = { 'content-type': contentType, 'user-agent': 'kube-apiserver' };
     const answer = await this.#handle({ method, path, query: new URLSearchParams(query), headers, body });
-    // Another server was faster, or a user.
+    // Another server or a user was faster.
     if (answer.status < 300 || answer.status === 404 || answer.status === 409) return;
     this.#core.log.warn('an object of flow control was not written', { path, status: answer.status });
   }

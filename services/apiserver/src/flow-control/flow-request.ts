@@ -4,7 +4,7 @@ import type { Route } from './route.ts';
 import type { Ticket } from './ticket.ts';
 import type { WorkEstimate } from './work-estimate.ts';
 
-/** One request at its priority level, from its arrival to its end. */
+/** One request at its priority level, from arrival to end. */
 export class FlowRequest implements Ticket {
   readonly route: Route;
   readonly distinguisher: string;

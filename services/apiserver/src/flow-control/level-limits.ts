@@ -4,9 +4,9 @@ import type { PriorityLevelConfiguration } from '@holdfast/api';
 export interface LevelLimits {
   /** Its share of all. */
   readonly nominal: number;
-  /** What is left when it lends as much as it may. */
+  /** The seats left after maximum lending. */
   readonly lower: number;
-  /** What it may use at most, others' seats included. */
+  /** Its maximum including borrowed seats. */
   readonly upper: number;
 }
 
@@ -27,6 +27,6 @@ export function limitsOf(level: Configured, server: { readonly seats: number; re
 
 const SEATS_PERCENT = 0.15;
 
-/** How wide one request of a level may be. */
+/** The maximum width of a request of a level. */
 export const seatsMaxOf = (nominal: number, handSize: number): number =>
   Math.max(1, Math.min(Math.ceil(nominal * SEATS_PERCENT), Math.floor(nominal / Math.max(1, handSize))));

@@ -9,8 +9,8 @@ import type { User } from '../authentication/identity.ts';
 import type { NonResourceRequest, RequestInfo, ResourceRequest } from '../http/request-info.ts';
 
 /**
- * Finds the first schema, by precedence, that a request matches. Rules are looked up by who asks, and then by what is asked for; each combination
- * is worked out once and remembered, so that a request costs a few lookups however many schemas there are.
+ * Finds the first schema by precedence that matches a request. Rules are indexed by user and then by target; each
+ * combination is computed once and cached, so that a request costs a few lookups however many schemas there are.
  */
 export class FlowMatcher {
   readonly schemas: readonly FlowSchema[];
@@ -79,7 +79,7 @@ interface Rule {
 
 const NONE = Number.POSITIVE_INFINITY;
 
-/** What users may ask for has no end: what is remembered of it has. */
+/** Users can request unlimited combinations, so the cache is bounded. */
 const REMEMBERED_MAX = 2_048;
 
 const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
@@ -103,7 +103,7 @@ function keysOfUser({ name, groups }: User): readonly string[] {
   ];
 }
 
-/** The rules that are for one user, by what is asked for. */
+/** The rules for one user, by target. */
 class UserRules {
   readonly #rules: readonly Rule[];
   readonly #resources = new Map<string, Scopes>();
@@ -163,7 +163,7 @@ class UserRules {
         if (!has(verbs, verb)) continue;
         for (const url of nonResourceURLs) {
           keepFirst(exact, url, schema);
-          // A path stands for what is below it, too.
+          // A path includes everything below it.
           const trimmed = url.endsWith('*') ? url.slice(0, -1) : url;
           keepFirst(prefixes, trimmed.endsWith('/') ? trimmed : `${trimmed}/`, schema);
         }

@@ -10,7 +10,7 @@ import { type DemandReading, SeatDemand, smoothedDemand } from './seat-demand.ts
 const NO_LIMITS: LevelLimits = { nominal: 0, lower: 0, upper: 0 };
 const NO_DEMAND: DemandReading = { average: 0, deviation: 0, highWatermark: 0 };
 
-/** One priority level on this server: its seats, its queues, and what it has counted. */
+/** One priority level on this server: its seats, queues and counters. */
 export class PriorityLevel {
   readonly name: string;
   readonly demand: SeatDemand;
@@ -66,7 +66,7 @@ export class PriorityLevel {
     this.queues.change(handlingOf(configuration), this.current, now);
   }
 
-  /** What it asks for, by its use since the last time. */
+  /** Returns its claim by the use since the last call. */
   claim(now: number, periods: number): SeatClaim {
     const { lower, nominal, upper } = this.limits;
     this.reading = this.demand.read(now);

@@ -1,21 +1,21 @@
 import type { Ticket } from './ticket.ts';
 
-/** How a priority level treats requests: never limits them, turns those away that have no seat, or has them wait. */
+/** The handling of a level's requests: unlimited, rejected without a seat, or queued. */
 export type Handling =
   | { readonly kind: 'exempt' }
   | { readonly kind: 'reject' }
   | { readonly kind: 'queue'; readonly queueLengthLimit: number };
 
 export type Arrival = 'executing' | 'waiting' | Refusal;
-/** As the metric of Kubernetes names them. */
+/** Kubernetes' names in the metric. */
 export type Refusal = 'queue-full' | 'concurrency-limit';
 
-/** What a request of one seat is supposed to take while none has ended, in milliseconds. */
+/** The assumed duration of a one-seat request before any has ended, in milliseconds. */
 export const EXPECTED_MS = 3;
 
 interface Queue<T extends Ticket> {
   readonly index: number;
-  /** Those before `head` were taken. */
+  /** Entries before `head` are consumed. */
   readonly waiting: T[];
   head: number;
   /** Virtual time at which its next request begins: work that was given to it, in seat-milliseconds. */
@@ -35,7 +35,7 @@ export interface QueueState<T extends Ticket> {
   readonly work: number;
 }
 
-/** How much the last request says of the next. */
+/** The weight of the last request in the estimate of the next. */
 const EXPECTATION_WEIGHT = 0.1;
 
 /** Taken requests are let go together. */
@@ -47,13 +47,16 @@ const COMPACTED_FROM = 32;
  * Pure but for the callbacks of its tickets: the time is given with each call.
  */
 export class QueueSet<T extends Ticket = Ticket> {
-  /** Those that were needed so far: what a queue was given is remembered. */
+  /** Queues used so far: a queue's virtual time must be remembered. */
   readonly #queues = new Map<number, Queue<T>>();
   readonly #active = new Set<Queue<T>>();
   #handling: Handling;
   #limit: number;
   #virtual = 0;
-  /** What requests took recently. Without it a burst of slow ones would begin as if they were cheap, and their queue would then wait for long. */
+  /**
+   * The recent duration of requests. Without it a burst of slow requests would begin as if they were cheap, and their
+   * queue would then wait for long.
+   */
   #expectedMs = EXPECTED_MS;
   #waiting = 0;
   #executing = 0;
@@ -90,7 +93,7 @@ export class QueueSet<T extends Ticket = Ticket> {
     return this.#waiting === 0 && this.#executing === 0;
   }
 
-  /** Who waits goes on waiting in the queue where it stands. */
+  /** Waiting requests stay in their queues. */
   change(handling: Handling, limit: number, now: number): void {
     this.#handling = handling;
     this.setLimit(limit, now);
@@ -101,7 +104,7 @@ export class QueueSet<T extends Ticket = Ticket> {
     this.dispatch(now);
   }
 
-  /** A request that begins at once is told nothing; one that waits is told by `ticket.begin`. */
+  /** A request that begins immediately gets no callback; a waiting one gets `ticket.begin`. */
   arrive(ticket: T, now: number): Arrival {
     const { kind } = this.#handling;
     if (kind === 'exempt') return this.#execute(ticket, undefined, now);
@@ -141,12 +144,12 @@ export class QueueSet<T extends Ticket = Ticket> {
     if (queue === undefined || place < 0) return false;
     queue.waiting.splice(place, 1);
     this.#left(queue, ticket);
-    // What came behind may fit where this did not.
+    // A later request may fit where this one did not.
     this.dispatch(now);
     return true;
   }
 
-  /** By index: queues that were needed so far. */
+  /** By index: queues used so far. */
   states(): readonly QueueState<T>[] {
     return [...this.#queues.values()]
       .map(({ waiting, head, ...rest }) => ({ ...rest, waiting: waiting.slice(head) }))

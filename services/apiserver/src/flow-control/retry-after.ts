@@ -1,7 +1,7 @@
 const SHORTEST_S = 1;
 const LONGEST_S = 32;
 
-/** How many seconds clients of a level are told to wait: twice as long while very many are turned away, half as long when few are. */
+/** The Retry-After of a level in seconds: doubles while very many requests are rejected, halves when few are. */
 export class RetryAfter {
   #seconds = SHORTEST_S;
   #refused = 0;
@@ -11,7 +11,7 @@ export class RetryAfter {
     this.#since = now;
   }
 
-  /** One more was turned away; says what it is told. */
+  /** Counts a rejection; returns its Retry-After. */
   refuse(now: number): number {
     const elapsed = (now - this.#since) / 1_000;
     if (elapsed >= this.#seconds) this.#review(now, elapsed);

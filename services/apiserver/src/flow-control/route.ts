@@ -6,10 +6,10 @@ import type { FlowCounts } from './flow-metrics.ts';
 import type { PriorityLevel } from './priority-level.ts';
 import { dealHand, hashOfFlow } from './shuffle-sharding.ts';
 
-/** What an exempt level weighs in turns of the thread: it has no share of its own. */
+/** The weight of an exempt level in turns of the thread: it has no share of its own. */
 const EXEMPT_WEIGHT = 150;
 
-/** One flow of a schema: where it may wait for a seat, and where for its turn on the thread. */
+/** One flow of a schema: its queue for seats and its queue for turns on the thread. */
 export interface SchemaFlow {
   readonly hand: readonly number[];
   readonly turn: Flow;
@@ -21,7 +21,7 @@ export class Route {
   readonly level: PriorityLevel;
   readonly method: string | undefined;
   readonly counts: FlowCounts;
-  /** Of every answer to a request that the schema matches. */
+  /** The headers of every response to a request of the schema. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #flows = new RecentMap<string, SchemaFlow>(FLOWS_REMEMBERED_MAX);
 

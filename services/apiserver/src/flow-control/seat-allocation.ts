@@ -3,11 +3,11 @@ export interface SeatClaim {
   /** It gets at least so many. */
   readonly lower: number;
   readonly upper: number;
-  /** What it is supposed to use; at least `lower`. */
+  /** The expected use; at least `lower`. */
   readonly target: number;
 }
 
-/** So that what asks for nothing has a proportion. */
+/** Gives a level without demand a proportion. */
 const TARGET_MIN = 0.001;
 
 /** Bisections: the proportion is exact to about one in 10^15. */

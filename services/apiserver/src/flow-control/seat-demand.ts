@@ -19,7 +19,7 @@ export class SeatDemand {
     if (value > this.#max) this.#max = value;
   }
 
-  /** What was wanted since the last reading; the next begins now. */
+  /** The demand since the last reading; starts the next period. */
   read(now: number): DemandReading {
     this.#add(now);
     const duration = now - this.#from;
@@ -47,7 +47,7 @@ export interface DemandReading {
   readonly highWatermark: number;
 }
 
-/** Rises at once, and falls to half of it in about five minutes of periods. */
+/** Rises immediately, and decays to half in about five minutes of periods. */
 const SMOOTHING = 0.977;
 
 /** After so many periods of the present demand. */

@@ -1,7 +1,7 @@
 /** Values of the hash: whole numbers that a `number` holds exactly. */
 const LOW_BITS = 2 ** 27;
 
-/** Of the names of a flow, 53 bits. Two lanes, because bit operations take 32. */
+/** Hashes the names of a flow to 53 bits. Two lanes, because bit operations take 32. */
 export function hashOfFlow(schema: string, distinguisher: string): number {
   let low = 0x811c9dc5;
   let high = 0x1b873593;

@@ -1,7 +1,7 @@
 import { BOOTSTRAP_FLOW_SCHEMAS, BOOTSTRAP_PRIORITY_LEVELS } from '@holdfast/api';
 import type { FlowConfiguration } from './configuration.ts';
 
-/** What every cluster has. */
+/** The default objects of every cluster. */
 export const BOOTSTRAP: FlowConfiguration = {
   schemas: BOOTSTRAP_FLOW_SCHEMAS.map(({ name, spec }) => ({
     apiVersion: 'flowcontrol.apiserver.k8s.io/v1',

@@ -8,7 +8,7 @@ export interface Ticket {
   /** The queue it was put into. */
   queue: number | undefined;
   beganAt: number;
-  /** What it was supposed to take when it began. */
+  /** The estimated duration at its start. */
   expectedMs: number;
   /** Called when a request that waited may begin. */
   readonly begin: (now: number) => void;

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '@holdfast/client';
 import { isTrue, type ResourceRequest } from '../http/request-info.ts';
 
-/** What a request is supposed to occupy, by the rules of Kubernetes 1.32. */
+/** The estimated cost of a request, by the rules of Kubernetes 1.32. */
 export interface WorkEstimate {
   readonly seats: number;
   /** Seat-milliseconds after its answer: its change is sent to watchers. */
@@ -41,7 +41,7 @@ export function estimateWork(request: ApiRequest, info: ResourceRequest, facts: 
 }
 
 function listEstimate(query: URLSearchParams, { verb, name }: ResourceRequest, facts: WorkFacts): WorkEstimate {
-  // What asks for one name is served like a read of one object.
+  // A list of a single name costs as much as reading one object.
   if (name !== '' || query.get('fieldSelector')?.startsWith('metadata.name=') === true) return ONE_SEAT;
   const stored = facts.objects();
   const asked = Number(query.get('limit') ?? '0');

@@ -30,7 +30,7 @@ function longDocument({ length, pieces, release }: JsonPieces, method: string): 
   return { headers: { 'content-length': String(length) }, chunks: method === 'HEAD' ? [] : pieces, release };
 }
 
-/** Whoever would have gone on sending it is let go. */
+/** Cancels the source of the unsent rest. */
 export async function discard(body: ResponseBody): Promise<void> {
   const chunks = body.kind === 'watch' ? body.frames : body.kind === 'stream' ? body.chunks : undefined;
   await chunks?.[Symbol.asyncIterator]().return?.();

@@ -24,7 +24,7 @@ interface Said {
   readonly text: string;
 }
 
-/** Whoever sleeps wakes up when it is told so. */
+/** Sleepers wake on request. */
 function manualClock(): { readonly clock: Clock; readonly sleeps: (() => void)[] } {
   const sleeps: (() => void)[] = [];
   const sleep = (): Promise<void> => new Promise((resolve) => void sleeps.push(resolve));
@@ -122,7 +122,7 @@ test('a watch whose client takes nothing waits, goes on when it takes, and ends 
   assert.deepEqual(kinds(), ['begin', 'chunk', 'chunk']);
   receive({ kind: 'taken', id: 1, bytes: 64 * 1024 });
   await settle();
-  // Whoever takes is sent more at once.
+  // A reading client gets more at a time.
   assert.deepEqual(kinds(), ['begin', 'chunk', 'chunk', 'chunk', 'chunk']);
   receive({ kind: 'gone', id: 1 });
   await settle();

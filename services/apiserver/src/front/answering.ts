@@ -64,7 +64,7 @@ export class Answering {
     for (const exchange of this.#open.values()) exchange.abort(STOPPING);
   }
 
-  /** Nobody is there any more to be answered. */
+  /** The client is gone. */
   abandon(): void {
     for (const exchange of this.#open.values()) exchange.leave();
     this.#open.clear();
@@ -146,7 +146,7 @@ export class Answering {
       if (release !== undefined && length === PIECE_BYTES && chunk.buffer instanceof ArrayBuffer) {
         exchange.lent += 1;
         outbox.move({ kind: 'piece', id, piece: new Uint8Array(chunk.buffer) }, chunk.buffer);
-        // Long enough to leave at once.
+        // Long enough to be sent immediately.
         outbox.flush();
       } else this.#chunk(id, chunk);
       if (!window.sent(length)) await window.room();
@@ -154,7 +154,7 @@ export class Answering {
     outbox.push(window.isClosed ? { kind: 'cut', id } : { kind: 'end', id });
   }
 
-  /** What is the same for many passes the border once for a number of them. */
+  /** Equal chunks for many recipients cross to the other thread together. */
   #chunk(id: number, bytes: Uint8Array): void {
     const { outbox } = this.#deps;
     const last = outbox.lastWith(bytes);
@@ -171,12 +171,12 @@ export class Answering {
     const closed = new Promise<void>((resolve) => connection.once('close', resolve));
     if (!exchange.isGone) outbox.push({ kind: 'upgrade', id, status, headers });
     upgrade?.(connection, NOTHING);
-    // Whoever was to be given it has a connection of its own to end.
+    // The intended recipient closes its own connection.
     if (exchange.isGone) connection.destroy();
     await closed;
   }
 
-  /** Holds a refusal back: a client that repeats it at once would keep the thread of HTTP busy with nothing else. */
+  /** Delays a refusal: a client that repeats immediately would occupy the HTTP thread. */
   async #slowDown(): Promise<void> {
     if (this.#slowed >= REFUSALS_PAUSED_MAX) return;
     this.#slowed += 1;
@@ -190,7 +190,7 @@ export class Answering {
   }
 }
 
-/** The front begins to write while this side goes on. */
+/** The front begins to write while this side continues. */
 const RECIPIENTS_AT_ONCE = 32;
 
 const TOO_MANY_REQUESTS = 429;

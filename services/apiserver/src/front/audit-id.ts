@@ -1,7 +1,7 @@
 import type { Ids } from '@holdfast/platform/ids';
 import { type SentHeaders, sentValues } from './sent-headers.ts';
 
-/** What a request is known by: the id that the client gave it, or one of its own, which the answer tells. */
+/** The id of a request: the client's, or a generated one that the response contains. */
 export function auditIdOf(request: SentHeaders, ids: Pick<Ids, 'uuid'>): string {
   const sent = request.headers['audit-id'];
   if (typeof sent !== 'string' || sent === '') return ids.uuid();

@@ -5,7 +5,7 @@ import { AnswerShare, ChunkWindow, RECEIPT_BYTES } from './chunk-window.ts';
 const KIB = 1024;
 const CHUNK = 16 * KIB;
 
-/** Sends until told to wait; answers the bytes that left. */
+/** Sends until it must wait; returns the sent bytes. */
 function sendAll(window: ChunkWindow): number {
   for (let sent = CHUNK; ; sent += CHUNK) if (!window.sent(CHUNK)) return sent;
 }

@@ -1,13 +1,13 @@
-/** The front reports what a client took once it is as much as this. Less may always be on its way: nobody would report that it was taken. */
+/** The front reports consumed bytes in units of this size. Fewer may always be in flight: nobody would report them. */
 export const RECEIPT_BYTES = 32 * 1024;
 /** Bytes that may be on their way to a client of whom nothing is known. */
 const FIRST_BYTES = 128 * 1024;
-/** And to one that takes what it is sent: enough that a long list flows and nobody waits for receipts. */
+/** And to a client that reads: enough that a long list flows without waiting for receipts. */
 const MOST_BYTES = 512 * 1024;
 
 /**
- * What all long answers together may have on their way. Each has an equal part of it; while those that came before hold more than is left,
- * the others go on receipt by receipt, so nobody waits for those who do not read.
+ * The budget of all long responses in flight, divided equally. While earlier ones hold more than is left, the others
+ * continue receipt by receipt, so none waits for clients that do not read.
  */
 export class AnswerShare {
   readonly #most: number;
@@ -18,7 +18,7 @@ export class AnswerShare {
     this.#most = most;
   }
 
-  /** Of one answer. */
+  /** The share of one response. */
   get part(): number {
     return this.#onTheWay >= this.#most ? 0 : this.#most / Math.max(1, this.#open);
   }
@@ -36,7 +36,7 @@ export class AnswerShare {
   }
 }
 
-/** How much of an answer may leave while the client has not taken what left before. Whoever takes much is sent more at once. */
+/** Limits how much of a response may be in flight before the client reads it. A faster reader gets a larger window. */
 export class ChunkWindow {
   isClosed = false;
   readonly #share: AnswerShare;
@@ -66,14 +66,14 @@ export class ChunkWindow {
     if (this.#hasRoom()) this.#wakeUp();
   }
 
-  /** Nobody takes anything any more. */
+  /** The client reads no more. */
   close(): void {
     this.isClosed = true;
     this.done();
     this.#wakeUp();
   }
 
-  /** Nothing more is sent. */
+  /** No more data follows. */
   done(): void {
     this.#isDone = true;
     if (!this.#hasPart) return;
@@ -96,7 +96,7 @@ export class ChunkWindow {
     if (this.#hasPart) this.#share.moved(bytes);
   }
 
-  /** What one receipt covers always leaves, however many answers there are. */
+  /** One receipt unit may always be sent, however many responses there are. */
   #hasRoom(): boolean {
     return this.#onTheWay < Math.max(RECEIPT_BYTES, Math.min(this.#size, this.#share.part));
   }

@@ -18,14 +18,14 @@ export interface AnswerOptions {
   readonly stallMs: number;
   readonly clock: Clock;
   readonly unread: UnreadAnswers;
-  /** Called once: the pipeline has said its last word, or its first of several. */
+  /** Called once: the pipeline has sent its only or first message. */
   readonly onAnswer: () => void;
 }
 
-/** One answer on its way to the client. */
+/** One response on its way to the client. */
 export class ClientAnswer implements Asker {
   readonly #raw: RawResponse;
-  /** What is written into: the response, or what compresses before it. */
+  /** The write target: the response, or its compressor. */
   #sink: RawResponse | Gzip;
   readonly #options: AnswerOptions;
   #question: Question | undefined;
@@ -35,7 +35,7 @@ export class ClientAnswer implements Asker {
   /** While it is among the answers that have not left. */
   #unread: number | undefined;
   #isFollowed = false;
-  /** Written while the client was not taking: it is told when that has left. */
+  /** Bytes written while the client was not reading: the callback follows when they are sent. */
   #waiting = 0;
   /** Pieces that were not returned yet. */
   #lent = 0;
@@ -45,7 +45,7 @@ export class ClientAnswer implements Asker {
     this.#raw = raw;
     this.#sink = raw;
     this.#options = options;
-    // Every answer ends with a close; only one that came too early is of interest to whoever is still at work.
+    // Every response ends with a close; only a premature one matters to running work.
     raw.once('close', () => {
       this.#isClosed = true;
       this.#stalled?.cancel();
@@ -65,7 +65,7 @@ export class ClientAnswer implements Asker {
     if (body.length > 0 || !BODYLESS.has(status)) raw.setHeader('content-length', body.length);
     if (this.#options.headOnly || body.length === 0) raw.end();
     else raw.end(body);
-    // Whoever has gone already leaves no second time.
+    // A closed response is not tracked again.
     if (!this.#isClosed) this.#unread = this.#options.unread.add(raw);
   }
 
@@ -172,7 +172,7 @@ export class ClientAnswer implements Asker {
 }
 
 const NOTHING_TO_DO = (): void => {};
-/** Programs behind a proxy may answer with more, and Node writes no such status over HTTP/2. */
+/** Servers behind a proxy may send higher ones, which Node does not write over HTTP/2. */
 const HTTP2_STATUS_MAX = 599;
 const BAD_GATEWAY = 502;
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);

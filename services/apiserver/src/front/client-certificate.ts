@@ -9,17 +9,17 @@ interface Identity {
   readonly goodUntil: number;
 }
 
-/** By connection: it has many requests, and a certificate is dear to read. */
+/** By connection: it has many requests, and parsing a certificate is expensive. */
 const identities = new WeakMap<object, Identity | undefined>();
 
-/** A certificate that our own authority did not sign, or whose time is over: its holder is nobody, and is told so. */
+/** An expired certificate, or one of another authority: authentication fails. */
 const FOREIGN = '';
 
-/** Only a certificate that our own authority signed says who the client is: the hash by which it is known, then its subject. */
+/** Only a certificate of our own authority identifies the client: its hash, then its subject. */
 export function clientCertificate(raw: IncomingMessage | Http2ServerRequest, clock: Clock): string | undefined {
   const { socket } = raw;
   if (!(socket instanceof TLSSocket)) return undefined;
-  // Each request of an HTTP/2 connection has a socket of its own that stands for the one they share.
+  // Each request of an HTTP/2 connection has its own socket proxy for the shared connection.
   const connection = ('stream' in raw ? raw.stream.session : undefined) ?? socket;
   if (!identities.has(connection)) identities.set(connection, readIdentity(socket));
   const identity = identities.get(connection);

@@ -4,7 +4,7 @@ import type { Clock } from '@holdfast/platform/clock';
 import type { Log } from '@holdfast/platform/log';
 import { endAfterReading } from './lingering-close.ts';
 
-/** What Node says of a connection whose HTTP/1.1 request never became one. */
+/** Node's error for a connection whose HTTP/1.1 request could not be parsed. */
 interface ClientError extends Error {
   readonly code: string;
 }

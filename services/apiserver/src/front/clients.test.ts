@@ -189,7 +189,7 @@ test('a client that is refused another protocol and keeps its half of the connec
   half.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n');
   const [first] = (await once(half, 'data')) as [Buffer];
   assert.match(first.toString(), /^HTTP\/1.1 403/);
-  // Whoever sends is told that nobody takes it any more.
+  // The sender learns that nobody reads any more.
   await eventually(() => isClosed(half), 'the connection is closed');
 });
 

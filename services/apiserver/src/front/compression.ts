@@ -4,11 +4,14 @@ import { cutOff, type RawResponse } from './raw-response.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** As Kubernetes reads it: nothing is weighed. */
+/** As in Kubernetes: quality values are ignored. */
 export const takesGzip = (accepted: string | undefined): boolean =>
   accepted?.split(',').some((each) => each.trim() === 'gzip') === true;
 
-/** Watches and logs have no length: they are sent as they come. (A document that is made while it is sent says so by itself.) What a client keeps by its hash is the same for everybody. */
+/**
+ * Watches and logs have no length: they are sent as they arrive. (A document that is produced while it is sent is
+ * marked.) Documents that a client caches by hash are the same for all.
+ */
 export const isCompressed = ({ 'content-length': length = '0', etag }: Headers): boolean =>
   Number(length) > COMPRESSED_OVER_BYTES && etag === undefined;
 
@@ -16,7 +19,7 @@ export function compressedHeaders({ 'content-length': _length, ...headers }: Hea
   return { ...headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' };
 }
 
-/** What is written into it leaves by the response, compressed by other threads than this one, and no faster than the client takes it. */
+/** Compresses on other threads and writes to the response, no faster than the client reads. */
 export function compressInto(raw: RawResponse): Gzip {
   const gzip = createGzip({ level: constants.Z_BEST_SPEED });
   gzip.on('error', () => cutOff(raw));

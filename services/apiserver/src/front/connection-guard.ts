@@ -2,7 +2,7 @@ import { constants, type Http2SecureServer, type ServerHttp2Session } from 'node
 import type { Clock, Timer } from '@holdfast/platform/clock';
 import { HTTP1_HEADERS_MAX_BYTES } from '../limits.ts';
 
-/** What a connection may cost while it asks for nothing. */
+/** Limits of a connection without a request. */
 export interface ConnectionLimits {
   /** A client whose request (headers and body) is not complete by then is refused. */
   readonly receiveTimeoutMs: number;

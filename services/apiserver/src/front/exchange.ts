@@ -3,12 +3,12 @@ import type { ForwardedConnection } from './forwarded-connection.ts';
 
 const CLIENT_GONE = new Error('the client has gone');
 
-/** What is known of one request until it was answered. */
+/** The state of one request until its response. */
 export class Exchange {
   readonly window: ChunkWindow;
   connection: ForwardedConnection | undefined;
   isGone = false;
-  /** The last word was said. */
+  /** The final message was sent. */
   isAnswered = false;
   /** Pieces that the front has not returned. */
   lent = 0;
@@ -20,7 +20,7 @@ export class Exchange {
     this.window = new ChunkWindow(share);
   }
 
-  /** Made only for whoever asks: few requests last long enough. */
+  /** Created on demand: few requests last long enough. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

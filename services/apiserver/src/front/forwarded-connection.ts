@@ -3,7 +3,9 @@ import type { ChunkWindow } from './chunk-window.ts';
 import type { PipelineMessage } from './messages.ts';
 import type { Outbox } from './outbox.ts';
 
-/** A client's connection that the front holds, for whoever was given it: bytes pass both ways, and whoever is slow makes the other wait. */
+/**
+ * A client connection of the front, for the code that took it over: bytes pass in both directions with back-pressure.
+ */
 export class ForwardedConnection extends Duplex {
   readonly #id: number;
   readonly #outbox: Outbox<PipelineMessage>;

@@ -36,7 +36,7 @@ export interface HttpsListenerDeps {
   readonly limits: HttpsLimits;
 }
 
-/** PEM texts. With `clientCa`, client certificates are asked for and handed to the pipeline when they verify. */
+/** PEM texts. With `clientCa`, client certificates are requested and passed to the pipeline when they verify. */
 export interface TlsTexts {
   readonly certificate: string;
   readonly key: string;
@@ -49,7 +49,7 @@ export interface HttpsLimits extends ConnectionLimits, BodyLimits {
 }
 
 export interface HttpsListener {
-  /** Rejects with what the machine says. */
+  /** Rejects with the machine's error. */
   listen(): Promise<{ readonly host: string; readonly port: number }>;
   /** Resolves when every answer was sent. */
   close(): Promise<void>;
@@ -93,7 +93,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
 
 const NOTHING_TO_DO = (): void => {};
 
-/** What we use of a request and a reply, whichever HTTP version they came with. */
+/** The used parts of a request and a reply for both HTTP versions. */
 interface Request {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -161,11 +161,13 @@ function createFastify(serving: Serving) {
   return server;
 }
 
-/** Of HTTP/2; over HTTP/1.1 Node takes what has such a method for no request. */
+/** For HTTP/2; over HTTP/1.1 Node rejects unknown methods itself. */
 const isUnknownMethod = (error: unknown): boolean =>
   error instanceof Error && Reflect.get(error, 'code') === 'FST_ERR_NOT_FOUND';
 
-/** The pipeline checks bodies and writes answers. Unless it is told so, Fastify loads two compilers of schemas at its start. */
+/**
+ * The pipeline validates bodies and writes responses. By default, Fastify would load two schema compilers at its start.
+ */
 const noSchemas = (): never => {
   throw new InvariantViolation('routes have no schemas');
 };
@@ -175,7 +177,7 @@ const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;
 /** HTTP/2 bodies may come without a length. Without a type as well, Fastify would take such a request for one without a body. */
 function nameBody(raw: IncomingMessage | Http2ServerRequest): void {
   const type = raw.headers['content-type'];
-  // What is no media type would be refused before anybody could say which are taken.
+  // Otherwise an invalid media type would be refused before the list of accepted ones is known.
   if (type === '') delete raw.headers['content-type'];
   else if (type !== undefined && !MEDIA_TYPE.test(type)) raw.headers['content-type'] = 'application/octet-stream';
   if (raw.headers['content-type'] !== undefined || !('stream' in raw) || raw.stream.endAfterHeaders) return;
@@ -189,7 +191,7 @@ interface ClientError extends Error {
 const lengthOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : undefined;
 
-/** The client may still be sending what nobody will read: after the answer it has to stop. */
+/** The client may still be sending a body that nobody reads: it must stop after the response. */
 function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, ids, limits, unread }: Serving): void {
   if (!('stream' in raw)) {
     raw.setHeader('connection', 'close');

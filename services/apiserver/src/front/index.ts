@@ -41,7 +41,7 @@ export interface HttpsServerDeps {
   readonly port: number;
   readonly tls: TlsTexts;
   readonly limits?: Partial<HttpsLimits>;
-  /** Of the pipeline, which begins nothing while they are many. */
+  /** The pipeline's pending answers; it begins nothing while there are many. */
   readonly answers?: AnswersUnderWay;
 }
 
@@ -56,9 +56,9 @@ const STANDARD_LIMITS: HttpsLimits = {
 };
 
 export interface HttpsServer extends Service {
-  /** Where the server listens, once started. */
+  /** The listen address, once started. */
   readonly address: () => { readonly host: string; readonly port: number };
-  /** What the clients cost. */
+  /** The resource usage of clients. */
   readonly measure: () => Promise<FrontFigures>;
 }
 
@@ -146,7 +146,7 @@ class Front {
     return { bytes: message.bytes, connections: message.connections };
   }
 
-  /** One question at a time. */
+  /** One request at a time. */
   #ask(wish: 'listen' | 'stop' | 'measure', deadlineMs: number): Promise<Control> {
     const { promise, resolve, reject } = Promise.withResolvers<Control>();
     const late = (): void => reject(silence(wish));
@@ -167,7 +167,7 @@ class Front {
     }
   }
 
-  /** Nobody can be served without it: the process ends, and whoever watches over it starts it again. */
+  /** The server cannot work without it: the process ends, and its supervisor restarts it. */
   #fail(error: Error): void {
     this.#answering.abandon();
     if (this.#isStopping || this.#hasFailed) return;
@@ -190,7 +190,7 @@ const silence = (wish: string): OperatorError =>
     nextStep: 'Start it again when the machine has less to do.',
   });
 
-/** By the words of Node. */
+/** By Node's error text. */
 function adviceOn(why: string): string {
   if (/EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/.test(why)) return 'Give an address of this machine as --host.';
   if (/EACCES/.test(why)) return 'Choose a port above 1023, or let a user start it who may use this one.';

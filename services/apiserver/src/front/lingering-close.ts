@@ -11,7 +11,7 @@ export function closeAfterReading(socket: Socket, clock: Clock): void {
   socket.destroySoon = () => endAfterReading(socket, clock);
 }
 
-/** The same, at once. */
+/** The same, immediately. */
 export function endAfterReading(socket: Duplex, clock: Clock): void {
   // No further request is read from it. The first listener keeps it flowing while the others go.
   socket.on('data', NOTHING_TO_DO);

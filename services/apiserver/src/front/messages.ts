@@ -1,6 +1,6 @@
 /**
- * What the thread that speaks HTTP and the thread that answers say to each other. A request ends with exactly one `answer`, `end` or
- * `cut`; what crosses it on the way, or comes after it, is ignored.
+ * Messages between the HTTP thread and the pipeline thread. A request ends with exactly one `answer`, `end` or `cut`;
+ * messages that cross it, or arrive later, are ignored.
  */
 
 /** Bytes that belong to a message travel beside it, see `Outbox`. */
@@ -13,14 +13,14 @@ export interface RequestMessage extends Carried {
   readonly kind: 'request';
   readonly id: number;
   readonly method: string;
-  /** As it was sent. */
+  /** As sent. */
   readonly url: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   /** A body that is text; any other is carried. */
   readonly text: string | undefined;
   readonly remoteAddress: string;
-  /** One that our authority has signed: its hash and its subject; '' for any other. */
+  /** A certificate of our authority: its hash and its subject; '' for any other. */
   readonly clientCertificate: string | undefined;
 }
 
@@ -37,9 +37,9 @@ export type FrontMessage =
   | (About & { readonly kind: 'taken'; readonly bytes: number })
   /** A piece was sent; it may be filled again. */
   | (About & { readonly kind: 'returned'; readonly piece: Uint8Array<ArrayBuffer> })
-  /** On a connection that changed its protocol: what the client sends, and its end. */
+  /** On an upgraded connection: the client's data, and their end. */
   | (About & { readonly kind: 'data' | 'ended' })
-  /** So many whole answers were written. */
+  /** The number of completely written answers. */
   | (Carried & { readonly kind: 'written'; readonly answers: number })
   | LogMessage
   | ControlAnswer;
@@ -51,7 +51,7 @@ export interface LogMessage extends Carried {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What the front says about itself. */
+/** The front's status report. */
 export type ControlAnswer = Carried &
   (
     | { readonly kind: 'listening'; readonly host: string; readonly port: number }
@@ -82,17 +82,17 @@ export type PipelineMessage =
   /** A chunk whose memory is moved, to be returned. */
   | (About & { readonly kind: 'piece'; readonly piece: Uint8Array<ArrayBuffer> })
   | (About & { readonly kind: 'end' })
-  /** On a connection that changed its protocol: nothing more is sent, but it may still bring something. */
+  /** On an upgraded connection: no more data follow, but the client may still send. */
   | (About & { readonly kind: 'finish' })
   /** The answer cannot be completed. */
   | (About & { readonly kind: 'cut' })
   /** The connection changes its protocol; chunks are what the client is sent. */
   | (Head & { readonly kind: 'upgrade' })
-  /** So many bytes of `data` were taken. */
+  /** The number of consumed bytes of `data`. */
   | (About & { readonly kind: 'taken'; readonly bytes: number })
   | (Carried & { readonly kind: 'listen' | 'stop' | 'measure' });
 
-/** What passes between the threads at once. */
+/** The messages of one transfer between the threads. */
 export interface Batch<M> {
   readonly messages: readonly M[];
   readonly bytes: ArrayBuffer | undefined;

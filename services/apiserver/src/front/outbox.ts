@@ -2,8 +2,8 @@ import { afterThisTurn } from '@holdfast/platform/event-loop';
 import type { Batch, Carried } from './messages.ts';
 
 /**
- * As many as this leave at once. Whoever waits for the first of many answers should not wait for the last, and the other thread should
- * begin while this one goes on: with 32 the clients of a server fall into step, and its threads wait for each other.
+ * Messages per transfer. The receiver of the first should not wait for the last, and the other thread should begin
+ * while this one continues: with 32 the clients of a server synchronize, and its threads wait for each other.
  */
 const MESSAGES_AT_ONCE = 8;
 
@@ -39,7 +39,7 @@ export class Outbox<M extends Carried> {
     }
   }
 
-  /** What was pushed last, if it brings these very bytes and has not left. */
+  /** Returns the last pushed message, if it has these very bytes and is not sent yet. */
   lastWith(bytes: Uint8Array): M | undefined {
     const message = this.#messages.at(-1);
     return message?.at !== undefined && this.#last?.bytes === bytes ? message : undefined;

@@ -78,7 +78,7 @@ export function createBodyReceiver(clock: Clock, limits: BodyLimits): BodyReceiv
   };
 }
 
-/** Of several that are as large, the first that came. */
+/** The first of the largest ones. */
 function largestOf(arriving: Iterable<readonly [number, Arriving]>): Arriving | undefined {
   let first = Number.POSITIVE_INFINITY;
   let largest: Arriving | undefined;

@@ -6,25 +6,25 @@ import { RECEIPT_BYTES } from './chunk-window.ts';
 import type { FrontMessage, PipelineMessage, RequestMessage } from './messages.ts';
 import type { Outbox } from './outbox.ts';
 
-/** Whoever asked, as the answer comes in: `answer`, or `begin` with chunks and an `end`, or `upgrade`; `cut` ends any of them. */
+/** Receives the response: `answer`, or `begin` with chunks and an `end`, or `upgrade`; `cut` ends any of them. */
 export interface Asker {
   answer(status: number, headers: Headers, body: Buffer): void;
   begin(status: number, headers: Headers, isDocument: boolean): void;
   upgrade(status: number, headers: Headers): void;
   chunk(bytes: Buffer): void;
-  /** To be returned when it was sent. */
+  /** Return it after it was sent. */
   piece(piece: Uint8Array<ArrayBuffer>): void;
   end(): void;
   finish(): void;
   cut(): void;
-  /** So many bytes of what an upgraded connection sent were taken. */
+  /** The number of consumed bytes from an upgraded connection. */
   taken(bytes: number): void;
 }
 
 type Answered = Extract<PipelineMessage, { readonly id: number }>;
 type Headers = Readonly<Record<string, string>>;
 
-/** What an asker says while it is answered. */
+/** The messages of an asker during its response. */
 export interface Question {
   gone(): void;
   taken(bytes: number): void;
@@ -40,7 +40,7 @@ export type Asked = Pick<RequestMessage, 'method' | 'url' | 'headers' | 'remoteA
 /** The first receipt is sent for between half of it and all, in so many steps. */
 const RECEIPT_SPREAD = 64;
 
-/** The side of the front: hands requests to the pipeline, and what comes back to whoever asked. */
+/** The front's side: passes requests to the pipeline, and responses to the asker. */
 export class RemotePipeline {
   readonly #outbox: Outbox<FrontMessage>;
   readonly #log: Log;
@@ -71,7 +71,7 @@ export class RemotePipeline {
     return this.#question(id);
   }
 
-  /** What came together was written. */
+  /** A batch was processed. */
   received(): void {
     if (this.#written === 0) return;
     this.#outbox.push({ kind: 'written', answers: this.#written });
@@ -91,7 +91,7 @@ export class RemotePipeline {
     try {
       this.#tell(asker, message, bytes);
     } catch (error) {
-      // Node refuses to write such a status or header. It came with one answer, and is nobody else's trouble.
+      // Node refuses such a status or header. It concerns only this response.
       this.#log.warn('an answer could not be written', { error: describeError(error) });
       this.#askers.delete(id);
       this.#outbox.push({ kind: 'gone', id });

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setOwn } from '@holdfast/machinery';
 import { IMPERSONATE, joinValues } from '../http/header-values.ts';
 
-/** What both versions of HTTP know of a request. */
+/** The parts of a request in both HTTP versions. */
 export interface SentHeaders {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as they were sent. */
@@ -24,7 +24,7 @@ export function plainHeaders(sent: SentHeaders): Readonly<Record<string, string>
     if (name.startsWith(IMPERSONATE)) setOwn(headers, name, joinValues(sentValues(sent, name)));
     else setOwn(headers, name, Array.isArray(value) ? value.join(', ') : value);
   }
-  // How HTTP/2 says what HTTP/1.1 says in the header.
+  // HTTP/2's equivalent of the host header.
   const authority = given[':authority'];
   if (headers['host'] === undefined && typeof authority === 'string') headers['host'] = authority;
   return headers;

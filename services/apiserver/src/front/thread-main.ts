@@ -26,7 +26,7 @@ function main(): void {
   const log = logTo(outbox);
   const pipeline = new RemotePipeline(outbox, log);
   const listener = createHttpsListener({
-    // Given by whoever started this thread.
+    // From the starter of this thread.
     ...(threadData() as FrontSetup),
     clock: createSystemClock(),
     ids: createIds(createSystemRandom()),
@@ -71,7 +71,7 @@ async function listen(listener: HttpsListener): Promise<FrontMessage> {
 }
 
 function measure(): FrontFigures {
-  // There only when the process was started so that it can be asked for: rubbish is not held.
+  // Present only when the process was started with it: garbage does not count as held.
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   const connections = process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;

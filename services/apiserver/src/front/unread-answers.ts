@@ -3,14 +3,15 @@ import { InFlight } from '@holdfast/platform/in-flight';
 import { cutOff, type RawResponse } from './raw-response.ts';
 
 /**
- * Short answers on their way. One that has not left after a while is cut off: its client does not read, and would hold it for ever.
- * They are many and nearly all leave at once, so none has a timer: whoever is there at two looks, a while apart, has been there for one.
+ * Short responses in flight. One that is not sent after a while is cut: its client does not read, and would hold it for
+ * ever. There are many and nearly all are sent immediately, so none has a timer: an entry present in two consecutive
+ * checks is too old.
  */
 export class UnreadAnswers {
   readonly #clock: Clock;
   readonly #stallMs: number;
   readonly #answers = new InFlight<RawResponse>();
-  /** Those up to here were there at the last look. */
+  /** Entries up to here were present at the last check. */
   #seen = 0;
   #last = 0;
   #look: Timer | undefined;

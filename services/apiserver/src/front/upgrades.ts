@@ -10,7 +10,7 @@ import type { Asker, Question } from './remote-pipeline.ts';
 
 export interface UpgradeDeps {
   readonly ask: (request: IncomingMessage, asker: Asker) => Question;
-  /** For an answer that is none: an error, or a request that need not have asked. */
+  /** For a response without upgrade: an error, or an unneeded upgrade request. */
   readonly answer: (raw: ServerResponse) => ClientAnswer;
 }
 
@@ -35,7 +35,7 @@ export function serveUpgrades(server: Http2SecureServer, deps: UpgradeDeps): { s
   };
 }
 
-/** What a client may send before somebody has taken some of it. */
+/** Bytes that a client may send before the receiver has consumed some. */
 const WINDOW_BYTES = 128 * 1024;
 
 class Upgrade implements Asker {
@@ -104,7 +104,7 @@ class Upgrade implements Asker {
     this.#socket.end();
   }
 
-  /** What was sent before still arrives. */
+  /** Earlier data still arrive. */
   cut(): void {
     this.#socket.destroySoon();
   }

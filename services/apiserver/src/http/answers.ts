@@ -50,7 +50,7 @@ export function errorAnswer(thrown: unknown, log: Log): ApiResponse {
   return retry === undefined ? answer : { ...answer, headers: { ...answer.headers, 'retry-after': String(retry) } };
 }
 
-/** Whether nobody foresaw it: the client is told of an internal error. */
+/** True for unexpected errors: the client gets an internal error. */
 export const isFault = (thrown: unknown): boolean =>
   !(
     thrown instanceof StatusError ||
@@ -92,7 +92,7 @@ const internalError = ({ message }: Error): StatusError =>
     details: { causes: [{ message }] },
   });
 
-/** Status and words of a kube-apiserver whose etcd is full. No Retry-After: clients would repeat what only somebody who deletes can help. */
+/** Status and message of a kube-apiserver whose etcd is full. No Retry-After: only deletions help. */
 const noRoom = (thrown: StoreFull): StatusError =>
   new StatusError({
     code: 500,

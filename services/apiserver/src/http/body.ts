@@ -34,7 +34,7 @@ export function mediaTypeOf(request: ApiRequest): string {
   return type.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** As nearly every client writes them. */
+/** The exact form of nearly all clients. */
 const PLAIN_TYPES: ReadonlySet<string> = new Set([
   '',
   'application/json',
@@ -42,12 +42,12 @@ const PLAIN_TYPES: ReadonlySet<string> = new Set([
   'application/strategic-merge-patch+json',
 ]);
 
-/** A body that somebody has read already says what is in it. */
+/** A body that was parsed elsewhere provides its result. */
 export type BodyFormat = 'json' | 'yaml' | (() => ParsedJson);
 
 const readAhead = new WeakMap<ApiRequest, () => ParsedJson>();
 
-/** What a body holds was found out elsewhere; `read` throws what is wrong with it. */
+/** Records the result of parsing elsewhere; `read` throws its error. */
 export const noteRead = (request: ApiRequest, read: () => ParsedJson): void => void readAhead.set(request, read);
 
 export const isYaml = (request: ApiRequest): boolean => YAML_TYPES.has(mediaTypeOf(request));
@@ -69,24 +69,24 @@ export interface ParsedDocument {
   readonly value: JsonObject;
   /** `duplicate field "data.a"`, in the order of the text. */
   readonly duplicates: readonly string[];
-  /** Of a JSON text: some number in it is not written as an integer, or is a long one. */
+  /** For JSON: some number is not written as an integer, or is a long one. */
   readonly hasOddNumbers?: boolean;
 }
 
-/** Parses a document; `wanted` is named when it is none at all. */
+/** Parses a document; the error for invalid text names `wanted`. */
 export function parseDocument(text: string, format: BodyFormat, wanted: string): ParsedDocument {
   return parseRefusing(text, format, (why) => unrecognized(wanted, text, why));
 }
 
-/** As `parseDocument`, where another sentence tells why it is none. */
+/** As `parseDocument`, with another error message. */
 export function parseRefusing(text: string, format: BodyFormat, refused: Refusal): ParsedDocument {
   const parsed = format === 'json' ? parseJsonText(text, refused) : parseYaml(text, format, refused);
   const { value, duplicates } = parsed;
-  // In YAML, 1.0 is an integer by the time that it is JSON.
+  // In YAML, 1.0 becomes an integer on conversion to JSON.
   const hasOddNumbers = format === 'json' && parsed.hasOddNumbers === true;
   refuseTooDeep(value);
   if (isJsonObject(value)) return { value, duplicates, hasOddNumbers };
-  // In Go, null fills nothing in.
+  // In Go, null sets no fields.
   if (value === null) return { value: {}, duplicates, hasOddNumbers };
   throw refused(noObject(value));
 }
@@ -140,7 +140,7 @@ export function refuseTooDeep(value: Json): void {
   if (isTooDeep(value)) throw badRequest(`the object is nested more than ${BODY_DEPTH_MAX} levels deep`);
 }
 
-/** Whether a value is nested deeper than any object that is stored. */
+/** True when a value is nested deeper than any stored object. */
 export function isTooDeep(value: Json, depth = 0): boolean {
   if (depth > BODY_DEPTH_MAX) return true;
   if (typeof value !== 'object' || value === null) return false;

@@ -1,16 +1,16 @@
 import { badRequest } from '@holdfast/machinery';
 import type { StoreKey } from '@holdfast/store';
 
-/** Where the next page of a list begins, and of which state. Opaque to clients. */
+/** The start of a list's next page, and its state. Opaque to clients. */
 export interface ContinueToken {
   /** Or `LATEST`. */
   readonly revision: number;
   readonly after: StoreKey;
-  /** When the first page was asked for, milliseconds since 1970: the state is shown for a while only. */
+  /** The time of the first page's request, in milliseconds since 1970: the state is available for a limited time. */
   readonly since: number;
 }
 
-/** Instead of a revision: go on with whatever is there now. */
+/** Instead of a revision: continue with the current state. */
 export const LATEST = -1;
 
 const VERSION = 'meta.k8s.io/v1';
@@ -55,7 +55,7 @@ function parseToken(text: string): RawToken {
   throw unknownVersion({});
 }
 
-/** Where a text stops being base64 of the kind that stands in addresses; Go overlooks ends of lines. */
+/** Returns the first character that is not URL-safe base64; Go ignores line breaks. */
 function illegalByte(text: string): number | undefined {
   const wrong = /[^\w\r\n-]/.exec(text);
   if (wrong !== null) return wrong.index;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 
-/** What a document is known by, as long as it stays the same. */
+/** The tag of a document while it is unchanged. */
 export const tagOf = (bytes: Uint8Array): string => createHash('sha512').update(bytes).digest('hex').toUpperCase();
 
 /** A document that the client may have already: it sends the tag it knows, and gets nothing but headers when that is still right. */

@@ -1,16 +1,16 @@
 /**
- * Headers that may come several times and cannot be told in one line, because a comma may be part of a value: cookies of programs
- * behind a proxy, and whom a client wants to act as. Inside of this server they are one text, parted by what no header can hold.
+ * Headers that may repeat and cannot be joined by commas, because values may contain one: cookies behind a proxy, and
+ * impersonation. Inside this server they are one string with a separator that no header can contain.
  */
 export const joinValues = (values: readonly string[]): string => values.join(VALUE_END);
 
 export const valuesOf = (text: string): string[] => text.split(VALUE_END);
 
-/** What the client is sent. */
+/** The form for the client. */
 export const partsOf = (name: string, text: string): string | string[] =>
   name === 'set-cookie' ? valuesOf(text) : text;
 
-/** Begins each header that says whom a client wants to act as. */
+/** The prefix of impersonation headers. */
 export const IMPERSONATE = 'impersonate-';
 
 const VALUE_END = '\n';

@@ -3,12 +3,12 @@ import { deepFreeze } from '@holdfast/machinery';
 import { INDENTED_BYTES_MAX } from '../limits.ts';
 import { textJsonAnswer } from './answers.ts';
 
-/** The same answer with line breaks, for people who look at it: whoever asks so, and programs that people use by hand. */
+/** Adds line breaks for people: on request, and for interactive programs. */
 export function asRead(request: ApiRequest, response: ApiResponse): ApiResponse {
   if (!wantsIndentation(request)) return response;
   const { body } = response;
   if (body.kind !== 'json' || isVerbatim(request.path) || isBinary(response)) return response;
-  // Nothing of it need be put together to know that.
+  // The length is known without composing the document.
   if (body.pieces !== undefined && body.pieces().length > INDENTED_BYTES_MAX) return response;
   let bytes: Uint8Array | undefined;
   const read = (): Uint8Array => {
@@ -18,7 +18,7 @@ export function asRead(request: ApiRequest, response: ApiResponse): ApiResponse 
   return { ...response, body: { kind: 'json', bytes: () => (bytes ??= read()), value: body.value } };
 }
 
-/** Of documents that always come with line breaks. */
+/** For documents that always have line breaks. */
 export function indentedAnswer(status: number, value: unknown): ApiResponse {
   return textJsonAnswer(
     status,
@@ -37,7 +37,7 @@ const OPENING = 0x5b;
 const CLOSING = 0x5d;
 const OF_OBJECTS = 0x20;
 
-/** Whether a JSON text would be too long with line breaks: deep down, two characters stand behind hundreds of spaces. */
+/** True when a JSON text would be too long with line breaks: deep levels have hundreds of spaces per two characters. */
 function isTooLong(text: Uint8Array): boolean {
   let { length } = text;
   let depth = 0;
@@ -62,7 +62,7 @@ function wantsIndentation({ query, headers }: ApiRequest): boolean {
   return headers['accept']?.includes('pretty=1') === true;
 }
 
-/** As Go reads a truth value. */
+/** Go's values of true. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 
 const isReadByPeople = (agent: string): boolean =>

@@ -68,6 +68,6 @@ const isGroup = (name: string): boolean => NEVER_STORED.has(name) || allResource
 
 const NEVER_STORED: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** Where the kinds of Kubernetes are listed is a part of what it says about one that is not. */
+/** Kubernetes' message about an unknown kind names the file of its scheme. */
 export const notRegistered = (apiVersion: string, kind: string): string =>
   `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;

@@ -4,7 +4,7 @@ import { KNOWN_SELECTORS_CHARS_MAX } from '../limits.ts';
 /** Label selectors that were parsed lately: hundreds of watches may ask for the same one, and a long one takes 25 ms. */
 export class KnownSelectors {
   readonly #parse: (text: string) => LabelSelectorMatcher;
-  /** The one that was used last stands last. */
+  /** The most recently used one comes last. */
   readonly #known = new Map<string, LabelSelectorMatcher>();
   #chars = 0;
 

@@ -111,7 +111,7 @@ function combined(
 const ofLabels = (labels: LabelSelectorMatcher): Selection['matches'] =>
   labels.empty ? undefined : (object) => labels.matches(object.metadata.labels ?? {});
 
-/** What a webhook has converted is known by its state. */
+/** A webhook's conversion is cached by state. */
 const shownOf = (definition: ResourceDefinition, object: KubeObject, state: CachedObject): KubeObject =>
   definition.custom?.conversion === 'Webhook' ? asServed(definition, state).object : shownObject(definition, object);
 
@@ -139,7 +139,7 @@ function checkFields(fields: FieldSelectorMatcher, definition: ResourceDefinitio
   }
 }
 
-/** Of a client: what cannot be read is its mistake. */
+/** For client input: a parse error is the client's mistake. */
 export function parsed<T>(parse: () => T): T {
   try {
     return parse();
@@ -149,7 +149,7 @@ export function parsed<T>(parse: () => T): T {
   }
 }
 
-/** Who watches one object may not select another. */
+/** A watch of one object may not select another. */
 function checkName({ empty, requiredValue }: FieldSelectorMatcher, { name }: ResourceRequest): void {
   if (name === '' || empty || requiredValue('metadata.name') === name) return;
   throw badRequest("fieldSelector metadata.name doesn't match requested name");
@@ -168,7 +168,7 @@ export function readResourceVersion(text: string | null): number | undefined {
   throw unclassifiedError(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${problem}`);
 }
 
-/** Everything that is wrong with how a revision is asked for is told at once. */
+/** Reports all errors of the revision parameters together. */
 function readMatch(query: URLSearchParams): ListOptions['match'] {
   const text = query.get('resourceVersionMatch') ?? '';
   const errors = isTrue(query.get('watch')) ? watchErrors(query, text) : listErrors(query, text);

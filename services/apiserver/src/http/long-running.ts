@@ -1,6 +1,6 @@
 import type { RequestInfo } from './request-info.ts';
 
-/** Whether the answer lasts as long as somebody wants it: a watch, or a stream from a pod or behind a proxy. */
+/** True for responses that last as long as the client wants: a watch, or a stream from a pod or a proxy. */
 export const isLongRunning = (info: RequestInfo): boolean =>
   info.kind === 'resource' && (info.verb === 'watch' || STREAMS.has(info.subresource));
 

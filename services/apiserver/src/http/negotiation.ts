@@ -3,10 +3,10 @@ import { RecentMap } from '@holdfast/platform';
 
 export type Encoding = 'json' | 'yaml' | 'protobuf';
 
-/** How the client wants an object or a list. */
+/** The requested representation of an object or a list. */
 export interface Representation {
   readonly shape: 'object' | 'table' | 'partial' | 'partial list';
-  /** Of `meta.k8s.io`, in which a table or partial objects come. */
+  /** The version of `meta.k8s.io` for tables and partial objects. */
   readonly shapeVersion: 'v1' | 'v1beta1';
   readonly encoding: Encoding;
   /** The media type to answer with. */
@@ -25,17 +25,17 @@ export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const SERVED = ['application/json', YAML, PROTOBUF];
 const STREAMS = ['application/json;stream=watch', `${PROTOBUF};stream=watch`];
 
-/** Of what the client likes best, the first that we can answer; 406 when there is none. */
+/** Returns the client's most preferred supported representation; throws 406 when there is none. */
 export const negotiate = (accept: string | undefined): Representation => negotiateAmong(accept, SERVED, isWritable);
 
-/** For lists, which are also watched: that is told to whoever takes nothing of it. */
+/** For lists, which can also be watched: the error mentions that. */
 export const negotiateList = (accept: string | undefined): Representation =>
   negotiateAmong(accept, [...SERVED, ...STREAMS], isWritable);
 
 /** Tables have no protobuf encoding. */
 const isWritable = ({ shape, encoding }: Representation): boolean => shape !== 'table' || encoding !== 'protobuf';
 
-/** Of lists that are watched: nobody streams YAML. */
+/** For watches: YAML cannot be streamed. */
 export function negotiateWatch(accept: string | undefined): Representation {
   const wanted = negotiateList(accept);
   if (wanted.encoding === 'json') return wanted;
@@ -45,7 +45,7 @@ export function negotiateWatch(accept: string | undefined): Representation {
   return { ...wanted, encoding: other, contentType: 'application/json' };
 }
 
-/** For answers that have no columns: a client that takes nothing but a table gets 406. */
+/** For responses without columns: a client that accepts only tables gets 406. */
 export const negotiateWithoutTable = (accept: string | undefined): Representation =>
   negotiateAmong(accept, SERVED, ({ shape }) => shape !== 'table');
 
@@ -64,10 +64,10 @@ function negotiateAmong(
   throw encodingsOf(accept).length > 0 ? onlyAccepted() : notAcceptable(available);
 }
 
-/** What leads to a route: a type by its name, or any. */
+/** True for a media type by name, or a wildcard. */
 export const takesAny = (accept: string, types: readonly string[]): boolean => leadsToAny(clausesOf(accept), types);
 
-/** Of documents that are kept in several types: the one that the client likes best; '' when it takes none of them. */
+/** For documents in several types: returns the client's most preferred one; '' when it accepts none. */
 export function likedBest(accept: string, types: readonly string[]): string {
   const [first = ''] = types;
   if (accept === '') return first;
@@ -140,7 +140,7 @@ function clausesOf(accept: string): readonly Clause[] {
   return clauses;
 }
 
-/** The best first; of equally good ones the one that says more. */
+/** Best first; of equal ones the more specific. */
 function readClauses(accept: string): readonly Clause[] {
   const clauses = accept.split(',').map((text): Clause => {
     const [type = '', ...rest] = text.split(';').map((part) => part.trim());

@@ -2,7 +2,7 @@ import type { ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { textAnswer } from './answers.ts';
 
-/** Where no API is that could answer with a `Status`. */
+/** For paths without an API that could return a `Status`. */
 export const nothingThere = (): ApiResponse => textAnswer(404, '404 page not found\n');
 
 export const notServed = (): StatusError =>

@@ -16,7 +16,7 @@ import { otherShape } from './negotiation.ts';
 import { protobufAnswer, protobufObjectAnswer } from './protobuf.ts';
 import { stringifyYaml } from './yaml.ts';
 
-/** One object in the representation the client asked for. */
+/** One object in the requested representation. */
 export function objectAnswer(
   core: Core,
   context: ResourceContext,
@@ -45,7 +45,7 @@ export function objectAnswer(
   }
 }
 
-/** The version of tables and partial objects that the client asked for. */
+/** The requested version of tables and partial objects. */
 export const shapeVersionOf = ({ representation }: ResourceContext): FormVersion =>
   `meta.k8s.io/${representation.shapeVersion}`;
 
@@ -63,7 +63,7 @@ export interface TableContent {
   readonly withoutColumns?: boolean;
 }
 
-/** What `kubectl get` prints: the server decides the columns. */
+/** The table for `kubectl get`: the server decides the columns. */
 export function tableFor(
   core: Core,
   context: ResourceContext,

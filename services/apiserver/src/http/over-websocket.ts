@@ -30,7 +30,7 @@ const LOG_PROTOCOLS: ReadonlyMap<string, Encode> = new Map([
 /** Messages of a longer chunk are cut: clients read whole messages. */
 const MESSAGE_BYTES = 32 * 1024;
 
-/** Watches and logs can go on as a WebSocket. Streams of commands have protocols of their own, which kubelets speak. */
+/** Watches and logs can be upgraded to WebSocket. Command streams have their own protocols with kubelets. */
 export const isForWebSocket = ({ headers }: ApiRequest, { verb, subresource }: ResourceRequest): boolean =>
   headers['upgrade'] !== undefined && (verb === 'watch' || subresource === 'log') && asksForWebSocket(headers);
 

@@ -1,7 +1,7 @@
 import type { JsonPieces } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
 
-/** What is handed to a connection at once: large enough that few of them make up a long answer, small enough to hold for a slow client. */
+/** The size of one write: large enough that a long response has few, small enough to hold for a slow client. */
 export const PIECE_BYTES = 64 * 1024;
 
 /**
@@ -20,7 +20,7 @@ export interface ItemList {
 
 export interface Item {
   readonly bytes: Buffer;
-  /** Where its first field begins that the list repeats. */
+  /** The position of its first field that the list repeats. */
   readonly metadataAt: number;
 }
 
@@ -72,7 +72,10 @@ export function joined({ length, pieces, release: giveBack }: JsonPieces): Uint8
 
 const NOTHING = new Uint8Array();
 
-/** A list is often asked for before V8 has compiled this: so few calls for each item, and a generator that only rests between pieces. */
+/**
+ * A list is often requested before V8 has compiled this: so few calls per item, and a generator that yields only
+ * between pieces.
+ */
 function* filled({ head, items, tail }: ItemList, length: number): Generator<Buffer> {
   const filling = new Filling(length);
   yield* filling.add(head);
@@ -90,7 +93,7 @@ function* filled({ head, items, tail }: ItemList, length: number): Generator<Buf
 class Filling {
   #piece: Buffer;
   #at = 0;
-  /** Of the document, from the beginning of this piece. */
+  /** Bytes of the document from the start of this piece. */
   #left: number;
 
   constructor(length: number) {
@@ -114,7 +117,7 @@ class Filling {
       if (this.#at === this.#piece.length) {
         this.#left -= this.#piece.length;
         yield this.#piece;
-        // By now it may have been moved away, or released.
+        // It may have been transferred or released by now.
         this.#turn();
       }
       const copied = bytes.copy(this.#piece, this.#at, from);

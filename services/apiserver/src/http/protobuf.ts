@@ -9,10 +9,10 @@ import { partsInPieces } from './pieces.ts';
 
 type Encoder = typeof import('@holdfast/api/protobuf');
 
-/** Loaded for the first client that asks, so that nobody else pays for the tables. */
+/** Loaded for the first such client, so that others do not need the tables. */
 let loaded: Encoder | undefined;
 
-/** Who may be answered in protobuf. */
+/** True for clients that accept protobuf. */
 export const takesProtobuf = ({ headers }: Pick<ApiRequest, 'headers'>): boolean =>
   headers['accept']?.includes(PROTOBUF) === true;
 
@@ -57,7 +57,7 @@ export const protobufObjectAnswer = (
   object: CachedObject,
 ): ApiResponse => bytesAnswer(status, PROTOBUF, objectInProtobuf(definition, object), () => object.object);
 
-/** As it stands by itself, and in a watch. */
+/** The stand-alone form, also used in a watch. */
 export const objectInProtobuf = ({ kind, ...definition }: ResourceDefinition, object: CachedObject): Buffer =>
   encoder().inEnvelope({ apiVersion: groupVersion(definition), kind }, contentOf(object));
 
@@ -76,14 +76,14 @@ export interface ProtobufList {
   readonly value: () => unknown;
 }
 
-/** A member of a list, made for this request: what stands before its content, and its content. */
+/** Encodes a member of a list for this request: its header and its content. */
 export function encodedMember(member: unknown): Buffer {
   const content = typeof member === 'object' && member !== null ? encoder().encodeContent(member) : undefined;
   if (content === undefined) throw notAcceptable(['application/json', 'application/yaml']);
   return Buffer.concat([encoder().itemHead(content.length), content]);
 }
 
-/** What stands before and behind members of so many bytes. `head` is the list without them. */
+/** The bytes before and after members of this size. `head` is the list without them. */
 export function protobufEnvelope(
   head: { readonly kind: string; readonly apiVersion: string; readonly metadata: object },
   length: number,
@@ -91,10 +91,10 @@ export function protobufEnvelope(
   return encoder().listEnvelope(head, head.metadata, length);
 }
 
-/** So many take about four milliseconds; then others have their turn. */
+/** This many take about four milliseconds; then other requests get a turn. */
 const ENCODED_AT_ONCE = 100;
 
-/** Whose objects were encoded before is answered at once. */
+/** Synchronous when all objects are encoded already. */
 export async function protobufListAnswer({ definition, objects, metadata, value }: ProtobufList): Promise<ApiResponse> {
   const { itemHead, listEnvelope } = encoder();
   const parts: Buffer[] = [];

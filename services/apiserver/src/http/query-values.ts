@@ -5,7 +5,7 @@ const UINT64_MAX = 2n ** 64n - 1n;
 /** A number of so many digits is smaller than that, whatever they are. */
 const ALWAYS_FITS_DIGITS = 19;
 
-/** A number of a query, in the words of Go when it is none. An empty value is no number. */
+/** Parses a number of a query; errors have Go's words. An empty value is invalid. */
 export function readInt64(text: string): number {
   const refuse = (why: string): Error => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');

@@ -10,7 +10,7 @@ export function bodyTooLarge(): StatusError {
   });
 }
 
-/** Of what somebody may not do. The names in its message were given by whoever asks: no browser shall take it for a page. */
+/** A refusal by authorization. Its message contains names from the client: no browser may treat it as a page. */
 export class RequestForbidden extends StatusError {}
 
 export const methodNotAllowed = (): StatusError =>

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@holdfast/client';
 
-/** What the path and method ask for, in the terms of authorization. */
+/** The meaning of path and method in terms of authorization. */
 export type RequestInfo = ResourceRequest | NonResourceRequest;
 
 export interface NonResourceRequest {
@@ -23,9 +23,9 @@ export interface ResourceRequest {
   readonly name: string;
   /** '' for the object itself. */
   readonly subresource: string;
-  /** What follows the subresource (proxy paths). */
+  /** The rest after the subresource (proxy paths). */
   readonly rest: string;
-  /** As it was sent: some identities may read only what a selector limits to their own. */
+  /** As sent: some identities may read only what a selector limits to their own. */
   readonly fieldSelector?: string;
 }
 
@@ -38,7 +38,7 @@ const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'finalize
 
 /** Reads the path grammar of the Kubernetes API. */
 export function readRequestInfo(request: Pick<ApiRequest, 'method' | 'path' | 'query'>): RequestInfo {
-  // Before the first slash stands nothing.
+  // Before the first slash is an empty segment.
   const segments = request.path.split('/');
   if (segments.length > 1 && segments.at(-1) === '') segments.pop();
   const [, root, first = '', second = ''] = segments;
@@ -66,7 +66,7 @@ function resourceRequest(
   const at = scoped ? first + 2 : first;
   const name = segments[at + 1] ?? '';
   const { query } = request;
-  // One object is watched by a selector, or by the old path.
+  // A watch of one object uses a selector, or the legacy path.
   const watch = legacyWatch || (name === '' && query.size > 0 && isTrue(query.get('watch')));
   const info: ResourceRequest = {
     kind: 'resource',

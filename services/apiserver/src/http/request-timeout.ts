@@ -3,7 +3,7 @@ import { badRequest } from '@holdfast/machinery';
 import { isLongRunning } from './long-running.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** How long a client is willing to wait has to be a duration of Go; streams do not end by it. */
+/** The client's timeout must be a Go duration; it does not end streams. */
 export function refuseUnreadableTimeout({ query }: ApiRequest, info: RequestInfo): void {
   if (query.size === 0 || isLongRunning(info)) return;
   const text = query.get('timeout') ?? '';

@@ -1,4 +1,4 @@
-/** A request that flow control turns away. Kubernetes answers it with plain text, before anything of the API is asked. */
+/** A request that flow control rejects. Kubernetes answers it in plain text, before any part of the API runs. */
 export class TooManyRequests extends Error {
   readonly retryAfterSeconds: number;
 

@@ -17,7 +17,7 @@ export class Warnings {
     const kept = this.#isCutting ? cut(text) : text;
     const isNew = !this.#texts.has(kept);
     if (isNew) this.#texts.add(kept);
-    // What is cut is counted although it is there already: else so much would be cut for nothing.
+    // Truncated warnings count even as duplicates: otherwise too much would be truncated.
     if (isNew || this.#isCutting) this.#characters += lengthOf(kept);
     if (!this.#isCutting && this.#characters > ALL_MAX) this.#cutAll(this.#texts);
   }

@@ -7,8 +7,9 @@ const DELETIONS: ReadonlySet<string> = new Set(['delete', 'deletecollection']);
 const CHANGES: ReadonlySet<string> = new Set(['update', 'patch']);
 
 /**
- * For whom a request writes when the store is full. What ends objects passes for everybody, and what keeps the cluster alive for its
- * components: heartbeats, leases, status, bindings and whatever else they change. What they create anew waits as everybody does.
+ * The priority of a request's write when the store is full. Deletions pass for all users, and for components also
+ * everything that keeps the cluster alive: heartbeats, leases, status, bindings and other updates. Their creates wait
+ * like all others.
  */
 export function roomOf(user: User, { verb, group, resource, subresource }: ResourceRequest): WriteRoom {
   if (isSystemComponent(user)) {

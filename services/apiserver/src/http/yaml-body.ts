@@ -4,7 +4,10 @@ import { printYaml } from './yaml-print.ts';
 
 export { readYaml } from './yaml-read.ts';
 
-/** As Go prints it: keys in order, lists as far left as their names, and quotes around what another type could be read from. */
+/**
+ * Formats YAML as Go does: sorted keys, lists at the indentation of their key, and quotes where another type could be
+ * read.
+ */
 export const stringifyYaml = (value: unknown): string =>
   printYaml(value as Json, { print: printCarefully, needsQuotes: (text) => IS_OTHER_TYPE.test(text) });
 

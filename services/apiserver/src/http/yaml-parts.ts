@@ -4,7 +4,10 @@ import { stringifyYaml } from './yaml.ts';
 const VALUES_AT_ONCE = 200;
 const INDENT = '  ';
 
-/** The text of a value in YAML, the same as at once but for where long lines are folded, in parts of whole lines that each take little time. */
+/**
+ * Yields the YAML text of a value in short parts of whole lines. It equals the text of one call, except for the folding
+ * of long lines.
+ */
 export function* yamlParts(value: unknown): Generator<string> {
   if (isSmall(value)) yield stringifyYaml(value);
   else if (Array.isArray(value)) yield* partsOfList(value);
@@ -78,7 +81,7 @@ function* partsOfMap(entries: readonly (readonly [string, unknown])[]): Generato
 
 function* partsOfEntry([key, value]: readonly [string, unknown]): Generator<string> {
   const named = stringifyYaml({ [key]: null });
-  // A key that is too long for one line stands in a form of its own.
+  // A key that is too long for one line has a special form.
   if (!named.endsWith(EMPTY)) {
     yield stringifyYaml({ [key]: value });
     return;
@@ -92,7 +95,7 @@ const EMPTY = ': null\n';
 
 const indented = (lines: string): string => lines.replace(/^(?=[^\n])/gm, INDENT);
 
-/** Of a small value, in values: a long text takes the time of several. */
+/** The cost of a small value, in values: a long text counts as several. */
 function costOf(value: unknown): number {
   if (typeof value === 'string') return 1 + value.length / CHARS_PER_VALUE;
   if (typeof value !== 'object' || value === null) return 1;
@@ -107,7 +110,7 @@ function isSmall(value: unknown): boolean {
   return countUpTo(value, VALUES_AT_ONCE) < VALUES_AT_ONCE;
 }
 
-/** How many values there are in a value, at most `most`. */
+/** Counts the values in a value, up to `most`. */
 function countUpTo(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;

@@ -4,11 +4,11 @@ import { isJsonArray, type Json, type JsonObject } from '@holdfast/machinery';
 export interface CarefulPrinter {
   /** The text of a document. */
   readonly print: (value: unknown) => string;
-  /** What would be read as another type without quotes. */
+  /** True for text that would be read as another type without quotes. */
   readonly needsQuotes: (text: string) => boolean;
 }
 
-/** As Go prints it: keys in order, lists as far left as their names. */
+/** Formats as Go does: sorted keys, lists at the indentation of their key. */
 export function printYaml(value: Json, careful: CarefulPrinter): string {
   if (!isCollection(value) || isEmpty(value)) return careful.print(value);
   const out: string[] = [];
@@ -26,7 +26,7 @@ function isEmpty(value: Collection): boolean {
   return true;
 }
 
-/** Nothing that YAML gives a meaning, and no blanks, at which long lines are broken. */
+/** Text without YAML meaning and without spaces, at which long lines are folded. */
 const IS_PLAIN = /^[\w./](?:[\w./@=+,-]|:(?=[\w/]))*$/;
 const SPACES = '  ';
 
@@ -39,9 +39,9 @@ class Printer {
     this.#careful = careful;
   }
 
-  /** The first line is not indented: the cursor stands where it begins. */
+  /** The first line is not indented: the cursor is at its start. */
   collection(value: Collection, depth: number): void {
-    // What takes care costs as much as it stands deep.
+    // The careful printer's cost grows with the depth.
     if (depth >= DEEP) this.#carefully(value, depth);
     else if (isJsonArray(value)) this.#items(value, depth);
     else this.#members(value, depth);
@@ -104,9 +104,9 @@ class Printer {
     return text.length < LONG ? `"${text}"` : undefined;
   }
 
-  /** As deep as it stands: how long a line may be, and how far a text of several lines is indented, depends on it. */
+  /** Printed at its real depth: line length and indentation of multi-line text depend on it. */
   #carefully(value: Collection, depth: number): void {
-    // A list stands as far left as the name that it has.
+    // A list has the indentation of its key.
     const names = isJsonArray(value) ? depth + 1 : depth;
     let nested: unknown = value;
     for (let i = 0; i < names; i += 1) nested = { a: nested };

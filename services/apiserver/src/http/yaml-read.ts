@@ -50,7 +50,7 @@ function parseBounded(text: string): ParsedJson {
 const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
   tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
 
-/** In the words of Go's parser, which has no line for what is on the first. */
+/** Go's messages, which omit the line for errors on the first. */
 const IN_GO: ReadonlyMap<string, string> = new Map(
   Object.entries({
     BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
@@ -78,7 +78,7 @@ function refuseTooManyTokens(text: string): void {
 const lineOf = (text: string, position: number): number => text.slice(0, position).split('\n').length;
 
 interface RepeatedKey {
-  /** As it is shown. */
+  /** As printed. */
   readonly key: string;
   readonly position: number;
 }
@@ -100,7 +100,7 @@ function inspect(document: Document): readonly RepeatedKey[] {
     if (isAlias(node)) return sizeOfAlias(node);
     if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
     if (!isNode(node)) return 1;
-    // From here to its end the name means this node, which cannot be a part of itself.
+    // From here to its end the anchor means this node, which cannot contain itself.
     if (node.anchor !== undefined) sizes.set(node.anchor, 'unfinished');
     let size = 1;
     const keys = new RepeatedKeys(repeated);
@@ -118,7 +118,10 @@ function inspect(document: Document): readonly RepeatedKey[] {
   return repeated;
 }
 
-/** Of one map. As Go does it, a key is told after what is wrong inside of its value, and with the line where that begins. */
+/**
+ * The duplicate keys of one map. As in Go, a key is reported after errors inside its value, and with the line of the
+ * value.
+ */
 class RepeatedKeys {
   readonly #seen = new Set<unknown>();
   readonly #told: RepeatedKey[];
@@ -138,7 +141,7 @@ class RepeatedKeys {
 const shownKey = (key: unknown): string => (typeof key === 'string' ? JSON.stringify(key) : String(key));
 
 const MERGE_KEY = '<<';
-/** More are not told to the client. */
+/** Maximum number of reported keys. */
 const REPEATED_KEYS_TOLD = 10;
 
 function describeRepeated(text: string, repeated: readonly RepeatedKey[]): string {

@@ -39,7 +39,7 @@ export class YamlReader {
     this.#start = start;
   }
 
-  /** Whoever asks for the document of this request from now on gets what was read here. */
+  /** Later parsers of this request's document get this result. */
   async readAhead(flow: Flow, request: ApiRequest): Promise<void> {
     const text = bodyText(request);
     const json = parseJsonInYaml(text);

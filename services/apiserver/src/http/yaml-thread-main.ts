@@ -25,7 +25,7 @@ function outcomeOf(text: string): YamlOutcome {
   }
 }
 
-/** YAML has sets, bytes and numbers that are none, too. */
+/** YAML also has sets, bytes and non-finite numbers. */
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' && value !== undefined;

@@ -34,7 +34,7 @@ export function convertAhead(
   return due.length === 0 ? undefined : convertAll(core, definition, due);
 }
 
-/** Until all are converted that are there by then: others may change while a webhook is asked. */
+/** Repeats until all current objects are converted: others may change during a webhook call. */
 export async function convertCandidates(
   core: Core,
   definition: ResourceDefinition,
@@ -76,7 +76,7 @@ function batchesOf(due: readonly CachedObject[]): readonly (readonly CachedObjec
   return batches;
 }
 
-/** What is kept of an object. */
+/** Returns the stored form of an object. */
 export function toStored(
   core: Core,
   definition: ResourceDefinition,

@@ -12,7 +12,7 @@ import {
 import { isTooDeep } from '../http/body.ts';
 import { BODY_DEPTH_MAX } from '../limits.ts';
 
-/** The objects in the answer of a conversion webhook; a text says what is wrong with the answer. */
+/** Returns the objects in a conversion webhook's response; a string describes its error. */
 export function convertedObjects(text: string, uid: string): readonly Json[] | string {
   let review: unknown;
   try {
@@ -41,7 +41,7 @@ export function convertedObjects(text: string, uid: string): readonly Json[] | s
   return isJsonArray(objects) ? objects : [];
 }
 
-/** What is wrong with one object of an answer, as Kubernetes begins the sentence. */
+/** The error in one object of a response, in Kubernetes' words. */
 export interface ConversionFault {
   readonly what: 'invalid converted object' | 'invalid metadata in object';
   readonly why: string;
@@ -78,7 +78,7 @@ const IDENTITY = [
   ['uid', 'UID'],
 ] as const;
 
-/** What an object had before may stay as it was. */
+/** An unchanged value may stay invalid. */
 function faultOfField(
   field: 'labels' | 'annotations',
   value: Json,
@@ -103,7 +103,7 @@ function faultOfField(
 
 const METADATA_ERRORS_TOLD = 10;
 
-/** As Go prints the type of a value that was decoded from JSON. */
+/** Go's name for the type of a decoded JSON value. */
 function goType(value: Json): string {
   if (value === null) return '<nil>';
   if (isJsonArray(value)) return '[]interface {}';

@@ -25,7 +25,7 @@ interface Rights {
   readonly resources: readonly string[];
 }
 
-/** Gives `nobody` rights to kinds of the group: in the namespace `default`, or in the whole cluster. */
+/** Grants `nobody` access to kinds of the group: in the namespace `default`, or in the whole cluster. */
 async function grant(kind: 'Role' | 'ClusterRole', name: string, rights: Rights): Promise<void> {
   const place = kind === 'Role' ? `${RBAC}/namespaces/default/role` : `${RBAC}/clusterrole`;
   const role = { metadata: { name }, rules: [{ apiGroups: ['reef.example.com'], ...rights }] };

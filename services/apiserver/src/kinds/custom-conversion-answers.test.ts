@@ -8,7 +8,9 @@ import { CORALS, coral, coralDefinition, define, schemaWith, until } from '../te
 import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 import { tls } from '../testing/https.ts';
 
-/** Conversion webhooks that lie or fail, asked over TLS: the caller is told, it is counted, and nothing else is harmed. */
+/**
+ * Conversion webhooks that lie or fail over TLS: the caller gets an error, it is counted, and nothing else is affected.
+ */
 
 const SECOND = CORALS.replace('/v1/', '/v2/');
 
@@ -44,7 +46,7 @@ const withMetadata = (metadata: (item: Item) => object): Respond =>
   changedBy((item) => ({ ...item, metadata: { ...item.metadata, ...metadata(item) } }));
 const honest = changedBy((item) => item);
 
-/** The deadline of a conversion passes when a test says so. */
+/** The deadline of a conversion passes on request. */
 function createDeadlines(): { readonly clock: Clock; readonly passed: () => void; readonly count: () => number } {
   const system = createSystemClock();
   const pending = new Set<() => void>();
@@ -102,7 +104,7 @@ afterEach(async () => {
 
 const FROM = 'conversion webhook for reef.example.com/v1, Kind=Coral ';
 
-/** What a reader is told, without what every sentence begins with. */
+/** Returns a reader's error without its common prefix. */
 async function told(answer: Respond): Promise<string> {
   respond = answer;
   const refused = await api.call('GET', `${SECOND}/a`);

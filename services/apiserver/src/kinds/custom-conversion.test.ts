@@ -17,7 +17,7 @@ interface Item {
 }
 type Answer = (review: Review) => unknown;
 
-/** v1 says `host`, v2 says `address`. */
+/** v1 has `host`, v2 has `address`. */
 function converted({ request }: Review): Item[] {
   return request.objects.map((object) => {
     const { host, address } = object.spec;
@@ -93,7 +93,7 @@ test('a webhook converts what is read and written in another version than that o
     const before = calls.length;
     const list = await api.call('GET', SECOND);
     assert.deepEqual([list.at('items.0.spec'), list.at('items.1.spec')], [{ address: 'x' }, { address: 'y' }]);
-    // What is known already is not asked again.
+    // A cached conversion causes no call.
     assert.equal(calls.length, before + 1);
     await api.call('GET', SECOND);
     assert.equal(calls.length, before + 1);

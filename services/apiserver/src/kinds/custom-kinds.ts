@@ -13,20 +13,20 @@ import { describeError, type Log } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ObjectFeed } from '../cache/watch-cache.ts';
 
-/** One definition that is served, with its kind in each version. */
+/** One served definition with its kind in each version. */
 export interface CustomDefinition {
   readonly summary: DefinitionSummary;
   readonly versions: ReadonlyMap<string, ResourceDefinition>;
-  /** The definition as it stands in the cache. */
+  /** The definition in the cache. */
   readonly latest: { object: CachedObject };
 }
 
 /** Every kind that is served: those of this build, and those that definitions add and take away. */
 export interface Kinds {
   find(group: string, version: string, plural: string): ResourceDefinition | undefined;
-  /** Of whatever version: all keep their objects in one place. */
+  /** For any version: all share one place in the store. */
   anyVersion(group: string, plural: string): ResourceDefinition | undefined;
-  /** In the order of their names. */
+  /** By name. */
   definitions(): readonly CustomDefinition[];
   /** Grows with every definition that comes, changes or goes. */
   readonly generation: number;
@@ -37,21 +37,21 @@ export interface CustomKindsDeps {
   readonly log: Log;
   /** Called when objects of a kind are read in another way from now on, or no more. */
   readonly onChange: (group: string, plural: string) => void;
-  /** Called for every change of a definition, also of one that is not served yet. */
+  /** Called for every change of a definition, even if it is not served yet. */
   readonly onDefinition: (name: string) => void;
 }
 
 /**
- * The registry of custom kinds. The watch cache tells it of definitions in the same turn in which it takes them over, so whoever
- * has waited for a revision meets the kinds of that revision. Adding, changing and removing a definition touches only its own
- * kind; nothing of it is compiled before somebody uses it.
+ * The registry of custom kinds. The watch cache passes definitions to it in the same turn in which it stores them, so a
+ * caller that has waited for a revision sees the kinds of that revision. A change of a definition affects only its own
+ * kind, and nothing is compiled before first use.
  */
 export class CustomKinds implements Kinds, ObjectFeed {
   readonly group = CUSTOM_RESOURCE_DEFINITIONS.group;
   readonly resource = CUSTOM_RESOURCE_DEFINITIONS.plural;
   readonly #deps: CustomKindsDeps;
   readonly #byName = new Map<string, CustomDefinition>();
-  /** By plural, then by group: no text is put together to find a kind. */
+  /** By plural, then by group: a lookup composes no string. */
   readonly #byPlural = new Map<string, Map<string, CustomDefinition>>();
   #ordered: readonly CustomDefinition[] | undefined;
   #generation = 0;
@@ -110,7 +110,7 @@ export class CustomKinds implements Kinds, ObjectFeed {
     this.#remove(object.name);
   }
 
-  /** A definition that cannot be read serves nothing, and keeps nobody else from being served. */
+  /** An unreadable definition serves nothing and does not affect others. */
   #read(object: CachedObject): DefinitionSummary | undefined {
     try {
       return summaryOf(object.mutableCopy() as CustomResourceDefinition);

@@ -168,7 +168,7 @@ test('versions differ by name alone, and an object moves to the storage version 
       body: { ...(coral('v', { a: '1' }) as object), apiVersion: 'reef.example.com/v1beta1' },
     });
     assert.equal(created.at('apiVersion'), 'reef.example.com/v1beta1');
-    // As it is stored in v1, which has no b.
+    // Stored in v1, which has no b.
     assert.deepEqual(created.at('spec'), { a: '1' });
     assert.match(created.headers['warning'] ?? '', /reef.example.com\/v1beta1 Coral is deprecated/);
     assert.equal((await api.call('GET', `${CORALS}/v`)).at('apiVersion'), 'reef.example.com/v1');

@@ -87,7 +87,7 @@ class Controller implements DefinitionController {
     return this.#deps.core.cache.resource(group, plural).all(undefined);
   }
 
-  /** One after the other: a name that was accepted a moment ago is taken. */
+  /** Sequential: a name that was just accepted is taken. */
   #run(): void {
     this.#running ??= this.#work().finally(() => {
       this.#running = undefined;
@@ -97,7 +97,7 @@ class Controller implements DefinitionController {
 
   async #work(): Promise<void> {
     const { core } = this.#deps;
-    // The cache tells of a change in the middle of taking it over.
+    // The cache reports a change while it stores it.
     await Promise.resolve();
     for (const name of this.#due) {
       this.#due.delete(name);
@@ -218,7 +218,7 @@ class Controller implements DefinitionController {
     };
   }
 
-  /** `undefined`: somebody else was faster, and the change that they made comes by. */
+  /** `undefined` when another writer was faster: its event follows. */
   async #writeStatus(
     crd: CustomResourceDefinition,
     status: CustomResourceDefinitionStatus,
@@ -250,7 +250,7 @@ class Controller implements DefinitionController {
     });
     if (answer.status === 409 || answer.status === 404) return undefined;
     if (answer.status >= 300) throw new Error(messageOf(answer));
-    // The names that were accepted are taken for whoever is looked at next.
+    // Accepted names count for the next definition.
     await catchUp(this.#deps.core);
     return answer;
   }

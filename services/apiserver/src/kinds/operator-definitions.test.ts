@@ -32,7 +32,7 @@ const apply = (url: string, body: unknown): Promise<Answer> =>
     headers: { 'content-type': 'application/apply-patch+yaml' },
   });
 
-/** Of what is answered everything but metadata. */
+/** The response without metadata. */
 function contentOf({ body }: Answer): unknown {
   const { metadata: _metadata, ...content } = body as { metadata: unknown };
   return content;
@@ -48,7 +48,7 @@ async function roundTrip(kind: OperatorKind, version: string): Promise<void> {
   assert.equal(created.status, 201, `${one}: ${created.textAt('message')}`);
   const isStored = [...kind.versions.keys()][0] === version;
   const shown = contentOf(await api.call('GET', one));
-  // In another version only what both versions know is left.
+  // Another version keeps only the fields of both.
   if (isStored) assert.deepEqual(shown, content);
   const applied = await apply(one, body);
   assert.equal(applied.status, 200, `${one}: ${applied.textAt('message')}`);

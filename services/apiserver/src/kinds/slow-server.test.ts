@@ -40,7 +40,7 @@ function gated(base: Store): { readonly store: Store; readonly hold: () => void;
   };
 }
 
-/** Waits for the newest state end at once, when a test says so. */
+/** Waits for the newest state end immediately on request. */
 function impatientClock() {
   const clock = createSystemClock();
   const state = { isImpatient: false };

@@ -103,7 +103,7 @@ test('a watch resumes only on a server that has followed the history since the c
 
 interface Followed {
   readonly informer: Informer<ConfigMap>;
-  /** From now on this server answers. */
+  /** From now on this server responds. */
   leadTo(api: TestApi): Promise<void>;
 }
 

@@ -10,9 +10,9 @@ import { lineageName, markOf, readToken, type SeenPlace, tokenOf } from './token
  * way: the store is halted. A client of another lineage is told that its state is over, and lists anew.
  */
 export interface LineageGuard {
-  /** Refuses a client whose state does not belong to the history. Nothing is asked of clients that send no token. */
+  /** Refuses a client whose state does not belong to the history. Clients without a token are not checked. */
   admit(request: ApiRequest, resumesFrom?: number): Promise<void>;
-  /** For the answer: what the client has seen when it has read all of it. */
+  /** For the response: the token of a client that has read all of it. */
   headers(request: ApiRequest, revision: number): Readonly<Record<string, string>>;
   /** The same for a bookmark. */
   annotations(request: ApiRequest, revision: number): Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export function createLineageGuard(deps: { readonly store: Store; readonly cache
       const seen = readToken(lineage, token);
       if (seen === undefined || seen.lineage !== lineageName(lineage)) throw otherLineage();
       await refuseContradiction(store, seen);
-      // A process before this one may have told it what came between: nobody here knows whether that is what the store has.
+      // An earlier process may have sent it the changes in between: this one cannot know whether they match the store.
       if (resumesFrom !== undefined && resumesFrom > 0 && seen.revision < cache.completeSince) throw beforeThisServer();
     },
     headers: (request, revision) => named(SEEN_HEADER, tokenAt(request, revision)),

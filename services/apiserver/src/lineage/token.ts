@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Lineage, Revision } from '@holdfast/store';
 
-/** What a client can prove to have seen: at this revision the history of this lineage had this write. */
+/** What a client can prove: at this revision the history of this lineage had this write. */
 export interface SeenPlace {
   /** Public name of the lineage. */
   readonly lineage: string;
@@ -15,13 +15,13 @@ const TEXT_MAX = 200;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, NAME_CHARACTERS);
 
-/** The incarnation itself signs tokens and is told to nobody. */
+/** The incarnation itself signs tokens and stays secret. */
 export const lineageName = ({ incarnation, epoch }: Lineage): string => digest(`lineage ${incarnation} ${epoch}`);
 
 export const markOf = (writeId: string | undefined): string =>
   writeId === undefined ? '' : digest(`write ${writeId}`);
 
-/** `<lineage>.<revision>.<mark>.<signature>`: what an API server of this store said, and nobody else can say. */
+/** `<lineage>.<revision>.<mark>.<signature>`: only an API server of this store can create it. */
 export function tokenOf(lineage: Lineage, revision: Revision, writeId: string | undefined): string {
   const text = `${lineageName(lineage)}.${revision}.${markOf(writeId)}`;
   return `${text}.${signature(lineage, text)}`;

@@ -8,9 +8,9 @@ import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
 import { subresourcesOf } from '../subresources/served-subresources.ts';
 
-/** What is measured, under the names that dashboards for Kubernetes ask for. */
+/** Metrics with the names of Kubernetes dashboards. */
 export interface ApiMetrics {
-  /** A request that was answered. Watches are counted when they open; how long they last says nothing about the server. */
+  /** A finished request. Watches are counted when they open; their duration says nothing about the server. */
   requestDone(info: RequestInfo, code: number, durationSeconds: number): void;
   /** A call of a conversion webhook ended; '' when it succeeded. */
   conversionDone(failure: ConversionFailure | '', durationSeconds: number): void;
@@ -134,7 +134,7 @@ interface RequestSeries {
   readonly counting: (code: number) => () => void;
 }
 
-/** Of requests that ask for the same in the same way. */
+/** For equal requests. */
 function rememberedSeries(
   kinds: Kinds,
   make: (labels: readonly string[]) => RequestSeries,

@@ -8,8 +8,8 @@ type FieldReaders = Readonly<Record<string, FieldReader>>;
 const NONE: FieldReaders = {};
 
 /**
- * The fields of stored objects by which watches and lists find them at once. Every version of a kind of this build selects on the
- * same fields; a custom kind is found by those of its storage version, read as they would be shown.
+ * The indexed fields of stored objects for watches and lists. All versions of a built-in kind have the same fields; a
+ * custom kind uses those of its storage version, as displayed.
  */
 export function fieldReadersOf(kinds: Kinds, group: string, resource: string): FieldReaders {
   const definition = kinds.anyVersion(group, resource);
@@ -36,6 +36,6 @@ function readersOf(storage: ResourceDefinition): FieldReaders {
   );
 }
 
-/** Whether the index of stored objects tells what an object of this kind shows in its fields. */
+/** True when the index of stored objects equals the displayed fields of this kind. */
 export const isIndexed = ({ storedAs, custom, version }: ResourceDefinition): boolean =>
   storedAs === undefined && (custom === undefined || custom.storageVersion === version);

@@ -22,7 +22,7 @@ export const listKindName = ({
   custom,
 }: Pick<ResourceDefinition, 'kind'> & { readonly custom?: CustomKind }): string => custom?.listKind ?? `${kind}List`;
 
-/** What messages name: `deployments.apps "web"`. */
+/** The name in messages: `deployments.apps "web"`. */
 export const subjectOf = (
   definition: ResourceDefinition,
   name: string,
@@ -44,7 +44,7 @@ const STORED_PLACES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Where Kubernetes keeps an object: some of its messages name the place. */
+/** Kubernetes' storage path of an object, which some messages contain. */
 export function storagePath(
   { group, plural, custom }: ResourceDefinition,
   { name = '', namespace = '' }: { readonly name?: string; readonly namespace?: string },

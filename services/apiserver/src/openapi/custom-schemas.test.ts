@@ -11,7 +11,7 @@ after(() => api.stop());
 
 let count = 0;
 
-/** The schema of a kind as OpenAPI 2 tells it, without what every kind has. */
+/** The OpenAPI 2 schema of a kind, without common parts. */
 async function inVersion2(openAPIV3Schema: unknown): Promise<unknown> {
   count += 1;
   const group = `g${count}.example.com`;

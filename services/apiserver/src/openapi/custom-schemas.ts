@@ -66,13 +66,13 @@ function metaOf(collector: SchemaCollector, kind: 'ObjectMeta' | 'ListMeta'): Js
 
 const PRESERVES_UNKNOWN = 'x-kubernetes-preserve-unknown-fields';
 
-/** What OpenAPI 2 has no words for. */
+/** Keywords that OpenAPI 2 lacks. */
 const ONLY_VERSION_3: ReadonlySet<string> = new Set(['nullable', 'oneOf', 'anyOf', 'allOf', 'not', 'default']);
 const NONE: ReadonlySet<string> = new Set();
 const OF_UNTYPED: ReadonlySet<string> = new Set(['type', 'items', 'properties']);
 const OF_OPEN: ReadonlySet<string> = new Set(['items', 'properties']);
 
-/** A client that validates by OpenAPI 2 must not refuse what the server takes: what cannot be said is left open. */
+/** A client that validates with OpenAPI 2 must not refuse valid objects: unsupported parts are left open. */
 function plainSchema(schema: JsonObject): JsonObject {
   const isOpen = schema[PRESERVES_UNKNOWN] === true;
   const left = schema['nullable'] === true ? OF_UNTYPED : isOpen ? OF_OPEN : NONE;

@@ -34,7 +34,7 @@ const PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf';
 const OLD_PROTOBUF_2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const OLD_PROTOBUF_3 = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
 
-/** Documents are made when first asked for, in parts, and kept until a definition changes what they describe. */
+/** Documents are made in parts on first use, and cached until a definition changes them. */
 export function createOpenApiDocuments(catalog: Catalog, others: OtherDocuments = NO_OTHERS): OpenApiDocuments {
   const kept = new KeptDocuments(catalog, others);
   return {
@@ -68,7 +68,7 @@ interface Rendered {
 
 type GoOn = Asked['goOn'];
 
-/** Whoever asks for a document that is being made waits for that one. */
+/** Concurrent requests for a document share its creation. */
 class KeptDocuments {
   readonly catalog: Catalog;
   readonly #others: OtherDocuments;
@@ -85,7 +85,7 @@ class KeptDocuments {
     this.#contents = contentOf3(catalog);
   }
 
-  /** Only what a definition has changed is made anew. */
+  /** Recreates only documents that a definition changed. */
   renew(): void {
     this.#renewParts2();
     const { generation } = this.catalog;
@@ -125,7 +125,7 @@ class KeptDocuments {
     return [...new Set([...documentNames3(this.catalog), ...this.#others.openApiDocuments().keys()])].sort();
   }
 
-  /** Whether a document of version 3 has this form; only those of other servers may lack one. */
+  /** True when a version 3 document has this encoding; only those of other servers may lack one. */
   hasForm3(name: string, type: string): boolean {
     const other = this.#others.openApiDocuments().get(name);
     return type === JSON_TYPE || other === undefined || other.protobuf !== undefined;
@@ -146,7 +146,7 @@ class KeptDocuments {
     return { bytes: (await rendered).bytes, hash: await hash };
   }
 
-  /** Most documents are never read: the list of all of them keeps no more than what it says of each. */
+  /** Most documents are never read: the list keeps only their hashes. */
   hashOf3(name: string, goOn: GoOn): Promise<string> {
     const other = this.#others.openApiDocuments().get(name);
     if (other !== undefined) return Promise.resolve(other.hash);
@@ -168,7 +168,7 @@ class KeptDocuments {
   }
 }
 
-/** What failed is made again for the next who asks. */
+/** A failure is retried on the next request. */
 function keep<T>(kept: Map<string, Promise<T>>, name: string, make: () => Promise<T>): Promise<T> {
   const known = kept.get(name);
   if (known !== undefined) return known;
@@ -188,7 +188,7 @@ function* protobufOf(document: Parts<unknown>, write: (document: unknown) => Par
   return yield* write(yield* document);
 }
 
-/** Where each document is, by its hash. */
+/** The paths of the documents by hash. */
 async function rootOf3(kept: KeptDocuments, goOn: GoOn): Promise<Rendered> {
   const places: [string, unknown][] = [];
   for (const name of kept.names3()) {
@@ -215,7 +215,7 @@ interface Wanted3 {
   readonly now: number;
 }
 
-/** A client that says which document it means may keep it; when that is no longer the right one, it is led to the one that is. */
+/** A client that names a hash may cache the document; for an outdated hash it is redirected to the current one. */
 async function answer3(
   { request, name, now }: Wanted3,
   ...[kept, goOn]: readonly [KeptDocuments, GoOn]

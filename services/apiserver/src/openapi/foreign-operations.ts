@@ -12,7 +12,7 @@ const PARAMETER_PREFIX = '#/parameters/';
 const METHODS: ReadonlySet<string> = new Set(['get', 'put', 'post', 'delete', 'options', 'head', 'patch']);
 const PLAIN_PARAMETER: ReadonlySet<string> = new Set(['name', 'in', 'description', 'type', 'required', 'uniqueItems']);
 const BODY_PARAMETER: ReadonlySet<string> = new Set(['name', 'in', 'description', 'schema', 'required']);
-/** By the place of a parameter. */
+/** By the position of a parameter. */
 const MEMBERS: ReadonlyMap<Json | undefined, ReadonlySet<string>> = new Map([
   ['query', PLAIN_PARAMETER],
   ['path', PLAIN_PARAMETER],

@@ -3,7 +3,7 @@ import type { Parts } from '../turns/parts.ts';
 import { copyParameter, copyPathItem, type Renames } from './foreign-operations.ts';
 import { copySchema, entriesOf } from './foreign-schemas.ts';
 
-/** What an OpenAPI 2 document of another server says of one group-version. */
+/** The part of another server's OpenAPI 2 document about one group-version. */
 export interface ForeignPart {
   readonly paths: JsonObject;
   readonly definitions: JsonObject;
@@ -49,7 +49,7 @@ class Wanted {
 
   *parameters(): Parts<JsonObject> {
     const found: [string, Json][] = [];
-    // A set goes on over what is added to it meanwhile.
+    // Iterating a set includes entries that are added meanwhile.
     for (const name of this.#parameters) {
       const parameter = copyParameter(this.#find('parameters', name), this.references);
       if (parameter !== undefined && !Object.hasOwn(parameter, '$ref')) found.push([name, parameter]);

@@ -20,9 +20,8 @@ function* parsed(parts: readonly { readonly json: Uint8Array }[]): Iterable<Fore
 }
 
 /**
- * The document with the parts of other servers. Nothing that stands in it changes, but for the kinds that a definition is used
- * for: of paths that are there already nothing is taken, and another definition under the name of one that is there gets the
- * suffix `_v2`, `_v3`, ...
+ * Adds the parts of other servers to the document. Existing content stays, except the kinds of a definition. Existing
+ * paths are skipped, and a different definition under an existing name gets the suffix `_v2`, `_v3`, ...
  */
 export function* mergeOpenApi2(document: JsonObject, parts: Iterable<ForeignPart>): Parts<JsonObject> {
   const paths = new Map(Object.entries(document['paths'] ?? {}));

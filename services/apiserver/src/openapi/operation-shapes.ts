@@ -13,9 +13,9 @@ export interface ApiOperation {
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly type: TypeName; readonly required: boolean };
   readonly answer: TypeName;
-  /** With which statuses it answers. */
+  /** The response statuses. */
   readonly statuses: readonly number[];
-  /** Absent where something is told of the API itself. */
+  /** Absent for operations about the API itself. */
   readonly of?: { readonly action: string; readonly kind: PublishedKind };
 }
 
@@ -33,7 +33,7 @@ const PATCHES = ['json-patch+json', 'merge-patch+json', 'strategic-merge-patch+j
   (type) => `application/${type}`,
 );
 
-/** What an operation is, apart from where it stands. */
+/** An operation without its path. */
 export type Shape = Pick<ApiOperation, 'method' | 'parameters' | 'body' | 'answer' | 'statuses'> & {
   readonly action: string;
   readonly consumes?: readonly string[];
@@ -42,7 +42,7 @@ export type Shape = Pick<ApiOperation, 'method' | 'parameters' | 'body' | 'answe
 
 export type Shapes = Readonly<Record<string, Shape>>;
 
-/** By verb, of a type; who deletes one is told of it by that type or by a `Status`. */
+/** By verb, for a type; a delete responds with that type or with a `Status`. */
 export function shapesOf(own: TypeName, deleted: TypeName = STATUS): Shapes {
   const body = { type: own, required: true };
   const patch = { type: PATCH, required: true };
@@ -93,7 +93,7 @@ const CONNECT_METHODS: ReadonlyMap<string, Method> = new Map(
 
 export function connecting(parameters: readonly Parameter[], verbs: readonly string[]): readonly Shape[] {
   const methods = verbs.flatMap((verb) => CONNECT_METHODS.get(verb) ?? []);
-  // Who passes everything on passes on what has no verb, too.
+  // A proxy also passes methods without a verb.
   const all: readonly Method[] = methods.includes('delete') ? [...methods, 'head', 'options'] : methods;
   const shape = { action: 'connect', parameters, produces: ANY, answer: 'string', statuses: [200] } as const;
   return all.map((method) => ({ ...shape, method }));

@@ -19,10 +19,10 @@ import { NAME, NAMESPACE, ON_CONNECT, type Parameter, PRETTY, PROXIED_PATH } fro
 import { publishedName, WATCH_EVENT } from './schema-names.ts';
 import type { PublishedKind } from './schemas.ts';
 
-/** One path with its operations, in terms that both versions of OpenAPI are written from. */
+/** One path with its operations, independent of the OpenAPI version. */
 export interface ApiPath {
   readonly path: string;
-  /** What all of its operations take. */
+  /** Parameters of all its operations. */
   readonly parameters: readonly Parameter[];
   readonly operations: readonly ApiOperation[];
 }
@@ -33,7 +33,7 @@ interface Place {
   /** `NamespacedPodLog` */
   readonly subject: string;
   readonly shapes: readonly Shape[];
-  /** Whose kind the operations are of, where it is not that of the resource. */
+  /** The kind of the operations when it is not that of the resource. */
   readonly body?: PublishedKind;
 }
 
@@ -99,7 +99,7 @@ function shapesOfKind(served: ServedKind): Shapes {
   return { ...shapes, list: reading('list', typeOf({ group, version, kind: listKindName(served) })) };
 }
 
-/** Where older clients watch: they look these paths up in the document. */
+/** Legacy watch paths, which older clients look up in the document. */
 function watchPlaces({ plural, namespaced, kind }: ServedKind, root: string): readonly Place[] {
   const scope = namespaced ? [NAMESPACE] : [];
   const base = `${root}/watch/${namespaced ? `namespaces/{namespace}/${plural}` : plural}`;

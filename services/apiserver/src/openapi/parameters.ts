@@ -1,4 +1,7 @@
-/** What a request may carry beside its body. Parameters that are the same are the same object: what all operations of a path have stands there once. */
+/**
+ * A request parameter. Equal parameters are the same object: parameters of all operations of a path are listed once
+ * there.
+ */
 export interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query';
@@ -52,7 +55,7 @@ export const ON_LIST: readonly Parameter[] = [flag('allowWatchBookmarks'), ...SE
 const CONTAINER = text('container');
 const STREAMS = [CONTAINER, flag('stderr'), flag('stdin'), flag('stdout'), flag('tty')];
 
-/** Of subresources that lead to something else than an object, by their name. */
+/** Parameters of connect subresources, by name. */
 export const ON_CONNECT: Readonly<Record<string, readonly Parameter[]>> = {
   attach: STREAMS,
   exec: [text('command'), ...STREAMS],

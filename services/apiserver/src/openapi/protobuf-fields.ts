@@ -18,7 +18,7 @@ export const anything: Write = (writer, field, value) =>
 const ANY_YAML = 2;
 const FLAG = 2;
 
-/** One of two messages: what the values are, or whether there may be any. */
+/** One of two messages: the type of the values, or whether any are allowed. */
 export const orFlag =
   (item: Write): Write =>
   (writer, field, value) =>
@@ -52,7 +52,7 @@ export const named =
 
 const REFERENCE = 2;
 
-/** One of two messages: the thing itself, or where it stands. */
+/** One of two messages: the value itself, or a reference. */
 export const orReference =
   (item: Write): Write =>
   (writer, field, value) =>
@@ -62,7 +62,10 @@ export const orReference =
       else either.message(REFERENCE, (reference) => text(reference, 1, $ref));
     });
 
-/** A message with a field for each member of the JSON object, and one for what begins with `x-`. The fields are asked for late: messages hold each other. */
+/**
+ * A message with a field for each member of the JSON object, and one for `x-` extensions. The fields are evaluated
+ * lazily, because messages are recursive.
+ */
 export const message =
   (fields: () => Fields, extensions: number): Write =>
   (writer, field, value) =>
@@ -125,7 +128,7 @@ export function* protobufParts(document: unknown, members: Members & { readonly 
   return writer.bytes();
 }
 
-/** One entry of a map, as `named` writes it. */
+/** One map entry, as `named` writes it. */
 export const entryOf =
   (item: Write, entries = 1): Write =>
   (writer, _field, value) => {

@@ -21,7 +21,7 @@ export class ProtobufWriter {
     return this;
   }
 
-  /** Of a whole number that is not negative. */
+  /** A non-negative integer. */
   integer(field: number, value: number): this {
     this.#parts.push(varint(field << 3), varint(value));
     return this;
@@ -45,7 +45,7 @@ export class ProtobufWriter {
     return Buffer.concat(this.#parts);
   }
 
-  /** What is a message already. */
+  /** An encoded message. */
   delimited(field: number, bytes: Uint8Array): this {
     this.#parts.push(varint((field << 3) | LENGTH_DELIMITED), varint(bytes.byteLength), bytes);
     return this;

@@ -28,7 +28,7 @@ const isOwn = (name: string): boolean => /PersistentVolumeAttachment|PersistentV
 /** Only where a feature is on that is off by default. */
 const isLeftOut = (path: string): boolean => path.endsWith('/pods/{name}/resize');
 
-/** Without texts, forms that nobody is served in, and orders that mean nothing; a reference without siblings is the same alone or wrapped. */
+/** Removes descriptions, unserved formats and meaningless order; a reference without siblings equals a wrapped one. */
 function comparable(value: unknown, parameters: Json): unknown {
   if (Array.isArray(value)) {
     const items = value.filter((each) => !String(each).includes('cbor')).map((each) => comparable(each, parameters));

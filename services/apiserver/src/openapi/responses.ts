@@ -1,4 +1,4 @@
-/** What both versions of OpenAPI say of answers, and of who may ask. */
+/** Response and security definitions of both OpenAPI versions. */
 export const REASONS: Readonly<Record<number, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' };
 
 export const UNAUTHORIZED = { 401: { description: 'Unauthorized' } };

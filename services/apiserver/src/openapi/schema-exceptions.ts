@@ -8,7 +8,7 @@ import {
 } from './schema-names.ts';
 import type { JsonSchema } from './schemas.ts';
 
-/** What the field tables do not know, as `struct.field`: they say what a field means to the server, not what it is called. */
+/** Properties that the field tables lack, as `struct.field`: the server's meaning of a field, not its name. */
 
 /** Fields of any content have types with names of their own. */
 export const FREE_TYPES: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ export const FREE_TYPES: Readonly<Record<string, string>> = {
   'meta.v1.WatchEvent.object': RAW_EXTENSION,
 };
 
-/** Told by `kubectl explain`, of what every object has. */
+/** Shown by `kubectl explain` for fields of every object. */
 export const DESCRIPTIONS: Readonly<Record<string, JsonSchema>> = {
   'meta.v1.ObjectMeta.annotations': {
     description: 'Annotations are what tools keep with an object; nobody selects by them',
@@ -47,7 +47,7 @@ export const DESCRIPTIONS: Readonly<Record<string, JsonSchema>> = {
 
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' };
 
-/** Marked as lists although they are none. */
+/** Marked as lists although they are not. */
 export const MARKED_AS_LISTS: Readonly<Record<string, JsonSchema>> = {
   'apiregistration.v1.APIServiceSpec.caBundle': ATOMIC,
   'certificates.v1.CertificateSigningRequestSpec.request': ATOMIC,
@@ -55,7 +55,7 @@ export const MARKED_AS_LISTS: Readonly<Record<string, JsonSchema>> = {
   'meta.v1.Status.details': ATOMIC,
 };
 
-/** Of how they merge nothing is said: the items of a list of objects, what users bring with them, verbs. */
+/** Lists without merge information: items of object lists, impersonation data, verbs. */
 export const isUnmarkedList = (struct: string, field: string): boolean =>
   (struct.endsWith('List') && field === 'items') ||
   field === 'extra' ||
@@ -84,7 +84,7 @@ const RBD = { keyring: '/etc/ceph/keyring', pool: 'rbd', user: 'admin' };
 const SCALE_IO = { fsType: 'xfs', storageMode: 'ThinProvisioned' };
 const UNNAMED = { name: '' };
 
-/** By struct and field, where it is said or the field is printed even without a value. */
+/** By struct and field, where it is declared or the field is printed even without a value. */
 export const DEFAULTS: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>> = {
   'apps.v1.StatefulSetOrdinals': { start: 0 },
   'apps.v1.StatefulSetStatus': { availableReplicas: 0 },

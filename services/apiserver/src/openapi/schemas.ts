@@ -15,7 +15,7 @@ import { wellKnownSchema } from './well-known-schemas.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Where references point to, and what the two versions of OpenAPI say differently. */
+/** The reference prefix, and the differences of both OpenAPI versions. */
 export interface Dialect {
   readonly referencePrefix: string;
   /** It has defaults, and wraps a reference that has siblings; version 2 ignores the siblings. */
@@ -47,7 +47,7 @@ export class SchemaCollector {
     this.#dialect = dialect;
   }
 
-  /** Adds a struct under its published name. A kind also says which one it is. */
+  /** Adds a struct under its published name. A kind also names itself. */
   add(struct: StructSchema, kind?: PublishedKind): void {
     this.#set(struct, kind === undefined ? kindsOfStruct(struct.name) : [kind]);
     this.#drain();

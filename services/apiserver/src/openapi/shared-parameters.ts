@@ -10,7 +10,7 @@ const HASH_BYTES = 6;
 export class SharedParameters {
   readonly #known = new Map<string, { readonly name: string; readonly parameter: JsonSchema }>();
 
-  /** The parameter, or where it stands. */
+  /** Returns the parameter, or a reference to it. */
   of(parameter: JsonSchema): JsonSchema {
     if (!isShared(parameter)) return parameter;
     const text = JSON.stringify(parameter);
@@ -31,6 +31,6 @@ function isShared({ name, in: place, schema }: JsonSchema): boolean {
   return name !== 'name' && !LOOKED_FOR.has(name);
 }
 
-/** Two parameters of one name are told apart. */
+/** Distinguishes different parameters of one name. */
 const sharedName = ({ name }: JsonSchema, text: string): string =>
   `${String(name)}-${createHash('sha256').update(text).digest().subarray(0, HASH_BYTES).toString('base64url')}`;

@@ -53,7 +53,7 @@ export const signpostNames = (): readonly string[] => [...signs().keys()];
 export const signposts = (wanted?: string): readonly ApiPath[] =>
   [...signs()].flatMap(([name, sign]) => (wanted === undefined || wanted === name ? [pathOf(`/${name}/`, sign)] : []));
 
-/** What there is in a version of a group. */
+/** The discovery path of a group version. */
 export function versionSignpost(group: string, version: string): ApiPath {
   const { tag, part } = groupNames(group, version);
   const path = `/${group === '' ? 'api' : 'apis'}/${groupVersion({ group, version })}/`;

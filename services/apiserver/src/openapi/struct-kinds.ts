@@ -2,7 +2,7 @@ import { KINDS } from '@holdfast/api';
 import { versionsByGroup } from '../endpoints/served-kinds.ts';
 import type { PublishedKind } from './schemas.ts';
 
-/** Which kinds a struct is, wherever it is found: as an answer, or as a field of another. */
+/** Returns the kinds of a struct, as a response or as a field. */
 export function kindsOfStruct(struct: string): readonly PublishedKind[] {
   const kind = struct.slice(struct.lastIndexOf('.') + 1);
   if (OF_ALL_GROUPS.has(struct)) {

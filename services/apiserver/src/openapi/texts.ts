@@ -2,15 +2,18 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * What fields and kinds are for. A line of `field-texts.txt` is `field = text` for all fields of that name, or `Struct.field = text` for one;
- * one of `kind-texts.txt` is `Kind = text`. They are read with the first document that is asked for.
+ * Descriptions of fields and kinds. A line of `field-texts.txt` is `field = text` for all fields of that name, or
+ * `Struct.field = text` for one. A line of `kind-texts.txt` is `Kind = text`. They are read with the first document.
  */
 export function fieldText(struct: string, field: string): string | undefined {
   const texts = (fields ??= read('field-texts.txt'));
   return texts.get(`${shortName(struct)}.${field}`) ?? texts.get(field);
 }
 
-/** Of a kind, or what follows from the name of a list. Other structs are told by the fields that hold them. */
+/**
+ * The text of a kind, or a text derived from the name of a list. Other structs are described by the fields that contain
+ * them.
+ */
 export function kindText(struct: string): string | undefined {
   const texts = (kinds ??= read('kind-texts.txt'));
   const name = shortName(struct);

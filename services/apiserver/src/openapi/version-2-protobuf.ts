@@ -89,7 +89,7 @@ const NON_BODY = 2;
 const QUERY = 3;
 const PATH = 4;
 
-/** One message for each place where a parameter can be. */
+/** One message for each position of a parameter. */
 const parameter: Write = (writer, field, value) =>
   writer.message(field, (either) => {
     const place = objectOf(value)['in'];

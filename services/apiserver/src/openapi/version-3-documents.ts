@@ -23,8 +23,8 @@ export function documentParts3(catalog: Catalog, name: string): Parts<unknown> {
 }
 
 /**
- * What a document is made of, for those that definitions add to: it tells one from the next without making either. `undefined`
- * for a document of this build alone, which stays as it is.
+ * Identifies the content of documents that definitions extend, without composing them. `undefined` for a built-in
+ * document, which never changes.
  */
 export function contentOf3(catalog: Catalog): ReadonlyMap<string, string> {
   const contents = new Map<string, string>();

@@ -17,7 +17,7 @@ import {
   type Write,
 } from './protobuf-fields.ts';
 
-/** One of three: of an empty object nothing can be said but that it is there. */
+/** One of three; an empty object is encoded by its presence. */
 const defaultValue: Write = (writer, field, value) =>
   writer.message(field, (inner) => {
     if (typeof value === 'number') inner.double(1, value);

@@ -8,7 +8,7 @@ import { BEARER_TOKEN, REASONS, UNAUTHORIZED } from './responses.ts';
 import { OPENAPI_3, SchemaCollector } from './schemas.ts';
 
 export interface Content3 {
-  /** What leads there. */
+  /** The referring paths. */
   readonly paths: readonly ApiPath[];
   readonly kinds: readonly ServedKind[];
 }

@@ -13,8 +13,8 @@ import { routeResource } from './resource-router.ts';
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
 /**
- * A request for a kind of a definition; `undefined` when there is none. A write is served by the definition as every
- * acknowledged change has left it: with an older one a server would drop fields that another has learned of.
+ * A request for a custom kind; `undefined` when it does not exist. A write uses the definition as of every acknowledged
+ * change: with an older one a server would drop fields that another one knows.
  */
 export async function answerCustom(
   core: Core,
@@ -34,7 +34,7 @@ export async function answerCustom(
   return handler(core, context, definition);
 }
 
-/** Only what every kind has can be told in a form that needs tables: metadata. */
+/** Protobuf, which needs tables, is available only for metadata. */
 function refuseProtobuf({ info, representation }: ResourceContext, { kind }: ResourceDefinition): void {
   if (representation.encoding !== 'protobuf' || representation.shape !== 'object' || info.subresource === 'scale')
     return;

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { HttpMethod } from '@holdfast/client';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
-/** What Kubernetes 1.32 answers, word by word, to requests that are wrong in ways in which they often are. */
+/** Kubernetes 1.32's exact responses to common mistakes. */
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const SCHEME = 'in scheme "pkg/api/legacyscheme/scheme.go:30"';
 
@@ -172,7 +172,7 @@ test('everything that is wrong with how a list asks for a revision is told at on
       422,
       `${options}[resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, resourceVersionMatch: Unsupported value: "Exact": supported values: "NotOlderThan"]`,
     ]),
-    // What is no number at all is looked at after the options.
+    // Text that is not a number is checked after the options.
     get('resourceVersion=abc&resourceVersionMatch=Foo', [
       422,
       `${options}resourceVersionMatch: Unsupported value: "Foo": supported values: "Exact", "NotOlderThan", ""`,

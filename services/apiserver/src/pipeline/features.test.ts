@@ -63,7 +63,7 @@ test('[PRIO-14] without PodPriority nobody gets a priority, a class is refused, 
   assert.match(String(refused.at('message')), /PodPriority/);
   const plain = await create('plain', {});
   assert.deepEqual([plain.status, plain.at('spec.priority')], [201, undefined]);
-  // As a pod that was made before the gate was turned.
+  // As for a pod from before the gate was changed.
   const old = await create('old', { priority: 7 });
   assert.deepEqual([old.status, old.at('spec.priority')], [201, 7]);
   const labelled = await api.call('PATCH', '/api/v1/namespaces/default/pods/old', {

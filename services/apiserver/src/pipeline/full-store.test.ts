@@ -23,7 +23,7 @@ const lease = (seconds: number): unknown => ({
   spec: { holderIdentity: 'a', leaseDurationSeconds: seconds },
 });
 
-/** Until even small objects are refused. */
+/** Fills the store until even small objects are refused. */
 async function fill(): Promise<Answer> {
   let name = 0;
   for (const bytes of [50_000, 1_000, 100]) {

@@ -32,7 +32,7 @@ export function createAuditedHandler(pipeline: Pipeline, auditor: Auditor): ApiH
     const warnings = beginWarnings(request);
     const response = await serveAudited({ pipeline, auditor, request, warnings }, id);
     const read = warnings.attach(asRead(request, response));
-    // An id that the client gave is repeated by whoever carries the answer.
+    // The transport repeats an id that the client sent.
     return isOwn ? { ...read, headers: { ...read.headers, 'audit-id': id } } : read;
   };
 }
@@ -78,7 +78,7 @@ function beginWarnings(request: ApiRequest): Warnings {
   return warnings;
 }
 
-/** The answer, with what flow control says of the request. */
+/** Adds flow control's headers to the response. */
 async function served(pipeline: Pipeline, incoming: Omit<Incoming, 'flow'>): Promise<ApiResponse> {
   const flow: Incoming['flow'] = {};
   const response = await answer(pipeline, { ...incoming, flow });

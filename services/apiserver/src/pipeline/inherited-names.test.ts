@@ -49,7 +49,7 @@ async function assertStored(name: string, wanted: Maps): Promise<void> {
 let count = 0;
 const nextName = (): string => `m${count++}`;
 
-/** What a merge patch makes of a map: `null` removes a key. */
+/** The merge patch between two maps: `null` removes a key. */
 const changes = (before: Texts, after: Texts): Readonly<Record<string, string | null>> =>
   Object.fromEntries([
     ...Object.keys(before).map((key): [string, null] => [key, null]),

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import type { HttpMethod } from '@holdfast/client';
 import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 
-/** What Kubernetes 1.32 says to those who may not, word by word. */
+/** Kubernetes 1.32's exact refusals. */
 const CORE = '/api/v1/namespaces/default';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';

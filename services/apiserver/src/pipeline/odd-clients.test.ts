@@ -4,7 +4,7 @@ import type { HttpMethod } from '@holdfast/client';
 import { joinValues } from '../http/header-values.ts';
 import { type Answer, configMapBody, podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 
-/** What Kubernetes 1.32 does for clients that ask for a form of the answer, act as others, or do not want to wait. */
+/** Kubernetes 1.32's behaviour for other representations, impersonation, and time-outs. */
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const PODS = '/api/v1/namespaces/default/pods';
 

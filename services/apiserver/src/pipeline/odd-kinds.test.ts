@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { after, before, test } from 'node:test';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
-/** What Kubernetes 1.32 answers where a kind looks at more, or at less, than others do. */
+/** Kubernetes 1.32's responses where a kind has special checks. */
 let api: TestApi;
 before(async () => {
   api = await startTestApi();

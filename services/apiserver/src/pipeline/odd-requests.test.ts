@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import type { HttpMethod } from '@holdfast/client';
 import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 
-/** What Kubernetes 1.32 answers to requests that few clients send. */
+/** Kubernetes 1.32's responses to unusual requests. */
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const HUGE = '99999999999999999999';
 

@@ -44,12 +44,12 @@ export interface Pipeline {
 
 export interface Incoming {
   readonly request: ApiRequest;
-  /** Who sent it, after authentication. */
+  /** The authenticated user. */
   readonly user: User;
   readonly warnings: Warnings;
   /** Absent: the request is not audited. */
   readonly audit?: AuditNotes;
-  /** What every answer says of flow control, from the moment on at which it is known. */
+  /** Flow control's response headers, once known. */
   readonly flow: { headers?: Readonly<Record<string, string>> };
 }
 
@@ -109,7 +109,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
   }
 }
 
-/** No step makes a promise of its own while nothing has to be waited for: what is wrong is thrown at once. */
+/** No step creates a promise unless it must wait: errors are thrown synchronously. */
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   refuseUnreadableTimeout(incoming.request, info);
   return wantsToImpersonate(incoming.request)
@@ -216,7 +216,7 @@ async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequ
   return answerResource(core, incoming, info);
 }
 
-/** Also what the cache could answer: it may show a history that has ended. */
+/** Also for cached reads: the cache may show a history that has ended. */
 function refuseHalted(store: Store): void {
   const reason = store.haltedBy();
   if (reason !== undefined) throw new StoreHalted(reason);
@@ -226,7 +226,7 @@ function refuseHalted(store: Store): void {
 function refuseUnreadable({ store: { atRest }, kinds }: Core, info: ResourceRequest): void {
   if (atRest === undefined || info.verb === 'create') return;
   const { verb, namespace, name } = info;
-  // A named object is asked of the store, which refuses by itself.
+  // A read of a named object goes to the store, which refuses by itself.
   if (name !== '' && verb !== 'get' && verb !== 'watch') return;
   const definition = kinds.find(info.group, info.version, info.resource);
   const { group, plural: resource } =
@@ -237,7 +237,7 @@ function refuseUnreadable({ store: { atRest }, kinds }: Core, info: ResourceRequ
   if (found !== undefined) throw found;
 }
 
-/** What cannot be read may have come while the answer waited for the newest change. */
+/** An unreadable object may have appeared while the response waited for the newest change. */
 function whenReadable(core: Core, answered: Promise<ApiResponse>, info: ResourceRequest): Promise<ApiResponse> {
   if (core.store.atRest === undefined) return answered;
   return answered.then(async (response) => {
@@ -255,14 +255,14 @@ function whenReadable(core: Core, answered: Promise<ApiResponse>, info: Resource
 const isReadable = ({ kinds }: Core, { group, version, resource }: ResourceRequest): boolean =>
   kinds.find(group, version, resource)?.custom === undefined;
 
-/** Before anybody knows who asks there is no Status. */
+/** Before authentication there is no Status. */
 function internalError({ path, query }: ApiRequest, why: string): ApiResponse {
   const uri = query.size === 0 ? path : `${path}?${query.toString()}`;
   const text = `Internal Server Error: ${JSON.stringify(uri)}: ${why}`;
   return textAnswer(500, `${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}\n`);
 }
 
-/** Of what stands at the path of a list. */
+/** By verb, for the path of a list. */
 const NEGOTIATIONS: ReadonlyMap<string, typeof negotiate> = new Map([
   ['list', negotiateList],
   ['watch', negotiateWatch],

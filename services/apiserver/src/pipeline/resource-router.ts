@@ -38,13 +38,13 @@ export function routeResource(info: ResourceRequest, definition: ResourceDefinit
   if (info.verb !== 'watch' && ON_ITEMS.has(info.verb) !== addressesItem) throw methodNotAllowed();
   if (definition.namespaced && info.namespace === '') {
     if (addressesItem) throw notServed();
-    // All namespaces together can only be looked at.
+    // All namespaces together support only reads.
     if (info.verb !== 'list' && info.verb !== 'watch') throw methodNotAllowed();
   }
   return VERBS[info.verb];
 }
 
-/** A namespace stands at a path of its own. */
+/** A namespace has its own path. */
 const isInNamespace = ({ resource, namespace, name }: ResourceRequest): boolean =>
   namespace !== '' && (resource !== 'namespaces' || namespace !== name);
 

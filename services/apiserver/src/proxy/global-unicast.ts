@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** What a proxy must not reach although a user wrote it somewhere: this machine, its link, and groups of machines. */
+/** Addresses that a proxy must not reach even if a user configured them: this machine, its link, and multicast. */
 const REFUSED_IPV4 = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'];
 const REFUSED_IPV6 = ['::/128', '::1/128', 'fe80::/10', 'fec0::/10', 'ff00::/8'];
 

@@ -42,7 +42,7 @@ const DECODERS: ReadonlyMap<string, (() => Transform) | undefined> = new Map([
   ['deflate', createInflate],
 ]);
 
-/** Whether a page with these headers is HTML whose links can be rewritten. Its characters must include ASCII as it is. */
+/** True when these headers describe HTML whose links can be rewritten, in a charset that includes ASCII. */
 export function isRewritable(headers: Readonly<Record<string, string>>): boolean {
   const type = headers['content-type'] ?? '';
   return (
@@ -118,7 +118,7 @@ export class LinkRewriter {
     return out;
   }
 
-  /** What was kept, as it came. */
+  /** Returns the buffered rest unchanged. */
   end(): string {
     const kept = this.#kept;
     this.#kept = '';
@@ -132,7 +132,7 @@ export class LinkRewriter {
     this.#last = '';
   }
 
-  /** Behind the character that ends the tag, or that shows that it is none or a comment. */
+  /** Returns the position after the end of the tag, or after the character that shows that it is none or a comment. */
   #tagEnd(piece: string, from: number): number {
     for (let at = from; at < piece.length; at += 1) {
       const char = piece.charAt(at);

@@ -49,7 +49,7 @@ function placeOf({ metadata, status }: Node): Way['place'] {
   const port = daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
   const address = ADDRESS_TYPES.flatMap((type) => addresses.filter((each) => each.type === type))[0]?.address;
   if (port > 0 && address !== undefined) {
-    // Whoever writes the status of a node names its address: it must not be one of this machine.
+    // The writer of a node's status chooses its address: it must not be one of this machine.
     if (isIP(address) !== 0 && !isGlobalUnicast(address)) throw badRequest('address not allowed');
     return { host: address, port };
   }

@@ -2,17 +2,17 @@ import { posix } from 'node:path';
 import type { ApiResponse, HttpMethod } from '@holdfast/client';
 import { isRewritable, withLinks } from './html-links.ts';
 
-/** Where somebody is served, and by what names. */
+/** The path and names under which a target is served. */
 export interface Seat {
   /** `/api/v1/namespaces/default/pods/web/proxy` */
   readonly prefix: string;
   /** Its own address, `10.0.0.7:8080`. */
   readonly own: string;
-  /** The host that the client asked. */
+  /** The host of the client's request. */
   readonly asked: string;
 }
 
-/** Whom a page of somebody behind this server lets in is not for them to say for this server. */
+/** A target behind this server may not set cross-origin permissions for it. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-allow-headers',
@@ -20,7 +20,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'access-control-allow-origin',
 ]);
 
-/** Without leave for pages of others. */
+/** Removes cross-origin permissions. */
 export const withoutOpenings = (answer: ApiResponse): ApiResponse => ({
   ...answer,
   headers: Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !LEFT_OUT.has(name))),
@@ -50,7 +50,7 @@ function withLinksBehind(answer: ApiResponse, seat: Seat): ApiResponse {
 
 const BODYLESS: ReadonlySet<number> = new Set([204, 304]);
 
-/** Who is behind this server cannot know that only some may ask. Whatever it says of keeping, nobody keeps an answer for others. */
+/** A target cannot know this server's authorization. So no response may be cached for others, whatever it declares. */
 export function asPrivate(answer: ApiResponse): ApiResponse {
   const { 'cache-control': kept } = answer.headers;
   if (kept === undefined) return answer;

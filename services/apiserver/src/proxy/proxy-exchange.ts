@@ -10,7 +10,7 @@ export interface ExchangeTerms {
   readonly clock: Clock;
   /** Makes the error for a server that was not reached, or that did not answer. */
   readonly told: (why: string, cause: Error) => StatusError;
-  /** How long the answer may take to begin. */
+  /** Deadline for the start of the response. */
   readonly answerMs?: number;
 }
 
@@ -29,7 +29,7 @@ export function exchangeOverHttp(
   return promise.finally(() => deadline.cancel());
 }
 
-/** What failed, as Kubernetes says it: people look for these words. */
+/** The failure in Kubernetes' words, which people search for. */
 export function failureOf(error: Error): string {
   const {
     code = '',
@@ -55,7 +55,7 @@ const SYSTEM_ERRORS: ReadonlyMap<string, string> = new Map([
 export const brokenBackend = (why: string, cause?: unknown): StatusError =>
   new StatusError({ code: 500, message: `error dialing backend: ${why}`, cause });
 
-/** What concerns one connection only: some programs offer another protocol with every answer, or announce trailers that end here. */
+/** Headers of one connection: some servers offer another protocol, or announce trailers, which end here. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -84,7 +84,7 @@ const streamed = (answer: IncomingMessage): ApiResponse => ({
   body: { kind: 'stream', chunks: chunksOf(answer) },
 });
 
-/** Nobody may ask for any of them, and then leave: the connection would wait for a reader. */
+/** A consumer may start an iteration and stop: the connection must not wait for it. */
 const chunksOf = (answer: IncomingMessage): AsyncIterable<Uint8Array> => ({
   [Symbol.asyncIterator]: () => {
     const chunks = answer[Symbol.asyncIterator]();
@@ -99,7 +99,7 @@ const chunksOf = (answer: IncomingMessage): AsyncIterable<Uint8Array> => ({
 });
 
 function upgraded(answer: IncomingMessage, kubelet: Duplex, head: Buffer): ApiResponse {
-  // Until somebody takes it.
+  // Until it is taken over.
   kubelet.on('error', () => kubelet.destroy());
   if (head.length > 0) kubelet.unshift(head);
   return {
@@ -112,7 +112,7 @@ function upgraded(answer: IncomingMessage, kubelet: Duplex, head: Buffer): ApiRe
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** From here on this server only passes bytes on; whoever is slow makes the other wait, and the end of one is the end of both. */
+/** From here on this server only passes bytes with back-pressure, and the end of one side ends the other. */
 function joinConnections(client: Duplex, clientHead: Uint8Array, other: Duplex): void {
   if (clientHead.length > 0) client.unshift(clientHead);
   for (const [from, to] of [

@@ -1,15 +1,18 @@
 import { MAX_REMEMBERED_CHANNELS, MAX_TAILS_PER_HEARTBEAT, TAIL_WINDOW_MS } from './limits.ts';
 
-/** Last revision of every channel: links each message to the one before it, and tells heartbeats what changed lately. */
+/**
+ * Last revision of every channel: links each message to the previous one, and provides the recent changes for
+ * heartbeats.
+ */
 export interface ChannelTails {
   /**
    * Makes `revision` the last of the channel. Answers the last before, or one below which nothing is known of the channel.
    * `published`: the bus has every change up to here; what lies above may still have to be told apart by `recent`.
    */
   advance(channel: string, revision: number, at: { readonly nowMs: number; readonly published: number }): number;
-  /** What a heartbeat says of the channels at `published`. */
+  /** The state of the channels at `published` for a heartbeat. */
   recent(nowMs: number, published: number): RecentTails;
-  /** The walk starts anew after `place`. */
+  /** The walk restarts after `place`. */
   restartAfter(place: number): void;
 }
 
@@ -24,13 +27,13 @@ export interface RecentTails {
 
 interface Tail {
   readonly revision: number;
-  /** Those before, latest last: while later ones are on their way to the bus, one of these is what consumers can have. */
+  /** Earlier ones, latest last: while later ones are in flight, consumers may be at one of these. */
   readonly before: readonly number[];
   readonly atMs: number;
 }
 
 export function createChannelTails(): ChannelTails {
-  /** In order of the last change, oldest first. */
+  /** By the last change, oldest first. */
   const tails = new Map<string, Tail>();
   /** Channels that are not in `tails` have had no message above this. */
   let knownAbove = 0;

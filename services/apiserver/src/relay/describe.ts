@@ -2,7 +2,7 @@ import { deepFreeze } from '@holdfast/machinery';
 import { type Change, isSealed, type KeyParts, parseKey, type Revision, type StoreKey } from '@holdfast/store';
 import { STATES_READ_KEPT } from './limits.ts';
 
-/** What the relay must know of a change to place it on the bus. */
+/** The properties of a change that determine its place on the bus. */
 export interface Described {
   readonly parts: KeyParts;
   /** Its content must not be on the bus. */
@@ -11,7 +11,7 @@ export interface Described {
 
 export function describeChange(change: Change): Described {
   const parts = parseKey(change.key);
-  // What is sealed in the store has no text that anybody could use.
+  // An encrypted value has no usable text.
   return { parts, isHidden: (parts.group === '' && KEY_ONLY.has(parts.resource)) || isSealed(change.value) };
 }
 
@@ -58,7 +58,7 @@ export const nodeNameOf = (podJson: string): string => nodeNameIn(podJson, () =>
 /** Head of an object as the apiserver writes it; anything else takes the slow path. */
 const METADATA_FIRST = /^\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{(?=")/;
 
-/** Inserts without parsing where the text allows: this runs once for every change of the cluster. */
+/** Inserts without parsing where possible: this runs once for every change of the cluster. */
 export function withResourceVersion(objectJson: string, revision: number): string {
   const head = METADATA_FIRST.exec(objectJson)?.[0];
   if (head !== undefined) return `${head}"resourceVersion":"${revision}",${objectJson.slice(head.length)}`;

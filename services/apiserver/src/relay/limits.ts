@@ -12,13 +12,13 @@ export const MAX_REMEMBERED_CHANNELS = 20_000;
 /** Pods remembered as already bound; when forgotten, a harmless second departure may be published. */
 export const MAX_REMEMBERED_BOUND_PODS = 200_000;
 
-/** How long a relay that is not first waits before it looks whether the first one is still moving. */
+/** Check interval of a standby relay for the progress of the active one. */
 export const STANDBY_LOOK_MS = 500;
 
 export const RETRY_FIRST_MS = 100;
 export const RETRY_LONGEST_MS = 5_000;
 
-/** Text of the changes that are on their way to the bus at once; one change may always go. */
+/** Characters of changes in flight to the bus; a single change may exceed it. */
 export const MAX_CHARACTERS_AHEAD = 4 * 1024 * 1024;
 
 /** Objects that were parsed for subscribers in this process, kept for the next who asks for the same. */

@@ -20,7 +20,7 @@ export class ChangeMessage implements BusMessage, SharedChange {
   readonly type: ChangeEvent['type'];
   readonly key: string;
   readonly movedTo: undefined;
-  // Not the change itself: it also holds the state before, which nobody needs any more.
+  // Not the change itself: it also contains the previous state, which is no longer needed.
   readonly #storeKey: string;
   readonly #value: string;
   readonly #isHidden: boolean;

@@ -288,7 +288,7 @@ test('[TEST-10] when history is gone the bus restarts and its consumers are told
   );
 });
 
-/** What a bus with an ordered log (JetStream) does to publishers that are not right behind it. */
+/** Behaves as an ordered log (JetStream) towards publishers that are not at its end. */
 function strict(bus: ReturnType<typeof createLocalBus>): Bus & { readonly retained: Retained } {
   let last = 0;
   return {
@@ -422,7 +422,7 @@ test('a subscriber of pending pods ends with exactly the pending pods', async ()
 
 interface Stretching extends Bus {
   readonly retained: Retained;
-  /** How many changes came in one publish, at most. */
+  /** The maximum number of changes in one publish. */
   readonly mostAtOnce: () => number;
 }
 
@@ -433,7 +433,10 @@ interface Fate {
   readonly isUnanswered?: (message: BusMessage) => boolean;
 }
 
-/** A bus that takes several changes at once, as JetStream does: each is judged by itself, in order, and only the last is answered. */
+/**
+ * A bus that accepts several changes per publish, as JetStream does: each is checked separately, in order, and only the
+ * last is acknowledged.
+ */
 function stretching(bus: ReturnType<typeof createLocalBus>, fate: Fate): Stretching {
   const inner = strict(bus);
   const { isLost = () => false, isUnanswered = () => false } = fate;

@@ -41,7 +41,7 @@ export function createRelay(deps: RelayDeps): Relay {
   return new ChangeRelay(deps);
 }
 
-/** The bus stands before a change that was published: it lost its tail. */
+/** The bus is behind a published change: it lost its tail. */
 class Rewind extends Error {}
 
 class ChangeRelay implements Relay {
@@ -54,14 +54,16 @@ class ChangeRelay implements Relay {
   #heartbeat: Timer | undefined;
   /** Composed up to here; the message of the next change links to it. */
   #walked: Revision = 0;
-  /** Of the last change that was composed. */
+  /** The write id of the last composed change. */
   #walkedWriteId: string | undefined;
   /** The bus has every change up to here. */
   #published: Revision = 0;
-  /** Nothing above this was left out. */
+  /** No change above this was omitted. */
   #since: Revision = 0;
   #standby = false;
-  /** The last change was taken when it was sent alone: so far nobody else publishes, and several may leave together. */
+  /**
+   * The last change was accepted when sent alone: so far there is no other publisher, and several may be sent together.
+   */
   #leading = false;
   #trouble: string | undefined;
 
@@ -70,7 +72,7 @@ class ChangeRelay implements Relay {
     this.#composer = createComposer(createStateReader(deps.knownState), this.#tails);
   }
 
-  /** Resolves once the place to go on from is known, so that no change committed afterwards is missed, or known to be unknown. */
+  /** Resolves once the start position is known, so that no later change is missed, or is known to be unavailable. */
   async start(): Promise<void> {
     if (this.#running !== undefined) return;
     this.#running = this.#walk(await this.#findPlace().catch((error: unknown) => this.#noteTrouble(error)));
@@ -108,10 +110,10 @@ class ChangeRelay implements Relay {
     }
   }
 
-  /** Where the bus stands, after making it stand where the store's history can be continued. */
+  /** Returns the position of the bus, after making it one from which the store's history can continue. */
   async #findPlace(): Promise<Revision> {
     const { store, bus } = this.#deps;
-    // In this order: another relay may publish in between, and that must not look as if the store had lost data.
+    // In this order: another relay may publish in between, and that must not look like lost data in the store.
     const position = await bus.retained?.position();
     const current = await store.currentRevision();
     // A bus that keeps nothing has lost what no relay was there to publish.
@@ -148,7 +150,7 @@ class ChangeRelay implements Relay {
     }
   }
 
-  /** A bus that takes everything at once has no position of its own: there is nobody to race with. */
+  /** A synchronous bus has no position: there are no races. */
   #publishNow(changes: readonly Change[]): void {
     this.#deps.bus.publishNow?.(this.#compose(changes));
     this.#published = this.#walked;
@@ -225,7 +227,7 @@ class ChangeRelay implements Relay {
     }
   }
 
-  /** Also reached by our own earlier attempt whose acknowledgement was lost: standing by for a moment does no harm then. */
+  /** Also after our own attempt whose acknowledgement was lost: a short standby does no harm then. */
   #acceptPlace(revision: Revision, last: Revision): void {
     this.#leading = false;
     if (last < revision) throw new Rewind();
@@ -234,7 +236,7 @@ class ChangeRelay implements Relay {
     this.#trouble = undefined;
   }
 
-  /** False when nobody moved the bus for a while: then it is on us. */
+  /** Resolves with false when the bus did not move for a while: then this relay publishes. */
   async #othersPublish(revision: Revision): Promise<boolean> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
@@ -259,10 +261,10 @@ class ChangeRelay implements Relay {
 
   async #beat(): Promise<void> {
     const { store, bus, clock, log } = this.#deps;
-    // Nothing that this server could vouch for.
+    // This server cannot vouch for anything.
     if (store.haltedBy() !== undefined) return;
     try {
-      // What other relays published ahead of this one's walk is not in its tails, so it cannot vouch for it.
+      // Changes that other relays published ahead of this walk are not in its tails, so it cannot vouch for them.
       const rev = Math.min(this.#published, this.#walked);
       const floor = (await bus.retained?.position())?.floor ?? rev;
       const { tails, quiet, crowded } = this.#tails.recent(clock.monotonic(), rev);

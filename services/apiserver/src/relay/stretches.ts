@@ -1,7 +1,7 @@
 import type { Change } from '@holdfast/store';
 import { MAX_CHARACTERS_AHEAD } from './limits.ts';
 
-/** Cuts changes into what may be on its way to the bus at once: at most `count`, and not too much text, but at least one. */
+/** Splits changes into batches for the bus: at most `count`, with limited text, but at least one. */
 export function* stretchesOf(changes: readonly Change[], count: number): Generator<readonly Change[]> {
   let stretch: Change[] = [];
   let characters = 0;

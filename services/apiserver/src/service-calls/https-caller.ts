@@ -33,7 +33,7 @@ function post(call: Call, clock: Clock, timeoutMs: number): Promise<string> {
   return exchange.run().finally(() => deadline.cancel());
 }
 
-/** One call, which is sent a second time when the server closed the idle connection that it was sent over. */
+/** One call, which is repeated once when the server closed its idle connection. */
 class Exchange {
   readonly #call: Call;
   readonly #result = Promise.withResolvers<string>();
@@ -96,7 +96,7 @@ class Exchange {
     });
   }
 
-  /** What is wrong with an answer is told without the address. */
+  /** Reports errors of a response without the address. */
   #refuse(why: string): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,7 +1,7 @@
 import type { ApiRequest } from '@holdfast/client';
 import { IMPERSONATE } from '../http/header-values.ts';
 
-/** What was decoded once, as a path: a question mark in a name begins no query. */
+/** Encodes a decoded path: a question mark in a name does not begin a query. */
 export const encodePath = (path: string): string =>
   encodeURI(path).replace(/[?#]/g, (mark) => (mark === '?' ? '%3F' : '%23'));
 
@@ -9,7 +9,7 @@ export const encodePath = (path: string): string =>
 export const queryText = (query: URLSearchParams): string =>
   query.size === 0 ? '' : `?${query.toString().replaceAll('+', '%20')}`;
 
-/** Who asked, and for what: programs make links of it. */
+/** The original host and client, which programs use to compose links. */
 export function forwardedHeaders({ path, headers, connection }: ApiRequest): Record<string, string> {
   const before = headers['x-forwarded-for'];
   const client = connection?.remoteAddress;
@@ -28,8 +28,8 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A request that changes the protocol has no body, whatever it announces: somebody who does not agree would take the next request on
- * the connection for it.
+ * An upgrade request has no body, whatever it declares: a server that does not upgrade would take the next request for
+ * its body.
  */
 export function passedHeaders({ headers, body }: ApiRequest): Record<string, string> {
   const named = namedByConnection(headers);
@@ -43,7 +43,7 @@ export function passedHeaders({ headers, body }: ApiRequest): Record<string, str
   return Object.fromEntries(passed);
 }
 
-/** `connection` says which headers are for this connection alone, itself among them. One that changes the protocol goes on as it is. */
+/** `connection` lists the headers for this connection only, including itself. An upgrade keeps it. */
 function namedByConnection({ connection = '', upgrade }: ApiRequest['headers']): ReadonlySet<string> {
   if (upgrade !== undefined) return new Set();
   return new Set(['connection', ...connection.split(',').map((name) => name.trim().toLowerCase())]);

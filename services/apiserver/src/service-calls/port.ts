@@ -1,8 +1,8 @@
-/** Where somebody is called over TLS: at an address, or as a service of the cluster. */
+/** A TLS target: an address, or a service of the cluster. */
 export interface CallTarget {
   /** With scheme, host and path. */
   readonly url: string;
-  /** Where to connect when that is not what the address says. */
+  /** The connection address when it differs from the URL. */
   readonly connectTo?: { readonly host: string; readonly port: number };
   /** PEM. Absent: the authorities that the machine trusts. */
   readonly ca?: string;

@@ -15,7 +15,7 @@ type Subset = NonNullable<Endpoints['subsets']>[number];
 
 export type EndpointAddress = NonNullable<Subset['addresses']>[number];
 
-/** One of all addresses that serve the port: requests are spread over them without keeping account. */
+/** A random address among those that serve the port: requests are spread without state. */
 export function anyPlace(
   { subsets = [] }: Endpoints,
   portName: string,
@@ -42,8 +42,8 @@ export interface Machine {
 }
 
 /**
- * Whether a proxy may connect to an address of a service. Pods of nodes in this process have addresses of this machine, loopback
- * ones among them; an address that somebody only wrote into the endpoints must be one of another machine.
+ * True when a proxy may connect to a service's address. Pods of in-process nodes have addresses of this machine,
+ * including loopback; any other endpoint must be on another machine.
  */
 export function mayReach({ reader, nodes }: Machine, namespace: string, { ip, targetRef }: EndpointAddress): boolean {
   if (isGlobalUnicast(ip)) return true;
@@ -61,7 +61,7 @@ export interface ServiceState {
   readonly endpoints: Endpoints | undefined;
 }
 
-/** Where a service serves a port. A text says why nobody does. */
+/** Returns the address of a service's port. A string explains why there is none. */
 export function placeOf(
   { name, port, service, endpoints }: ServiceState,
   ids: Pick<Ids, 'uuid'>,

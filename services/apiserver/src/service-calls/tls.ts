@@ -5,7 +5,7 @@ import type { CallTarget } from './port.ts';
 
 type TlsOptions = Pick<RequestOptions, 'host' | 'port' | 'servername' | 'ca' | 'rejectUnauthorized'>;
 
-/** Where to connect, and whose certificate to expect there: that of the name in the address, wherever the connection leads. */
+/** The connection address, and the expected certificate name: that of the URL, wherever the connection leads. */
 export function tlsOptionsOf(target: CallTarget): TlsOptions {
   const url = new URL(target.url);
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
@@ -19,8 +19,8 @@ export function tlsOptionsOf(target: CallTarget): TlsOptions {
 }
 
 /**
- * Whether a request failed because the server had closed the connection that earlier requests left open. It then says nothing
- * about the server, so the request is sent once more over a connection of its own.
+ * True when a request failed because the server had closed its idle connection. This says nothing about the server, so
+ * the request is repeated once on a new connection.
  */
 export const isStaleConnection = (request: ClientRequest, error: Error & { readonly code?: string }): boolean =>
   request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
@@ -34,7 +34,7 @@ const TLS_TEXTS: ReadonlyMap<string, string> = new Map([
   ['CERT_NOT_YET_VALID', 'x509: certificate has expired or is not yet valid'],
 ]);
 
-/** What failed, in the words of Go: those of its TLS library, or those for a connection. */
+/** The failure in the words of Go's TLS library or network package. */
 export function tlsFailureOf(error: Error & { readonly code?: string; readonly host?: string }): string {
   const { code = '' } = error;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {

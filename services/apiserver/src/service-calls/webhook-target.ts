@@ -6,7 +6,9 @@ import { type NetPlace, placeOf } from './service-place.ts';
 
 const DEFAULT_PORT = 443;
 
-/** Where a webhook is called. A service is reached through its endpoints: not every machine routes its address. */
+/**
+ * Returns the target of a webhook. A service is reached through its endpoints: not every machine routes its address.
+ */
 export async function targetOf(
   config: Readonly<WebhookClientConfig>,
   { reader, ids }: { readonly reader: ObjectReader; readonly ids: Ids },
@@ -31,7 +33,10 @@ function pemOf(base64: string): string {
   return Buffer.from(base64, 'base64').toString('utf8');
 }
 
-/** Whoever serves needs the key of a certificate that fits, so any address will do. A text says why there is none. */
+/**
+ * The target needs the key of a matching certificate, so any address is acceptable. A string explains why there is
+ * none.
+ */
 async function endpointOf(
   { namespace, name, port }: { namespace: string; name: string; port: number },
   reader: ObjectReader,

@@ -3,7 +3,7 @@ import type { JsonObject } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 
-/** Asks webhooks and policies before a connection is made. `options` is what the client asked for, as an object. */
+/** Calls webhooks and policies before a connection. `options` is the client's request as an object. */
 export function admitConnection(
   core: Core,
   context: ResourceContext,

@@ -21,7 +21,7 @@ import { readWriteOptions } from '../verbs/write-options.ts';
 import { mismatch } from '../verbs/write-results.ts';
 import type { Handler, Subresource } from './port.ts';
 
-/** SAFE-01: a pod gets its node once, by compare-and-swap, and only the pod the scheduler looked at. */
+/** SAFE-01: a pod is bound once, by compare-and-swap, and only the pod that the scheduler decided about. */
 const bind: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'CreateOptions');
   const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);

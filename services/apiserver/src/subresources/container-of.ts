@@ -1,7 +1,7 @@
 import type { Pod } from '@holdfast/api';
 import { badRequest } from '@holdfast/machinery';
 
-/** Which container is meant, in the words that clients know. */
+/** Returns the requested container, with errors in the words that clients know. */
 export function containerOf({ metadata, spec }: Pod, wanted: string): string {
   const name = metadata.name ?? '';
   const containers = (spec?.containers ?? []).map((each) => each.name);

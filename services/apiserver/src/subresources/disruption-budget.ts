@@ -50,7 +50,7 @@ export async function spend(core: Core, spending: Spending): Promise<void> {
   throw tooMany('the budget is changing too fast; try again', EVICTION_RETRY_SECONDS);
 }
 
-/** One compare-and-swap on the budget: two evictions cannot spend the same disruption. False = try again. */
+/** One compare-and-swap on the budget: two evictions cannot spend the same disruption. Resolves with false to retry. */
 async function trySpend(core: Core, { budget, pod, dryRun }: Spending): Promise<boolean> {
   const definition = findResource('policy', 'v1', 'poddisruptionbudgets');
   invariant(definition !== undefined, 'a budget that was found is of a kind that is served');
@@ -68,9 +68,9 @@ async function trySpend(core: Core, { budget, pod, dryRun }: Spending): Promise<
 }
 
 /**
- * What the budget says was counted a moment ago. A pod that was deleted, or stopped being ready, since then is lost as well, so
- * the pods are counted again as every write acknowledged by now left them. What happens between this look and the
- * deletion itself can still come on top: no transaction spans all pods.
+ * The budget's counts may be stale: pods that were deleted or became unready since then are lost as well. So this
+ * counts the pods as of every acknowledged write. Changes between this count and the deletion can still add up: no
+ * transaction spans all pods.
  */
 async function checkPods(core: Core, budget: PodDisruptionBudget, pod: Pod): Promise<void> {
   await catchUp(core);
@@ -130,7 +130,7 @@ const noRoom = ({ metadata: { name = '' } }: PodDisruptionBudget, desired: numbe
 const refused = (name: string, why: string): StatusError =>
   forbiddenError({ group: 'policy', resource: 'poddisruptionbudget', name }, why);
 
-/** What the budget says is not about what it asks for now. */
+/** The budget's counts belong to an older spec. */
 export const notYetCounted = ({ metadata }: PodDisruptionBudget): StatusError =>
   tooMany(
     `The disruption budget ${metadata.name ?? ''} is still being processed by the server.`,

@@ -44,7 +44,7 @@ async function makeBudget(status: object = {}, spec: object = {}, name = 'web'):
   assert.equal(counted.status, 200, JSON.stringify(counted.body));
 }
 
-/** What no request can write. */
+/** A state that no request can write. */
 async function overdraw(): Promise<void> {
   const key = objectKey({ group: 'policy', resource: 'poddisruptionbudgets', namespace: 'default', name: 'web' });
   const { object } = await api.store.get(key);

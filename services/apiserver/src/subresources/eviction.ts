@@ -72,7 +72,7 @@ async function inTurn(request: EvictionRequest): Promise<void> {
   return mutex.run(budget.metadata.uid ?? '', () => tryOften(request));
 }
 
-/** A pod that changed between the look and the deletion is looked at again, unless the client named a revision itself. */
+/** Retries a pod that changed between read and delete, unless the client named a revision. */
 async function tryOften(request: EvictionRequest): Promise<void> {
   const { definition, target, options } = request.deletion;
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
@@ -106,7 +106,10 @@ async function readPod({ core, deletion: { definition, target } }: EvictionReque
 /** The pod is not what the decision was about any more. */
 class PodChanged extends Error {}
 
-/** What a decision was about: this pod in whatever state, or in the state that was seen, because in another it would cost. */
+/**
+ * The scope of a decision: the pod in any state, or only in the observed state, because in another one it would cost a
+ * disruption.
+ */
 type Decided = 'any state' | 'this state';
 
 async function remove({ core, context, deletion }: EvictionRequest, pod: Pod, about: Decided): Promise<void> {
@@ -126,7 +129,7 @@ async function remove({ core, context, deletion }: EvictionRequest, pod: Pod, ab
   }
 }
 
-/** One that becomes healthy meanwhile has to be paid for: the client asks again. */
+/** A pod that becomes healthy meanwhile costs a disruption: the client must retry. */
 async function removeUnhealthy(request: EvictionRequest, pod: Pod, budget: PodDisruptionBudget): Promise<void> {
   try {
     await remove(request, pod, 'this state');
@@ -138,10 +141,10 @@ async function removeUnhealthy(request: EvictionRequest, pod: Pod, budget: PodDi
 
 const isOver = (pod: Pod): boolean => isTerminating(pod) || isPodFinished(pod);
 
-/** Pods that serve nobody yet, or are on their way out already, cost no budget. */
+/** Pods that do not serve yet, or are terminating, cost no disruption. */
 const costsNothing = (pod: Pod): boolean => isOver(pod) || pod.status?.phase === 'Pending';
 
-/** The pod says why it goes, in the same write that lets it go. */
+/** The same write that deletes the pod records the reason in it. */
 function markEvicted(object: KubeObject, now: number): KubeObject {
   const pod = asPod(object);
   const conditions = pod.status?.conditions ?? [];

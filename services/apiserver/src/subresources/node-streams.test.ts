@@ -73,7 +73,7 @@ test('what a proxy leads to cannot have its answers kept for others', async (t) 
   t.after(() => api.stop());
   const told = async (): Promise<string | undefined> =>
     (await api.call('GET', '/api/v1/nodes/n/proxy/x')).headers['cache-control'];
-  // The front says what holds for every answer.
+  // The front adds the common headers.
   assert.equal(await told(), undefined);
   kept = 'public, max-age=60';
   assert.equal(await told(), 'no-cache, private, public, max-age=60');

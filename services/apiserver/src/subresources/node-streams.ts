@@ -107,7 +107,7 @@ function streamQuery(query: URLSearchParams): URLSearchParams {
   return asked;
 }
 
-/** What the protocols need of the client's headers: its credentials stay here. */
+/** The client headers that the protocols need: its credentials are not forwarded. */
 const PASSED_HEADERS = [
   'connection',
   'upgrade',

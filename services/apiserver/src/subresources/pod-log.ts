@@ -36,7 +36,7 @@ export const podLog: Subresource = {
   verbs: { get },
 };
 
-/** In the order in which they are looked at. */
+/** In the order of the checks. */
 const NUMBERS = [
   ['tailLines', 0],
   ['limitBytes', 1],

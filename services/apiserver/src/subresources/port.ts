@@ -9,8 +9,8 @@ export type Handler = (core: Core, context: ResourceContext, definition: Resourc
 export interface Subresource {
   readonly name: string;
   readonly servedBy: (definition: ResourceDefinition) => boolean;
-  /** By request verb; other verbs are 405. */
+  /** By request verb; other verbs get 405. */
   readonly verbs: Readonly<Partial<Record<string, Handler>>>;
-  /** What discovery says of its body, when it is not the parent's kind. */
+  /** The body's kind in discovery, when it is not the parent's. */
   readonly body?: { readonly group: string; readonly version: string; readonly kind: string };
 }

@@ -9,7 +9,7 @@ export interface ProxyTarget {
   readonly scheme: 'http' | 'https';
   readonly name: string;
   readonly port: string;
-  /** All of it, as it was asked for. */
+  /** The whole name as requested. */
   readonly text: string;
 }
 
@@ -66,7 +66,7 @@ async function portNameOf(core: Core, namespace: string, { name, port }: ProxyTa
   return found.name ?? '';
 }
 
-/** Without `Retry-After`: clients would wait for it where people want to know at once. */
+/** Without `Retry-After`: clients would wait silently. */
 const noService = (message: string, cause?: unknown): StatusError =>
   new StatusError({ code: 503, reason: 'ServiceUnavailable', message, cause });
 

@@ -8,7 +8,7 @@ import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const DEFAULT = '/api/v1/namespaces/default';
 
-/** Says what it was asked; redirects who asks for `/old`. */
+/** Echoes its request; redirects `/old`. */
 async function startProgram(t: TestContext): Promise<number> {
   const server = createServer((request, response) => {
     const { host = '', 'x-forwarded-for': chain = '' } = request.headers;
@@ -191,7 +191,7 @@ test('[CVE-2018-1002105] only an answer 101 joins the connections of a client an
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   const ask = async (path: string): Promise<readonly [number, boolean]> => {
     const { raw } = await api.call('GET', `${DEFAULT}/pods/own:${address.port}/proxy${path}`, { headers });
-    // Whoever takes the connection ends it; nobody else would.
+    // The owner of the connection ends it.
     const client = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() });
     raw.upgrade?.(client, new Uint8Array());
     client.destroy();

@@ -48,7 +48,7 @@ export const nodeProxy = onResource('nodes');
 export const podProxy = onResource('pods');
 export const serviceProxy = onResource('services');
 
-/** What follows `/proxy` of the resource; '' when nothing does, not even a slash. Names may begin with `proxy` as well. */
+/** Splits at `/proxy` of the resource; the rest may be ''. Names may begin with `proxy` as well. */
 function splitPath(path: string): { readonly prefix: string; readonly rest: string } {
   const prefix = PROXY_PREFIX.exec(path)?.[0] ?? '';
   return { prefix, rest: path.slice(prefix.length) };
@@ -59,7 +59,7 @@ const PROXY_PREFIX = /^\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy/;
 const isWithoutPath = ({ method, headers }: ApiRequest, rest: string): boolean =>
   rest === '' && (method === 'GET' || method === 'HEAD') && headers['upgrade'] === undefined;
 
-/** So that relative links of what is behind it stay behind it. */
+/** Keeps relative links of the target below it. */
 const redirect = ({ path, query }: ApiRequest): ApiResponse => ({
   status: 301,
   headers: { location: `${encodePath(path)}/${queryText(query)}` },
@@ -86,7 +86,7 @@ function forward(core: Core, request: ApiRequest, to: { place: Place; path: stri
     method: request.method,
     path: `${encodePath(to.path)}${queryText(request.query)}`,
     headers: { host: authorityOf(to.place), ...passedHeaders(request), ...forwardedHeaders(request) },
-    // As Kubernetes does: nobody here knows who signed what a pod serves.
+    // As in Kubernetes: the authority of a pod's certificate is unknown.
     ...(scheme === 'https' ? { rejectUnauthorized: false } : {}),
     ...(request.signal === undefined ? {} : { signal: request.signal }),
   });

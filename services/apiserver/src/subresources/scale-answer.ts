@@ -8,12 +8,12 @@ import { includeObject, shapeVersionOf, valueAnswer } from '../http/object-answe
 
 export interface ScaleResult {
   readonly scale: JsonObject;
-  /** What is scaled. */
+  /** The scaled object. */
   readonly object: KubeObject;
   readonly access: ScaleAccess<KubeObject>;
 }
 
-/** A scale in the form that the client asked for. */
+/** A scale in the requested representation. */
 export function scaleAnswer(core: Core, context: ResourceContext, result: ScaleResult): ApiResponse {
   const { scale } = result;
   switch (context.representation.shape) {

@@ -78,7 +78,7 @@ export const scale: Subresource = {
   body: SCALE,
 };
 
-/** Whoever applies a scale owns the replicas of the object behind it. */
+/** An applier of a scale owns the replicas of the scaled object. */
 async function applyScale(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const options = readWriteOptions(context, 'PatchOptions');
   const config = readScaleConfiguration(context);
@@ -143,7 +143,7 @@ async function change(
     definition,
     strategy: { ...updateStrategyFor(definition, ''), subresource: 'scale' },
     dryRun,
-    // Kubernetes tracks nobody who scales a custom resource, unless it is by applying.
+    // Kubernetes tracks scaling of custom resources only for apply.
     ...(definition.custom === undefined ? { fieldManager } : {}),
     change: (current) => {
       const result = wanted(scaleOf(definition, current));
@@ -165,7 +165,7 @@ function answer(
   return scaleAnswer(core, context, { scale: scaleOf(definition, object), object, access: accessOf(definition) });
 }
 
-/** Kubernetes tells this so. */
+/** Kubernetes' wording. */
 const internalProblem = (why: string): StatusError =>
   new StatusError({
     code: 500,
@@ -183,7 +183,7 @@ function scaleOf(definition: ResourceDefinition, object: KubeObject): JsonObject
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    // A zero is nothing here, as for every client that speaks with Kubernetes.
+    // A zero is omitted, as in Kubernetes.
     spec: replicas === 0 ? {} : { replicas },
     status: { replicas: access.statusReplicas(object), ...(selector === '' ? {} : { selector }) },
   };

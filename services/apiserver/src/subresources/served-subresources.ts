@@ -17,7 +17,7 @@ export function subresourcesOf(definition: ResourceDefinition): readonly ServedS
     verbs: Object.keys(verbs).toSorted(),
     ...(body === undefined ? {} : { body }),
   }));
-  // Those of custom kinds stand in this order.
+  // The order for custom kinds.
   if (definition.custom !== undefined) return [...whole, ...own];
   return [...whole, ...own].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -45,7 +45,7 @@ const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
   const review = readReview(context, KIND);
   await refuseUnlessLive(core.reader, namespace, () => subjectOf(definition, name));
-  // Whoever wishes for nothing gets what is usual.
+  // An empty request gets the defaults.
   const { spec = NO_WISHES } = review as Partial<TokenRequest>;
   refuseOtherSubject(review, context);
   const account = await readLatest(core, keyOf(definition, namespace, name));

@@ -6,7 +6,7 @@ import { until } from './custom.ts';
 import { createExtensionServer, type ExtensionServer, GROUP, VERSION } from './extension-server.ts';
 import { startTestApi, type TestApi } from './fixture.ts';
 
-/** Of a service `api` in the namespace `sample`. */
+/** For a service `api` in the namespace `sample`. */
 export const extensionTls = createCertificate('api.sample.svc', 'DNS:api.sample.svc');
 /** Its own authority. */
 export const frontProxyTls = createCertificate('front-proxy-client', 'DNS:front-proxy-client');
@@ -101,7 +101,7 @@ export async function createPod(api: TestApi): Promise<void> {
   await api.call('PATCH', `${at}/p/status`, { body: { status } });
 }
 
-/** Users may not write loopback addresses; what stands here is what the controller of a machine without a network writes. */
+/** Users may not write loopback addresses; the controller of a machine without a network does. */
 export async function writeEndpoints(api: TestApi, port: number, targetRef: object | undefined = POD): Promise<void> {
   const key = objectKey({ group: '', resource: 'endpoints', namespace: 'sample', name: 'api' });
   const addresses = [{ ip: '127.0.0.1', ...(targetRef === undefined ? {} : { targetRef }) }];

@@ -11,7 +11,7 @@ export const ROOT = `/apis/${GROUP}/${VERSION}`;
 export interface ExtensionOptions {
   readonly certificate: string;
   readonly key: string;
-  /** PEM of the authority of front proxies. Absent: nobody is asked for a certificate. */
+  /** PEM of the front proxies' authority. Absent: no client certificate is requested. */
   readonly clientCa?: string;
 }
 

@@ -38,7 +38,7 @@ function filledObject(schema: Schema): unknown {
   return Object.fromEntries(filled.filter(([, value]) => value !== undefined));
 }
 
-/** Of fields that exclude each other the first one stays. */
+/** Of mutually exclusive fields the first one stays. */
 function omitted({ oneOf, not }: Schema): ReadonlySet<string> {
   const required = (each: unknown): readonly string[] => (each as { required?: readonly string[] }).required ?? [];
   const [first, ...others] = Array.isArray(oneOf) ? oneOf.map(required) : [];

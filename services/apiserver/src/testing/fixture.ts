@@ -37,7 +37,7 @@ export interface Answer {
   readonly body: unknown;
   /** The value at a dotted path of the body: `spec.containers.0.image`. */
   at(path: string): unknown;
-  /** The same as text; '' when it is none. */
+  /** The same as text; '' for anything else. */
   textAt(path: string): string;
   /** Names of the items of a list. */
   names(): readonly string[];

@@ -13,7 +13,10 @@ export interface OperatorKind {
 
 const VERSION = /^v[0-9]+((alpha|beta)[0-9]+)?$/;
 
-/** The kinds in `<group>/<version>/<Kind>.mjs` beside the entry of a package of models: the schema of each stands there as JSON. */
+/**
+ * The kinds in `<group>/<version>/<Kind>.mjs` beside the entry of a models package: each file contains the schema as
+ * JSON.
+ */
 export function operatorKinds(entry: string): readonly OperatorKind[] {
   const folder = dirname(fileURLToPath(entry));
   const kinds = new Map<string, { group: string; kind: string; versions: Map<string, Schema> }>();
@@ -41,8 +44,8 @@ function schemaIn(source: string): Schema | undefined {
 }
 
 /**
- * The packages say in JSON Schema what their source said with extensions of Kubernetes. This says it as the source did: what has no
- * type keeps everything, `anyOf` of a number and a text is `int-or-string`, one of something and null is nullable.
+ * The packages express Kubernetes' extensions in JSON Schema. This reverses it: no type keeps everything, `anyOf` of a
+ * number and a string is `int-or-string`, and one of something and null is nullable.
  */
 function structural({ properties, required, description }: Schema): Schema {
   const named = Object.entries(properties as Record<string, Schema>).filter(([key]) => !COMMON.has(key));
@@ -90,7 +93,7 @@ const isSchema = (value: unknown): value is Schema => typeof value === 'object' 
 const isIntOrString = ({ anyOf }: Schema): boolean =>
   Array.isArray(anyOf) && anyOf.map((each: Schema) => each['type']).join() === 'integer,string';
 
-/** With a status of its own; the first version is the one that is stored. */
+/** With a status subresource; the first version is stored. */
 export const operatorDefinition = ({ group, kind, versions }: OperatorKind): unknown => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

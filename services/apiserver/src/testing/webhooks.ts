@@ -19,9 +19,9 @@ export interface Review {
 export interface WebhookWorld {
   readonly api: TestApi;
   readonly url: string;
-  /** What the server was asked. */
+  /** The received requests. */
   readonly reviews: Review[];
-  /** What the server answers: a response, or the text of a body. `undefined`: it never answers. */
+  /** The response: an object, or the text of a body. `undefined`: never responds. */
   respond: (review: Review) => unknown;
   redirectTo: string | undefined;
   /** Registers a webhook at the server. */

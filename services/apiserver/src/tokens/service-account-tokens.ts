@@ -27,7 +27,7 @@ export interface ServiceAccountTokens {
   readonly audiences: readonly string[];
   readonly jwk: Readonly<Record<string, unknown>>;
   issue(request: TokenOrder): string;
-  /** The user behind a token for one of `audiences`; `undefined` when it is none of ours or no longer good. */
+  /** Returns the user of a token for one of `audiences`; `undefined` when it is foreign or invalid. */
   authenticate(token: string, audiences: readonly string[]): Promise<AuthenticatedToken | undefined>;
 }
 
@@ -41,7 +41,7 @@ export interface TokenOrder {
   readonly account: { readonly name: string; readonly uid: string };
   readonly audiences: readonly string[];
   readonly seconds: number;
-  /** When whoever still uses the token should have another one by now. */
+  /** The time after which users of the token should have a newer one. */
   readonly warnAfterSeconds?: number;
   readonly boundTo?: BoundObject;
   readonly node?: { readonly name: string; readonly uid: string };
@@ -175,7 +175,7 @@ async function stillStands({ reader, clock }: TokenDeps, content: Content, token
   return true;
 }
 
-/** Made for a Secret and kept in it, not asked for by a TokenRequest: it is good as long as it stands there. */
+/** Created for a Secret and stored there, without a TokenRequest: it is valid as long as it is there. */
 const isLongLived = ({ secret, expires, issued }: Content): boolean =>
   secret !== undefined && expires - issued === LONG_LIVED_SECONDS;
 
@@ -187,7 +187,7 @@ function isTokenOf({ data, type, metadata }: Secret, token: string): boolean {
   return timingSafeEqual(kept, createHash('sha256').update(token).digest());
 }
 
-/** Set by whoever finds that nobody uses the token any more. */
+/** Set when the token has become unused. */
 const INVALID_SINCE = 'kubernetes.io/legacy-token-invalid-since';
 
 function userOf({ namespace, account, pod, node, id }: Content): User {

@@ -12,7 +12,7 @@ const user = (key: string, level: keyof typeof WEIGHTS = 'workload'): Flow => ({
   waitingMax: 1_000,
 });
 
-/** Takes until nobody waits; every item costs what it says. */
+/** Takes items until the queue is empty; every item costs its own value. */
 function drain(queue: FairQueue<number>, most = Number.POSITIVE_INFINITY): Flow[] {
   const served: Flow[] = [];
   for (let next = queue.next(); next !== undefined; next = queue.next()) {

@@ -1,10 +1,10 @@
-/** Whose turn it is: levels take turns by their weight, and the flows of a level evenly. Pure: no clock, no waiting. */
+/** Chooses the next flow: levels by weight, and the flows of a level evenly. Pure: no clock, no waiting. */
 export interface Flow {
   readonly level: string;
   readonly key: string;
   /** When all levels wait, each is given work in proportion to this. The same for all flows of a level. */
   readonly weight: number;
-  /** So many of it may wait. */
+  /** Maximum number of waiting items. */
   readonly waitingMax: number;
 }
 
@@ -23,13 +23,13 @@ class LevelQueue<T> {
   size = 0;
   /** Work of the whole level, divided by its weight. */
   spent = 0;
-  /** What a flow that has nothing on its account begins with. */
+  /** The starting account of a flow without history. */
   virtual = 0;
   /** Grows with each level that begins to wait. */
   wokenAs = 0;
 }
 
-/** So many items that were taken are let go together. */
+/** Consumed items are released in batches of this size. */
 const COMPACTED_FROM = 64;
 
 /** Names of levels come and go with their configuration; those that rest are forgotten when they are so many. */
@@ -38,7 +38,7 @@ const LEVELS_MAX = 256;
 /** Debts are forgotten when they are so many. */
 const DEBTS_MAX = 1_024;
 
-/** Queues of those who wait, one for each flow. The next is one of the flow that was given least, so nobody gains by sending more. */
+/** One queue per flow. The next item is from the flow that was served least, so sending more gains nothing. */
 export class FairQueue<T> {
   readonly #levels = new Map<string, LevelQueue<T>>();
   #size = 0;
@@ -86,7 +86,7 @@ export class FairQueue<T> {
     return first === undefined ? undefined : this.#nextOf(first);
   }
 
-  /** So much was done for the flow. */
+  /** Charges the flow for work. */
   charge({ level, key, weight }: Flow, cost: number): void {
     const queue = this.#levelOf(level);
     queue.spent += cost / weight;

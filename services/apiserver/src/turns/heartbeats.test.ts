@@ -18,7 +18,7 @@ beforeEach(async () => {
   const tokens = new Map<string, User>([['node-a', { name: 'system:node:a', groups: ['system:nodes'] }]]);
   for (const name of ['admin', ...USERS]) tokens.set(name, { name, groups: ['system:masters'] });
   api = await startTestApi({
-    // Each look at this clock finds that the turn is over: whoever comes has to wait.
+    // Each read of this clock ends the turn: a new request has to wait.
     clock: { ...createSystemClock(), monotonic: () => (now += 2 * TURN_MS) },
     tokens,
   });

@@ -3,9 +3,9 @@ import { type Clock, describeError, type Log, type Timer } from '@holdfast/platf
 export interface KeyedWorkDeps {
   readonly clock: Clock;
   readonly log: Log;
-  /** What the work is about, for the log. */
+  /** The subject of the work, for the log. */
   readonly subject: string;
-  /** Looks at one key, and says when to look again; `undefined` when somebody will wake it. */
+  /** One pass over one key; returns the requeue time, or `undefined` when an event will wake it. */
   readonly look: (key: string) => Promise<number | undefined>;
   readonly retryFirstMs: number;
   readonly retryLongestMs: number;
@@ -46,7 +46,7 @@ export class KeyedWork {
     if (this.#isRunning) queueMicrotask(() => this.#pump());
   }
 
-  /** Nobody asks for this key any more. */
+  /** The key is no longer used. */
   forget(key: string): void {
     this.#timers.get(key)?.cancel();
     this.#timers.delete(key);
@@ -78,7 +78,7 @@ export class KeyedWork {
     const { clock, log, subject, look } = this.#deps;
     let pauseMs: number | undefined;
     try {
-      // A change is told in the middle of being taken over.
+      // A change is reported while it is being stored.
       await Promise.resolve();
       pauseMs = await look(key);
     } catch (error) {

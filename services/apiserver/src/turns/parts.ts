@@ -1,7 +1,7 @@
 /** Long work in parts: between any two of them others may work. */
 export type Parts<T> = Generator<undefined, T, undefined>;
 
-/** All at once. */
+/** Runs all parts without a pause. */
 export function whole<T>(parts: Parts<T>): T {
   for (;;) {
     const next = parts.next();
@@ -9,7 +9,7 @@ export function whole<T>(parts: Parts<T>): T {
   }
 }
 
-/** `goOn` is asked between the parts; what it answers is waited for. */
+/** Calls `goOn` between the parts and awaits its result. */
 export async function inTurns<T>(parts: Parts<T>, goOn: () => Promise<void> | undefined): Promise<T> {
   for (;;) {
     const next = parts.next();

@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * Who works on the thread of requests. While a turn of the event loop is short everybody begins at once. When it has lasted for a while,
- * whoever comes then, and whoever has more to do, waits for a turn of their own, and users take turns.
+ * Schedules work on the request thread. While a turn of the event loop is short, all work begins immediately. After
+ * that, new requests and continued work wait for their own turn, and users take turns.
  */
 export class Turns {
   readonly #clock: Clock;
@@ -25,7 +25,7 @@ export class Turns {
   #paused = 0;
   #isOpen = false;
   #began = 0;
-  /** For whom the turn is: the last who began in it. */
+  /** The user of the turn: the last one that began in it. */
   #current: User | undefined;
   /** The flow of the last request of each; work between its parts waits there, too. */
   readonly #flows = new WeakMap<User, Flow>();
@@ -43,19 +43,19 @@ export class Turns {
     return this.#queue.size + this.#held.size;
   }
 
-  /** For a request that begins: `undefined` when it may at once. Throws 429 when too many of the same flow wait. */
+  /** For a new request: `undefined` when it may begin now. Throws 429 when too many of its flow wait. */
   begin(user: User, flow: Flow, isLarge = false): Promise<void> | undefined {
     this.#flows.set(user, flow);
     if (isLarge && this.#paused >= PAUSED_WORK_MAX) return this.#wait(user, 'begins large');
     return this.#mayGoOn(user) ? undefined : this.#wait(user, isLarge ? 'begins large' : 'begins');
   }
 
-  /** For long work, between its parts: `undefined` while nobody has to be let in. */
+  /** For long work, between its parts: `undefined` while no other work waits. */
   goOn(user: User): Promise<void> | undefined {
     return this.#mayGoOn(user) ? undefined : this.#wait(user, 'goes on');
   }
 
-  /** Whether `goOn` would wait: for work that rarely does, and shall not pay for a promise. */
+  /** True when `goOn` would wait: for work that rarely does, and should not pay for a promise. */
   isOver(user: User): boolean {
     return !this.#mayGoOn(user);
   }
@@ -88,7 +88,7 @@ export class Turns {
     });
   }
 
-  /** Paused work stands in the queue, so what is held back here always gets its turn. */
+  /** Paused work is in the queue, so delayed work always gets its turn. */
   #startNext(): void {
     const held = this.#paused < PAUSED_WORK_MAX ? this.#held.next() : undefined;
     if (held !== undefined) this.#queue.push(held.flow, held.item);
@@ -102,7 +102,7 @@ export class Turns {
     }
   }
 
-  /** Where work for this user waits. */
+  /** The queue of this user's work. */
   flowOf(user: User): Flow {
     return this.#flows.get(user) ?? { level: '', key: user.name, weight: 1, waitingMax: WAITING_PER_FLOW_MAX };
   }
@@ -128,7 +128,7 @@ export class Turns {
 /** Less is not worth the bookkeeping. */
 const CHARGED_FROM_MS = 0.5;
 
-/** In the words of flow control. */
+/** Flow control's wording. */
 const tooManyWaiting = (): StatusError =>
   new StatusError({
     code: 429,

@@ -29,7 +29,7 @@ import { updateStrategyFor } from './update-strategies.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
 import { missing } from './write-results.ts';
 
-/** Server-side apply: the client says what it wants of an object, and owns exactly that. */
+/** Server-side apply: the client sends its wanted fields of an object, and owns exactly those. */
 export async function apply(
   core: Core,
   context: ResourceContext,
@@ -104,7 +104,7 @@ async function appliedObject(core: Core, application: Application, live: KubeObj
   return live !== undefined && differOnlyInTime(live, applied, definition) ? live : applied;
 }
 
-/** Who applies a zero that is not kept changes nothing but the time of it. */
+/** An apply of an omitted zero changes only the timestamp. */
 function differOnlyInTime(live: KubeObject, applied: KubeObject, definition: ResourceDefinition): boolean {
   return deepEqual(timeless(asKind(decodeStored(asJson(live), definition), definition)), timeless(applied));
 }
@@ -114,14 +114,14 @@ function timeless(object: KubeObject): JsonObject {
   return asJson({ ...object, metadata: { ...object.metadata, managedFields } });
 }
 
-/** Who names a uid means an object that is there. */
+/** A uid in the configuration refers to an existing object. */
 function refuseUid({ metadata: { uid = '' } }: KubeObject, definition: ResourceDefinition, name: string): void {
   if (uid === '') return;
   const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
   throw conflict(subjectOf(definition, name), why);
 }
 
-/** Of the right version, and of a kind that has no fields to own. */
+/** Checks the version, and kinds without ownable fields. */
 function refuseUnknown(config: JsonObject, definition: ResourceDefinition): void {
   const { apiVersion, kind = '', metadata = {} } = config;
   if (apiVersion !== groupVersion(definition) || typeof kind !== 'string') return;

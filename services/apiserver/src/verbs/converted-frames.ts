@@ -44,7 +44,7 @@ interface View {
   readonly object: CachedObject;
 }
 
-/** In order, one after the other. What cannot be converted ends the watch: its client looks again. */
+/** In order. A failed conversion ends the watch: its client watches again. */
 export async function* convertedFrames(
   core: Core,
   { definition, watcher, rendering, selection }: Converted,
@@ -68,7 +68,7 @@ export async function* convertedFrames(
   }
 }
 
-/** The change as it is for who selects by fields of the converted objects; `undefined` when it is none. */
+/** The change as seen by a selection on converted fields; `undefined` when it is not selected. */
 async function viewOf(
   { type, object, event }: WaitingFrame,
   selection: Selection,

@@ -38,9 +38,9 @@ export interface NewObject {
   readonly definition: ResourceDefinition;
   readonly object: KubeObject;
   readonly options: WriteOptions;
-  /** The object already says who owns its fields. */
+  /** The object already has its managedFields. */
   readonly tracked?: true;
-  /** What is known of the spec, which was sent in the same words before. */
+  /** Cached facts about the spec, which was sent in the same text before. */
   readonly template?: PodTemplate | undefined;
   /** A client that names a revision means an object that is there; absent = it is overlooked. */
   readonly revision?: 'refused';

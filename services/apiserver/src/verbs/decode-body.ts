@@ -41,7 +41,7 @@ export function decodeBody(
 
 interface Decoded {
   readonly object: KubeObject;
-  /** Every field is known and stands once. */
+  /** No unknown and no duplicate fields. */
   readonly isClean: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface NewBody {
   readonly template?: PodTemplate | undefined;
 }
 
-/** As `decodeBody`; of a pod whose spec has come before, only the rest is looked at. */
+/** As `decodeBody`; for a pod with a known spec it decodes only the rest. */
 export function decodeNewBody(
   context: ResourceContext,
   definition: ResourceDefinition,
@@ -86,7 +86,7 @@ export function decodeNewBody(
   return { object };
 }
 
-/** `undefined` when something is wrong with it: then the whole text says what. */
+/** Returns `undefined` on an error: then the whole text is decoded to report it. */
 function decodeRest(definition: ResourceDefinition, split: SplitBody, template: PodTemplate): KubeObject | undefined {
   try {
     const { value, duplicates, hasOddNumbers } = parseDocument(split.rest, 'json', definition.kind);
@@ -108,7 +108,7 @@ interface Findings {
   readonly unknownFields: readonly string[];
 }
 
-/** In the order of a JSON text; a YAML text names what stands twice first. */
+/** In the order of a JSON text; for YAML, duplicates come first. */
 function strictProblems({ text, format, duplicates, unknownFields }: Findings): readonly string[] {
   if (duplicates.length === 0) return unknownFields;
   if (format === 'json' && unknownFields.length > 0) return findStrictProblems(text, unknownFields);
@@ -148,7 +148,7 @@ const decodeFields = (
     ? decodeWithSchema(value, schemaOf(definition))
     : decodeTextWithSchema(value, schemaOf(definition), oddNumbers);
 
-/** Of a kind whose schema is known only at run time: values of wrong types are for validation to name. */
+/** For kinds with a schema known only at run time: validation reports values of wrong types. */
 function decodeCustomDocument(
   value: JsonObject,
   definition: ResourceDefinition,
@@ -165,7 +165,7 @@ function decodeCustomDocument(
   }
 }
 
-/** Of another version nothing is known; another kind is a mistake like any other in the object. */
+/** An unknown version is refused; another kind is an ordinary error of the object. */
 function checkCustomType(
   document: JsonObject,
   definition: ResourceDefinition,
@@ -190,7 +190,7 @@ function checkCustomType(
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 const unknownField = (key: string): string => `unknown field "${key}"`;
 
-/** The object is named as what it says it is. */
+/** The error names the object by its own type. */
 export function refuseOtherType(document: JsonObject, definition: ResourceDefinition): void {
   const { apiVersion = '', kind = '', metadata } = document;
   const wanted = groupVersion(definition);
@@ -224,7 +224,7 @@ export function decodeStored(document: JsonObject, definition: ResourceDefinitio
   }
 }
 
-/** What `fieldValidation` does with fields that nobody knows or that stand twice. */
+/** Handles unknown and duplicate fields by `fieldValidation`. */
 export function reportStrict(
   context: ResourceContext,
   options: WriteOptions,

@@ -41,7 +41,7 @@ function optionsFromQuery(query: URLSearchParams): DeleteOptions {
 const KIND = 'DeleteOptions';
 const SCHEME = 'k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27';
 
-/** Nothing wraps what the decoder says here, so that it has no status of its own. */
+/** The decoder's error has no wrapper, so it has no status of its own. */
 function decodeOptions({ request }: ResourceContext, text: string): DeleteOptions {
   const { value } = parseRefusing(text, bodyFormat(request), unclassifiedError);
   const { kind = KIND, apiVersion = 'v1' } = value;
@@ -66,7 +66,7 @@ const asOptions = (decoded: JsonObject): DeleteOptions => decoded as DeleteOptio
 const POLICIES = ['Foreground', 'Background', 'Orphan'];
 const POLICY = 'propagationPolicy';
 
-/** Everything that is wrong with them is told at once. */
+/** Reports all errors together. */
 export function checkOptions({ propagationPolicy: policy, orphanDependents, dryRun = [] }: DeleteOptions): void {
   refuseWrong(KIND, [
     ...(policy !== undefined && orphanDependents !== undefined

@@ -29,7 +29,7 @@ export async function remove(
   if (warning !== undefined && orphansByDefault(definition, options)) context.warn(warning);
   const deleted = await deleteObject(core, context, { definition, target, options, dryRun });
   if (!deleted.removed || definition.answersDeleted) {
-    // Only who asks in the old way for dependents to go is told that it is not done yet.
+    // Only the legacy request for dependents' deletion gets 202.
     const status = !deleted.removed && options.orphanDependents === false ? 202 : 200;
     return objectAnswer(core, context, definition, { status, object: deleted.object });
   }
@@ -41,7 +41,7 @@ export interface Deletion {
   readonly target: { readonly namespace: string; readonly name: string };
   readonly options: DeleteOptions;
   readonly dryRun: boolean;
-  /** What else is said of the object in the write that marks it as being deleted. */
+  /** Additional changes in the write that marks the object as terminating. */
   readonly prepare?: (object: KubeObject, now: number) => KubeObject;
   /** The server deletes by itself: no plugin and no webhook is asked. */
   readonly skipsAdmission?: true;

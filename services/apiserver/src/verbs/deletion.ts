@@ -5,20 +5,22 @@ import { isHeld, markTerminating } from './deletion-holds.ts';
 const FOREGROUND = 'foregroundDeletion';
 const ORPHAN = 'orphan';
 
-/** What a DELETE does to the stored object. */
+/** The effect of a DELETE on the stored object. */
 export type DeletionStep =
   /** Nothing: it is already going away at least as fast. */
   | { readonly kind: 'keep' }
   /** Stays, marked as being deleted. */
   | { readonly kind: 'mark'; readonly object: KubeObject }
-  /** Is marked as being deleted at once, so that watchers see it, and then removed. */
+  /** Marked as terminating, so that watchers see it, and then removed. */
   | { readonly kind: 'markAndRemove'; readonly object: KubeObject }
   | { readonly kind: 'remove' };
 
 export interface DeletionInput {
   readonly definition: ResourceDefinition;
   readonly old: KubeObject;
-  /** `undefined`: nobody asked for anything, not even for the pod's own grace. A request always has options. */
+  /**
+   * `undefined` for internal deletions without any options, not even the pod's own grace. A request always has options.
+   */
   readonly options: DeleteOptions | undefined;
   readonly now: number;
 }
@@ -115,7 +117,7 @@ function applyPropagation(object: KubeObject, { definition, options = {} }: Dele
   return changed;
 }
 
-/** Kinds that are older than garbage collection leave their dependents behind unless they are told otherwise. */
+/** Kinds older than garbage collection orphan their dependents by default. */
 export const orphansByDefault = ({ strategy }: ResourceDefinition, options: DeleteOptions): boolean =>
   strategy.orphansByDefault !== undefined &&
   options.propagationPolicy === undefined &&

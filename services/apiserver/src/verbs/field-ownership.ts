@@ -11,7 +11,7 @@ import { formatTime } from '@holdfast/platform';
 import { groupVersion } from '../objects/object-keys.ts';
 import { asJson, schemaOf } from './decode-body.ts';
 
-/** Who writes, through which endpoint. */
+/** The writer and its endpoint. */
 export interface Writer {
   readonly definition: ResourceDefinition;
   readonly subresource: string;
@@ -34,7 +34,7 @@ export function trackWriter(
   return asObject(tracked);
 }
 
-/** What tracking and applying need to know of the writer. */
+/** The writer's identity for tracking and applying. */
 export function identityOf(writer: Writer): {
   readonly manager: string;
   readonly apiVersion: string;
@@ -58,7 +58,7 @@ export function identityOf(writer: Writer): {
 const STATUS = fieldSetOf(['f:status']);
 const SPEC = fieldSetOf(['f:spec']);
 
-/** Nobody owns what an endpoint throws away. */
+/** Nobody owns fields that an endpoint resets. */
 function resetBy(definition: ResourceDefinition, subresource: string): FieldSet | undefined {
   const { strategy, status, subresources = {} } = definition;
   if (subresource === '') return strategy.resets ?? (status === undefined ? undefined : STATUS);

@@ -6,7 +6,7 @@ import { type Selection, selects } from '../cache/selection.ts';
 import type { Core } from '../core.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
 
-/** Objects that are judged between two looks at the turn, and the text of these at most: each may have to be parsed. */
+/** Objects that are filtered between two checks of the turn, and the maximum of their text: each may need parsing. */
 export const JUDGED_AT_ONCE = 64;
 export const JUDGED_BYTES_AT_ONCE = 256 * 1024;
 

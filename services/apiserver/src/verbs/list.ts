@@ -33,11 +33,11 @@ export async function list(core: Core, context: ResourceContext, definition: Res
 
 export interface Page extends ListResult {
   readonly revision: number;
-  /** When its first page was asked for. */
+  /** The time of the first page's request. */
   readonly since: number;
 }
 
-/** One page of a list at the revision the options ask for. */
+/** One page of a list at the revision of the options. */
 export async function readPage(
   core: Core,
   options: ListOptions,
@@ -45,7 +45,7 @@ export async function readPage(
   user: User,
 ): Promise<Page> {
   const start = await startOf(core, options);
-  // Many that waited for the same revision go on at the same time.
+  // Many requests that waited for the same revision continue at the same time.
   const turn = core.turns.goOn(user);
   if (turn !== undefined) await turn;
   const stored = storedNameOf(definition);
@@ -63,7 +63,7 @@ export async function readPage(
   const judged = beforeConversion === undefined ? judgeAhead(core, user, cache, { selection, ...query }) : selection;
   const result = cache.list({ ...query, selection: judged instanceof Promise ? await judged : judged });
   if (result === undefined) throw start.after === undefined ? stateIsOver() : pagesAreOver(start.after);
-  // The cache goes on while a webhook converts: the revision is that of the objects.
+  // The cache continues during a webhook conversion: the revision is that of the objects.
   const revision = start.atRevision ?? core.cache.revision;
   const converting = convertAhead(core, definition, result.objects);
   if (converting !== undefined) await converting;
@@ -113,7 +113,10 @@ async function pageAfter(core: Core, { revision, after, since }: ContinueToken):
   return { after, atRevision: revision, since };
 }
 
-/** The token of the answer goes on behind the last page, with what is there by then. Clients know this by its words. */
+/**
+ * The token in the response continues after the last page with the then current state. Clients recognize it by this
+ * message.
+ */
 const pagesAreOver = (after: StoreKey): StatusError =>
   new StatusError({
     code: 410,

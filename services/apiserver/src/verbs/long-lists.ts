@@ -10,8 +10,9 @@ import { encodedMember, protobufEnvelope } from '../http/protobuf.ts';
 import { type NamedMembers, yamlParts, yamlPartsOfMembers } from '../http/yaml-parts.ts';
 
 /**
- * Lists that are made anew for each client. A long one is made while it is sent, in turns with others: its members are parsed, and their
- * text is made, when the client takes what precedes them. So the memory of an answer does not grow with the list.
+ * Lists that are composed per client. A long one is composed while it is sent, in turns with other work: members are
+ * parsed and formatted when the client has read the earlier ones. So the memory of a response does not grow with the
+ * list.
  */
 
 /** Objects whose rows, or partial objects, are made in one go, and the bytes of these at most. */
@@ -80,7 +81,7 @@ function isShort(objects: readonly CachedObject[]): boolean {
 }
 
 interface Repeatable<T> {
-  /** Each iteration makes its members anew. */
+  /** Each iteration creates its members again. */
   [Symbol.iterator](): Iterator<T>;
 }
 
@@ -133,7 +134,7 @@ function* jsonPartsOfMembers(head: object, { name, members }: NamedMembers): Gen
 
 const EMPTY_END = ']}';
 
-/** The length stands at the beginning: what is encoded first for its length is encoded again when it is sent. */
+/** The length comes first: members encoded for the length are encoded again when they are sent. */
 async function protobufAnswer(
   core: Core,
   context: ResourceContext,
@@ -167,7 +168,7 @@ const documentAnswer = (core: Core, context: ResourceContext, parts: Iterable<Ui
   body: { kind: 'stream', chunks: gathered(core, context, parts), isDocument: true },
 });
 
-/** Others have their turns between parts. Small parts leave together. */
+/** Other work runs between parts. Small parts are sent together. */
 async function* gathered(
   { turns }: Core,
   { user }: ResourceContext,

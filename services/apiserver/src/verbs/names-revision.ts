@@ -3,8 +3,8 @@ import { isJsonObject, type Json, parseJson } from '@holdfast/machinery';
 import { bodyText } from '../http/body.ts';
 
 /**
- * Whether the body of an update says which state it is about. A patch that does not is applied to whatever it meets, and the
- * patched object does not show the difference. Bodies that are not JSON count as silent.
+ * Whether the body of an update names a state. A patch without one applies to any state, and the patched object does
+ * not show the difference. Bodies that are not JSON count as naming none.
  */
 export function namesRevision(request: ApiRequest): boolean {
   try {

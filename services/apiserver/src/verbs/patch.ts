@@ -40,11 +40,11 @@ import { APPLY_PATCH, readWriteOptions, type WriteOptions } from './write-option
 /** A change that a client describes to the JSON of the newest state. */
 export interface Patch {
   readonly apply: (current: JsonObject) => Steps<Json>;
-  /** What the description has too much. */
+  /** Unknown fields of the description. */
   readonly strictErrors: readonly string[];
   /** Numbers of the result that are to be read as they are written, by their paths. */
   readonly oddNumbers?: ReadonlyMap<string, string>;
-  /** Present: a strategic merge, which goes on without text, so that other words tell what is wrong with its result. */
+  /** Set for a strategic merge, which continues without text, so that errors of its result have other words. */
   readonly strategic?: JsonObject;
 }
 
@@ -62,7 +62,7 @@ export async function patch(
   else requireCustomPatchType(context);
   const options = readWriteOptions(context, 'PatchOptions');
   const schema = schemaOf(definition);
-  // Only an object that is there makes anybody look at what shall be changed in it.
+  // The patch is parsed only when the object exists.
   let change: Patch | undefined;
   const { object } = await updateObject(core, context, {
     definition,
@@ -128,7 +128,7 @@ export function requirePatchType({ request }: ResourceContext): string {
   return type;
 }
 
-/** How to merge lists is not said by the schema of a custom resource. */
+/** The schema of a custom resource has no merge rules. */
 function requireCustomPatchType({ request }: ResourceContext): void {
   const type = mediaTypeOf(request);
   if (type === JSON_PATCH || type === MERGE_PATCH) return;
@@ -158,7 +158,7 @@ export interface Patching {
   readonly current: JsonObject;
   readonly patch: Patch;
   readonly schema: StructSchema;
-  /** The kind of the stored object that is patched, which the result must have; absent = nobody looks. */
+  /** The kind that the result must keep; absent: not checked. */
   readonly kind?: ResourceDefinition;
 }
 
@@ -203,7 +203,7 @@ function decodeResult(document: JsonObject, { patch, schema, current, kind }: Pa
   return decodeWithSchema(document, schema, words, kind === undefined ? undefined : current);
 }
 
-/** A strategic merge fills in the fields of an object of the kind, whatever it says of the kind. */
+/** A strategic merge fills an object of the kind, whatever kind it names. */
 function keepKind(result: JsonObject, { apiVersion = null, kind = null }: JsonObject): JsonObject {
   return { ...result, apiVersion, kind };
 }

@@ -2,21 +2,21 @@ import type { KubeObject, ResourceDefinition } from '@holdfast/api';
 import { copyJson, deepFreeze, type JsonObject } from '@holdfast/machinery';
 
 /**
- * What is known of the spec that the pods of one template are sent with. It depends on nothing but the text, and pods of one template
- * come by the hundreds: it is found out once.
+ * Cached facts about the spec of pods from one template. They depend only on the text, and pods of one template arrive
+ * by the hundreds, so they are computed once.
  */
 export interface PodTemplate {
   /** Decoded and frozen. */
   readonly spec: JsonObject;
-  /** What the maker of a pod owns of it, with its defaults, as FieldsV1 text. */
+  /** The creator's fields including defaults, as FieldsV1 text. */
   fields: string | undefined;
-  /** As it was stored last, when it had passed every check. */
+  /** The last stored spec that passed all checks. */
   valid: unknown;
   /** And there was nothing to warn of. */
   isQuiet: boolean;
 }
 
-/** So many templates are remembered, the oldest goes first, and none of a longer body. */
+/** Number of cached templates (oldest evicted first), and the maximum body. */
 const TEMPLATES_MAX = 128;
 const BODY_CHARS_MAX = 16_384;
 
@@ -45,7 +45,7 @@ export function splitBody(text: string): SplitBody | undefined {
   return rest.includes(ESCAPE) ? undefined : { rest, spec: text.slice(start, end) };
 }
 
-/** Whether the mark stands where the spec of the object is, and not deeper. */
+/** True when the mark is at the object's spec, not deeper. */
 export const isMarked = (document: JsonObject): boolean => document['spec'] === MARK;
 
 const KEY = '"spec":';
@@ -92,7 +92,7 @@ function isEscaped(text: string, quote: number): boolean {
 
 export const knownTemplate = (specText: string): PodTemplate | undefined => byText.get(specText);
 
-/** For a body without mistakes, and what it was decoded to before anything was added. The second time it is kept. */
+/** For a valid body, with its decoded form before additions. It is cached the second time. */
 export function rememberTemplate({ rest, spec }: SplitBody, pod: KubeObject): void {
   const cameBefore = byText.has(spec);
   if (cameBefore && !isMarked(JSON.parse(rest) as JsonObject)) return;

@@ -52,7 +52,7 @@ export function readReview(
   }
 }
 
-/** A review is not stored: whoever owns fields of it owns nothing, and is not looked at. */
+/** A review is not stored, so its managedFields are ignored. */
 function withoutOwners(document: JsonObject): JsonObject {
   const { metadata } = document;
   if (!isJsonObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return document;
@@ -65,7 +65,7 @@ export interface ReviewAnswer {
   /** Absent: the review carries none, as it was never stored. */
   readonly created?: string;
   readonly subresource?: string;
-  /** The document to answer with, when it says more than what was posted. */
+  /** The document of the response, when it has more than the posted one. */
   readonly answered?: JsonObject;
 }
 

@@ -1,7 +1,7 @@
 import type { CustomKind, ResourceDefinition } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 
-/** Nothing new is created while the objects that there are go. */
+/** Refuses creates while the existing objects are being deleted. */
 export function refuseWhileTerminating({ group, plural }: ResourceDefinition, custom: CustomKind): void {
   if (!custom.isTerminating) return;
   throw new StatusError({

@@ -28,7 +28,7 @@ import { placeInNamespace } from './place-in-namespace.ts';
 import { validationContext } from './validation-context.ts';
 import { deleteStored, mismatch, missing, modified, nameless, updateStored } from './write-results.ts';
 
-/** How one way of updating (the object, a subresource) differs from the others. */
+/** The differences between the ways of updating (the object, a subresource). */
 export interface UpdateStrategy {
   readonly subresource: string;
   readonly prepare: (object: KubeObject, old: KubeObject, context: ValidationContext) => void;
@@ -46,7 +46,7 @@ export interface Update {
    * ever replaces (see `changeable`). Runs again for every attempt.
    */
   readonly change: (current: KubeObject) => KubeObject | Promise<KubeObject>;
-  /** What the change does leaves no default to be set: it may share with the stored object what it does not change. */
+  /** The change needs no defaulting: it may share unchanged parts with the stored object. */
   readonly isComplete?: true;
   /** Called when there is nothing to update; absent = 404. */
   readonly createInstead?: () => Promise<CachedObject>;
@@ -57,7 +57,7 @@ export interface Updated {
   readonly created: boolean;
 }
 
-/** A copy whose parts may be changed, but for the owners of its fields: whoever changes those makes new ones. */
+/** A copy whose parts may be changed, except managedFields: changes create new ones. */
 export function changeable(object: KubeObject): KubeObject {
   const { metadata, ...rest } = object;
   const { managedFields, ...own } = metadata;
@@ -127,7 +127,7 @@ async function admitAndSwap(
   const text = encodeStored(object);
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const isSame = definition.custom === undefined ? isUnchanged(attempt, text) : await isKept(core, definition, attempt);
-  // A value that is sealed with a key of the past is written anew.
+  // A value that is encrypted with an old key is rewritten.
   if (isSame && core.store.atRest?.isStale(current.key) !== true) return current;
   if (update.dryRun) {
     const given = await core.services.rehearse({ definition, object, old: current.object });
@@ -143,7 +143,7 @@ async function admitAndSwap(
 const isUnchanged = ({ current, object }: Attempt, text: string): boolean =>
   text.length === current.size && deepEqual(object, current.object);
 
-/** A custom resource that is stored in a form of the past is written anew even if nothing in it changes. */
+/** A custom resource in an old stored form is rewritten even without changes. */
 async function isKept(core: Core, definition: ResourceDefinition, { object, stored }: Attempt): Promise<boolean> {
   return deepEqual(await toStored(core, definition, object), stored.object);
 }
@@ -162,7 +162,7 @@ function refuse(definition: ResourceDefinition, { current, object }: Attempt, ow
   if (errors.length > 0) throw invalidObject({ group, kind, name: current.object.metadata.name ?? '' }, errors);
 }
 
-/** What no update may change, whoever sends it. */
+/** Restores fields that no update may change. */
 function prepare(update: Update, { current, object }: Attempt, context: ValidationContext): void {
   const { definition, strategy } = update;
   const old = current.object;
@@ -202,7 +202,7 @@ function checkIdentity(
   if (wanted !== '' && wanted !== '0' && wanted !== current.metadata.resourceVersion) throw modified(definition, name);
 }
 
-/** An object is where its name says. */
+/** The object's name must match the path. */
 export function checkName(object: KubeObject, name: string): void {
   const own = object.metadata.name ?? '';
   if (own === '') throw nameless(name);
@@ -210,7 +210,7 @@ export function checkName(object: KubeObject, name: string): void {
   throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`);
 }
 
-/** PUT says which state it replaces, or that it replaces any. */
+/** PUT names the state that it replaces, or that it replaces any. */
 export function checkReplacement(object: KubeObject, current: KubeObject, definition: ResourceDefinition): void {
   const name = current.metadata.name ?? '';
   checkUid(object, current.metadata, definition);
@@ -222,7 +222,7 @@ export function checkReplacement(object: KubeObject, current: KubeObject, defini
   }
 }
 
-/** Of nothing the uid is ''. */
+/** An absent object has the uid ''. */
 export function checkUid(
   object: KubeObject,
   current: { readonly name?: string; readonly namespace?: string; readonly uid?: string },

@@ -3,7 +3,7 @@ import type { User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 
-/** What validation may know of the request: when it came and from whom. */
+/** The request facts for validation: time and user. */
 export const validationContext = (core: Core, { user, warn }: ResourceContext): ValidationContext => ({
   now: core.clock.now(),
   requester: requesterOf(user),

@@ -11,7 +11,7 @@ import { encoder, objectInProtobuf } from '../http/protobuf.ts';
 import { groupVersion, listKindOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
 
-/** How this client gets what it watches. */
+/** The representation of watched objects for this client. */
 export interface Rendering {
   readonly change: RenderFrame;
   readonly bookmark: (mark: Mark) => WatchFrame;
@@ -19,7 +19,7 @@ export interface Rendering {
 
 export interface Mark {
   readonly revision: number;
-  /** The initial state ends here, which the client asked to be told. */
+  /** The end of the initial state, which the client requested. */
   readonly endsInitial: boolean;
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -57,7 +57,7 @@ function tableRendering(core: Core, context: ResourceContext, definition: Resour
   };
 }
 
-/** For an object that has nothing but metadata. */
+/** For an object with only metadata. */
 function withBlankCells({ rowConditions: _none, ...definition }: ResourceDefinition): ResourceDefinition {
   const columns = definition.columns.map((column) => ({ ...column, cell: () => BLANKS.get(column.type) ?? '' }));
   return { ...definition, columns };
@@ -85,7 +85,7 @@ function objectRenderer({ representation }: ResourceContext, definition: Resourc
   };
 }
 
-/** An object that cannot be converted is told in its place. */
+/** An object that cannot be converted is replaced by an error. */
 function servedOrError(definition: ResourceDefinition, object: CachedObject): CachedObject | StatusError {
   try {
     return asServed(definition, object);
@@ -103,7 +103,7 @@ function protobufFrame(type: WatchType, definition: ResourceDefinition, object: 
   };
 }
 
-/** Of anything else than a stored object. */
+/** For values that are not stored objects. */
 function valueFrame({ representation }: ResourceContext, event: WatchEvent): WatchFrame {
   const { type, object } = event;
   if (representation.encoding !== 'protobuf' || typeof object !== 'object' || object === null) return plainFrame(event);
@@ -126,7 +126,7 @@ function markedObject(context: ResourceContext, definition: ResourceDefinition, 
 function endOfInitial(context: ResourceContext, definition: ResourceDefinition): Readonly<Record<string, string>> {
   const end = { 'k8s.io/initial-events-end': 'true' };
   const { shape, encoding } = context.representation;
-  // A table is put together by nobody.
+  // A bookmark in a table has no rows.
   if (shape === 'table') return end;
   const list =
     shape === 'object'

@@ -53,7 +53,7 @@ interface Opening {
   readonly definition: ResourceDefinition;
   readonly options: ListOptions;
   readonly cache: ResourceCache;
-  /** What the present state is selected by: fields that a webhook has to convert first are left out. */
+  /** The selection of the initial state: without fields that need a webhook conversion. */
   readonly initial: Selection;
 }
 
@@ -66,7 +66,7 @@ async function waitForStart(core: Core, options: ListOptions): Promise<void> {
   else if (options.resourceVersion > core.cache.revision) await waitForRevision(core, options.resourceVersion);
 }
 
-/** From here on everything is synchronous, so that no change falls between the initial state and the first event. */
+/** Synchronous from here on, so that no change falls between the initial state and the first event. */
 function openFrames(core: Core, context: ResourceContext, opening: Opening): AsyncIterable<WatchFrame> {
   const { options, cache } = opening;
   const fromNow = startsNow(options);
@@ -124,7 +124,7 @@ function openWatcher(core: Core, context: ResourceContext, following: Following)
   return watcher;
 }
 
-/** A time below zero is over at once. */
+/** A negative time ends immediately. */
 function watchTimeoutMs(core: Core, { timeoutSeconds = 0 }: ListOptions): number {
   if (timeoutSeconds !== 0) return Math.min(Math.max(timeoutSeconds * 1000, 0), WATCH_TIMEOUT_MAX_MS);
   // Spreads the reconnects of watches that began together; the bytes of the uuid are as good as any other source.

@@ -24,7 +24,7 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 
 const FIELD_VALIDATION = ['Ignore', 'Strict', 'Warn'] as const;
 
-/** Everything that is wrong with the options is told at once. */
+/** Reports all errors of the options together. */
 export function readWriteOptions(context: ResourceContext, kind: Exclude<OptionsKind, 'DeleteOptions'>): WriteOptions {
   const { query, headers } = context.request;
   if (query.size === 0 && !(kind === 'PatchOptions' && isApply(context)))
@@ -82,7 +82,7 @@ function managerErrors(name: string): readonly FieldError[] {
   ];
 }
 
-/** Who does not name a manager is known by the program: `kubectl/v1.32.0 ...`, as far as it can be printed and kept. */
+/** Without a named manager the program is used: `kubectl/v1.32.0 ...`, as far as it is printable and within limits. */
 function managerOf(userAgent: string): string {
   const program = userAgent.slice(0, endOfProgram(userAgent));
   return PLAIN_PROGRAM.test(program) ? program : printable(program);

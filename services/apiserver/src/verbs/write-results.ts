@@ -11,7 +11,7 @@ import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { subjectOf } from '../objects/object-keys.ts';
 import { asServed, isShownAsStored } from '../objects/stored-object.ts';
 
-/** What became of one compare-and-swap. `lost` = somebody else was faster. */
+/** The result of one compare-and-swap. `lost`: another writer was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
 
 export interface Creation {
@@ -28,11 +28,11 @@ export function createStored(
   return write(core, { definition, object, old: undefined, companion }, (value) => ({ kind: 'create', key, value }));
 }
 
-/** What is there, and what shall be there instead. Both as the kind is served. */
+/** The current and the new object, both as the kind is served. */
 export interface Swap {
   readonly old: CachedObject;
   readonly object: KubeObject;
-  /** The stored text of `object`, if somebody made it already. */
+  /** The stored text of `object`, if it is composed already. */
   readonly text?: string;
   readonly companion?: WriteCompanion | undefined;
 }
@@ -71,7 +71,7 @@ async function write(
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
   const avoid = new Set<StoreKey>();
-  // What is being deleted has to lose its finalizers although the store is full.
+  // A terminating object must lose its finalizers even when the store is full.
   const options = old !== undefined && isTerminating(old) ? RELEASING : undefined;
   for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
     const asked = core.services.allocate({ definition, object, old, avoid });
@@ -140,6 +140,6 @@ export const mismatch = (
 ): string =>
   `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${found}`;
 
-/** Of an object that does not say its name. */
+/** For an object without a name. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);

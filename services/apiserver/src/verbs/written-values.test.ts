@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { type Answer, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
 
-/** Whoever reads an object soon after it was written gets what the writer made, and not what its text says. */
+/** A reader of a recently written object gets the writer's value, not one parsed from its text. */
 const NS = '/api/v1/namespaces/default';
 const APPS = '/apis/apps/v1/namespaces/default';
 const CONTAINERS = [
@@ -126,7 +126,7 @@ test('zeros that Kubernetes does not tell from nothing are neither kept nor owne
     JSON.stringify(created.at('metadata.managedFields')),
     /f:(hostNetwork|tty|hostPort|generateName)/,
   );
-  // What is sent back with zeros, or without, is the same pod.
+  // The same pod, sent back with or without zeros.
   const spec = { ...(created.at('spec') as Readonly<Record<string, unknown>>), hostNetwork: false };
   assert.equal(
     (await api.call('PUT', `${NS}/pods/x`, { body: { metadata: created.at('metadata'), spec } })).status,

@@ -1,7 +1,7 @@
 import { bindNamedPod } from '../subresources/binding.ts';
 import type { VirtualResource } from './port.ts';
 
-/** What schedulers used before pods had a `binding` subresource. */
+/** The legacy way of binding, before the `binding` subresource. */
 export const bindings: VirtualResource = {
   group: '',
   version: 'v1',

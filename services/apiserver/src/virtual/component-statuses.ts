@@ -38,7 +38,7 @@ export const componentStatuses: VirtualResource = {
 };
 
 interface Status extends Pick<ComponentStatus, 'conditions'> {
-  /** Nobody created it. */
+  /** It was never created. */
   readonly metadata: { readonly name: string; readonly creationTimestamp: null };
 }
 

@@ -13,6 +13,6 @@ export interface VirtualResource {
   readonly singular: string;
   readonly namespaced: boolean;
   readonly shortNames?: readonly string[];
-  /** By request verb; other verbs are 405. */
+  /** By request verb; other verbs get 405. */
   readonly verbs: Readonly<Partial<Record<'create' | 'get' | 'list', VirtualHandler>>>;
 }

@@ -8,13 +8,13 @@ import {
 } from '@holdfast/machinery';
 
 export interface AskedSelectors {
-  /** What could be read of it; absent when nothing was said. */
+  /** The readable part; absent when nothing was sent. */
   readonly fieldSelector?: string;
-  /** What could not be read, in the order of the fields. */
+  /** The unreadable parts, in field order. */
   readonly problems: readonly string[];
 }
 
-/** What a review says of the objects that would be listed. What cannot be read limits nothing. */
+/** Parses the selectors of a review. Unreadable ones do not restrict. */
 export function readSelectors({ fieldSelector, labelSelector }: ResourceAttributes): AskedSelectors {
   const fields = fieldSelector === undefined ? undefined : readFields(fieldSelector);
   const labels = labelSelector === undefined ? undefined : readLabels(labelSelector);
@@ -26,7 +26,7 @@ export function readSelectors({ fieldSelector, labelSelector }: ResourceAttribut
 
 interface Read {
   readonly text: string;
-  /** How much of it there is, and how much of that was understood. */
+  /** The number of requirements, and of the understood ones. */
   readonly whole: number;
   readonly understood: number;
 }

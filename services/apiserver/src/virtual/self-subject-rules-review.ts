@@ -7,7 +7,7 @@ import { RULES_REVIEWED_BYTES_MAX, RULES_REVIEWED_MAX } from '../limits.ts';
 import { readReview } from '../verbs/review.ts';
 import type { VirtualResource } from './port.ts';
 
-/** What a kubelet may do depends on the pods that it runs. */
+/** A kubelet's permissions depend on its pods. */
 const NODE_RULES = 'node authorizer does not support user rule resolution';
 
 /** `kubectl auth can-i --list`. */
@@ -51,7 +51,7 @@ export const selfSubjectRulesReview: VirtualResource = {
   },
 };
 
-/** As many rules as an answer may hold. */
+/** The first rules up to the limit of a response. */
 function firstOf(rules: readonly PolicyRule[]): readonly PolicyRule[] {
   let left = RULES_REVIEWED_BYTES_MAX;
   const end = rules.slice(0, RULES_REVIEWED_MAX).findIndex((rule) => {

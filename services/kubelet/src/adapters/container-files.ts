@@ -11,7 +11,7 @@ export async function writeOnce(
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   try {
     await writeFile(path, text, { flag: 'wx', mode });
-    // Whoever the container runs as: the mask of this process must not take it away.
+    // Readable for any user of the container: the umask of this process must not remove that.
     await chmod(path, mode);
     if (owner?.isShifted === true) await chown(path, owner.uid, owner.gid);
   } catch (error) {

@@ -11,14 +11,14 @@ const BOUND_FILE = 'incarnation-bound';
 const SOURCE_FILE = 'incarnation-machine';
 const PID_NAMESPACE = '/proc/self/ns/pid';
 const KEY = /^[0-9a-f-]{36}$/;
-/** Of the firmware, not of the disk. */
+/** Identifies the firmware, not the disk. */
 const HARDWARE_FILES = [
   '/sys/class/dmi/id/product_uuid',
   '/sys/class/dmi/id/board_serial',
   '/sys/firmware/devicetree/base/serial-number',
 ];
 
-/** Which machine this kubelet runs on, in which boot, with which installation: see `NodeIncarnation`. */
+/** Reads the identity of this machine, its boot and this installation: see `NodeIncarnation`. */
 export function readIncarnation(stateDirectory: string, ids: Ids, firmware = readFirmware): string {
   return formatIncarnation({
     key: keyOf(stateDirectory, ids),
@@ -30,8 +30,9 @@ export function readIncarnation(stateDirectory: string, ids: Ids, firmware = rea
 const readFirmware = (): readonly string[] => HARDWARE_FILES.map(readText).filter((text) => text !== '');
 
 /**
- * Where firmware says nothing the id of the installation has to do, which a copied disk has, too. Firmware speaks to root only: what the
- * first start used is kept, so that a machine whose kubelet runs as root from now on is still the same.
+ * When the firmware has no ids, the id of the installation must suffice, although a copied disk has the same one. The
+ * firmware reveals its ids only to root. So the ids of the first start are kept, and a machine whose kubelet later runs
+ * as root keeps its identity.
  */
 function machineParts(stateDirectory: string, firmware: readonly string[]): readonly string[] {
   const file = join(stateDirectory, SOURCE_FILE);
@@ -61,7 +62,7 @@ const startOfFirstProcess = (stat: string): string => stat.slice(stat.lastIndexO
 const digest = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 
-/** Durable before anybody hears of it: a key that is lost by a power cut would make this machine a stranger. */
+/** Durable before anyone uses it: losing the key in a power cut would change the identity of this machine. */
 function keyOf(stateDirectory: string, ids: Ids): string {
   const file = join(stateDirectory, KEY_FILE);
   const kept = readText(file);

@@ -15,7 +15,7 @@ export interface LogFileRequest {
   /** Only the last lines; absent = all. */
   readonly tailLines?: number;
   readonly limitBytes?: number;
-  /** Present: go on as the file grows, until this answers true. */
+  /** When present, follows the file as it grows, until this returns true. */
   readonly isOver?: () => Promise<boolean>;
   readonly signal?: AbortSignal;
 }
@@ -43,7 +43,7 @@ async function* bytesOf(blocks: AsyncIterable<LogBlock>): AsyncGenerator<Uint8Ar
   for await (const { bytes } of blocks) yield bytes;
 }
 
-/** What is read now: a container runtime writes to another file when the present one grew too large. */
+/** The current file: a container runtime starts a new one when it grows too large. */
 interface OpenLog {
   file: FileHandle;
 }
@@ -55,17 +55,17 @@ async function* readOn(clock: Clock, log: OpenLog, request: LogFileRequest): Asy
   let isLeft = false;
   const isAborted = (): boolean => request.signal?.aborted === true;
   for (;;) {
-    // Asked before reading: what is written until the end is read after it.
+    // Called before the read, so that everything written until the end is read.
     const isOver = request.isOver === undefined || (await request.isOver());
     const { size } = await log.file.stat();
-    // Emptied because it grew too large: what follows begins anew.
+    // The file was truncated because it grew too large: continue from its start.
     if (size < offset) offset = 0;
     while (offset < size && !isAborted()) {
       const bytes = await readBlock(log.file, offset, Math.min(LOG_BLOCK_BYTES, size - offset));
       if (bytes.length === 0) break;
       const { oldest } = await readParts(path);
       if (oldest > offset) {
-        // Whoever reads that slowly finds zeros where it was: it goes on with what there is.
+        // A slow reader finds zeros there: it continues with the existing data.
         offset = oldest;
         continue;
       }
@@ -89,7 +89,7 @@ async function* readOn(clock: Clock, log: OpenLog, request: LogFileRequest): Asy
   }
 }
 
-/** Where the last `lines` lines begin, read backwards. A last line without its end counts. */
+/** Returns the start of the last `lines` lines, reading backwards. A last line without a newline counts. */
 async function tailOffset(file: FileHandle, lines: number, floor: number): Promise<number> {
   const { size } = await file.stat();
   if (lines === 0) return size;
@@ -109,7 +109,9 @@ async function tailOffset(file: FileHandle, lines: number, floor: number): Promi
   return floor;
 }
 
-/** Where the oldest part that is still there begins, and the present one, from what the supervisor notes beside the log. */
+/**
+ * Returns the start of the oldest existing part and of the current one, from the supervisor's records beside the log.
+ */
 async function readParts(path: string): Promise<{ readonly oldest: number; readonly present: number }> {
   const text = await readFile(`${path}.parts`, 'utf8').catch(() => '0');
   const begins = text.trim().split('\n').map(Number);

@@ -45,7 +45,7 @@ export async function* timedLines(
   }
 }
 
-/** Lines as container runtimes write them: `<time> <stream> <F or P> <text>`; after a P the line goes on. */
+/** The line format of container runtimes: `<time> <stream> <F or P> <text>`; after a P the line continues. */
 export async function* criLines(
   blocks: AsyncIterable<LogBlock>,
   { timestamps, sinceMs }: LineOptions,
@@ -93,7 +93,7 @@ interface CriLine {
   readonly text: Uint8Array;
 }
 
-/** Something else than a line of a runtime says nothing. */
+/** Returns `undefined` for a line that is not in the runtime's format. */
 export function readCriLine(line: Uint8Array): CriLine | undefined {
   const head = /^(\S+) (?:stdout|stderr) ([FP])(?: |$)/.exec(Buffer.from(line.subarray(0, 64)).toString('latin1'));
   if (head === null) return undefined;

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 
 /** When each part of a log was first seen, from the notes that the supervisor keeps beside it. */
 export interface LogTimes {
-  /** Of the line that begins here. What was not noted yet was written just now. */
+  /** The time of the line that begins here. Unrecorded lines were written just now. */
   at(offset: number): Promise<number>;
 }
 
@@ -10,7 +10,7 @@ export function openLogTimes(logPath: string): LogTimes {
   return new NotedTimes(logPath, `${logPath}.times`);
 }
 
-/** Each note says how long the log was at which time: a line has the time of the first note that is past its beginning. */
+/** Each record has the length of the log at a time. A line has the time of the first record beyond its start. */
 class NotedTimes implements LogTimes {
   readonly #logPath: string;
   readonly #path: string;
@@ -27,7 +27,7 @@ class NotedTimes implements LogTimes {
   }
 
   async at(offset: number): Promise<number> {
-    // The log was emptied under its reader: the notes about it begin anew.
+    // The log was truncated during the read: its records start again.
     if (offset < this.#asked) this.#forget();
     this.#asked = offset;
     if (offset >= (this.#sizes.at(-1) ?? 0)) await this.#readOn();
@@ -36,7 +36,7 @@ class NotedTimes implements LogTimes {
 
   async #readOn(): Promise<void> {
     const { size, ino } = (await stat(this.#path).catch(isMissing)) ?? { size: 0, ino: 0 };
-    // Emptied, or written anew without the notes of what is gone.
+    // Truncated, or rewritten without the records of removed parts.
     if (size < this.#read || ino !== this.#inode) this.#forget();
     this.#inode = ino;
     if (size === this.#read) return;

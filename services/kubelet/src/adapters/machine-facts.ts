@@ -12,7 +12,7 @@ export function readMachineFacts(options: {
   readonly stateDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly maxPods?: number;
-  /** How many nodes share the machine. */
+  /** The number of nodes that share the machine. */
   readonly sharedBy?: number;
 }): NodeFacts {
   const machineId = readText('/etc/machine-id');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { MachineProbe } from '../stats/node-stats.ts';
 import type { DiskSample, DiskUse, MachineSample } from '../stats/port.ts';
 
-/** What this machine has left, from the system's own counters. */
+/** Reads the machine's free resources from the system's own counters. */
 export function createMachineProbe(stateDirectory: string): MachineProbe {
   return {
     sample: () => sampleMachine(stateDirectory),
@@ -29,7 +29,7 @@ function sampleMachine(stateDirectory: string): MachineSample {
   };
 }
 
-/** Also what the system would take back from its caches. */
+/** Includes memory that the system can reclaim from its caches. */
 function availableMemory(): number {
   const kibibytes = /^MemAvailable:\s+(\d+) kB$/m.exec(readText('/proc/meminfo'))?.[1];
   return kibibytes === undefined ? freemem() : Number(kibibytes) * 1024;
@@ -67,7 +67,7 @@ function ignoreMissing(error: unknown): undefined {
   throw error;
 }
 
-/** A file that is gone, or that belongs to somebody else. */
+/** The file is gone or not accessible. */
 const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM']);
 
 function readText(path: string): string {

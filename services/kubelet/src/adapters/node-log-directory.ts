@@ -41,7 +41,7 @@ function open(root: string, names: readonly string[], path: string): number {
   }
 }
 
-/** What is in the file now: a log that goes on growing ends here. */
+/** Returns the current content of the file: a growing log ends here. */
 function fileAnswer(place: number, { size }: Stats): ApiResponse {
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
   if (size === 0) return { status: 200, headers, body: { kind: 'text', contentType: 'text/plain', text: '' } };

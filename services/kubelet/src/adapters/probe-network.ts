@@ -19,7 +19,7 @@ async function httpGet(
   const onResponse = (response: IncomingMessage): void => {
     readAnswer(response).then(resolve, reject);
   };
-  // As everywhere: the certificate of a pod is not checked by its probe.
+  // As in Kubernetes, a probe does not check the certificate of a pod.
   const sent = url.startsWith('https:')
     ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
     : nodeHttp().request(url, options, onResponse);
@@ -37,7 +37,7 @@ async function httpGet(
   }
 }
 
-/** Only the text of a redirect is ever told. */
+/** Only the text of a redirect is reported. */
 async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
   const { statusCode: status = 0 } = response;
   const isRedirect = status >= 300 && status < 400;

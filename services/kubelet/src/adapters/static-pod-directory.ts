@@ -8,7 +8,7 @@ import { readStaticPod } from '../domain/static-pod.ts';
 import { STATIC_POD_POLL_MS, STATIC_POD_SETTLE_MS } from '../limits.ts';
 import type { StaticPodSource } from '../pod/static-pods.ts';
 
-/** Every file of the directory is one pod, as YAML or JSON. Looked at when the system says so, and from time to time. */
+/** Every file of the directory is one pod in YAML or JSON. It is read on file system events and periodically. */
 export function createStaticPodDirectory(deps: {
   readonly directory: string;
   readonly nodeName: string;
@@ -27,7 +27,7 @@ export function createStaticPodDirectory(deps: {
       const pods = await readAll(deps, known, (text) => parse(text) as Json);
       if (!stopped) onChange(pods);
     } catch (error) {
-      // Nothing is taken for removed because the directory cannot be read.
+      // An unreadable directory does not count as empty.
       log.error('the directory of static pods cannot be read', { directory, error: describeError(error) });
     }
     if (!stopped) timer = clock.timer(STATIC_POD_POLL_MS, () => void look(onChange));

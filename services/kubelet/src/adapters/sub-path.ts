@@ -10,19 +10,19 @@ import { BeneathError, descriptorPath, openBeneath, pathOfDescriptor, statOf } f
 import { HELPER_ENVIRONMENT, helper } from '../runtime/helpers.ts';
 import { mountsAt } from '../runtime/pod-directories.ts';
 
-/** As open as its volume; the group that new files take, which `fsGroup` gives, is part of it. */
+/** As open as its volume, including the setgid bit that `fsGroup` sets. */
 const AS_ITS_VOLUME = 0o2777;
 
 export interface SubPathOptions {
   /** A volume that pods write gets missing directories made. */
   readonly make: boolean;
-  /** For tests: something happens in between. */
+  /** For tests: a hook between steps. */
   readonly beforeStep?: (name: string) => void;
 }
 
 /** A place in a volume, held open: whatever happens to its name. */
 export interface OpenSubPath {
-  /** Where it lies, without a link on the way, and the volume's own directory without one. */
+  /** The real path without links, and the real path of the volume's directory. */
   readonly path: string;
   readonly volume: string;
   /** Makes the place appear at `target`, a path that only the node changes. */
@@ -107,7 +107,10 @@ async function bind(descriptor: number, stats: Stats, target: string): Promise<v
 
 const INHERITED = 3;
 
-/** What an earlier start of the same container left. Never recursive: a mount below would lose the files of the volume. */
+/**
+ * Removes what an earlier start of the same container left. Never recursive: a mount below would lose the files of the
+ * volume.
+ */
 async function clear(target: string): Promise<void> {
   const run = promisify(execFile);
   for (let looks = 0; looks < MOUNTS_LEFT_MAX && mountsAt(target).length > 0; looks++) {

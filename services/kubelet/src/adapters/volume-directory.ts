@@ -23,7 +23,7 @@ import { MOUNT_MS } from '../limits.ts';
 import { HELPER_ENVIRONMENT, helper } from '../runtime/helpers.ts';
 import { MEMORY_VOLUME } from '../runtime/pod-directories.ts';
 
-/** All containers of the pod write here, whoever they run as. */
+/** All containers of the pod write here under any user. */
 const SHARED_MODE = 0o777;
 const INHERIT_GROUP = 0o2000;
 const DATA = '..data';
@@ -74,13 +74,14 @@ const run = promisify(execFile);
 
 export interface FileOwners {
   readonly owner?: Owner | undefined;
-  /** The only one who reads tokens. Absent: whoever may read other files. */
+  /** The only user who can read tokens. Absent: all users who can read other files. */
   readonly tokenUser?: number | undefined;
 }
 
 /**
- * All files of a volume at once: a reader sees the old ones or the new ones, never a mixture. They lie in a directory of
- * their own; `..data` points at it and is replaced by renaming, and the names that pods know point through `..data`.
+ * Writes all files of a volume atomically: a reader sees the old ones or the new ones, never a mixture. They are in a
+ * separate directory. `..data` points at it and is replaced by a rename, and the names that pods know point through
+ * `..data`.
  */
 export async function writeVolume(
   path: string,
@@ -101,7 +102,7 @@ export async function writeVolume(
   }
   for (const name of await readdir(path)) {
     const isOurs = name === DATA || name === version || names.has(name);
-    // What a mount point needed inside of the volume is a directory, not a link.
+    // A mount point inside the volume is a directory, not a link.
     const isOld = name.startsWith('..') || (await targetOf(join(path, name))) !== undefined;
     if (!isOurs && isOld) await rm(join(path, name), { recursive: true, force: true });
   }
@@ -162,7 +163,9 @@ async function targetOf(link: string): Promise<string | undefined> {
 
 type HostPathCheck = (path: string) => Promise<void>;
 
-/** A path of this machine, made or checked as `hostPath.type` says. `owner`: of a directory that is made, and of no other. */
+/**
+ * A path of this machine, created or checked by `hostPath.type`. `owner` applies only to a directory that is created.
+ */
 export async function useHostPath(path: string, type: string, owner?: Owner): Promise<void> {
   const isNew = owner !== undefined && !(await exists(path));
   if (type === 'DirectoryOrCreate') await makeReadable(path);
@@ -214,7 +217,7 @@ const expectKind =
 
 const HOST_PATH_CHECKS: ReadonlyMap<string, HostPathCheck> = new Map(
   Object.entries<HostPathCheck>({
-    // As container runtimes do: what a pod mounts and nobody made becomes a directory.
+    // As in container runtimes: a missing mount source becomes a directory.
     '': makeReadable,
     DirectoryOrCreate: expectKind('directory', 'isDirectory'),
     Directory: expectKind('directory', 'isDirectory'),

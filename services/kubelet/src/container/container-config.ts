@@ -67,7 +67,7 @@ export async function containerConfig(
   };
 }
 
-/** Who it runs as, and, where the runtime separates pods from the machine, everything else it asks for. */
+/** Returns the user and, when the runtime isolates pods from the machine, all other isolation settings. */
 function separationOf(
   { abilities, allocatable }: ContainerConfigDeps,
   pod: Pod,
@@ -85,7 +85,7 @@ function separationOf(
   return user === undefined ? privileged : { user, ...privileged };
 }
 
-/** A runtime that only pretends has nobody who would read them. */
+/** A simulated runtime has no processes that read them. */
 async function serviceLinks(deps: ContainerConfigDeps, { spec, metadata }: Pod): Promise<Record<string, string>> {
   if (deps.abilities === undefined) return {};
   return serviceVariables(await deps.services(), metadata.namespace ?? '', spec.enableServiceLinks !== false);

@@ -14,7 +14,7 @@ export interface ContainerFilesRequest {
   readonly container: Container;
   readonly restartCount: number;
   readonly podIp: string;
-  /** Of the pod's volumes. */
+  /** The path of the pod's volumes. */
   readonly path: string;
   readonly nodeHostname: string;
   readonly dns: ClusterDns;
@@ -25,7 +25,7 @@ export interface ContainerFilesRequest {
 const SHARED_FILE_MODE = 0o666;
 const READABLE_FILE_MODE = 0o644;
 
-/** What a container finds at well-known paths although no volume names it: its names, its resolver, its last words. */
+/** Files at well-known paths that no volume provides: hosts, resolver configuration, termination message. */
 export async function containerFiles(request: ContainerFilesRequest): Promise<readonly Mount[]> {
   const { container } = request;
   const files = [await hosts(request), await resolver(request), await message(request)];

@@ -36,14 +36,14 @@ const pod: Pod = {
 };
 const container = pod.spec.containers[0] ?? assert.fail('the pod has a container');
 
-/** A node that keeps files and fetches images, and says in which order it was asked for what. */
+/** A node with volumes and images that records the order of its calls. */
 class World {
   readonly steps: string[] = [];
   readonly events: string[] = [];
   memory: PodMemory = INITIAL_MEMORY;
   settings: object | undefined = { data: { mode: 'fast' } };
   networkIsDown = false;
-  /** How often its volumes are not attached yet. */
+  /** Number of attempts before its volumes are attached. */
   attachWaits = 0;
   readonly directory = mkdtempSync(join(tmpdir(), 'holdfast-starter-'));
   readonly #pods = createPodDirectories(this.directory);

@@ -41,10 +41,10 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly ranges: UserRanges;
   /** Absent: no volume of this node has to be attached. */
   readonly attachments?: VolumeAttachments | undefined;
-  /** Absent: nothing is asked before a pod starts that must not run twice. */
+  /** Absent: no check precedes the start of an exclusive pod. */
   readonly exclusives?: ExclusiveStarts | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
-  /** Every service of the cluster, as far as pods are told of them. */
+  /** All Services of the cluster that pods get variables for. */
   readonly services: () => Promise<readonly Service[]>;
   readonly tell: TellPod;
   readonly remember: (change: (memory: PodMemory) => PodMemory) => void;
@@ -157,7 +157,7 @@ export class ContainerStarter {
     this.#volumeFailures = 0;
   }
 
-  /** Whoever has no sandbox has nobody who removes its volumes with it. */
+  /** Without a sandbox nothing else removes the volumes. */
   #discardVolumes(): void {
     const { runtime, log } = this.#deps;
     const uid = this.#withoutSandbox;
@@ -208,7 +208,7 @@ export class ContainerStarter {
     const { name } = container;
     try {
       const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
-      // Those of the first sandbox: a later one of the same pod finds what was written.
+      // The path of the first sandbox: a later one of the same pod finds its files.
       const path = sandboxes[0]?.volumesPath;
       const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
       const place = { pod, container, restartCount, podIp, path, ...owners };
@@ -282,13 +282,16 @@ export class ContainerStarter {
     this.#remember(name, reason, message, retryMs);
   }
 
-  /** At every start, not only the first: an attachment may be broken while the pod runs. */
+  /** On every start, not only the first: an attachment may be removed while the pod runs. */
   async #ensureAttached(pod: Pod): Promise<void> {
     await this.#deps.attachments?.ensure(pod);
     this.#attachWaits = 0;
   }
 
-  /** What the volume waits for is told by who attaches it; after a while also here, in case nobody does. */
+  /**
+   * The attach controller reports what the volume waits for. After a while this reports it, too, in case there is no
+   * such controller.
+   */
   #waitForAttach(pod: Pod, name: string, { message }: AttachWait): void {
     const retryMs = Math.min(ATTACH_RETRY_INITIAL_MS * 2 ** this.#attachWaits, ATTACH_RETRY_MAX_MS);
     this.#attachWaits++;
@@ -303,7 +306,7 @@ export class ContainerStarter {
     remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
   }
 
-  /** Nobody may believe that a limit or a restriction holds here when it does not. */
+  /** Reports limits and restrictions that are not enforced here. */
   #tellNotEnforced(pod: Pod, container: Container): void {
     const { abilities } = this.#deps.runtime;
     if (abilities === undefined) return;
@@ -314,7 +317,7 @@ export class ContainerStarter {
     this.#deps.tell(pod, { type: 'Warning', reason: 'NotEnforced', message, container: container.name });
   }
 
-  /** In the background: a deletion must not wait for a hook that hangs. */
+  /** In the background: a deletion must not wait for a hanging hook. */
   #runPostStart(id: string, of: { readonly pod: Pod; readonly container: Container; readonly podIp: string }): void {
     const { pod, container, podIp } = of;
     const { remember, tell, wake } = this.#deps;
@@ -369,7 +372,7 @@ interface StartPlace extends VolumeOwners {
   readonly path: string | undefined;
 }
 
-/** Nothing is wrong: it has to be confirmed again. */
+/** Not an error: the pod must be confirmed again. */
 const isFenced = (error: unknown): boolean =>
   error instanceof PromiseWait || (error instanceof RuntimeError && error.code === 'Fenced');
 

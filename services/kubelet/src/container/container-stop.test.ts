@@ -14,7 +14,7 @@ const HOOKED: Container = {
   lifecycle: { preStop: { exec: { command: ['user-hook'] } } },
 };
 
-/** One container that is stopped, and everything that happens to it, in order. */
+/** Stops one container and records its events in order. */
 function stopping(
   preStopContainer: ContainerManager['preStopContainer'] | undefined,
   { hookMs = 0, graceSeconds = 30, container = HOOKED } = {},

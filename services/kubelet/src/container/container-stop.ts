@@ -4,7 +4,10 @@ import { graceAfterHook } from '../domain/grace.ts';
 import { INTERNAL_HOOK_MS, PRE_STOP_EXTENSION_MS } from '../limits.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 
-/** What the node itself keeps of a container, such as devices and processors: asked before anything of it ends. */
+/**
+ * Resources that the node itself assigns to a container, such as devices and processors. It is called before anything
+ * of the container ends.
+ */
 export interface ContainerManager {
   /** A failure keeps the container running; it is stopped again later. */
   preStopContainer(id: string): Promise<void>;
@@ -27,7 +30,7 @@ export interface StopRequest {
 export interface StopTask {
   /** Resolves when every process of the container is confirmed gone; rejects when that is not known. */
   readonly done: Promise<void>;
-  /** A later request asked for less time, counted from now. */
+  /** A later request has a shorter grace period, counted from now. */
   shorten(graceSeconds: number): void;
   /** The kubelet stops: nothing more is sent. */
   abandon(): void;
@@ -68,8 +71,8 @@ class Stop implements StopTask {
       if (this.#hookTimer !== undefined) this.#limitHook();
       return;
     }
-    // The runtime takes the earlier of two ends. `done` follows the first call alone and is reported to whoever waits for it:
-    // a failure of this one is not to be handed on, because nobody waits for it.
+    // The runtime uses the earlier of both deadlines. `done` follows only the first call. Nothing awaits this one, so
+    // its failure is ignored.
     void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => undefined);
   }
 

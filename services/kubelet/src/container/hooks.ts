@@ -40,7 +40,7 @@ export async function runExec(deps: HandlerDeps, command: readonly string[], tar
   if (exitCode !== 0) throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${output}`);
 }
 
-/** Answers a warning when the check ended at a redirect that is not followed: the container is well as far as anybody knows. */
+/** Returns a warning when the check ended at a redirect that is not followed: the container counts as healthy. */
 export async function runHttpGet(
   deps: HandlerDeps,
   action: HTTPGetAction,

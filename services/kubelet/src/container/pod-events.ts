@@ -8,7 +8,7 @@ export interface PodEvent {
   readonly container?: string;
 }
 
-/** Without an object there is nobody to tell. */
+/** Without an object there is no event. */
 export type TellPod = (pod: Pod | undefined, event: PodEvent) => void;
 
 export function createPodEvents(recorder: EventRecorder): TellPod {

@@ -79,7 +79,7 @@ export class PodImages {
     throw new ImageWait('InvalidImageName', message);
   }
 
-  /** One pull for one start: the next start of a container that always pulls asks again. */
+  /** One pull per start: the next start of a container with pull policy Always pulls again. */
   async #pulled(
     pod: Pod,
     container: Container,
@@ -139,7 +139,7 @@ export class PodImages {
     return new ImageWait('ErrImagePull', message, IMAGE_ERROR_SHOWN_MS);
   }
 
-  /** Until one of them opens the door; without any the registry is asked as a stranger. */
+  /** Tries credentials until one succeeds; without any it pulls anonymously. */
   async #tryLogins(name: ImageName, logins: readonly RegistryCredentials[]): Promise<void> {
     const { images } = this.#deps;
     const { signal } = this.#stopping;

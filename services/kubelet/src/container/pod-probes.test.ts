@@ -347,7 +347,7 @@ test('/metrics/probes: what a pod was asked and answered is counted under the na
   await pod.stop();
 });
 
-/** What the pod answers, by URL without its host; a redirect is where it leads to. */
+/** The pod's responses by URL without its host; a redirect is its target. */
 function redirecting(answers: Readonly<Record<string, number | string>>) {
   const asked: { readonly url: string; readonly host: string | undefined }[] = [];
   const network: Partial<ProbeNetwork> = {

@@ -1,4 +1,4 @@
-/** How probes and hooks reach a pod over its network. Injected: a simulation has no sockets. */
+/** The network access of probes and hooks. Injected: a simulation has no sockets. */
 export interface ProbeNetwork {
   /** Rejects when no answer came in time. Redirects are answers, with where they lead to and the beginning of their text. */
   httpGet(request: {
@@ -24,7 +24,7 @@ export interface HttpAnswer {
   readonly body?: string;
 }
 
-/** Everything answers at once: for nodes whose containers are not real. */
+/** Every probe succeeds immediately: for nodes with simulated containers. */
 export const HOLLOW_PROBE_NETWORK: ProbeNetwork = {
   httpGet: () => Promise.resolve({ status: 200 }),
   connect: () => Promise.resolve(),

@@ -15,7 +15,7 @@ export interface Prober {
 }
 
 export interface ProberDeps extends HandlerDeps {
-  /** Absent: nobody counts. */
+  /** Absent: no metrics. */
   readonly probeMetrics?: ProbeMetrics | undefined;
   /** A result that counts has changed. */
   readonly onResult: () => void;
@@ -65,7 +65,7 @@ class ContainerProber implements Prober {
     this.#loops.clear();
   }
 
-  /** While the startup probe has not succeeded the others wait; while the pod ends only readiness goes on. */
+  /** The other probes wait until the startup probe succeeds; while the pod terminates only readiness continues. */
   #observeContainer(
     pod: Pod,
     spec: Container,
@@ -105,7 +105,7 @@ interface ProbeSubject {
   readonly podIp: string;
 }
 
-/** One probe of one container, until it has done its duty: a startup probe ends with its success, any with a kill. */
+/** One probe of one container until its end: success of a startup probe, or a kill. */
 class ProbeLoop {
   readonly #deps: ProberDeps;
   readonly #kind: ProbeKind;
@@ -113,7 +113,7 @@ class ProbeLoop {
   #count: ProbeCount = NO_PROBE_YET;
   #timer: Timer | undefined;
   #stopped = false;
-  /** Of a pod on the machine's network it is the machine's, which may change. */
+  /** For a pod on the machine's network it is the machine's address, which may change. */
   #podIp: string;
 
   constructor(deps: ProberDeps, kind: ProbeKind, subject: ProbeSubject) {
@@ -161,7 +161,7 @@ class ProbeLoop {
     if (verdict !== before) this.#deps.onResult();
   }
 
-  /** A check that could not be made is made again at once, a few times. */
+  /** Repeats a check that could not be executed a few times without a pause. */
   async #ask(): Promise<Outcome> {
     let outcome = await this.#probe();
     for (let attempt = 1; outcome.kind === 'unknown' && attempt < PROBE_ATTEMPTS_MAX && !this.#stopped; attempt++)
@@ -198,7 +198,7 @@ class ProbeLoop {
     }
   }
 
-  /** Rejects when the container is not well, or with what says that nobody knows. Answers a warning to be told. */
+  /** Rejects when the container is unhealthy, or with an unknown result. Resolves with a warning to report. */
   async #check(): Promise<string | undefined> {
     const { probe, container, spec } = this.#subject;
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;

@@ -11,12 +11,12 @@ const RECURSION_AVAILABLE = 1 << 7;
 
 export type Reply =
   | { readonly kind: 'answer'; readonly packet: Packet }
-  /** Somebody else knows. */
+  /** Another server must answer. */
   | { readonly kind: 'forward' }
-  /** The rest of the answer is what somebody else knows about `target`. */
+  /** The rest of the answer comes from another server about `target`. */
   | { readonly kind: 'alias'; readonly packet: Packet; readonly target: string };
 
-/** What this node says to a query that it understands. */
+/** Returns this node's answer to a valid query. */
 export function replyTo(names: KnownNames, query: Packet): Reply {
   const question = query.questions?.[0];
   if (question === undefined || query.questions?.length !== 1) {

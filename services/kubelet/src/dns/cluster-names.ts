@@ -20,16 +20,16 @@ export interface ClusterNamesDeps {
   readonly random: Random;
   readonly log: Log;
   readonly domain?: string;
-  /** Of both ends, in tests. */
+  /** The port of both server and upstream, in tests. */
   readonly port?: number;
   readonly upstreamPort?: number;
   readonly upstreams?: readonly string[];
 }
 
 export interface ClusterNames extends Service {
-  /** What pods of this machine are told; asked for when one starts. */
+  /** The DNS settings of pods on this machine; read when a pod starts. */
   readonly dns: ClusterDns;
-  /** Where it listens. */
+  /** The listen address. */
   address(): { readonly address: string; readonly port: number } | undefined;
 }
 

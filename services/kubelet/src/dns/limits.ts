@@ -1,11 +1,11 @@
 /** Numbers of the names of services. Units are in the names. */
 
 export const DNS_PORT = 53;
-/** How long a resolver may remember an answer, as with Kubernetes' own servers. */
+/** The time to live of answers, as in Kubernetes' own DNS. */
 export const NAME_TTL_SECONDS = 5;
 /** Other clusters of this machine have theirs. */
 export const DNS_ADDRESSES_TRIED = 100;
-/** What everybody takes in one datagram (RFC 1035). */
+/** The size that every client accepts in one datagram (RFC 1035). */
 export const DNS_UDP_BYTES = 512;
 /** Each of the machine's servers gets this long; resolvers ask again after 5 s. */
 export const DNS_FORWARD_MS = 2_000;

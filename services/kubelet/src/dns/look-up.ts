@@ -1,6 +1,6 @@
 import type { EndpointSlice, Service } from '@holdfast/api';
 
-/** What is known of the cluster, by name. */
+/** The known names of the cluster. */
 export interface KnownNames {
   /** `cluster.local` */
   readonly domain: string;
@@ -18,7 +18,7 @@ export type Found =
   | { readonly kind: 'missing' }
   /** Empty: the name exists, with nothing of this type. */
   | { readonly kind: 'records'; readonly records: readonly FoundRecord[] }
-  /** Another name for something outside. */
+  /** An alias for an external name. */
   | { readonly kind: 'alias'; readonly target: string };
 
 const MISSING: Found = { kind: 'missing' };
@@ -70,13 +70,16 @@ function ofService({ names, service }: Place, type: string): Found {
   return records(ready.length === 0 ? nowhereFor(spec) : ready, type);
 }
 
-/** A service has a name as soon as it is there. Until somebody serves it, the name leads to an address that no host may have. */
+/**
+ * A service has a name as soon as it exists. Until it has endpoints, the name resolves to an address that no host may
+ * have.
+ */
 function nowhereFor({ clusterIPs, clusterIP = '' }: Service['spec']): readonly { readonly address: string }[] {
   const own = (clusterIPs ?? [clusterIP]).filter((address) => address !== '');
   return own.map((address) => ({ address: address.includes(':') ? NOWHERE_6 : NOWHERE_4 }));
 }
 
-/** Of the networks for documentation (RFC 5737) and for what is discarded (RFC 6666): no route leads to anybody. */
+/** Documentation (RFC 5737) and discard (RFC 6666) networks: they are never routed. */
 const NOWHERE_4 = '192.0.2.0';
 const NOWHERE_6 = '100::';
 
@@ -105,7 +108,7 @@ function ofPort(
   return { kind: 'records', records: [...unique.values()].map((each) => ({ type: 'SRV', ...each })) };
 }
 
-/** Where the endpoints listen; while there are none, the port of the service. */
+/** The ports of the endpoints; without endpoints, the port of the service. */
 function portsOf(
   names: KnownNames,
   service: Service,
@@ -125,7 +128,7 @@ function records(addresses: readonly { readonly address: string }[], type: strin
   return { kind: 'records', records: all.filter((each) => type === 'ANY' || each.type === type) };
 }
 
-/** Who publishes endpoints that are not ready has them marked as ready in the slices. */
+/** A service that publishes unready endpoints has them marked as ready in the slices. */
 function readyAddresses(names: KnownNames, { metadata }: Service): readonly Address[] {
   return names
     .slices(metadata.namespace ?? '', metadata.name ?? '')

@@ -17,7 +17,7 @@ import { askUpstream, type Transport, type UpstreamDeps } from './upstream.ts';
 
 export interface NameServerDeps {
   readonly names: KnownNames;
-  /** Whether `names` are complete; until then a name of the cluster may not be called missing. */
+  /** True when `names` are complete; before that a cluster name may not be reported as missing. */
   readonly isComplete: () => boolean;
   readonly upstream: UpstreamDeps;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ export interface NameServerDeps {
 
 type Codec = typeof import('dns-packet');
 
-/** One that is free, of a network that every machine has and that nobody else reaches. */
+/** Returns a free loopback address, which exists on every machine and is not reachable from others. */
 const addressOf = (attempt: number): string => `127.96.0.${10 + attempt}`;
 
 /** Answers for the names of the cluster and passes all other questions on to whom the machine asks. */
@@ -45,7 +45,7 @@ export class NameServer {
     this.#deps = deps;
   }
 
-  /** Where it listens; `undefined`: it may not, or could not, and pods ask whom the machine asks. */
+  /** The listen address; `undefined` when it cannot listen: then pods use the machine's resolver. */
   address(): { readonly address: string; readonly port: number } | undefined {
     return this.#listening;
   }
@@ -77,7 +77,7 @@ export class NameServer {
     ]);
   }
 
-  /** Both or none: an answer that is too long for UDP is asked for again over TCP. */
+  /** Listens on UDP and TCP or on neither: clients repeat a query over TCP when the answer is too long for UDP. */
   async #listen(address: string, wanted: number) {
     const tcp = createServer((socket) => this.#serve(socket));
     tcp.maxConnections = DNS_CONNECTIONS_MAX;
@@ -172,7 +172,7 @@ export class NameServer {
   }
 }
 
-/** What the asker can take: it says so in a record of its own (EDNS). */
+/** Returns the client's maximum size from its EDNS record. */
 function roomOf({ additionals = [] }: Packet): number {
   const said = additionals.flatMap((each) => (each.type === 'OPT' ? [each.udpPayloadSize] : []));
   return Math.max(DNS_UDP_BYTES, ...said);

@@ -14,7 +14,7 @@ test('a name server that there is no way to is passed over: the next one is aske
   reachable.bind(0, '127.0.0.1');
   await once(reachable, 'listening');
   const { port } = reachable.address();
-  // Nobody may connect to it who did not ask for broadcasts, on any machine.
+  // Connecting to a broadcast address fails on every machine.
   const servers = async (): Promise<string[]> => ['255.255.255.255', '127.0.0.1'];
   const query = Buffer.alloc(12, 7);
   assert.deepEqual(await askUpstream({ clock, servers, port }, query, 'udp'), query);

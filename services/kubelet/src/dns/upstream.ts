@@ -48,7 +48,7 @@ function within(clock: Clock, start: (done: Done) => () => void): Promise<Buffer
   });
 }
 
-/** From a port of its own, and only what that server says to this very question: others may send, too. */
+/** Uses a port of its own and accepts only this server's answer to this query: others may send packets, too. */
 function askByUdp(server: string, port: number, query: Buffer, { resolve, reject }: Done): () => void {
   const socket = createSocket(isIPv6(server) ? 'udp6' : 'udp4');
   socket.on('error', reject);

@@ -9,9 +9,9 @@ import {
 import { milliValue, ownValue, parseQuantity, value } from '@holdfast/machinery';
 import type { PodFailure } from './pod-worker-types.ts';
 
-/** What a pod takes of its node. */
+/** The resources of a pod on its node. */
 export interface PodShare {
-  /** In whole units, `cpu` in thousandths. */
+  /** In whole units; `cpu` in thousandths. */
   readonly amounts: Readonly<Record<string, number>>;
   /** `TCP/0.0.0.0/8080` */
   readonly hostPorts: readonly string[];
@@ -34,8 +34,8 @@ export function shareOf(pod: Pod): PodShare {
 const ANY_ADDRESS = '0.0.0.0';
 
 /**
- * Whether this node takes a pod that was bound to it: the scheduler may have decided on an older state, or nobody asked it.
- * The first reason against it, in the order and words that clients know.
+ * Decides whether this node accepts a bound pod: the scheduler may have used an older state, or was bypassed. Returns
+ * the first reason against it, in the order and words that clients know.
  */
 export function admitPod(pod: Pod, node: AdmittingNode, others: Iterable<PodShare>): PodFailure | undefined {
   const share = shareOf(pod);
@@ -72,7 +72,7 @@ function missingResource(
   if (others.length + 1 > pods) return outOf('pods', { requested: 1, used: others.length, capacity: pods });
   for (const [name, requested] of Object.entries(amounts)) {
     const text = ownValue(allocatable, name);
-    // What the node does not count (a resource of a plugin) is not its to refuse.
+    // The node does not refuse resources that it does not count (those of plugins).
     if (requested === 0 || text === undefined) continue;
     const used = others.reduce((sum, other) => sum + (ownValue(other.amounts, name) ?? 0), 0);
     const capacity = amountOf(name, text);
@@ -101,7 +101,7 @@ function clash(a: string, b: string): boolean {
   return protocol === otherProtocol && port === otherPort && sameAddress;
 }
 
-/** The kubelet looks at `NoExecute` alone: the other effects are the scheduler's. */
+/** The kubelet checks only `NoExecute`: the scheduler handles the other effects. */
 function toleratesNode({ spec }: Pod, { taints }: AdmittingNode): boolean {
   return firstUntolerated(taints, spec.tolerations ?? [], ['NoExecute']) === undefined;
 }

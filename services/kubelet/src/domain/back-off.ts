@@ -4,7 +4,7 @@ export interface BackOff {
   readonly delayMs: number;
   /** When the container was last started because of it. */
   readonly startedAt: number;
-  /** The life whose waiting was told as an event. */
+  /** The life whose back-off was reported as an event. */
   readonly announcedFor?: string;
 }
 
@@ -32,7 +32,7 @@ export function untilRetry(retryAt: number | undefined, now: number): number {
   return left > CONTAINER_BACK_OFF_MAX_MS ? 0 : Math.max(0, left);
 }
 
-/** As Go prints durations: `10s`, `1m20s`, `5m0s`. */
+/** Formats durations as Go does: `10s`, `1m20s`, `5m0s`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;

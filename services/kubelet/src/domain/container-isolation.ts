@@ -21,7 +21,7 @@ export interface IsolationContext {
 
 const ROOT = 0;
 
-/** What a container asks of a runtime that separates it from the machine; refuses what it must not be given. */
+/** Returns a container's requests to an isolating runtime; refuses forbidden ones. */
 export function containerIsolation(pod: Pod, container: Container, context: IsolationContext): ContainerIsolation {
   return {
     resources: resourcesOf(pod, container, context.nodeMemory),
@@ -57,7 +57,7 @@ const FIRST_TO_GO = 1000;
 const BURSTABLE_MIN = 2;
 const NODE_CRITICAL_PRIORITY = 2_000_001_000;
 
-/** The less of the node a container asked for, the sooner it goes when the node runs out of memory. */
+/** The smaller a container's memory request, the earlier the kernel kills it when memory runs out. */
 function oomScoreAdjust(pod: Pod, memoryRequest: string, nodeMemory: string): number {
   if ((pod.spec.priority ?? 0) >= NODE_CRITICAL_PRIORITY) return PROTECTED;
   const qos = pod.status.qosClass ?? qosClassOf(pod);

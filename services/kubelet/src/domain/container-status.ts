@@ -62,7 +62,7 @@ function statesOf(
   const previous = previousLife(container.name, life, context.sandboxes);
   const lastState = previous === undefined ? kept : { terminated: terminatedState(previous, context) };
   if (life === undefined) return { state: neverRanState(container, context), lastState };
-  // Known from the API only: what was said there once stays word for word.
+  // Known only from the API: its reported end stays unchanged.
   const told = life.id === '' ? apiStatusOf(container.name, context.pod)?.state.terminated : undefined;
   if (told !== undefined && context.stage !== 'active') return { state: { terminated: told }, lastState };
   switch (life.state) {
@@ -118,7 +118,7 @@ function neverRanState(container: Container, context: StatusContext): ContainerS
   return { waiting: { reason: hasInit ? 'PodInitializing' : 'ContainerCreating' } };
 }
 
-/** Without a message nothing is wrong: it takes time. */
+/** Without a message there is no error: it only takes time. */
 const waitingFor = ({ message, reason }: StartFailure): NonNullable<ContainerState['waiting']> =>
   message === '' ? { reason } : { message, reason };
 
@@ -126,7 +126,7 @@ function hookFailed(container: Container, { sandboxes, memory }: StatusContext):
   return livesOf(container.name, sandboxes).some(({ id }) => memory.postStart[id] === 'failed');
 }
 
-/** Nobody can say how it ended: that is reported as a failure, never as a success. */
+/** The end is unknown: it is reported as a failure, never as a success. */
 function lostState(): NonNullable<ContainerState['terminated']> {
   return {
     exitCode: UNKNOWN_EXIT_CODE,

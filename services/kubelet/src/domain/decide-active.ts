@@ -38,7 +38,7 @@ export function decideActive(observation: PodObservation, pod: Pod, at: At): Dec
   };
 }
 
-/** Its own work is done: sidecars end, then the phase is said. */
+/** Its main containers are done: sidecars end, then the phase is set. */
 function decideComplete(observation: PodObservation, pod: Pod, { memory, now }: At): Decision {
   const graceSeconds = effectivePodGrace(memory.graceSeconds, pod);
   const ending = { ...memory, graceSeconds, terminationStartedAt: memory.terminationStartedAt ?? now };
@@ -78,7 +78,7 @@ const earliest = (a: number | undefined, b: number | undefined): number | undefi
 
 /** Walks the containers in order and collects what can be done now. */
 class Steps {
-  /** Bring the pod forward: its status is told after them. */
+  /** Actions that start something; the status is written after them. */
   readonly starts: PodAction[] = [];
   readonly others: PodAction[] = [];
   memory: PodMemory;

@@ -8,8 +8,9 @@ import { podStatus, rejectedStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodFailure, PodMemory, PodObservation } from './pod-worker-types.ts';
 
 /**
- * What to do for one pod now. Actions are legal in the observed state and safe to repeat; whoever applies them observes
- * again afterwards. The stages only ever follow each other: active, ended by itself or by the kubelet, being deleted, gone.
+ * Decides the next actions for one pod. Actions are valid in the observed state and safe to repeat; the caller observes
+ * again afterwards. The stages follow each other in one direction: active, ended by itself or by the kubelet, being
+ * deleted, gone.
  */
 export function decidePod(observation: PodObservation, memory: PodMemory, now: number): Decision {
   const { pod } = observation;
@@ -26,10 +27,7 @@ interface At {
   readonly now: number;
 }
 
-/**
- * The object is gone, and with it the grace somebody may have counted on: its processes get a moment, whatever they were
- * promised before.
- */
+/** The object is gone, and with it any grace period. Its processes get a short time, whatever was promised before. */
 function decideOrphan(observation: PodObservation, before: PodMemory, now: number): Decision {
   const grace = before.graceSeconds === 0 ? ORPHAN_GRACE_SECONDS : Math.min(before.graceSeconds, ORPHAN_GRACE_SECONDS);
   const memory = startTermination(before, grace, now);
@@ -73,7 +71,7 @@ function decideEnded(observation: PodObservation, pod: Pod, at: At): Decision {
   if (isAboutToEnd(kill)) return kill;
   const stage = kill.allDead ? 'final' : 'ending';
   const status = statusOf(observation, pod, { memory: kill.memory, now: at.now, stage });
-  // Nothing here ever ran of it: the containers' story is told by whoever ended the pod.
+  // Nothing of it ever ran here: the component that ended the pod reports about its containers.
   const write = observation.sandboxes.length === 0 ? [] : writeIfChanged(pod, status, at.memory);
   return { ...kill, actions: [...kill.actions, ...write] };
 }
@@ -119,12 +117,12 @@ const failureOf = (reason: string, message: string, type: 'Normal' | 'Warning'):
   event: { type, message },
 });
 
-/** The end is expected at any moment and will be told then: no status is written in between. */
+/** The end is imminent and will be reported then: no status is written in between. */
 function isAboutToEnd({ actions }: Decision): boolean {
   return actions.some(({ kind }) => kind === 'stopSandbox' || kind === 'stopContainer');
 }
 
-/** A grace that is shortened on the way begins anew with its shorter time. */
+/** A shortened grace period restarts with the shorter time. */
 function startTermination(memory: PodMemory, graceSeconds: number, now: number): PodMemory {
   const isShortened = memory.graceSeconds > graceSeconds;
   const terminationStartedAt = isShortened ? now : (memory.terminationStartedAt ?? now);

@@ -9,14 +9,14 @@ export class ContainerConfigError extends Error {
   override readonly name = 'ContainerConfigError';
 }
 
-/** What containers may refer to, gathered before the (pure) environment is built. */
+/** Values that containers may refer to, collected before the (pure) environment is composed. */
 export interface EnvironmentSources {
   readonly pod: Pod;
   readonly podIp: string;
   /** Of the other address family. */
   readonly morePodIps?: readonly string[];
   readonly hostIp: string;
-  /** Node allocatable: stands in for limits that are not set. */
+  /** Node allocatable: the default of limits that are not set. */
   readonly allocatable: Readonly<Record<string, string>>;
   /** Variables of services; everything the container names itself goes before them. */
   readonly links?: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ export function expand(
   return pieces.join('');
 }
 
-/** Every character is looked at once, also where references begin that never end. */
+/** Visits every character once, even when references begin that never end. */
 function* piecesOf(text: string, valueOf: (name: string) => string | undefined): Generator<string> {
   let at = 0;
   const lastClose = text.lastIndexOf(')');

@@ -2,8 +2,8 @@ import type { Pod } from '@holdfast/api';
 import { MIN_CONTAINER_GRACE_SECONDS, MIN_POD_GRACE_SECONDS } from '../limits.ts';
 
 /**
- * Grace of a pod's termination. A later request can only shorten it; literally 0 means "not said" and falls back to the
- * pod's own value, so it never means immediate.
+ * Returns the grace period of a pod's termination. A later request can only shorten it. 0 means "unset" and uses the
+ * pod's own value, so it never means immediately.
  */
 export function effectivePodGrace(trackedSeconds: number, pod: Pod, overrideSeconds?: number): number {
   let grace = trackedSeconds;
@@ -30,7 +30,7 @@ export function containerGrace(pod: Pod, cause: KillCause): number {
   return Math.max(MIN_CONTAINER_GRACE_SECONDS, ofProbe ?? terminationGracePeriodSeconds ?? 0);
 }
 
-/** What is left for the stop signal after a preStop hook took its whole seconds; always a minimal window. */
+/** Subtracts the whole seconds of a preStop hook from the grace period of the stop signal; never below a minimum. */
 export function graceAfterHook(graceSeconds: number, hookMs: number): number {
   return Math.max(MIN_CONTAINER_GRACE_SECONDS, graceSeconds - Math.floor(hookMs / 1000));
 }

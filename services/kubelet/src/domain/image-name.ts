@@ -1,6 +1,6 @@
 /** Parts of an image's name, with everything filled in that may be left out. */
 export interface ImageName {
-  /** As the runtime is asked for it: what the pod says, with a tag. */
+  /** The name for the runtime: the pod's image with a tag. */
   readonly full: string;
   /** `docker.io`, `registry.example:5000`. */
   readonly registry: string;

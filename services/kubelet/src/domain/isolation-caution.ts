@@ -1,6 +1,9 @@
 import type { RuntimeAbilities } from '../runtime/port.ts';
 
-/** What an operator has to know of pods that are processes of the machine; `undefined`: they are kept apart as docs/internals/kubelet.md says. */
+/**
+ * Returns a warning for operators about process pods; `undefined` when they are isolated as docs/internals/kubelet.md
+ * describes.
+ */
 export function isolationCaution({ user, mounts, confines, isolation }: RuntimeAbilities): string | undefined {
   if (isolation === true) return undefined;
   if (user !== 'any')

@@ -1,11 +1,11 @@
 import type { HostAlias, Pod, PodDNSConfig } from '@holdfast/api';
 import { HOST_NAME_MAX } from '../limits.ts';
 
-/** What this node knows of the cluster's names. */
+/** This node's DNS settings for the cluster. */
 export interface ClusterDns {
   /** `cluster.local` */
   readonly domain: string;
-  /** Servers that know the names of services. Empty: nobody does, and pods ask whom the machine asks. */
+  /** Servers for names of services. Empty: pods use the machine's resolver. */
   readonly servers: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export class HostNameError extends Error {
   override readonly name = 'HostNameError';
 }
 
-/** POD-08. What `hostname` says in the pod, and the name it has in the cluster. */
+/** POD-08. The pod's hostname, and its name in the cluster. */
 export function podNames(pod: Pod, nodeHostname: string, { domain }: ClusterDns): PodNames {
   const { spec, metadata } = pod;
   if (spec.hostNetwork === true) return { hostname: nodeHostname, fqdn: undefined };
@@ -91,7 +91,7 @@ export function resolvConf(pod: Pod, dns: ClusterDns, machineText: string): stri
   return writeResolver(merge(base, dnsConfig ?? {}));
 }
 
-/** The pod wanted the cluster's names and this node has nobody to ask. */
+/** True when the pod wants cluster DNS and this node has no server for it. */
 export function missesClusterDns({ spec }: Pod, dns: ClusterDns): boolean {
   return spec.dnsPolicy === 'ClusterFirstWithHostNet' && dns.servers.length === 0;
 }

@@ -17,14 +17,14 @@ import { formatTime } from '@holdfast/platform';
 import type { PressureCondition } from '../eviction/signals.ts';
 import { KUBELET_PORT_DEFAULT } from '../limits.ts';
 
-/** What the machine is, as far as it does not change while the kubelet runs. */
+/** Properties of the machine that do not change while the kubelet runs. */
 export interface NodeFacts {
   readonly name: string;
-  /** Which machine this is, see `NodeIncarnation`; absent: it does not say. */
+  /** The identity of this machine, see `NodeIncarnation`; absent when unknown. */
   readonly incarnation?: string;
-  /** At the start; see `NodeAddress`. */
+  /** The address at the start; see `NodeAddress`. */
   readonly address: string;
-  /** Where the API servers reach its kubelet. Absent: by a direct call, and the node reports the default port. */
+  /** The kubelet's port for API servers. Absent: they call it directly, and the node reports the default port. */
   readonly kubeletPort?: number;
   readonly hostname: string;
   /** Scheme of container ids: `process` in `process://...`. */
@@ -44,11 +44,11 @@ export interface NodeState {
   readonly images?: readonly ContainerImage[] | undefined;
   /** Why the node is not ready; `undefined` = it is. */
   readonly notReady: string | undefined;
-  /** What it is short of. */
+  /** Exhausted resources. */
   readonly pressure?: readonly PressureCondition[];
   /** Volumes that its pods may be using. */
   readonly volumesInUse?: readonly string[] | undefined;
-  /** Whether the promise of the node is in force. Absent: it never promises. */
+  /** True while the node's promise is in force. Absent: it never promises. */
   readonly isPromising?: boolean | undefined;
   readonly now: number;
 }
@@ -105,7 +105,7 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
   };
 }
 
-/** A list that became empty has to be said: what a patch leaves out stays. */
+/** An emptied list must be sent explicitly: a patch keeps omitted fields. */
 function volumesOf({ volumesInUse = [] }: NodeState, old: NodeStatus | undefined): Pick<NodeStatus, 'volumesInUse'> {
   const others = (old?.volumesInUse ?? []).filter((entry) => podOfVolumeInUse(entry) === undefined);
   const all = [...others, ...volumesInUse];
@@ -171,7 +171,7 @@ const PRESSURE_TEXTS: Readonly<
   },
 };
 
-/** Without the heartbeat times: those alone are no reason to write. */
+/** Without the heartbeat times: these alone do not justify a write. */
 export function withoutHeartbeats(status: NodeStatus): NodeStatus {
   const conditions = (status.conditions ?? []).map(({ lastHeartbeatTime: _time, ...condition }) => condition);
   return { ...status, conditions: conditions.toSorted((a, b) => (a.type < b.type ? -1 : 1)) };

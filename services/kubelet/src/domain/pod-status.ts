@@ -20,7 +20,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
   const old = pod.status;
   const containers = pod.spec.containers.map((each) => containerStatus(each, context));
   const initContainers = (pod.spec.initContainers ?? []).map((each) => containerStatus(each, context));
-  // EPH-08: told, and without influence on anything else.
+  // EPH-08: reported, without influence on anything else.
   const ephemeral = (pod.spec.ephemeralContainers ?? []).map((each) => containerStatus(each, context));
   const phase = podPhase(context, { containers, initContainers }, failure);
   const sandbox = context.sandboxes.at(-1);
@@ -40,7 +40,7 @@ export function podStatus(context: StatusContext, node: NodeFacts, failure?: Pod
   };
 }
 
-/** Who looks for pods that did nothing wrong finds them by this condition. */
+/** Marks pods that were disrupted without a fault of their own. */
 function withDisruption(
   conditions: readonly PodCondition[],
   failure: PodFailure | undefined,
@@ -59,13 +59,13 @@ function withDisruption(
   return [...conditions.filter(({ type }) => type !== told.type), told];
 }
 
-/** A pod that never had anything here: nothing is said of its containers. */
+/** A pod that never had anything here: it gets no container statuses. */
 export function rejectedStatus(pod: Pod, { reason, message }: PodFailure, now: number): PodStatus {
   const { qosClass: known, startTime = formatTime(now) } = pod.status;
   return { ...pod.status, phase: 'Failed', reason, message, startTime, qosClass: known ?? qosClassOf(pod) };
 }
 
-/** Those of its life, also when that is over: without a sandbox they stay as they were told. */
+/** Addresses of its life, even after its end: without a sandbox they stay as reported. */
 function addresses(sandbox: SandboxStatus | undefined): Pick<PodStatus, 'podIP' | 'podIPs'> {
   if (sandbox?.state !== 'ready' || sandbox.ip === '') return {};
   const { ip, moreIps = [] } = sandbox;

@@ -5,12 +5,12 @@ import { ContainerConfigError } from './environment.ts';
 import { supplementalGroups } from './sandbox-isolation.ts';
 import { USER_RANGE_LENGTH } from './user-ranges.ts';
 
-/** docs/decisions/0010-users-of-process-pods.md says why. */
+/** docs/decisions/0010-users-of-process-pods.md explains why. */
 const ROOT = 0;
 /** Above the ids of people, services and container managers, and below those that the kernel and systemd keep. */
 export const FIRST_POD_USER = 0x7000_0000;
 export const POD_USERS = 0x0ffe_0000;
-/** Of a pod with users of its own that names none: an id inside. */
+/** The default user, as an inner id, of a pod with a user namespace. */
 export const OWN_DEFAULT_USER = 65_532;
 
 const allOf = ({ spec }: Pod): readonly Container[] => [
@@ -22,8 +22,8 @@ const allOf = ({ spec }: Pod): readonly Container[] => [
 const isPrivileged = ({ securityContext }: Container): boolean => securityContext?.privileged === true;
 
 /**
- * Pods that the Pod Security Standard `baseline` refuses: whoever may create them may have the machine. An ephemeral container is added
- * to a pod that runs: it changes nothing for the others.
+ * True for pods that the Pod Security Standard `baseline` refuses: users who may create them may control the machine.
+ * An ephemeral container in a running pod changes nothing for the others.
  */
 export const asksForMachine = ({ spec }: Pod): boolean =>
   (spec.volumes ?? []).some(({ hostPath }) => hostPath !== undefined) ||
@@ -51,13 +51,13 @@ function namesOwnIds(pod: Pod): boolean {
 const sharesUsers = (abilities: RuntimeAbilities): boolean => abilities.user === 'any' && abilities.isolation !== true;
 
 /**
- * Ids that a pod names are meant for itself, not for whoever has them on this machine: such a pod gets a user namespace where it can.
- * Claims keep their owners, and a namespace would not show them.
+ * Ids in a pod are meant for itself, not for the machine's users with these ids: such a pod gets a user namespace where
+ * possible. Claims keep their owners, which a namespace would not show.
  */
 export const prefersOwnUsers = (pod: Pod, abilities: RuntimeAbilities | undefined): boolean =>
   abilities !== undefined && sharesUsers(abilities) && namesOwnIds(pod) && !asksForMachine(pod) && !hasClaim(pod);
 
-/** The ids of this container are ids of the machine, and nobody vouches for them: they must not be those of another pod. */
+/** True when this container's ids are unverified ids of the machine: they must not belong to another pod. */
 export const mustNotBeForeign = (pod: Pod, container: Container, abilities: RuntimeAbilities | undefined): boolean =>
   abilities !== undefined && sharesUsers(abilities) && !asksForMachine(pod) && !isPrivileged(container);
 
@@ -69,7 +69,10 @@ export function podUserId(pod: Pod): number {
   return FIRST_POD_USER + (hash.readUIntBE(0, 6) % POD_USERS);
 }
 
-/** Who runs what names no user; `undefined`: the runtime decides. An id inside where the pod has users of its own. */
+/**
+ * Returns the user of processes without a specified one; `undefined` when the runtime decides. An inner id in a user
+ * namespace.
+ */
 export function defaultUserId(pod: Pod, abilities: RuntimeAbilities, hasOwnUsers: boolean): number | undefined {
   if (!sharesUsers(abilities)) return undefined;
   if (hasOwnUsers) return pod.spec.hostUsers === false ? ROOT : OWN_DEFAULT_USER;
@@ -100,7 +103,9 @@ interface NamedIds {
   readonly groups: readonly number[];
 }
 
-/** Without a user namespace an id is that of the machine: its owner's files, devices and processes would be the pod's. */
+/**
+ * Without a user namespace an id is that of the machine: the pod would get its owner's files, devices and processes.
+ */
 function refuseIdsOfMachine({ name }: Container, { uid, gid, groups }: NamedIds, { ids }: RuntimeAbilities): void {
   const foreign = (what: string, id: number | undefined, taken: ReadonlyMap<number, string> | undefined): void => {
     const owner = id === undefined ? undefined : (taken?.get(id) ?? ownerOf(id));

@@ -2,12 +2,12 @@ import type { Container, Pod, PodStatus } from '@holdfast/api';
 import type { SandboxStatus } from '../runtime/port.ts';
 import type { BackOff } from './back-off.ts';
 
-/** Everything a decision about one pod is made of. Nothing here is trusted to be newer than it says. */
+/** The input of a decision about one pod. Any part may be stale. */
 export interface PodObservation {
   readonly uid: string;
-  /** Newest known object of this UID; `undefined` = the API said that it does not exist (any more). */
+  /** The newest known object of this UID; `undefined` when the API reported that it does not exist. */
   readonly pod: Pod | undefined;
-  /** What the runtime has of this UID. */
+  /** The runtime's sandboxes of this UID. */
   readonly sandboxes: readonly SandboxStatus[];
   /** Another UID of the same name still has processes here. */
   readonly nameIsTaken: boolean;
@@ -20,7 +20,7 @@ export interface NodeFacts {
   readonly operatingSystem: string;
   /** Prefix of container ids in the API: `process` in `process://...`. */
   readonly runtimeName: string;
-  /** What pods write is looked at: their limits of files hold. */
+  /** True when file limits of pods are monitored. */
   readonly watchesFiles?: boolean;
   /** Lives of a container that are kept beside the latest; absent: one, for its last state and log. */
   readonly keptLives?: number;
@@ -30,13 +30,13 @@ export interface NodeFacts {
 export interface PodFailure {
   readonly reason: string;
   readonly message: string;
-  /** Told together with the end; absent: it was told before. */
+  /** Reported together with the end; absent when it was reported before. */
   readonly event?: { readonly type: 'Normal' | 'Warning'; readonly message: string };
-  /** The node helps itself: the pod gets this grace at most (0: its own), and a condition that says so. */
+  /** The node protects itself: the pod gets at most this grace period (0: its own), and a condition with the reason. */
   readonly disruption?: { readonly graceSeconds: number; readonly message: string };
 }
 
-/** What a worker keeps between passes. Losing it (a crash) costs time, never safety. */
+/** The state of a worker between passes. Losing it (a crash) costs time, never safety. */
 export interface PodMemory {
   /** The API confirmed, to this kubelet, that the pod exists and is not being deleted. */
   readonly confirmed: boolean;
@@ -118,7 +118,7 @@ export type PodAction =
     }
   /** Only ever the last action: every process is confirmed gone and everything is released. */
   | { readonly kind: 'deletePod' }
-  /** Nothing of this UID is left anywhere: the worker ends. */
+  /** Nothing of this UID is left: the worker ends. */
   | { readonly kind: 'forget' };
 
 export interface Decision {

@@ -7,7 +7,7 @@ export type ProbeVerdict = 'success' | 'failure';
 export interface ProbeCount {
   readonly last: ProbeVerdict | undefined;
   readonly inARow: number;
-  /** What counts at present; `undefined` until a threshold was reached for the first time. */
+  /** The current verdict; `undefined` until a threshold was reached for the first time. */
   readonly verdict: ProbeVerdict | undefined;
 }
 

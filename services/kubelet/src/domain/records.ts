@@ -2,7 +2,7 @@ import type { ContainerStatus as ApiContainerStatus, Container, Pod } from '@hol
 import { parseTime } from '@holdfast/platform';
 import type { ContainerStatus, SandboxStatus } from '../runtime/port.ts';
 
-/** One life of a container: from the runtime, or, where the runtime lost it, from what the API last said. */
+/** One life of a container: from the runtime or, when the runtime lost it, from the API's last status. */
 export interface ContainerLife {
   readonly name: string;
   /** '' when only the API remembers it. */
@@ -32,8 +32,8 @@ export function livesOf(name: string, sandboxes: readonly SandboxStatus[]): Cont
 }
 
 /**
- * The newest life. What the API reported and the runtime does not know (its disk was wiped) ended in a way nobody saw; it
- * must not count as "never ran", or a container that may run once would run twice.
+ * Returns the newest life. A life that the API reported and the runtime lost (its disk was wiped) has an unknown end.
+ * It must not count as "never ran", or a container that may run once would run twice.
  */
 export function latestLife(
   container: Container,

@@ -5,7 +5,7 @@ import { chosenUser } from './pod-users.ts';
 import { forbiddenSysctl } from './sandbox-isolation.ts';
 import { USER_RANGE_LENGTH } from './user-ranges.ts';
 
-/** Where every pod finds the token of its service account, unless it says otherwise. */
+/** The path of the service account token in every pod, unless it mounts another one. */
 export const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 const ROOT = 0;
@@ -23,7 +23,7 @@ export function sandboxRefusal(pod: Pod, abilities: RuntimeAbilities): string | 
     : `RuntimeClass ${JSON.stringify(runtimeClassName)} is not supported by the runtime of this node`;
 }
 
-/** Who the container is to run as; `undefined` leaves it to the runtime. Refuses what the runtime would not do. */
+/** Returns the user of the container; `undefined` leaves it to the runtime. Refuses what the runtime cannot do. */
 export function containerUser(
   pod: Pod,
   container: Container,
@@ -91,7 +91,7 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
   );
 }
 
-/** What the container asks for and gets without anybody watching over it: told as an event, never dropped silently. */
+/** Returns the requested settings that are not enforced: they are reported as an event, never ignored silently. */
 export function notEnforced(
   pod: Pod,
   container: Container,
@@ -102,7 +102,7 @@ export function notEnforced(
   return abilities.watchesFiles === true ? all.filter((field) => !WATCHED_FILES.test(field)) : all;
 }
 
-/** Whoever writes past these is evicted. */
+/** A pod that exceeds these is evicted. */
 const WATCHED_FILES = /emptyDir\.sizeLimit$|^resources\.limits\.ephemeral-storage$/;
 
 const present = (asked: Readonly<Record<string, unknown>>): string[] =>
@@ -121,7 +121,7 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbil
   ];
 }
 
-/** Of processes of the machine. */
+/** Unenforced isolation of process pods. */
 function notIsolated(pod: Pod, container: Container, { mounts, user, confines }: RuntimeAbilities): readonly string[] {
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
@@ -148,6 +148,6 @@ function notIsolated(pod: Pod, container: Container, { mounts, user, confines }:
   ];
 }
 
-/** The default path is in every pod, and says nothing about what its author counts on. */
+/** Every pod has the default path, so it shows no intent of the author. */
 const hasOwnMessagePath = ({ terminationMessagePath: path }: Container): boolean =>
   path !== undefined && path !== '' && path !== '/dev/termination-log';

@@ -13,7 +13,7 @@ export function roleOf(container: Container, pod: Pod): ContainerRole {
   return isIn(pod.spec.ephemeralContainers) ? 'ephemeral' : 'app';
 }
 
-/** Whether a container that ended this way is to run again, as far as its policy says. */
+/** Returns whether a container that ended in this way restarts by its policy. */
 export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<ContainerLife, 'exitCode'>): boolean {
   if (role === 'sidecar') return true;
   // EPH-02

@@ -2,7 +2,7 @@ import type { Container, Pod } from '@holdfast/api';
 import type { PortMapping, SandboxIsolation, SandboxNamespaces } from '../runtime/port-isolation.ts';
 import { allContainers } from './records.ts';
 
-/** What the pod as a whole asks of a runtime that separates pods. */
+/** Returns a pod's requests to an isolating runtime. */
 export function sandboxIsolation(pod: Pod, handler: string | undefined): SandboxIsolation {
   const { spec, metadata } = pod;
   const { runAsUser, runAsGroup, sysctls = [] } = spec.securityContext ?? {};
@@ -20,7 +20,7 @@ export function sandboxIsolation(pod: Pod, handler: string | undefined): Sandbox
   };
 }
 
-/** Those of every process of the pod, beside the groups of its user. */
+/** Groups of every process of the pod, beside the groups of its user. */
 export function supplementalGroups({ spec }: Pod): readonly number[] {
   const { fsGroup, supplementalGroups: groups = [] } = spec.securityContext ?? {};
   return fsGroup === undefined ? groups : [...groups, fsGroup];
@@ -45,7 +45,7 @@ function hostPorts({ ports = [] }: Container): readonly PortMapping[] {
     }));
 }
 
-/** What a pod may set without harm to others on the node. */
+/** Sysctls that a pod may set without harm to other pods of the node. */
 const SAFE_SYSCTLS = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',

@@ -1,7 +1,7 @@
 import type { Service } from '@holdfast/api';
 import { setOwn } from '@holdfast/machinery';
 
-/** The API server's own service, which every pod is told of. */
+/** The API server's own service, for which every pod gets variables. */
 const MASTER = { namespace: 'default', name: 'kubernetes' };
 
 /**
@@ -35,7 +35,10 @@ export interface ApiPlace {
   readonly port: number;
 }
 
-/** Services as pods reach them that have no network of their own, where nobody routes cluster addresses: the API is where it listens. */
+/**
+ * Rewrites services for pods without a network of their own, where cluster addresses are not routed: the API gets its
+ * listen address.
+ */
 export const withApiAt = (services: readonly Service[], { host, port }: ApiPlace): readonly Service[] =>
   services.map((service) => {
     const { name, namespace } = service.metadata;

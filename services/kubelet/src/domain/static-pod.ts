@@ -17,7 +17,7 @@ const SEEN = 'kubernetes.io/config.seen';
 
 const FILE_UID = /^[0-9a-f]{32}$/;
 
-/** The file says nothing that could run as a static pod. */
+/** The file does not describe a valid static pod. */
 export class StaticPodError extends Error {
   override readonly name = 'StaticPodError';
 }
@@ -92,7 +92,7 @@ const REFERENCES = [
   ['persistentVolumeClaim', 'persistentvolumeclaims'],
 ] as const;
 
-/** What the API shows of a static pod. */
+/** Returns the API object of a static pod. */
 export function mirrorOf(pod: Pod, node: KubeObject): Pod {
   const { name = '', namespace = '', labels, annotations = {} } = pod.metadata;
   const { name: nodeName = '', uid: nodeUid = '' } = node.metadata;
@@ -106,14 +106,17 @@ export function mirrorOf(pod: Pod, node: KubeObject): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: pod.spec, status: {} };
 }
 
-/** Of a file of this node. The API gives such a UID to none of its pods; annotations are written by whoever may write pods. */
+/**
+ * True for a pod of a file of this node. The API never assigns such a UID; annotations are not proof, because users may
+ * write them.
+ */
 export const isStatic = ({ metadata: { uid = '', annotations } }: Pod): boolean =>
   annotations?.[SOURCE] === 'file' && annotations[HASH] === uid && FILE_UID.test(uid);
 
 /** The pod that this is the mirror of. */
 export const mirroredUid = ({ metadata }: Pod): string | undefined => metadata.annotations?.[MIRROR_ANNOTATION];
 
-/** What a mirror that stands for something else, or for nothing any more, needs: to be removed before it is made anew. */
+/** True for a mirror pod of a changed or removed file: it must be deleted before a new one is created. */
 export function mirrorIsStale(mirror: Pod, pod: Pod | undefined): boolean {
   return pod === undefined || mirroredUid(mirror) !== pod.metadata.uid || isTerminating(mirror);
 }

@@ -1,6 +1,6 @@
 import { invariant } from '@holdfast/platform';
 
-/** How many ids a pod sees: 0 to 65535, as on any machine. */
+/** The number of ids that a pod sees: 0 to 65535, as on any machine. */
 export const USER_RANGE_LENGTH = 65_536;
 /** Below lie the machine's own users and files. */
 export const FIRST_POD_ID = 65_536;
@@ -30,7 +30,7 @@ export function userRangePool(nodeOfMachine = 0): UserRangePool {
 
 const lastId = ({ firstId, ranges }: UserRangePool): number => firstId + ranges * USER_RANGE_LENGTH - 1;
 
-/** The lowest range of the pool that touches none of those; `undefined`: there is none left. */
+/** Returns the lowest range of the pool that overlaps none of those; `undefined` when there is none. */
 export function freeRange(pool: UserRangePool, taken: Iterable<UserRange>): UserRange | undefined {
   const used = new Set<number>();
   for (const { firstId, length } of taken) {
@@ -50,7 +50,7 @@ export function rangesAround(ids: readonly number[]): readonly UserRange[] {
   return [...new Set(first)].map((firstId) => ({ firstId, length: USER_RANGE_LENGTH }));
 }
 
-/** Outside, of an id inside; `undefined`: no such id inside. */
+/** Returns the outer id of an inner id; `undefined` for an invalid inner id. */
 export function hostIdOf(range: UserRange, id: number): number | undefined {
   return Number.isInteger(id) && id >= 0 && id < range.length ? range.firstId + id : undefined;
 }

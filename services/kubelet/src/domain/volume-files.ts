@@ -70,7 +70,7 @@ export function readVolume(volume: Volume, pod: Pod): VolumeSource {
   return { kind: 'unsupported', type: Object.keys(volume).find((field) => field !== 'name') ?? 'unknown' };
 }
 
-/** What a volume in memory may hold: never more than the node has. */
+/** Returns the capacity of a memory volume: never more than the node's memory. */
 export function memoryBytes(sizeLimit: string | undefined, nodeMemory = '0'): number {
   const node = value(parseQuantity(nodeMemory));
   const asked = sizeLimit === undefined ? 0 : value(parseQuantity(sizeLimit));

@@ -3,11 +3,11 @@ import type { RuntimeAbilities } from '../runtime/port.ts';
 import { defaultUserId, onlyUserId } from './pod-users.ts';
 import type { UserRange } from './user-ranges.ts';
 
-/** Who the files that are made for a pod belong to: ids of the machine. */
+/** The owner of files that are created for a pod, as ids of the machine. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
-  /** The pod names the group (`fsGroup`): whoever is in it may read, and write where the pod may. */
+  /** The pod sets the group (`fsGroup`): its members may read, and write where the pod may. */
   readonly group: boolean;
   /** The ids are those of the pod's own users. */
   readonly isShifted: boolean;
@@ -43,8 +43,8 @@ export function tokenUser(pod: Pod, abilities: RuntimeAbilities, range: UserRang
 }
 
 /**
- * Who a directory of a claim belongs to: the one user of the pod, and the group that the pod names. `undefined`: there is no such user and no
- * such group, or this node cannot change owners.
+ * Returns the owner of a claim's directory: the single user of the pod, and the group that the pod sets. `undefined`
+ * when there is neither, or this node cannot change owners.
  */
 export function claimOwner(
   abilities: RuntimeAbilities,
@@ -63,6 +63,6 @@ export const ownedFileMode = (mode: number, owner: Owner | undefined): number =>
 
 const ONLY_OWNER = 0o600;
 
-/** As Kubernetes: with a user that is known, or a group that may read it, nobody else may. */
+/** As in Kubernetes: with a known user, or a group that may read, no other user may read it. */
 export const tokenFileMode = (mode: number, owner: Owner | undefined, user: number | undefined): number =>
   user === undefined && owner?.group !== true ? mode : ownedFileMode(ONLY_OWNER, owner);

@@ -4,8 +4,8 @@ import { isCritical } from './critical.ts';
 import type { PressureCondition } from './signals.ts';
 
 /**
- * Whether a node that is short of something takes one more pod. Who asked for memory got its part of it; who did not would
- * only be the next to go, unless it says that it can live with that.
+ * Decides whether a node under pressure accepts one more pod. A pod with a memory request has its share; a pod without
+ * one would only be the next to be evicted, unless it tolerates that.
  */
 export function refuseUnderPressure(pod: Pod, conditions: readonly PressureCondition[]): PodFailure | undefined {
   if (conditions.length === 0 || isCritical(pod)) return undefined;

@@ -12,7 +12,7 @@ const SIGNAL_OF: ReadonlyMap<string, Signal> = new Map(
   }),
 );
 
-/** What pods may be promised: what is there, without what others keep and what eviction holds free. */
+/** Returns the allocatable resources: capacity without reservations and eviction thresholds. */
 export function allocatableOf(capacity: Amounts, reserved: readonly Amounts[], eviction: EvictionConfig): Amounts {
   const entries = Object.entries(capacity).map(([name, text]) => {
     const signal = SIGNAL_OF.get(name);

@@ -1,7 +1,7 @@
 import { isMirrorPod, type Pod } from '@holdfast/api';
 import { isStatic } from '../domain/static-pod.ts';
 
-/** Of `system-cluster-critical`; users' classes end far below. */
+/** The priority of `system-cluster-critical`; users' classes are far below. */
 export const SYSTEM_CRITICAL_PRIORITY = 2_000_000_000;
 
 /** The node must not end it to help itself: static pods, their mirrors, and what the cluster lives on. */

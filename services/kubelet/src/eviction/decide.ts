@@ -4,7 +4,7 @@ import { type Measure, type Measures, type PressureCondition, SIGNALS } from './
 import { type EvictionConfig, limitOf, type Threshold } from './thresholds.ts';
 
 export interface EvictionMemory {
-  /** Since when a threshold was met without a pause, by its key. */
+  /** The time since which a threshold has been met without interruption, by its key. */
   readonly metSince: Readonly<Record<string, number>>;
   /** When a condition was last observed. */
   readonly seenAt: Readonly<Partial<Record<PressureCondition, number>>>;
@@ -17,7 +17,7 @@ export const INITIAL_EVICTION_MEMORY: EvictionMemory = { metSince: {}, seenAt: {
 export interface EvictionDecision {
   readonly memory: EvictionMemory;
   readonly conditions: readonly PressureCondition[];
-  /** What to free, and whom to end for it: the first whose end succeeds, and nobody after it. */
+  /** What to free, and the pods to evict in this order until one eviction succeeds. */
   readonly relief: Relief | undefined;
 }
 
@@ -54,7 +54,7 @@ const CONDITIONS: readonly PressureCondition[] = ['MemoryPressure', 'DiskPressur
 
 const keyOf = ({ signal, kind }: Threshold): string => `${kind} ${signal}`;
 
-/** One that is acted upon stays met until as much as asked for is free again. */
+/** A threshold that caused an action stays met until the minimum reclaim is free again. */
 function isMet({ signal, limit, minimumReclaim }: Threshold, measures: Measures, isActing: boolean): boolean {
   const measure = measures[signal];
   if (measure === undefined) return false;
@@ -70,6 +70,6 @@ function reliefOf(acting: readonly Threshold[], measures: Measures, pods: readon
   return { threshold: first, measure, candidates: rank(pods, SIGNALS[first.signal].resource) };
 }
 
-/** Between two of one signal the hard one: it gives less time. */
+/** The hard threshold of a signal is more urgent: it gives less time. */
 const urgency = ({ signal, kind }: Threshold): number =>
   (SIGNALS[signal].resource === 'memory' ? 0 : 2) + (kind === 'hard' ? 0 : 1);

@@ -16,7 +16,7 @@ interface Told extends EventText {
   readonly about: string;
 }
 
-/** A node whose memory is what the test says, and whose pods end when they are told to. */
+/** A node with the memory that the test sets, and pods that end on request. */
 function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
   const clock = createVirtualClock();
   const events: Told[] = [];
@@ -67,7 +67,7 @@ test('[TERM-44] [TERM-48] one pod per look, in the order of the ranking, until o
   const node = machine([critical, podUsing('small', { memory: 1 * GIB }), podUsing('large', { memory: 2 * GIB })]);
   t.after(() => node.evictor.stop());
   node.memory(50 * MIB);
-  // The priority decides before the amount: both small and large come before the critical one, which is asked for nothing.
+  // Priority precedes the amount: both small and large come before the critical one, which requests nothing.
   node.evictor.start();
   await node.run(0.5);
   assert.deepEqual(

@@ -21,16 +21,16 @@ import type { EvictionConfig } from './thresholds.ts';
 export interface EvictorDeps {
   readonly config: EvictionConfig;
   readonly stats: NodeStats;
-  /** What pods may use together, in bytes; absent: nobody limits it. */
+  /** Memory that pods may use together, in bytes; absent without a limit. */
   readonly allocatableMemory: number | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventRecorder;
   /** The object of this node, for events. */
   readonly node: () => Node | undefined;
-  /** Removes what nobody needs from the disk, before pods are; answers how many bytes that were. Absent: there is nothing. */
+  /** Frees unused disk space before pods are evicted; resolves with the number of bytes. Absent: nothing to free. */
   readonly reclaim?: () => Promise<number>;
-  /** Resolves when nothing of the pod runs and its object says why. */
+  /** Resolves when nothing of the pod runs and its object has the reason. */
   readonly end: (uid: string, failure: PodFailure) => Promise<void>;
   /** `conditions` answers differently now. */
   readonly onConditions: () => void;
@@ -54,7 +54,7 @@ export class Evictor {
     this.#looking = this.#look();
   }
 
-  /** An eviction on its way goes on with its worker. */
+  /** A running eviction continues in its worker. */
   stop(): void {
     this.#stopping.abort(new Error('the kubelet stops'));
     this.#timer?.cancel();
@@ -64,7 +64,7 @@ export class Evictor {
     return this.#conditions;
   }
 
-  /** How many pods were ended, by signal. */
+  /** The number of evicted pods by signal. */
   evictions(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -101,7 +101,7 @@ export class Evictor {
     return observed;
   }
 
-  /** True when something was removed from a disk that is short: nobody has to go for what was found meanwhile. */
+  /** Resolves with true when disk space was freed: then no pod is evicted in this pass. */
   async #reclaimed(relief: Relief | undefined): Promise<boolean> {
     const { reclaim } = this.#deps;
     if (relief === undefined || reclaim === undefined || this.#stopping.signal.aborted) return false;
@@ -115,7 +115,7 @@ export class Evictor {
     }
   }
 
-  /** Files are only walked when somebody's limit or the ranking needs it. */
+  /** Walks files only when a pod's limit or the ranking needs it. */
   async #observe(): Promise<{ readonly pods: readonly PodSample[]; readonly decision: EvictionDecision }> {
     const { stats, config, clock, allocatableMemory } = this.#deps;
     const lookAt = async (disk: boolean) => {
@@ -151,7 +151,7 @@ export class Evictor {
     });
   }
 
-  /** Whoever wrote past its own limit goes, however much is left. */
+  /** Evicts pods that exceed their own limits, even without pressure. */
   async #enforceLocalLimits(pods: readonly PodSample[]): Promise<boolean> {
     let evicted = false;
     for (const sample of pods) {
@@ -164,7 +164,7 @@ export class Evictor {
     return evicted;
   }
 
-  /** The first of the ranking that may be ended, and only that one: then the node is looked at again. */
+  /** Evicts the first possible pod of the ranking, and only that one; then the node is measured again. */
   async #relieve(relief: Relief): Promise<boolean> {
     const { threshold, candidates } = relief;
     const { resource } = SIGNALS[threshold.signal];

@@ -3,7 +3,7 @@ import { parseQuantity, QuantityError } from '@holdfast/machinery';
 import { OperatorError } from '@holdfast/platform';
 import { DEFAULT_EVICTION_FLAGS as DEFAULTS, type EvictionFlags } from './thresholds.ts';
 
-/** What a node keeps for itself, and when it ends pods to live on. */
+/** Reservations of a node and its eviction thresholds. */
 export const PRESSURE_SETTINGS = {
   'register-with-taints': { kind: 'string', help: 'taints of a new node: key=value:Effect, separated by commas' },
   'system-reserved': { kind: 'string', help: 'what the machine keeps for itself: cpu=200m,memory=500Mi', default: '' },

@@ -7,7 +7,7 @@ import { KILL_WAIT_MIN_SECONDS } from '../limits.ts';
 export interface KillPodDeps {
   readonly clock: Clock;
   readonly events: EventRecorder;
-  /** Resolves when nothing of the pod runs and its object says why. */
+  /** Resolves when nothing of the pod runs and its object has the reason. */
   readonly end: (uid: string, failure: PodFailure) => Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export interface ExceededLimit {
 
 const STORAGE = 'ephemeral-storage';
 
-/** Whether anybody has to look at what it writes. */
+/** True when the pod has limits for its files. */
 export function hasLocalLimits(pod: Pod): boolean {
   const ofVolume = (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined);
   return ofVolume || podLimits(pod)[STORAGE] !== undefined;

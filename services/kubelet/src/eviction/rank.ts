@@ -32,7 +32,7 @@ const USED: Readonly<Record<StarvedResource, Used>> = {
 
 const NOTHING = '';
 
-/** Of whom nothing is known goes first, then who uses more than was asked for. */
+/** Pods without measurements first, then those that exceed their requests. */
 function byExceeding(used: Used, resource: string): Order {
   return (a, b) => {
     const [ofA, ofB] = [used(a), used(b)];
@@ -43,7 +43,7 @@ function byExceeding(used: Used, resource: string): Order {
 
 const byPriority: Order = (a, b) => (a.pod.spec.priority ?? 0) - (b.pod.spec.priority ?? 0);
 
-/** How much more than asked for: the most first. */
+/** By the excess over the request: the highest first. */
 function byExcess(used: Used, resource: string): Order {
   const excess = (each: PodSample): number => (used(each) ?? 0) - requestOf(each.pod, resource);
   return (a, b) => {

@@ -12,7 +12,7 @@ export type Signal =
 
 export type PressureCondition = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
-/** What a signal runs short of, in the words of events and annotations. */
+/** The exhausted resource of a signal, as events and annotations name it. */
 export type StarvedResource = 'memory' | 'ephemeral-storage' | 'inodes' | 'pids';
 
 export interface SignalMeaning {
@@ -39,7 +39,7 @@ export interface Measure {
 
 export type Measures = Readonly<Partial<Record<Signal, Measure>>>;
 
-/** A signal that nobody measured is absent: it is never met. */
+/** A signal without a measurement is absent: it is never met. */
 export function measuresOf({ machine, pods }: NodeSample, allocatableMemory: number | undefined): Measures {
   const { memory, nodeFs, imageFs = nodeFs, processes } = machine;
   return {

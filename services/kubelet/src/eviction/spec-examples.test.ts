@@ -11,7 +11,7 @@ import { Evictor } from './evictor.ts';
 import { rank } from './rank.ts';
 import { type EvictionConfig, limitOf } from './thresholds.ts';
 
-/** As a kubelet with this configuration file reads it. */
+/** The settings of a kubelet with this configuration file. */
 function configured(fields: object): EvictionConfig {
   const header = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
   const env = settingsOf({ ...header, ...fields });

@@ -5,15 +5,15 @@ import { isSignal, type Signal } from './signals.ts';
 export interface Threshold {
   readonly signal: Signal;
   readonly limit: Limit;
-  /** 0: hard, at once. */
+  /** 0: hard, without delay. */
   readonly graceMs: number;
-  /** Told apart from a soft one of no grace. */
+  /** Distinguishes a hard threshold from a soft one without grace. */
   readonly kind: 'hard' | 'soft';
   /** More than the limit has to be free again before the pressure counts as gone. */
   readonly minimumReclaim: Limit | undefined;
 }
 
-/** Of the capacity, or in bytes, inodes or processes; `text` is how it is told. */
+/** A fraction of the capacity, or bytes, inodes or processes; `text` is the printed form. */
 export type Limit =
   | { readonly kind: 'share'; readonly share: number }
   | { readonly kind: 'amount'; readonly amount: number; readonly text: string };
@@ -73,7 +73,7 @@ export function readEvictionConfig(flags: EvictionFlags): EvictionConfig {
   return { thresholds, maxPodGraceSeconds: flags.maxPodGracePeriod, transitionMs: flags.pressureTransitionMs };
 }
 
-/** What pods may use together ends where the hard limit of the whole memory is. */
+/** The memory of all pods has its limit where the hard threshold of the whole memory is. */
 function withAllocatable(thresholds: readonly Threshold[]): readonly Threshold[] {
   const own = thresholds.some(({ signal }) => signal === 'allocatableMemory.available');
   const memory = thresholds.find(({ signal, kind }) => signal === 'memory.available' && kind === 'hard');
@@ -81,7 +81,7 @@ function withAllocatable(thresholds: readonly Threshold[]): readonly Threshold[]
   return [...thresholds, { ...memory, signal: 'allocatableMemory.available' }];
 }
 
-/** As everywhere, 0 % and 100 % say that nobody looks. */
+/** As in Kubernetes, 0 % and 100 % disable a threshold. */
 const isOff = (limit: Limit): boolean => limit.kind === 'share' && (limit.share <= 0 || limit.share >= 1);
 
 function readPairs(flag: string, text: string, separator: '<' | '='): ReadonlyMap<Signal, string> {
@@ -126,7 +126,7 @@ export function limitOf(limit: Limit, capacity: number): number {
   return limit.kind === 'share' ? Math.floor(capacity * limit.share) : limit.amount;
 }
 
-/** What the node must not promise to pods, because it would evict them before. */
+/** Returns what the node must not offer to pods, because it would evict them before. */
 export function reservedFor(config: EvictionConfig, signal: Signal, capacity: number): number {
   const threshold = config.thresholds.find((each) => each.signal === signal && each.kind === 'hard');
   return threshold === undefined ? 0 : limitOf(threshold.limit, capacity);

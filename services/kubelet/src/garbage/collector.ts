@@ -22,11 +22,11 @@ export interface CollectorDeps {
   readonly events: EventRecorder;
   /** The object of this node, for events. */
   readonly node: () => Node | undefined;
-  /** Of the file system that this path is on; `undefined`: nobody measures it. */
+  /** Returns the file system of this path; `undefined` when it is not measured. */
   readonly roomOf: (path: string) => Promise<DiskRoom | undefined>;
 }
 
-/** Removes what nobody needs any more: containers every minute, images every five, as everywhere. */
+/** Removes unused containers every minute and unused images every five, as in Kubernetes. */
 export class GarbageCollector {
   readonly #deps: CollectorDeps;
   readonly #startedAt: number;
@@ -65,7 +65,7 @@ export class GarbageCollector {
     }
   }
 
-  /** One that cannot be removed keeps nobody else's garbage. */
+  /** A failed removal does not block others. */
   async #removeOne(removal: Promise<void>): Promise<void> {
     try {
       await removal;
@@ -87,8 +87,8 @@ export class GarbageCollector {
   }
 
   /**
-   * The node is short of disk: everything that nobody has goes, before any pod does, but for what was pulled a moment ago for
-   * a container that is about to have it. Answers how many bytes that were.
+   * The node has disk pressure: removes all unused images and containers before any pod is evicted, except images that
+   * were pulled a moment ago for a starting container. Resolves with the number of bytes.
    */
   async reclaim(): Promise<number> {
     await this.collectContainers();
@@ -119,7 +119,7 @@ export class GarbageCollector {
     throw new Error(message);
   }
 
-  /** What one could not be removed for does not keep the others. */
+  /** A failed removal does not block others. */
   async #remove(
     images: readonly { readonly id: string; readonly sizeBytes: number }[],
     wanted: number,

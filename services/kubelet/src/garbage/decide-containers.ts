@@ -1,7 +1,7 @@
 import type { ContainerStatus, SandboxStatus } from '../runtime/port.ts';
 import type { ContainerPolicy } from './policy.ts';
 
-/** What nobody needs any more. Containers first: a sandbox goes when nothing is left in it. */
+/** Unused containers and sandboxes. Containers first: a sandbox is removed when it is empty. */
 export interface ContainerPlan {
   readonly containers: readonly string[];
   readonly sandboxes: readonly string[];
@@ -11,9 +11,9 @@ export interface ContainerPlan {
 type Lives = readonly ContainerStatus[];
 
 /**
- * The latest life of every container stays with its pod: the pod's status and its log are told from it. Of the lives before, as
- * many stay as the policy says. Pods that are gone are their workers' business, who confirm the end of every process before
- * anything is removed.
+ * The latest life of every container stays with its pod: the pod's status and log need it. The policy limits the number
+ * of earlier lives. Workers handle pods that are gone: they confirm the end of every process before anything is
+ * removed.
  */
 export function decideContainers(
   policy: ContainerPolicy,

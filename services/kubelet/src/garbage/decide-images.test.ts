@@ -16,7 +16,7 @@ const image = (id: string, change: Partial<ImageStatus> = {}): ImageStatus => ({
   ...change,
 });
 
-/** As each look at these times saw it. */
+/** The image memory after observations at these times. */
 function history(
   looks: readonly { readonly now: number; readonly ids: readonly string[]; readonly used?: readonly string[] }[],
 ) {

@@ -1,7 +1,7 @@
 import type { ImageStatus } from '../runtime/port-images.ts';
 import type { ImagePolicy } from './policy.ts';
 
-/** Since when an image is known here, and when a container last had it. Lost with the kubelet. */
+/** When an image was first seen here, and when a container last used it. Lost with the kubelet. */
 export interface ImageHistory {
   readonly firstSeen: number;
   readonly lastUsed: number | undefined;
@@ -17,7 +17,7 @@ export interface ImageObservation {
   readonly now: number;
 }
 
-/** What was there at the first look has been there for long: it may go at once. */
+/** Images of the first observation count as old: they may be removed immediately. */
 export function rememberImages(memory: ImageMemory | undefined, observed: ImageObservation): ImageMemory {
   const { images, now } = observed;
   return new Map(
@@ -35,9 +35,9 @@ const isUsed = ({ id, names }: ImageStatus, { used }: ImageObservation): boolean
 export interface ImagePlan {
   /** Ids, in this order, as long as there is something left to free. */
   readonly remove: readonly { readonly id: string; readonly sizeBytes: number }[];
-  /** Removed whatever room there is: nobody had them for too long. */
+  /** Removed regardless of free space: unused for too long. */
   readonly old: readonly string[];
-  /** To be freed; 0: there is room. */
+  /** Bytes to free; 0 when there is enough space. */
   readonly wantedBytes: number;
 }
 

@@ -1,23 +1,23 @@
 import { OperatorError } from '@holdfast/platform';
 
-/** When images that nobody uses are removed. */
+/** When unused images are removed. */
 export interface ImagePolicy {
-  /** Of the disk that is used: from here on they are removed ... */
+  /** Used percentage of the disk above which images are removed ... */
   readonly highPercent: number;
   /** ... until it is this again. 100 for `highPercent`: never. */
   readonly lowPercent: number;
-  /** One that was pulled a moment ago is about to be used. */
+  /** An image that was pulled a moment ago is about to be used. */
   readonly minAgeMs: number;
   /** Unused for longer, it is removed however much room there is; 0: never. */
   readonly maxAgeMs: number;
 }
 
-/** Which containers that ended are kept, for their logs. */
+/** Which ended containers are kept for their logs. */
 export interface ContainerPolicy {
   readonly minAgeMs: number;
-  /** Of one container of a pod that still exists; negative: all. */
+  /** Per container of an existing pod; negative: all. */
   readonly perContainer: number;
-  /** Of the whole node; negative: all. */
+  /** Per node; negative: all. */
   readonly total: number;
 }
 
@@ -103,7 +103,7 @@ const bad = (flag: string, message: string): OperatorError =>
     exitCode: 2,
   });
 
-/** With the defaults of every flag. */
+/** The defaults of all flags. */
 export const DEFAULT_GARBAGE_POLICY: GarbagePolicy = {
   images: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
   containers: { minAgeMs: 0, perContainer: 1, total: -1 },

@@ -36,7 +36,7 @@ const FIELDS: Readonly<Record<string, { readonly flag: Setting; readonly form: F
   tlsPrivateKeyFile: { flag: 'tls-key-file', form: 'text' },
 };
 
-/** With what the file of `--config` says below flags and variables. A program without the flag pays nothing for it. */
+/** Adds the settings of the `--config` file below flags and variables. Without the flag nothing is loaded. */
 export async function withConfigurationFile(source: SettingSource): Promise<SettingSource> {
   const { config: path, help } = readSettings(KUBELET_SETTINGS, source);
   if (path === undefined || help) return source;
@@ -45,12 +45,12 @@ export async function withConfigurationFile(source: SettingSource): Promise<Sett
     nextStep: `Correct the file. Fields that are known: ${Object.keys(FIELDS).join(', ')}.`,
     decode: settingsOf,
   });
-  // An empty variable means the default, as for every program: it does not hide the file.
+  // An empty variable means the default, as for every program: it does not override the file.
   const given = Object.fromEntries(Object.entries(source.env).filter(([, text]) => text !== undefined && text !== ''));
   return { ...source, env: { ...settings, ...given } };
 }
 
-/** Every mistake at once. */
+/** Reports all mistakes together. */
 export function settingsOf(file: unknown): Readonly<Record<string, string>> {
   const settings: Record<string, string> = {};
   const mistakes: string[] = [];

@@ -7,14 +7,17 @@ import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { refuseUnderPressure } from '../eviction/admit.ts';
 import type { PressureCondition } from '../eviction/signals.ts';
 
-/** What the pods of this node share, and who of them has a part of it. */
+/** The resources that the pods of this node share, and the pods that hold them. */
 export interface NodeAdmission {
-  /** Takes the pod's share, or says why there is none. One answer at a time: two pods never get the same share. */
+  /**
+   * Reserves the pod's share, or returns why it is refused. Decisions are sequential: two pods never get the same
+   * share.
+   */
   admit(pod: Pod): Promise<PodFailure | undefined>;
   /** It runs here, whatever it was admitted to. */
   hold(pod: Pod): void;
   release(uid: string): void;
-  /** As it was last seen. */
+  /** The last known state. */
   node(): AdmittingNode;
 }
 
@@ -23,9 +26,9 @@ export interface NodeAdmissionDeps {
   readonly facts: NodeFacts;
   /** The object as it was last read; `undefined`: never. */
   readonly node: () => Node | undefined;
-  /** Why the node takes nobody any more. */
+  /** Why the node accepts no more pods. */
   readonly closed?: () => PodFailure | undefined;
-  /** What the node is short of. */
+  /** Exhausted resources. */
   readonly pressure?: () => readonly PressureCondition[];
 }
 

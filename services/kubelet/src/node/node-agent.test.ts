@@ -195,9 +195,9 @@ test('a node without self-fencing renews its lease without the promise of an ear
 
 interface Boundness {
   readonly incarnation: string;
-  /** On the disk when the kubelet starts. */
+  /** The file on disk when the kubelet starts. */
   readonly kept?: string;
-  /** Of the Node in the API. */
+  /** The incarnation of the Node in the API. */
   readonly nodeOf: string | undefined;
 }
 
@@ -208,7 +208,7 @@ const REFUSED = new StatusError({
   details: { causes: [{ reason: OTHER_INCARNATION, message: 'another machine' }] },
 });
 
-/** A kubelet that starts; the API lets nobody but the incarnation of the Node write. */
+/** A starting kubelet; the API accepts writes only from the incarnation of the Node. */
 async function startedAs({
   incarnation,
   kept,

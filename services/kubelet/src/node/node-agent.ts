@@ -23,13 +23,13 @@ import {
 } from '../limits.ts';
 import { nextLease } from '../self-fencing/promised-lease.ts';
 
-/** `starting` and `clearing` pass by themselves; `starting` = nothing can be said yet. */
+/** `starting` and `clearing` end by themselves; during `starting` nothing can be reported. */
 export interface NotReady {
   readonly kind: 'fault' | 'starting' | 'clearing';
   readonly reason: string;
 }
 
-/** Which incarnation was bound from this installation: containers outlive the kubelet, what it has in memory does not. */
+/** The incarnation that was bound from this installation: containers outlive the kubelet, its memory does not. */
 export interface BoundIncarnation {
   read(): string | undefined;
   /** Durable when it returns. */
@@ -41,21 +41,21 @@ export interface NodeAgentDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly facts: NodeFacts;
-  /** Asked before each report. Absent: the address never changes. */
+  /** Called before each report. Absent: the address never changes. */
   readonly address?: () => string;
   readonly runtimeVersion: () => Promise<string>;
   /** `undefined`: the runtime has none, or does not say. */
   readonly images: () => Promise<readonly ContainerImage[] | undefined>;
   readonly notReady: () => NotReady | undefined;
-  /** What the node is short of. */
+  /** Exhausted resources. */
   readonly pressure?: () => readonly PressureCondition[];
   /** Renews the lease, with a promise. Absent: the lease is renewed here, and promises nothing. */
   readonly promise?: { begin(node: Node): void; isPromising(): boolean } | undefined;
-  /** Which volumes the node uses; told what the API has of it. */
+  /** The volumes in use; it gets the state in the API. */
   readonly volumes?: { inUse(): readonly string[]; seen(node: Node): void };
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
   readonly onVanished: () => Promise<void>;
-  /** Another machine has the name now, because this one was given up: nothing may go on under it here. */
+  /** Another machine has the name now, because this one was given up: nothing may continue under it here. */
   readonly onDisplaced?: () => void;
   /** Absent: nothing that runs here outlives the kubelet. */
   readonly bound?: BoundIncarnation | undefined;
@@ -68,7 +68,7 @@ export class NodeAgent {
   #beating: Promise<void> | undefined;
   #wanted = false;
   #stopped = false;
-  /** Known to be bound to this machine. Somebody who takes the name tells by refusing. */
+  /** Known to be bound to this machine. A refusal reveals that another machine has taken the name. */
   #isBound = false;
   /** Pods of the name may run here: this kubelet, or one before it in the same boot of this machine, was bound. */
   #wasBound: boolean;
@@ -152,7 +152,7 @@ export class NodeAgent {
     this.#deps.onDisplaced?.();
   }
 
-  /** The lease says that this kubelet lives, so it is renewed too when the API refuses what the node says of itself. */
+  /** The lease shows that this kubelet lives, so it is renewed even when the API refuses the node's status. */
   async #keepNodeAndLease(): Promise<void> {
     let refusal: StatusError | undefined;
     const node = await this.#keepNode().catch((error: unknown) => {
@@ -168,7 +168,7 @@ export class NodeAgent {
   async #keepNode(): Promise<Node | undefined> {
     const { client, facts, notReady } = this.#deps;
     await this.#claim();
-    // A beat follows as soon as something can be said.
+    // The next heartbeat follows as soon as there is something to report.
     if (notReady()?.kind === 'starting') return undefined;
     const found = await client.find(NODES, { name: facts.name });
     if (found === undefined) return this.#register();
@@ -177,8 +177,8 @@ export class NodeAgent {
   }
 
   /**
-   * Binds an existing Node to this machine, if it is bound to nobody, or to one that is known to be gone. Until then the API shows this
-   * kubelet none of the pods of the node.
+   * Binds an existing Node to this machine when it is unbound, or bound to one that is known to be gone. Until then the
+   * API shows this kubelet none of the node's pods.
    */
   async #claim(): Promise<void> {
     const { client, facts, log } = this.#deps;
@@ -236,7 +236,7 @@ export class NodeAgent {
     return this.#report(this.#seen);
   }
 
-  /** Others write nodes too (taints, annotations): who comes second looks again at once. */
+  /** Others write nodes, too (taints, annotations): after a conflict, observe again immediately. */
   async #report(found: Node): Promise<Node | undefined> {
     const { client, facts } = this.#deps;
     let node: Node | undefined = found;
@@ -248,7 +248,7 @@ export class NodeAgent {
         node = await client.find(NODES, { name: facts.name });
       }
     }
-    // Somebody removed the object between two looks.
+    // The object was removed between two passes.
     this.#wanted = true;
     return undefined;
   }
@@ -309,7 +309,7 @@ export class NodeAgent {
     try {
       return await (held === undefined ? client.create(LEASES, next) : client.update(LEASES, next));
     } catch (error) {
-      // Somebody wrote or removed it: the next try starts from what is stored.
+      // The lease was changed or removed: the next attempt starts from the stored object.
       this.#lease = undefined;
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) this.#wanted = true;
       throw error;

@@ -15,7 +15,10 @@ export interface RuntimeMonitorDeps {
   readonly onReturn: () => void;
 }
 
-/** Asks the container runtime how it is, and what the node's status says about it. A runtime without health is always well. */
+/**
+ * Checks the health of the container runtime, and what the node's status reports about it. A runtime without health
+ * always counts as healthy.
+ */
 export class RuntimeMonitor {
   readonly #deps: RuntimeMonitorDeps;
   #timer: Timer | undefined;
@@ -42,7 +45,9 @@ export class RuntimeMonitor {
     return fault === undefined ? undefined : { kind: 'fault', reason: fault };
   }
 
-  /** The last one known while nobody answers: the node must be able to say that it is not ready. */
+  /**
+   * The last known version while the runtime does not respond: the node must be able to report that it is not ready.
+   */
   async version(): Promise<string> {
     const { runtime, runtimeName } = this.#deps;
     try {
@@ -53,7 +58,7 @@ export class RuntimeMonitor {
     return this.#version;
   }
 
-  /** The largest first, as many as a status may hold; `undefined` where there are none or nobody answers. */
+  /** The largest images first, up to the limit of a status; `undefined` without images or without a response. */
   async images(): Promise<readonly ContainerImage[] | undefined> {
     const { images } = this.#deps.runtime;
     const found = await images?.list().catch(() => undefined);

@@ -10,13 +10,13 @@ import {
   type SandboxStatus,
 } from '../runtime/port.ts';
 
-/** Which ids of the machine belong to which pod of this node. What outlives the kubelet is in the sandboxes. */
+/** The assignment of the machine's ids to pods of this node. The sandboxes store what outlives the kubelet. */
 export class UserRanges {
   /** Absent: the feature is off. */
   readonly #pool: UserRangePool | undefined;
   readonly #ownIds: UserRangePool | undefined;
   readonly #held = new Map<string, UserRange>();
-  /** Where ids of the machine lie that pods name for themselves: nobody gets such a range. */
+  /** Ranges of the machine that contain ids named by pods: they are not assigned. */
   readonly #named = new Map<string, readonly UserRange[]>();
 
   /** `ownIds`: for pods that name ids of users; where pods are processes these would be users of the machine. */
@@ -25,7 +25,10 @@ export class UserRanges {
     this.#ownIds = ownIds;
   }
 
-  /** What this pod runs in; `undefined`: the users of the machine. Rejects rather than running it there against its wish. */
+  /**
+   * Returns the pod's user range; `undefined` for the users of the machine. Rejects rather than running the pod there
+   * against its spec.
+   */
   async of(pod: Pod, runtime: ContainerRuntime, handler: string): Promise<UserRange | undefined> {
     if (pod.spec.hostUsers !== false) return this.#forOwnIds(pod, runtime, handler);
     if (this.#pool === undefined)
@@ -43,7 +46,7 @@ export class UserRanges {
     return this.#take(pod.metadata.uid ?? '', this.#ownIds);
   }
 
-  /** For a container of a pod without a range. Rejects ids that another pod has; what it may have becomes no other pod's. */
+  /** For a container of a pod without a range. Rejects ids of another pod, and reserves the accepted ones. */
   name(pod: Pod, container: Container, abilities: RuntimeAbilities | undefined): void {
     if (!mustNotBeForeign(pod, container, abilities)) return;
     const ids = idsOf(pod, [container]);
@@ -57,7 +60,7 @@ export class UserRanges {
     this.#addNamed(pod.metadata.uid ?? '', ids);
   }
 
-  /** What exists already: a range that a sandbox has is nobody else's. */
+  /** Reserves the ranges of existing sandboxes. */
   hold(sandboxes: readonly SandboxStatus[]): void {
     for (const { config, containers } of sandboxes) {
       if (config.userRange !== undefined) this.#held.set(config.podUid, config.userRange);
@@ -72,7 +75,7 @@ export class UserRanges {
     if (more.length > 0) this.#named.set(uid, [...known, ...more]);
   }
 
-  /** Nothing of the pod is left, neither a process nor a file. */
+  /** Nothing of the pod is left: no process and no file. */
   release(uid: string): void {
     this.#held.delete(uid);
     this.#named.delete(uid);

@@ -13,9 +13,9 @@ import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app } from '../testing/virtual-pod.ts';
 import { PodManager } from './pod-manager.ts';
 
-/** One node with all its pods, an API that keeps one object per name, and a machine that outlives every kubelet. */
+/** One node with all its pods, an API with one object per name, and a machine that outlives every kubelet. */
 class VirtualNode {
-  /** What ran when: `<uid> began|ended`. */
+  /** The starts and ends of processes: `<uid> began|ended`. */
   readonly processes: string[] = [];
   readonly statuses: { readonly uid: string; readonly phase: string | undefined }[] = [];
   runtimeIsAway = false;
@@ -52,7 +52,7 @@ class VirtualNode {
     return this.#stored.get(name);
   }
 
-  /** Somebody binds a pod to this node, or writes it. */
+  /** Binds a pod to this node, or updates it. */
   put(uid: string, name: string, change: Partial<Pod> = {}): void {
     const resourceVersion = String(++this.#version);
     const pod: Pod = {
@@ -74,7 +74,7 @@ class VirtualNode {
     this.put(metadata.uid ?? '', name, { ...pod, metadata });
   }
 
-  /** A deletion with grace 0: the object is gone at once. */
+  /** A deletion with grace period 0: the object is removed immediately. */
   forceRemove(name: string): void {
     this.#store(name, undefined);
   }
@@ -84,7 +84,7 @@ class VirtualNode {
     this.#stored.delete(name);
   }
 
-  /** The cache says that it is gone; the API has it. */
+  /** The cache lacks the object, but the API has it. */
   loseSight(name: string): void {
     for (const listener of this.#listeners)
       listener({ key: `default/${name}`, object: undefined, old: this.#stored.get(name) });
@@ -242,7 +242,7 @@ async function inNode(work: (node: VirtualNode) => Promise<void>): Promise<void>
   try {
     await work(node);
   } finally {
-    // What a failed test has left under way ends by its deadline.
+    // Work that a failed test left behind ends by its deadline.
     const stopped = node.stop();
     await node.run(60);
     await stopped;

@@ -19,13 +19,13 @@ export interface PodManagerDeps {
   readonly worker: Omit<PodWorkerDeps, 'object' | 'nameIsTaken' | 'onSettled'>;
   /** Absent: this node has no pods of its own. */
   readonly statics?: StaticPods | undefined;
-  /** Told when `notReady` may answer differently. */
+  /** Called when the result of `notReady` may have changed. */
   readonly onReadiness: () => void;
 }
 
 /**
- * One worker per UID that exists here or that the API binds here. Workers of what the runtime has are made first, so that a
- * new UID of the same name always finds the old one.
+ * One worker per UID that exists here or that the API binds here. Workers for the runtime's pods are created first, so
+ * that a new UID of the same name always finds the old one.
  */
 export class PodManager {
   readonly #deps: PodManagerDeps;
@@ -83,8 +83,8 @@ export class PodManager {
   }
 
   /**
-   * Another machine has the name of this node. The API says nothing more of the pods of here, and takes nothing: they end. A kubelet that
-   * was restarted since then never gets a list of pods from the API, so the runtime is asked first.
+   * Another machine has the name of this node. The API shows nothing of this node's pods and accepts no writes: they
+   * end. A kubelet that restarted since then never gets a list of pods from the API, so it asks the runtime first.
    */
   async displaced(): Promise<void> {
     await this.#adoptLocal();
@@ -101,12 +101,12 @@ export class PodManager {
     return [...this.#workers.values()].flatMap((worker) => worker.active() ?? []);
   }
 
-  /** Resolves when nothing of this pod runs any more and its object says why. */
+  /** Resolves when nothing of this pod runs any more and its object has the reason. */
   async end(uid: string, failure: PodFailure): Promise<void> {
     await this.#workers.get(uid)?.end(failure);
   }
 
-  /** The runtime was away: everything is looked at now, not with the next round. */
+  /** The runtime was unavailable: observe everything now, not in the next round. */
   lookAgain(): void {
     if (this.#synced) void this.#look();
   }
@@ -139,7 +139,7 @@ export class PodManager {
     this.#scheduleRelist();
   }
 
-  /** Without the runtime's word nothing may start: it may hold the same pods already. */
+  /** Without the runtime's list nothing may start: it may run the same pods already. */
   async #adoptLocal(): Promise<void> {
     const { clock, log } = this.#deps;
     const { signal } = this.#stopping;

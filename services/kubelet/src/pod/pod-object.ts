@@ -8,7 +8,7 @@ export interface PodIdentity {
   readonly name: string;
 }
 
-/** Where the object of a pod is kept: it is asked past every cache, and told how the pod is. */
+/** Access to the object of a pod: uncached reads, and status writes. */
 export interface PodObject {
   /** The newest of this name, whatever its UID. */
   read(identity: PodIdentity): Promise<Pod | undefined>;

@@ -26,21 +26,21 @@ export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'reme
   readonly events: EventRecorder;
   readonly object: PodObject;
   readonly containerManager?: ContainerManager | undefined;
-  /** Another UID of this name still has, or may have, processes here. */
+  /** Another UID of this name has, or may have, processes here. */
   readonly nameIsTaken: (worker: PodWorker) => boolean;
-  /** Told after what exists of this pod on the node changed, and when the worker ended. */
+  /** Called after the pod's state on the node changed, and when the worker ended. */
   readonly onSettled: (worker: PodWorker) => void;
 }
 
-/** What is known of the object: `unverified` asks the API before anything is decided. */
+/** The knowledge about the object: `unverified` requires a read from the API before any decision. */
 type Knowledge =
   | { readonly kind: 'unverified' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'pod'; readonly pod: Pod };
 
 /**
- * One UID: observes, decides, applies, one pass at a time, until nothing of it is left. Events, timers and the ends of
- * background stops only ask for another pass.
+ * One UID: observes, decides and applies, one pass at a time, until nothing of it is left. Events, timers and finished
+ * background stops only trigger another pass.
  */
 export class PodWorker {
   readonly identity: PodIdentity;
@@ -123,7 +123,7 @@ export class PodWorker {
     return isPodFinished(known.pod) ? undefined : known.pod;
   }
 
-  /** The node cannot keep it. Resolves when nothing of it runs and its object says so, or when it is gone. */
+  /** The node cannot keep it. Resolves when nothing of it runs and its object has the reason, or when it is gone. */
   end(failure: PodFailure): Promise<void> {
     this.#memory = { ...this.#memory, rejected: failure };
     return new Promise((resolve) => {
@@ -133,7 +133,7 @@ export class PodWorker {
     });
   }
 
-  /** As `end`, on a machine that the API answers nothing: a pod whose object is not known is ended as if it were gone. */
+  /** As `end`, on a machine that the API refuses: a pod with an unknown object ends as if it were gone. */
   displace(failure: PodFailure): Promise<void> {
     if (this.#knowledge.kind === 'unverified') this.#knowledge = { kind: 'absent' };
     return this.end(failure);
@@ -193,7 +193,7 @@ export class PodWorker {
       this.#knowledge.kind === 'pod' ? await this.#lastWords.addTo(this.#knowledge.pod, listed) : listed;
     this.#sandboxes = sandboxes;
     if (before !== sandboxes.length) this.#deps.onSettled(this);
-    // Doubted while the runtime answered: nothing may be taken for gone before the API said so.
+    // Doubt arose while the runtime responded: nothing counts as gone before the API confirms it.
     if (this.#knowledge.kind === 'unverified') {
       this.#wanted = true;
       return;
@@ -266,7 +266,7 @@ export class PodWorker {
     this.#wanted = true;
   }
 
-  /** Whoever has something here has its share of the node; who ended gives it back before anybody else hears of the end. */
+  /** A pod with anything here holds its share of the node. Its share is released before its end is reported. */
   #keepShare(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
     const { admission, attachments, ranges } = this.#deps;
     ranges.hold(sandboxes);
@@ -275,7 +275,7 @@ export class PodWorker {
     else if (sandboxes.length > 0) admission.hold(pod);
   }
 
-  /** In the background: a stop may take its whole grace, and the grace may still be shortened. */
+  /** In the background: a stop may take its whole grace period, which may still be shortened. */
   #stopContainer(action: Extract<PodAction, { kind: 'stopContainer' }>, pod: Pod | undefined): void {
     const { id } = action;
     const running = this.#stops.get(id);
@@ -308,7 +308,7 @@ export class PodWorker {
     this.#memory = { ...this.#memory, stopping, stopRetryAt };
   }
 
-  /** On a conflict the next pass decides on the newer object. */
+  /** After a conflict the next pass decides with the newer object. */
   async #writeStatus(action: Extract<PodAction, { kind: 'writeStatus' }>, pod: Pod | undefined): Promise<void> {
     if (pod === undefined) return;
     const { uid } = this.identity;
@@ -333,7 +333,7 @@ export class PodWorker {
       await this.#deps.object.remove(this.identity);
     } catch (error) {
       if (!(error instanceof StatusError && error.code === 404)) {
-        // Also after a conflict, which may mean another pod of this name or only a busy object: look, then ask again.
+        // Also after a conflict, which may mean another pod of this name or only a busy object: observe, then retry.
         this.#memory = { ...this.#memory, deleteRequested: false };
         if (error instanceof StatusError && error.code === 409) this.doubt();
         throw error;

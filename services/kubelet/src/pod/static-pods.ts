@@ -7,7 +7,7 @@ import { statusPatch } from '../domain/status-patch.ts';
 import { MIRROR_RETRY_MS } from '../limits.ts';
 import type { PodObject } from './pod-object.ts';
 
-/** The pods of files of this node. Answers at once with what is there, and tells when that changes. */
+/** The pods of this node's files. Returns the current ones immediately, and reports changes. */
 export interface StaticPodSource {
   start(onChange: (pods: readonly Pod[]) => void): Promise<void>;
   stop(): void;
@@ -29,7 +29,7 @@ export interface StaticPodsDeps {
  */
 export class StaticPods {
   readonly #deps: StaticPodsDeps;
-  /** By UID, also those whose file is gone, until they ended. */
+  /** By UID, including pods whose file is gone, until they have ended. */
   readonly #pods = new Map<string, Pod>();
   #offer: (pod: Pod) => void = () => {};
   #version = 1;
@@ -80,7 +80,7 @@ export class StaticPods {
     await this.#syncing;
   }
 
-  /** Whom an object of the API stands for: itself, or the pod it mirrors. */
+  /** Returns the pod of an API object: itself, or the pod that it mirrors. */
   behind(pod: Pod | undefined): Pod | undefined {
     if (pod === undefined || !isMirrorPod(pod)) return pod;
     return this.#pods.get(mirroredUid(pod) ?? '') ?? pod;
@@ -133,7 +133,7 @@ export class StaticPods {
     }
   }
 
-  /** One for each name: of a file that changed the new pod waits until the old one ended. */
+  /** One per name: the new pod of a changed file waits until the old one has ended. */
   #shown(): ReadonlyMap<string, Pod> {
     const shown = new Map<string, Pod>();
     for (const pod of this.#pods.values()) {

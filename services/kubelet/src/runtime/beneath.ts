@@ -32,9 +32,9 @@ export class BeneathError extends Error {
 export const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
 
 /**
- * Opens `names` one below the other in `root` without following a link (`openat` with `O_NOFOLLOW`), so that nobody who writes in that
- * tree can lead the caller out of it, not even by swapping a name while this runs. The caller closes the descriptor, which
- * can be used as a place only (`O_PATH`).
+ * Opens `names` below `root` one after the other without following links (`openat` with `O_NOFOLLOW`). So no writer of
+ * that tree can redirect the caller outside of it, not even by swapping a name meanwhile. The caller closes the
+ * descriptor, which only serves as a location (`O_PATH`).
  */
 export function openBeneath(root: string, names: readonly string[], options: BeneathOptions = {}): number {
   let current = openSync(root, O_PATH | constants.O_DIRECTORY);
@@ -54,7 +54,7 @@ export function openBeneath(root: string, names: readonly string[], options: Ben
   return current;
 }
 
-/** Where the descriptor lies now. */
+/** The current path of the descriptor. */
 export const pathOfDescriptor = (descriptor: number): string => readlinkSync(descriptorPath(descriptor));
 
 function step(
@@ -75,7 +75,7 @@ function step(
   }
 }
 
-/** Whoever may write the directory around it may write it. */
+/** Gives the permissions of the enclosing directory to the created one. */
 function giveAs(around: Stats, made: number, mode: number): void {
   if (process.getuid?.() === 0) chownSync(descriptorPath(made), around.uid, around.gid);
   chmodSync(descriptorPath(made), mode | (around.mode & INHERIT_GROUP));

@@ -12,16 +12,19 @@ export interface StreamVocabulary {
   readonly echo: readonly string[];
   /** Writes `out` and `err` to the two outputs and exits with 3. */
   readonly bothOutputs: readonly string[];
-  /** Without end. */
+  /** Writes endlessly. */
   readonly flood: readonly string[];
   readonly unknownCommand: readonly string[];
   /** The runtime has no way to end a command whose caller went away; it ends with the container. */
   readonly execOutlivesItsCaller?: true;
-  /** Absent: this runtime gives terminals to nobody. Prints the size of its terminal as `rows columns` for every line it reads. */
+  /**
+   * Absent: this runtime supports no terminals. Prints the size of its terminal as `rows columns` for every line that
+   * it reads.
+   */
   readonly terminalSize?: readonly string[];
   /** Listens on this port, answers every connection with what it was sent, and closes after the other side did. */
   readonly echoServer?: (port: number) => readonly string[];
-  /** How many processes of the container are there. */
+  /** Returns the number of the container's processes. */
   readonly countProcesses?: (containerId: string) => number | Promise<number>;
 }
 
@@ -46,7 +49,7 @@ export async function within<T>(promise: Promise<T>, what: string): Promise<T> {
   return Promise.race([promise, late.promise]).finally(() => timer.cancel());
 }
 
-/** Until the output holds this. */
+/** Resolves when the output contains this. */
 export function readUntil(stream: Readable | undefined, expected: RegExp): Promise<string> {
   assert.ok(stream !== undefined, 'the stream was asked for');
   const seen = new Promise<string>((resolve, reject) => {
@@ -244,7 +247,7 @@ function testAttach(check: Check, vocabulary: StreamVocabulary): void {
     const writer = await streams.attach(id, { ...STREAMS, stdin: true });
     const reader = await streams.attach(id, STREAMS);
     const seen = Promise.all([readUntil(writer.stdout, /to everybody\n/), readUntil(reader.stdout, /to everybody\n/)]);
-    // A runtime may let somebody in a moment after it said so.
+    // A runtime may accept connections shortly after it reported that.
     const saying = eventually(async () => {
       writer.stdin?.write('to everybody\n');
       return Promise.race([seen.then(() => true), createSystemClock().sleep(50)]) as Promise<true | undefined>;

@@ -4,7 +4,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import type { ContainerConfig, ContainerRuntime, ContainerStatus, SandboxConfig, SandboxStatus } from './port.ts';
 
-/** What a runtime must provide to be put to the contract. */
+/** The dependencies of the contract tests for a runtime. */
 export interface RuntimeHarness {
   readonly runtime: ContainerRuntime;
   /** Closes the present client (as a killed kubelet would) and opens another on the same node. */
@@ -25,7 +25,7 @@ export interface RuntimeVocabulary {
     readonly output: (container: ContainerStatus) => Promise<string>;
     /** Variables that the runtime adds to those of every container. */
     readonly ownVariables: readonly string[];
-    /** Of a container that names one that is not there. */
+    /** The behaviour for a missing working directory. */
     readonly missingWorkingDirectory: 'refused' | 'made';
   };
   readonly imagesWithoutCommand: 'run' | 'refused';
@@ -289,7 +289,7 @@ export function testContainerRuntime(
   if (vocabulary.programs !== undefined) testPrograms(check, started, vocabulary.programs);
 }
 
-/** A shell needs a moment to set its traps; it says so by its first output. */
+/** A shell needs a moment to set its traps; its first output shows that it has. */
 async function settled(vocabulary: RuntimeVocabulary, runtime: ContainerRuntime, id: string): Promise<void> {
   const { programs } = vocabulary;
   if (programs === undefined) return;

@@ -1,9 +1,9 @@
 /** Shared by the kubelet and by the programs that keep the deadline: pure, and free of imports. */
 
-/** What the deadline ends. */
+/** The pods that the deadline ends. */
 export type FencingPolicy = 'exclusive' | 'all';
 
-/** Of a sandbox: `other` only with the policy `all`, `never` not even then. */
+/** The class of a sandbox: `other` only with the policy `all`, `never` not even then. */
 export type FencingClass = 'exclusive' | 'other' | 'never';
 
 export interface FencingDeadline {
@@ -26,8 +26,9 @@ export function widest(...policies: readonly (FencingPolicy | undefined)[]): Fen
 }
 
 /**
- * Whether a process of such a sandbox may start now. `startBeforeMs` is the deadline that held when the API confirmed the pod: a request that
- * was on its way for longer is refused, also when another promise holds by now. Without a promise nothing is refused.
+ * True when a process of such a sandbox may start now. `startBeforeMs` is the deadline at the time when the API
+ * confirmed the pod: a request that took longer is refused, even when another promise is in force by now. Without a
+ * promise nothing is refused.
  */
 export function mayStart(
   deadline: FencingDeadline | undefined,

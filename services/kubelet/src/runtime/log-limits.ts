@@ -1,10 +1,10 @@
-/** How much of the log of a container is kept. */
+/** The retention of a container's log. */
 export interface LogLimits {
-  /** Of the present part, and of each older one. */
+  /** For the current part, and for each older one. */
   readonly maxBytes: number;
-  /** With the present one. */
+  /** Includes the current one. */
   readonly maxFiles: number;
-  /** Between looks at how long logs are. */
+  /** Check interval of log sizes. */
   readonly checkMs: number;
 }
 

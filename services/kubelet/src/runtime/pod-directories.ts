@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { HELPER_ENVIRONMENT, helper } from './helpers.ts';
 import { RuntimeError } from './port.ts';
 
-/** Where the volumes of pods lie: made before a pod's first sandbox, removed with its last. */
+/** The directories of pods' volumes: created before a pod's first sandbox, removed with its last. */
 export interface PodDirectories {
   readonly volumesPath: (podUid: string) => string;
-  /** Of a pod without any sandbox, or whose last one goes. */
+  /** For a pod without a sandbox, or whose last one is removed. */
   readonly remove: (podUid: string) => void;
   /** The node goes down: what is only in memory ends with it. */
   readonly releaseMemory: () => void;

@@ -8,12 +8,12 @@ export interface ExclusiveGuard {
   now(): number;
   /** Undefined: nothing is promised. One of an earlier boot is past. */
   deadline(): number | undefined;
-  /** What the deadline ends. Undefined: nothing is promised. */
+  /** The pods that the deadline ends. `undefined`: there is no promise. */
   policy(): FencingPolicy | undefined;
-  /** Resolves when a guard runs that will end what has to be ended; rejects when there is none. */
+  /** Resolves when a running guard will end the covered pods; rejects when there is none. */
   ready(): Promise<void>;
-  /** From now on the deadline is this, earlier or later. Past = everything that it covers is ended at once. */
+  /** Sets the deadline, earlier or later. A past deadline ends everything that it covers immediately. */
   extend(untilMs: number, policy: FencingPolicy): void;
-  /** Nothing is promised any more. */
+  /** Revokes the promise. */
   withdraw(): void;
 }

@@ -8,7 +8,7 @@ export interface RuntimeImages {
   remove(id: string): Promise<void>;
   /** Ids and names of the images that containers have, of this node or another one of the runtime, and of what the runtime needs itself. */
   used(): Promise<ReadonlySet<string>>;
-  /** Where images are on this machine's disk; `undefined`: the runtime does not say. */
+  /** The directory of images on this machine's disk; `undefined` when the runtime does not report it. */
   directory(): Promise<string | undefined>;
 }
 
@@ -17,9 +17,9 @@ export interface ImageStatus {
   /** Names with digests, then names with tags. */
   readonly names: readonly string[];
   readonly sizeBytes: number;
-  /** Somebody asked the runtime never to lose it. */
+  /** Protected from removal in the runtime. */
   readonly pinned?: boolean;
-  /** Who it runs as: a number or a name, as the image says; neither: root. */
+  /** The image's user as a number or a name; neither means root. */
   readonly user?: number;
   readonly userName?: string;
 }

@@ -1,6 +1,6 @@
 /**
- * What a pod asks of a runtime that separates pods from the machine and from each other. In terms of the runtime, not of the pod:
- * quantities are numbers, defaults are applied. Only given to a runtime whose `abilities.isolation` is set.
+ * A pod's requests to a runtime that isolates pods from the machine and from each other. They use the runtime's terms:
+ * quantities are numbers, and defaults are applied. Only passed to a runtime with `abilities.isolation`.
  */
 export interface SandboxIsolation {
   readonly ports: readonly PortMapping[];
@@ -33,7 +33,7 @@ export interface PortMapping {
 
 export interface SecurityProfile {
   readonly type: 'RuntimeDefault' | 'Unconfined' | 'Localhost';
-  /** Of `Localhost`: a file below the node's profiles (seccomp), or a name (AppArmor). */
+  /** For `Localhost`: a file below the node's profiles (seccomp), or a name (AppArmor). */
   readonly reference: string;
 }
 
@@ -48,7 +48,7 @@ export interface ContainerResources {
   readonly cpuQuota?: number;
   readonly cpuPeriod?: number;
   readonly memoryLimitBytes?: number;
-  /** What the kernel ends first when memory is short: the higher, the sooner. */
+  /** The kernel's kill order when memory runs out: higher values first. */
   readonly oomScoreAdjust: number;
   readonly hugepages?: readonly { readonly pageSize: string; readonly limitBytes: number }[];
 }
@@ -68,7 +68,7 @@ export interface ContainerSecurity {
   readonly seccomp?: SecurityProfile;
   readonly apparmor?: SecurityProfile;
   readonly seLinux?: { readonly user: string; readonly role: string; readonly type: string; readonly level: string };
-  /** The kernel's files that are hidden or cannot be written to stay as they are (`procMount: Unmasked`). */
+  /** Kernel paths are neither hidden nor read-only (`procMount: Unmasked`). */
   readonly unmasked: boolean;
   /** Runs in the process namespace of this container (`targetContainerName` of ephemeral containers). */
   readonly processesOf?: string;

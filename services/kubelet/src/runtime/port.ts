@@ -11,7 +11,7 @@ import type { ContainerIsolation, SandboxIsolation } from './port-isolation.ts';
  * Every method rejects with `RuntimeError`.
  */
 export interface ContainerRuntime {
-  /** What containers can really be given. Absent: the runtime only pretends, and pretends everything. */
+  /** The settings that containers really get. Absent: the runtime is simulated and claims everything. */
   readonly abilities?: RuntimeAbilities;
   /** Absent: this runtime cannot carry streams. */
   readonly streams?: RuntimeStreams;
@@ -19,15 +19,15 @@ export interface ContainerRuntime {
   readonly images?: RuntimeImages;
   /** Human-readable `name://version`, for `status.nodeInfo.containerRuntimeVersion`. */
   version(): Promise<string>;
-  /** Absent: it can run pods whenever it answers. Rejects when nobody answers. */
+  /** Absent: it can run pods whenever it responds. Rejects when it does not respond. */
   health?(): Promise<RuntimeHealth>;
   /** Absent: the runtime has no files. */
   readonly volumes?: RuntimeVolumes;
   /** Absent: every pod runs in the users of the machine. */
   readonly userNamespaces?: RuntimeUserNamespaces;
-  /** Absent: nobody would end what runs here when the kubelet cannot. */
+  /** Absent: nothing ends these pods when the kubelet cannot. */
   readonly guard?: ExclusiveGuard;
-  /** What running containers use. Absent: nobody measures. */
+  /** Resource usage of running containers. Absent: not measured. */
   usage?(): Promise<readonly ContainerUsage[]>;
   /** The pod's isolation unit. Created before any container; its id never changes. */
   runSandbox(config: SandboxConfig): Promise<SandboxId>;
@@ -51,7 +51,9 @@ export interface ContainerRuntime {
   removeContainer(id: ContainerId): Promise<void>;
   /** Runs a command inside a running container (probes and hooks). A timeout kills it and rejects with `Timeout`. */
   exec(id: ContainerId, command: readonly string[], timeoutMs: number): Promise<ExecResult>;
-  /** What exists on this node, also after a restart of the kubelet: the runtime, not the kubelet, is the memory. */
+  /**
+   * Lists the sandboxes of this node, also after a restart of the kubelet: the runtime, not the kubelet, is the memory.
+   */
   list(filter?: { readonly podUid?: string }): Promise<readonly SandboxStatus[]>;
   /** Calls back after any container or sandbox changed state (a hint to list again, possibly late or doubled). */
   onChange(listener: (podUid: string) => void): () => void;
@@ -64,9 +66,9 @@ export interface RuntimeAbilities {
   readonly mounts: boolean;
   /** Volumes in memory, which all containers of a pod share. */
   readonly memoryVolumes?: true;
-  /** Who every process runs as, or `any`: then each container may choose, and runs as root when it does not. */
+  /** The user of every process, or `any`: then each container may choose, and defaults to root. */
   readonly user: 'any' | { readonly uid: number; readonly gid: number };
-  /** Who has ids of the machine already, by id. Absent: nobody but root. */
+  /** The ids in use on the machine. Absent: only root. */
   readonly ids?: { readonly users: ReadonlyMap<number, string>; readonly groups: ReadonlyMap<number, string> };
   /** Commands cannot gain rights, and those of users other than root have none beyond their user's. */
   readonly confines?: true;
@@ -74,7 +76,7 @@ export interface RuntimeAbilities {
   readonly isolation?: true;
 }
 
-/** Where the volumes of pods are kept: from before the first sandbox of a pod until its last is removed. */
+/** The volumes of pods: they exist from before the first sandbox of a pod until its last is removed. */
 export interface RuntimeVolumes {
   readonly path: (podUid: string) => string;
   /** For pods that never had a sandbox. */
@@ -82,13 +84,13 @@ export interface RuntimeVolumes {
 }
 
 export interface RuntimeUserNamespaces {
-  /** Volumes show the ids of the machine as ids inside. Else they are given to the ids outside by whoever makes them. */
+  /** Volumes show the machine's ids as inner ids. Otherwise their creator gives them the outer ids. */
   readonly mapsVolumes: boolean;
   /** Why a sandbox of this handler ('': the runtime's own) cannot have users of its own; `undefined`: it can. */
   refusal(handler: string): Promise<string | undefined>;
 }
 
-/** One sentence each, as operators know them from Kubernetes; absent: fine. */
+/** One sentence each, with Kubernetes' wording; absent means healthy. */
 export interface RuntimeHealth {
   readonly runtimeFault?: string;
   readonly networkFault?: string;
@@ -100,9 +102,9 @@ export interface ContainerUsage {
   readonly at: number;
   /** All cores together, since the start of the container. */
   readonly cpuNanoseconds: number;
-  /** What cannot be taken back without hurting it. */
+  /** Memory that cannot be reclaimed without harm. */
   readonly memoryBytes: number;
-  /** Absent: nobody counted. */
+  /** Absent when not counted. */
   readonly processes?: number;
 }
 
@@ -140,17 +142,17 @@ export interface TerminalSize {
 
 export interface ProcessStreams {
   /**
-   * Present when asked for. Its end is the end of the process' input. A process that does not read any more swallows what
-   * is written. Attach: absent too when the container was created without `stdin`.
+   * Present when requested. Its end closes the process's input. A process that no longer reads discards what is
+   * written. Attach: also absent when the container was created without `stdin`.
    */
   readonly stdin?: Writable;
   /**
-   * Present when asked for. They end when everything was delivered. Attach: a runtime that keeps both in one file delivers
-   * both as `stdout`.
+   * Present when requested. They end when everything was delivered. Attach: a runtime that keeps both in one file
+   * delivers both as `stdout`.
    */
   readonly stdout?: Readable;
   readonly stderr?: Readable;
-  /** Of the terminal. Without one: nothing. */
+  /** Sets the terminal size. Without a terminal it does nothing. */
   resize(size: TerminalSize): void;
   /**
    * Settles after the process ended; what it wrote is still delivered. Exec: rejects when the command could not be started,
@@ -172,7 +174,7 @@ export interface SandboxConfig {
   readonly hostname: string;
   /** Counts sandboxes of this pod on this node. */
   readonly attempt: number;
-  /** What a guard does with it when its deadline passes. Absent: as if it were exclusive. */
+  /** How a guard treats it at the deadline. Absent: as exclusive. */
   readonly fencing?: FencingClass;
   /** The pod has a user namespace: ids of its processes are ids inside. Only given to a runtime with `userNamespaces`. */
   readonly userRange?: UserRange;
@@ -180,7 +182,7 @@ export interface SandboxConfig {
   readonly isolation?: SandboxIsolation;
 }
 
-/** What a runtime remembers of a sandbox. */
+/** The part of a sandbox that a runtime remembers. */
 export type SandboxIdentity = Omit<SandboxConfig, 'isolation'>;
 
 export interface ContainerConfig {
@@ -228,7 +230,7 @@ export interface Mount {
    * that takes this field mounts nothing else if one is put there meanwhile.
    */
   readonly within?: string;
-  /** Of mounts made later, on either side. Default: they stay where they were made. */
+  /** Propagation of later mounts. Default: none. */
   readonly propagation?: 'HostToContainer' | 'Bidirectional';
 }
 
@@ -240,7 +242,7 @@ export interface SandboxStatus {
   readonly ip: string;
   /** Of the other address family. */
   readonly moreIps?: readonly string[];
-  /** Where the pod's volumes are kept, the same for all its sandboxes. Absent: the runtime has no files. */
+  /** The directory of the pod's volumes, shared by all its sandboxes. Absent: the runtime has no files. */
   readonly volumesPath?: string;
   /** In order of creation. */
   readonly containers: readonly ContainerStatus[];
@@ -251,7 +253,7 @@ export interface ContainerStatus {
   readonly config: Pick<ContainerConfig, 'name' | 'image' | 'restartCount' | 'user'>;
   /** Digest or id of the image it was made of. */
   readonly imageId?: string;
-  /** `exited` is only said when every process of the container is confirmed gone. */
+  /** `exited` is reported only when every process of the container is confirmed gone. */
   readonly state: 'created' | 'running' | 'exited';
   readonly createdAt: number;
   readonly startedAt?: number;
@@ -262,7 +264,7 @@ export interface ContainerStatus {
   /** `Completed`, `Error`, `StartError`, ... and a sentence, as far as the runtime knows. */
   readonly reason?: string;
   readonly message?: string;
-  /** Where stdout and stderr went, when the runtime keeps them in a file. */
+  /** The file with stdout and stderr, when the runtime keeps one. */
   readonly logPath?: string;
   /** `cri`: each line begins with its time and stream. Absent: nothing but what was written. */
   readonly logFormat?: 'cri';
@@ -275,14 +277,14 @@ export interface ExecResult {
 }
 
 export type RuntimeErrorCode =
-  /** Nobody answers at the runtime's socket, or not in time. Whether the request had an effect is unknown. */
+  /** The runtime does not respond, or not in time. The effect of the request is unknown. */
   | 'Unavailable'
   | 'NotFound'
   /** The request is not legal in the present state. */
   | 'IllegalState'
   /** The runtime cannot do what the spec asks; trying again will not help. */
   | 'Unsupported'
-  /** Processes were told to die and still exist. */
+  /** Processes were killed and still exist. */
   | 'Unconfirmed'
   | 'Timeout'
   /** Too late: the deadline has passed before which it had to start. The API has to confirm it again. */

@@ -1,6 +1,6 @@
 import type { Clock } from '@holdfast/platform';
 
-/** An answer that does not come in time is a failure whose outcome is unknown: what was asked may still happen. */
+/** A missed deadline is a failure with an unknown outcome: the request may still take effect. */
 export async function bounded<T>(clock: Clock, ms: number, answer: Promise<T>): Promise<T> {
   let expire: (error: Error) => void = () => {};
   const late = new Promise<never>((_, reject) => {

@@ -1,7 +1,7 @@
-/** What the node promises: exclusive pods are dead when no renewal that was sent within this time was acknowledged. */
+/** The node's promise: exclusive pods are dead when no renewal sent within this time was acknowledged. */
 export const PROMISE_SECONDS = 8;
 export const PROMISE_RENEW_MS = 2_000;
-/** An answer that takes longer is not waited for; what was asked may still happen. */
+/** Deadline of a response; the request may still take effect later. */
 export const PROMISE_ANSWER_MS = 2_500;
 export const PROMISE_RETRY_MS = 500;
 /** After a lapse, between looks whether everything is dead. */

@@ -21,7 +21,7 @@ import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 
 const D_MS = PROMISE_SECONDS * 1000;
 
-/** One node, its machine, and an API that may be cut off. */
+/** One node, its machine, and an API that may be disconnected. */
 class World {
   readonly clock = createVirtualClock();
   readonly runtime = createHollowRuntime({ clock: this.clock, random: createSeededRandom(1, 'promise') });
@@ -40,7 +40,7 @@ class World {
   losesWrites = false;
   /** Writes happen, their answers are lost. */
   losesAnswers = false;
-  /** What an answer to a write takes. */
+  /** The delay of a write's response. */
   slowMs = 0;
   writes = 0;
   keeper = this.boot();
@@ -158,7 +158,7 @@ test('after a lapse the next promise waits until everything is dead, and clears 
   const lease = world.lease ?? assert.fail('there is a lease');
   const annotations = { ...lease.metadata.annotations, [SELF_FENCING_BROKEN]: 'now' };
   world.lease = { ...lease, metadata: { ...lease.metadata, annotations, resourceVersion: '77' } };
-  // Broken before its time: somebody's mistake, or a clock's. The node believes it.
+  // Broken too early, by a mistake or a wrong clock. The node accepts it.
   await world.clock.advance(PROMISE_RENEW_MS + 600);
   assert.equal(await world.alive(), 0);
   assert.equal(promiseOf(world.lease)?.isBroken, true, 'not before everything has settled');

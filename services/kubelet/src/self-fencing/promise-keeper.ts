@@ -58,10 +58,10 @@ const DEADLINE_MISSING = 'its deadline is missing on this machine';
 export class PromiseKeeper {
   readonly #deps: PromiseKeeperDeps;
   #state: PromiseState = 'unknown';
-  /** What the lease may cover: more than `policy` while one of another policy may be in force. */
+  /** The coverage of the lease: more than `policy` while one of another policy may be in force. */
   #covers: FencingPolicy | undefined;
   #node: Node | undefined;
-  /** As the API had it after the last answer; every write replaces exactly this. */
+  /** The API's state after the last response; every write replaces exactly this. */
   #lease: Lease | undefined;
   #timer: Timer | undefined;
   #turning: Promise<void> | undefined;
@@ -79,7 +79,7 @@ export class PromiseKeeper {
     if (isFirst) this.#turnSoon();
   }
 
-  /** Whether a promise is in force, as the node says. */
+  /** True while a promise is in force, as the node reports. */
   isPromising(): boolean {
     return this.#state === 'held';
   }
@@ -148,7 +148,7 @@ export class PromiseKeeper {
     return Math.max(LAPSE_LOOK_MS, renewMs - (this.#deps.guard.now() - beganAtMs));
   }
 
-  /** Without its deadline nobody ends what the promise covers: that is a lapse, too. */
+  /** Without its deadline nothing ends the covered pods: that is a lapse, too. */
   #checkDeadline(): void {
     if (this.#state !== 'held' && this.#state !== 'lapsed') return;
     if (this.#deps.guard.deadline() === undefined) this.#lapse(DEADLINE_MISSING);
@@ -233,7 +233,7 @@ export class PromiseKeeper {
     return this.#lease === undefined ? client.create(LEASES, next) : client.update(LEASES, next);
   }
 
-  /** What is promised next; undefined: nothing. */
+  /** Returns the next promise; `undefined` for none. */
   async #guardedPolicy(): Promise<SelfFencingPolicy | undefined> {
     const { guard, log, policy } = this.#deps;
     if (policy === undefined) return undefined;

@@ -10,7 +10,7 @@ import {
 import { LEASE_DURATION_SECONDS } from '../limits.ts';
 import { PROMISE_SECONDS } from './limits.ts';
 
-/** What a node's lease says; `policy` undefined: it promises nothing. */
+/** The content of a node's lease; without `policy` it makes no promise. */
 export interface LeaseWords {
   /** The machine and its boot. */
   readonly holder?: string;
@@ -18,7 +18,10 @@ export interface LeaseWords {
   readonly renewTime: string;
 }
 
-/** The lease as it is written next. A mark that a promise was broken goes: whoever writes has seen everything dead. */
+/**
+ * The next state of the lease. Removes the mark of a broken promise: the writer has confirmed that all covered pods are
+ * dead.
+ */
 export function nextLease(held: Lease | undefined, node: Node, words: LeaseWords): Lease {
   const { name = '', uid = '' } = node.metadata;
   const base: Lease = held ?? {

@@ -12,7 +12,7 @@ interface Asked {
   readonly spec: SubjectAccessReview['spec'] & { readonly token?: string };
 }
 
-/** Knows the token `ada`; only `ada` may do what is asked. */
+/** Knows the token `ada`; only `ada` has access. */
 function rig() {
   const asked: Asked[] = [];
   const handler: ApiHandler = async ({ body }) => {

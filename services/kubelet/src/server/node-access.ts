@@ -23,8 +23,8 @@ export type NodeAccess = (
 ) => Promise<void>;
 
 /**
- * Who may ask this node: the API servers by their certificate; others by certificate or token, when the API says that they
- * may do this with the node's subresource.
+ * Authorizes requests: API servers by their certificate; others by certificate or token, when the API grants them the
+ * node's subresource.
  */
 export function createNodeAccess({ client, clock, nodeName: name }: NodeAccessDeps): NodeAccess {
   const reviews = createAccessReviews({ client, clock, keptMs: ACCESS_KEPT_MS, keptMax: ACCESS_KEPT_MAX });
@@ -40,7 +40,7 @@ export function createNodeAccess({ client, clock, nodeName: name }: NodeAccessDe
   };
 }
 
-/** Only their certificate says so, and it names nothing else. */
+/** Only their certificate has this name, and it has no other. */
 const isApiServer = (certificate: Caller | undefined): boolean =>
   certificate?.user === API_SERVER_CLIENT.user &&
   certificate.groups?.length === 1 &&

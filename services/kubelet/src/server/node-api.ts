@@ -9,7 +9,7 @@ import { attachToPod, execInPod, forwardToPod, type PodStreamsDeps, type StreamT
 
 export interface NodeApiDeps extends PodStreamsDeps {
   readonly logs: (request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
-  /** The pods of this node, as the API last told. */
+  /** The pods of this node, as last received from the API. */
   readonly pods: () => readonly Pod[];
   readonly pod: (namespace: string, name: string) => Pod | undefined;
   /** Files of the machine below `/logs`. Absent: the node shows none. */
@@ -18,7 +18,7 @@ export interface NodeApiDeps extends PodStreamsDeps {
   readonly numbers?: StatsRoutes;
 }
 
-/** What apiservers ask of this node. Who may ask is decided by whoever carries the requests. */
+/** Handles requests of API servers. The carrier of the requests authorizes them. */
 export function createNodeApi(deps: NodeApiDeps): ApiHandler {
   return async (request) => {
     try {
@@ -50,7 +50,7 @@ async function answer(deps: NodeApiDeps, request: ApiRequest): Promise<ApiRespon
   throw notFound({ group: '', resource: 'paths of this node', name: request.path });
 }
 
-/** As the container runtime has them, whatever the API says: with what runs in them, and without a status. */
+/** The container runtime's pods, whatever the API has: with their running containers, without a status. */
 async function runningPods({ runtime }: NodeApiDeps): Promise<readonly object[]> {
   const sandboxes = await runtime.list();
   return sandboxes

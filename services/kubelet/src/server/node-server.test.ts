@@ -21,7 +21,7 @@ const nodeApi = createNodeApi({
   clock: unused as never,
 });
 
-/** The status of each path, asked one after the other. */
+/** The status of each path, requested one after the other. */
 async function ask(t: TestContext, handle: ApiHandler, paths: readonly string[]): Promise<readonly number[]> {
   const { certPem, keyPem } = createTestCertificate();
   const tls = { certificate: certPem, key: keyPem, clientCa: certPem };

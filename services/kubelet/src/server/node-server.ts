@@ -128,7 +128,7 @@ function readUrl(url: string): { readonly pathname: string; readonly searchParam
   }
 }
 
-/** Only a certificate that the cluster's authority signed says who the client is. */
+/** Only a certificate of the cluster's authority identifies the client. */
 function callerOf(socket: Socket): Caller | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   const { CN: user, O: groups } = socket.getPeerCertificate().subject;

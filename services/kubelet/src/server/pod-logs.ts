@@ -22,7 +22,7 @@ export interface LogRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What a container wrote. Rejects with the sentences and the 400 that clients know. */
+/** The log of a container. Rejects with the messages and the 400 that clients know. */
 export async function podLogs(
   deps: { readonly runtime: ContainerRuntime; readonly clock: Clock },
   pod: Pod,
@@ -56,7 +56,7 @@ function sinceOf({ sinceSeconds, sinceTime }: LogRequest, now: number): number |
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Which container is meant; '' and nothing are the only one. */
+/** Returns the requested container; '' or nothing selects the only one. */
 export function containerName(pod: Pod, request: Pick<LogRequest, 'podName' | 'container'>): string {
   const { containers, initContainers = [] } = pod.spec;
   const names = containers.map(({ name }) => name);

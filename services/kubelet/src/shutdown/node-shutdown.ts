@@ -7,7 +7,7 @@ export interface NodeShutdownDeps {
   /** None: pods run on when the kubelet stops. */
   readonly periods: readonly ShutdownPeriod[];
   readonly pods: () => readonly Pod[];
-  /** Resolves when nothing of the pod runs and its object says why. */
+  /** Resolves when nothing of the pod runs and its object has the reason. */
   readonly end: (uid: string, failure: PodFailure) => Promise<void>;
   readonly onBegin: () => void;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export class NodeShutdown {
 
   async #endAll(): Promise<void> {
     const { pods, periods, onBegin, log } = this.#deps;
-    // Whoever asks now has to be told that it has begun.
+    // From now on callers must see that it has begun.
     await Promise.resolve();
     log.info('the node is shutting down, its pods are ended');
     onBegin();

@@ -2,7 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { OperatorError } from '@holdfast/platform';
 import { SYSTEM_CRITICAL_PRIORITY } from '../eviction/critical.ts';
 
-/** How long pods from this priority on get when the node goes down. */
+/** The grace period of pods from this priority on when the node shuts down. */
 export interface ShutdownPeriod {
   readonly priority: number;
   readonly seconds: number;
@@ -15,7 +15,7 @@ export interface ShutdownFlags {
   readonly gracePeriodByPodPriority: string;
 }
 
-/** In the order in which they end. None: pods run on when the kubelet stops. */
+/** In the order of their shutdown. None: pods continue to run when the kubelet stops. */
 export function readShutdownPeriods(flags: ShutdownFlags): readonly ShutdownPeriod[] {
   const { gracePeriodMs: whole, criticalPodsMs: critical } = flags;
   if (critical > whole)

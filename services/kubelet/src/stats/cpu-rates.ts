@@ -8,10 +8,10 @@ interface Point {
   readonly cpuNanoseconds: number;
 }
 
-/** How many billionths of a core something uses now, from what it used altogether at different times. */
+/** Computes the current usage in billionths of a core from total usage at different times. */
 export interface CpuRates {
   observe(sample: NodeSample): void;
-  /** Of the machine, or of one container of a pod; absent: not seen twice. */
+  /** For the machine, or one container of a pod; absent before the second sample. */
   rate(key: string): number | undefined;
 }
 
@@ -39,7 +39,7 @@ export function createCpuRates(): CpuRates {
   };
 }
 
-/** A counter that fell belongs to a new life; a clock that was set back begins anew, too. */
+/** A decreased counter belongs to a new life; a clock that was set back also starts again. */
 function extended(before: readonly Point[], point: Point): readonly Point[] {
   const last = before.at(-1);
   if (last !== undefined && (last.cpuNanoseconds > point.cpuNanoseconds || last.at > point.at)) return [point];

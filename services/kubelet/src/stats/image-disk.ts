@@ -2,7 +2,7 @@ import type { ContainerRuntime } from '../runtime/port.ts';
 import type { MachineProbe } from './node-stats.ts';
 import type { DiskSample } from './port.ts';
 
-/** Where the runtime keeps its images, which may be a disk of its own. It is asked for the place until it answered once. */
+/** The runtime's disk for images, which may be a separate one. Asks the runtime for its path until it responds once. */
 export function createImageDisk(
   { images }: Pick<ContainerRuntime, 'images'>,
   machine: Pick<MachineProbe, 'room'> | undefined,

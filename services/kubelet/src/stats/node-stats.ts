@@ -10,19 +10,19 @@ export interface NodeStatsDeps {
   readonly clock: Clock;
   /** The pods that have something here. */
   readonly pods: () => readonly Pod[];
-  /** The machine itself; absent: nobody measures it. */
+  /** The machine itself; absent when it is not measured. */
   readonly machine?: MachineProbe | undefined;
 }
 
 export interface MachineProbe {
   sample(): MachineSample;
-  /** Of the file system that a path is on; `undefined`: there is no such path. */
+  /** The file system of a path; `undefined` when the path does not exist. */
   room(path: string): DiskSample | undefined;
-  /** What a file, or everything below a directory, takes on the disk; nothing where nothing is. */
+  /** The disk usage of a file or directory tree; nothing when it does not exist. */
   diskUse(path: string): Promise<DiskUse>;
 }
 
-/** What the machine and the runtime say, put together by pod. */
+/** Combines data of machine and runtime by pod. */
 export function createNodeStats({ runtime, clock, pods, machine }: NodeStatsDeps): NodeStats {
   const imageDisk = createImageDisk(runtime, machine);
   return {
@@ -46,7 +46,7 @@ const unmeasured = (pod: Pod): PodSample => ({ pod, containers: [], volumes: {} 
 interface Measured {
   readonly sandbox: SandboxStatus;
   readonly used: readonly ContainerUsage[];
-  /** Absent: files are not looked at. */
+  /** Absent: file usage is not measured. */
   readonly walk: MachineProbe | undefined;
 }
 

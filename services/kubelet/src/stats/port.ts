@@ -1,6 +1,6 @@
 import type { Pod } from '@holdfast/api';
 
-/** What a node and its pods use at one moment. What nobody measured is absent, never zero. */
+/** The usage of a node and its pods at one time. Unmeasured values are absent, never zero. */
 export interface NodeSample {
   /** Wall clock. */
   readonly at: number;
@@ -13,9 +13,9 @@ export interface MachineSample {
   readonly cpuNanoseconds?: number;
   readonly bootedAt?: number;
   readonly memory?: MemorySample;
-  /** Where pods and logs are kept. */
+  /** The file system of pods and logs. */
   readonly nodeFs?: DiskSample;
-  /** Where images are kept, when that is another file system. */
+  /** The file system of images, when it is another one. */
   readonly imageFs?: DiskSample;
   readonly processes?: { readonly running: number; readonly max: number };
 }
@@ -35,7 +35,7 @@ export interface DiskSample {
 export interface PodSample {
   readonly pod: Pod;
   readonly containers: readonly ContainerSample[];
-  /** By the name of the volume, of those that lie on this node's disk and end with the pod. */
+  /** By volume name, for volumes on this node's disk that end with the pod. */
   readonly volumes: Readonly<Record<string, DiskUse>>;
   /** Files of the node that containers may write to, such as `/etc/hosts`. */
   readonly nodeFiles?: DiskUse;
@@ -56,7 +56,7 @@ export interface DiskUse {
   readonly inodes: number;
 }
 
-/** Where samples come from: the machine and the runtime, or a script. */
+/** The source of samples: the machine and the runtime, or a test script. */
 export interface NodeStats {
   /** `disk`: also walks what pods wrote, which costs by the number of their files. */
   sample(wanted: { readonly disk: boolean }): Promise<NodeSample>;
@@ -68,7 +68,7 @@ export const podMemory = ({ containers }: PodSample): number | undefined =>
 export const podCpu = ({ containers }: PodSample): number | undefined =>
   sumOf(containers.map(({ cpuNanoseconds }) => cpuNanoseconds));
 
-/** Logs, volumes and files of the node; `undefined` where nobody looked. */
+/** Logs, volumes and files of the node; `undefined` when unmeasured. */
 export function podDisk({ containers, volumes, nodeFiles }: PodSample): DiskUse | undefined {
   const logs = containers.flatMap((each) => each.logs ?? []);
   const parts = [...logs, ...Object.values(volumes), ...(nodeFiles === undefined ? [] : [nodeFiles])];

@@ -10,12 +10,12 @@ export interface ProbeObservation {
   readonly seconds: number;
 }
 
-/** Those of Prometheus' own clients. */
+/** The default buckets of Prometheus clients. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const TYPES = { startup: 'Startup', readiness: 'Readiness', liveness: 'Liveness' } as const;
 
-/** `/metrics/probes`: what the pods of a node were asked and how they answered, for as long as they are there. */
+/** `/metrics/probes`: the results of the probes of existing pods. */
 export class ProbeMetrics {
   readonly #registry = new MetricRegistry();
   readonly #total = this.#registry.counter(
@@ -28,7 +28,7 @@ export class ProbeMetrics {
     'Duration in seconds for a probe response.',
     { labelNames: ['probe_type', 'container', 'pod', 'namespace'], buckets: BUCKETS },
   );
-  /** How to end the series of a pod. */
+  /** Functions that remove the series of a pod. */
   readonly #ends = new Map<string, Map<string, () => void>>();
 
   observe({ namespace, pod, podUid, container, kind, result, seconds }: ProbeObservation): void {

@@ -9,16 +9,16 @@ export interface StatsRoutesDeps {
   readonly nodeName: string;
   readonly cores: number;
   readonly stats: NodeStats;
-  /** How many pods the node ended to live on, by signal. */
+  /** The number of evicted pods by signal. */
   readonly evictions: () => ReadonlyMap<string, number>;
-  /** In the text format of Prometheus. */
+  /** In Prometheus text format. */
   readonly probes: () => string;
 }
 
 /** Paths below `/stats` and `/metrics`; `undefined`: another path. */
 export type StatsRoutes = (path: string, query: URLSearchParams) => Promise<ApiResponse | undefined>;
 
-/** What of a node can be seen from outside, under the paths and names of kubelets. */
+/** The node's statistics under the paths and names of kubelets. */
 export function createStatsRoutes({ nodeName, cores, stats, evictions, probes }: StatsRoutesDeps): StatsRoutes {
   const rates = createCpuRates();
   const look = async (disk: boolean): Promise<NodeSample> => {

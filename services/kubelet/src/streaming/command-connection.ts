@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TerminalSize } from '../runtime/port.ts';
 
-/** What a client asks for, from the query of its request. */
+/** A client's request from its query. */
 export interface StreamOptions {
   readonly stdin: boolean;
   readonly stdout: boolean;
@@ -9,7 +9,7 @@ export interface StreamOptions {
   readonly tty: boolean;
 }
 
-/** The end of a command or attachment as the error channel tells it. */
+/** The end of a command or attachment on the error channel. */
 export type StreamEnd =
   | { readonly kind: 'success' }
   | { readonly kind: 'exitCode'; readonly exitCode: number }

@@ -10,7 +10,7 @@ import {
 import { CHANNEL_MESSAGE_MAX_BYTES, STREAM_CREATION_MS } from './limits.ts';
 import { createSpdySession, type SpdySession, type SpdyStream } from './spdy/session.ts';
 
-/** Which versions of the protocol know what; the newest first. */
+/** The features of protocol versions, newest first. */
 export const COMMAND_SPDY_PROTOCOLS: ReadonlyMap<string, { readonly status: boolean; readonly resize: boolean }> =
   new Map([
     ['v5.channel.k8s.io', { status: true, resize: true }],
@@ -26,7 +26,7 @@ interface Given {
   readonly protocol: { readonly status: boolean; readonly resize: boolean };
 }
 
-/** Resolves when the client has opened every stream that it asked for; `undefined` when it did not in time. */
+/** Resolves when the client has opened every requested stream; `undefined` after a time-out. */
 export async function acceptCommandSpdy(
   socket: Duplex,
   head: Uint8Array,
@@ -82,7 +82,7 @@ function connection(
     const error = streams.get('error');
     const text = endText(end, protocol.status);
     const outputs = ['stdout', 'stderr'].flatMap((type) => streams.get(type) ?? []);
-    // What still waits for room at the client is sent first: behind the end of the session nothing arrives.
+    // Data that waits for flow control is sent first: nothing arrives after the end of the session.
     void Promise.all(outputs.map(sentToItsEnd)).then(() => {
       if (error === undefined) session.close();
       else error.end(text, () => session.close());

@@ -52,7 +52,7 @@ export function acceptCommandWebSocket(
     stderr,
     onResize: (listener) => {
       resize = listener;
-      // Clients tell the size at once; the command takes a moment to start.
+      // Clients send the size immediately; the command starts a moment later.
       if (latest !== undefined) listener(latest);
     },
     finish: (end) => {

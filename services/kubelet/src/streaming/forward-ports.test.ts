@@ -8,7 +8,7 @@ import { forwardOverSpdy } from './forward-ports.ts';
 import { STREAM_CREATION_MS } from './limits.ts';
 import { createSpdySession } from './spdy/session.ts';
 
-/** Timers run when they are told to. */
+/** Timers run on request. */
 function handledClock(): {
   readonly clock: Clock;
   readonly pass: (delayMs: number) => void;

@@ -10,7 +10,7 @@ export interface PortForwardDeps {
   readonly what: (port: number) => string;
 }
 
-/** One pair of streams per connection, opened by the client, over SPDY. Resolves when the client is gone. */
+/** One pair of streams per connection, opened by the client, over SPDY. Resolves when the client disconnects. */
 export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: PortForwardDeps): Promise<void> {
   const waiting = new Map<string, { readonly stream: SpdyStream; readonly deadline: Timer }>();
   const session: SpdySession = createSpdySession(socket, {
@@ -41,7 +41,7 @@ export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: Po
 }
 
 async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwardDeps): Promise<void> {
-  // Nothing comes from there but its end.
+  // Only its end arrives there.
   error.resume();
   const port = Number(data.headers['port']);
   try {

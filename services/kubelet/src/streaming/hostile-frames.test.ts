@@ -62,7 +62,7 @@ test('a client that asks for answers and does not read them is cut off', async (
   await within(session.closed, 'the end of the connection');
 });
 
-/** One way of this node to serve a connection: what it does with bytes must never reach the process. */
+/** A handler for a connection: its handling of bytes must never reach the process. */
 type Serve = (socket: Duplex) => Promise<unknown>;
 
 const command = { exec: () => Promise.resolve(processStreams()) };

@@ -4,13 +4,13 @@
 export const STREAM_IDLE_MS = 4 * 60 * 60 * 1000;
 /** Kubernetes' `streamCreationTimeout`: a client opens all streams of a command within this time. */
 export const STREAM_CREATION_MS = 30_000;
-/** Between signs of life: a client that is gone is noticed by them even while nothing of it is read. */
+/** The ping interval. Pings detect a lost client even while nothing is read from it. */
 export const STREAM_PING_MS = 30_000;
-/** How long a client may take to confirm the end of a connection, and how long what it sent last may take to be read. */
+/** Deadline for a client to confirm a close, and for its last data to be read. */
 export const STREAM_CLOSE_MS = 5_000;
 /** Received and not yet taken, per stream; then the whole connection waits. */
 export const STREAM_BUFFER_BYTES = 256 * 1024;
-/** The largest piece that is sent at once. */
+/** The largest piece of one write. */
 export const STREAM_CHUNK_BYTES = 32 * 1024;
 /** A resize message and other texts are far below. */
 export const CHANNEL_MESSAGE_MAX_BYTES = 16 * 1024;
@@ -18,7 +18,7 @@ export const CHANNEL_MESSAGE_MAX_BYTES = 16 * 1024;
 export const SPDY_HEADERS_MAX_BYTES = 64 * 1024;
 /** Control frames are small; data frames go through in pieces. */
 export const SPDY_CONTROL_FRAME_MAX_BYTES = 64 * 1024;
-/** Answers to control frames that the client asked for and does not read; a client that goes on is cut off. */
+/** Unread responses to a client's control frames. A client that exceeds this is disconnected. */
 export const STREAM_CONTROL_PENDING_MAX_BYTES = 1024 * 1024;
 /** Streams of one connection at the same time: for port-forward two of each connection that it carries. */
 export const SPDY_STREAMS_MAX = 2_000;

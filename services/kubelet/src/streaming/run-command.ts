@@ -30,7 +30,7 @@ export async function runCommand(
   await closed;
 }
 
-/** What nobody reads is read nevertheless: the end of the connection comes behind it. */
+/** Unused input is read anyway: the end of the connection comes after it. */
 function carryInput(from: Readable | undefined, to: Writable | undefined): void {
   if (from === undefined) return;
   if (to === undefined) {

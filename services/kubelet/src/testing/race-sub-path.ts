@@ -11,7 +11,7 @@ export interface RaceResult {
   /** Rounds that found the place of the volume, and those that were refused. Both happen when the swaps hit. */
   readonly opened: number;
   readonly refused: number;
-  /** What went wrong: something was made, changed or found outside of the volume. */
+  /** Failures: something was created, changed or found outside of the volume. */
   readonly escapes: readonly string[];
 }
 
@@ -33,7 +33,7 @@ for (;;) {
   try { begin(); for (let count = 0; count < 1000; count++) swap(); } catch {}
 }`;
 
-/** Opens a subPath again and again while its volume is being changed. `more` says whether there is another round. */
+/** Opens a subPath repeatedly while its volume is changed. `more` returns whether another round follows. */
 export async function raceSubPath(more: (round: number) => boolean): Promise<RaceResult> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-race-')));
   const [volume, outside] = [join(root, 'volume'), join(root, 'outside')];

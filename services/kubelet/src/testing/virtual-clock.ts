@@ -5,7 +5,7 @@ const EPOCH_MS = 1_767_225_600_000;
 export interface VirtualClock extends Clock {
   /** Lets time pass, firing timers in order and letting promises settle in between. */
   advance(ms: number): Promise<void>;
-  /** Somebody sets the wall clock; time itself goes on as before. */
+  /** Sets the wall clock; elapsed time continues unchanged. */
   jump(ms: number): void;
 }
 
@@ -25,7 +25,7 @@ export function createVirtualClock(): VirtualClock {
   };
   const next = (untilMs: number): Pending | undefined => {
     let first: Pending | undefined;
-    // In order of their making: the earlier of two at one time comes first.
+    // In order of creation: the earlier of two simultaneous timers fires first.
     for (const entry of pending)
       if (entry.atMs <= untilMs && (first === undefined || entry.atMs < first.atMs)) first = entry;
     return first;

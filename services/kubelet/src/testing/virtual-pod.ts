@@ -26,8 +26,8 @@ export interface StopCall {
 }
 
 /**
- * One pod, its worker, a machine that pretends and an API of one object, on virtual time: a day of its life takes
- * milliseconds, and every second of it is exact.
+ * One pod, its worker, a simulated machine and an API with one object, on virtual time: a day takes milliseconds, with
+ * exact seconds.
  */
 export class VirtualPod {
   readonly probeMetrics = new ProbeMetrics();
@@ -45,11 +45,11 @@ export class VirtualPod {
   #worker: PodWorker;
   #pod: Pod | undefined;
   #version = 1;
-  /** How often the runtime was asked what there is. */
+  /** How often the runtime was listed. */
   looks = 0;
-  /** Nobody answers at the API. */
+  /** The API does not respond. */
   apiIsAway = false;
-  /** Of the machine. Set by `moveTo`, it is also that of the pod, as of pods on the machine's network. */
+  /** The machine's address. Set by `moveTo`, it is also the pod's, as on the host network. */
   #address = '192.0.2.1';
   #sharesNetwork = false;
 
@@ -120,7 +120,7 @@ export class VirtualPod {
     }));
   }
 
-  /** Somebody writes the object. */
+  /** Updates the object. */
   change(how: (pod: Pod) => Pod): void {
     const pod = how(this.#pod ?? assert.fail('the pod is gone'));
     this.#version += 1;

@@ -165,7 +165,7 @@ test('a ConfigMap becomes files, read-only, and changes all at once', () =>
     api.objects.set('ConfigMap/settings', { data: { a: 'three', d: 'new' } });
     refresh();
     const names = (): string[] => readdirSync(join(path, 'v')).filter((name) => !name.startsWith('..'));
-    // The contents change at once by one link; names and the old folder are tidied after it.
+    // One link switches the contents atomically; names and the old folder are cleaned up after it.
     await eventually(() => read('a') === 'three', 'the new contents');
     await eventually(() => names().join() === 'a,d', 'the names of the new files');
     assert.notEqual(readlinkSync(join(path, 'v', '..data')), before);

@@ -44,9 +44,9 @@ export interface VolumePlace {
   readonly pod: Pod;
   readonly path: string;
   readonly podIp: string;
-  /** Who what is made for the pod belongs to. Absent: to the node. */
+  /** The owner of the pod's files. Absent: the node's user. */
   readonly owner?: Owner | undefined;
-  /** The machine's id of the one user of the pod, who alone reads its tokens. */
+  /** The machine's id of the pod's single user, the only reader of its tokens. */
   readonly tokenUser?: number | undefined;
 }
 
@@ -63,9 +63,9 @@ const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
-  /** Where the claims of the pod lead to, by volume. */
+  /** The targets of the pod's claims, by volume. */
   readonly #claimed = new Map<string, string>();
-  /** Directories of claims that the pod cannot write: each is told once. */
+  /** Directories of claims that the pod cannot write: each is reported once. */
   readonly #told = new Set<string>();
   /** One writer at a time. */
   #last: Promise<void> = Promise.resolve();
@@ -112,7 +112,7 @@ export class PodVolumes {
     if (!isSame) void this.#refresh();
   }
 
-  /** Files stay for whoever still runs. */
+  /** Keeps files for running containers. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -143,7 +143,7 @@ export class PodVolumes {
 
   #write(place: VolumePlace): Promise<void> {
     const write = this.#last.then(() => this.#writeAll(place));
-    // Whoever asked is told; the next one does not care.
+    // The caller gets the error; the next write ignores it.
     this.#last = write.catch(() => {});
     return write;
   }

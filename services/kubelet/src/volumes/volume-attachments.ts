@@ -16,28 +16,29 @@ import { describeError } from '@holdfast/platform';
 import { VolumeError } from '../domain/volume-files.ts';
 import type { SandboxStatus } from '../runtime/port.ts';
 
-/** Nothing is wrong: another pod has the volume, or the attachment is on its way. */
+/** Not an error: another pod has the volume, or the attach is in progress. */
 export class AttachWait extends Error {}
 
 export interface VolumeAttachmentsDeps {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** Whether something of this pod is, or may be, on the node. */
+  /** True when something of this pod is, or may be, on the node. */
   readonly isHere: (podUid: string) => boolean;
   /** The node has something else to say of its volumes. */
   readonly onChange: () => void;
 }
 
 /**
- * Volumes that one node at a time may use. A pod starts when two things were seen in this order: the API has what this node says
- * it uses, and the volume names this node and this very pod. Whoever takes the pod's name off the volume reads the node after that,
- * so no order of events lets both go on. What is said is taken back when nothing of the pod is left that could write.
+ * Volumes for one node at a time. A pod starts only after two observations in this order: the API has this node's
+ * report of the volumes in use, and the volume names this node and this very pod. A writer that removes the pod's name
+ * from the volume reads the node after that, so no order of events lets both continue. The report is revoked when
+ * nothing of the pod is left that could write.
  */
 export class VolumeAttachments {
   readonly #deps: VolumeAttachmentsDeps;
   /** Names of volumes, by pod. */
   readonly #held = new Map<string, Set<string>>();
-  /** As the API has it. */
+  /** As in the API. */
   #reported: ReadonlySet<string> = new Set();
   #isFirstLook = true;
 
@@ -74,7 +75,7 @@ export class VolumeAttachments {
     throw new AttachWait(`this node has yet to say that it uses the volume "${name}"`);
   }
 
-  /** What exists of a pod now. Nothing is let go while a process of it lives or may still come to life. */
+  /** The current state of a pod. Nothing is released while a process of it lives or may still start. */
   observe(uid: string, pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
     if (!this.#held.has(uid)) return;
     if (pod !== undefined && isPodFinished(pod)) {
@@ -90,7 +91,7 @@ export class VolumeAttachments {
     if (this.#held.delete(uid)) this.#deps.onChange();
   }
 
-  /** The Node object as the API has it. What an earlier kubelet said holds for the pods that are still here. */
+  /** The Node object in the API. The report of an earlier kubelet stays valid for pods that are still here. */
   seen({ status }: Pick<Node, 'status'>): void {
     const entries = status.volumesInUse ?? [];
     this.#reported = new Set(entries);

@@ -22,7 +22,7 @@ export interface Attributes {
 
 const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
-/** The object is read when it is asked for: mutating webhooks change it. */
+/** The object is read lazily: mutating webhooks change it. */
 export function attributesOf(request: AdmissionRequest): Attributes {
   const { definition, operation } = request;
   const { group, version, kind } = definition;
@@ -46,7 +46,7 @@ export function attributesOf(request: AdmissionRequest): Attributes {
   };
 }
 
-/** As JSON with its kind: members that are undefined are left out. */
+/** Adds the kind and removes undefined members. */
 function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const json = JSON.parse(encodeStored({ ...object, kind, apiVersion })) as JsonObject;
@@ -74,7 +74,7 @@ const CONFIGURATION_RESOURCES = new Set([
   'mutatingadmissionpolicybindings',
 ]);
 
-/** Nobody may lock everybody out of what configures admission. */
+/** Prevents a lock-out from the configuration of admission itself. */
 export function isAdmissionConfiguration({ group, plural }: { group: string; plural: string }): boolean {
   return group === 'admissionregistration.k8s.io' && CONFIGURATION_RESOURCES.has(plural);
 }

@@ -32,7 +32,7 @@ export interface CompiledPolicy {
   readonly policy: Readonly<ValidatingAdmissionPolicy>;
   readonly matcher: Matcher;
   readonly conditions: MatchConditions;
-  /** In the order of the policy: each sees those before it. */
+  /** In the order of the policy: each sees the earlier ones. */
   readonly variables: readonly CompiledVariable[];
   readonly validations: readonly CompiledValidation[];
   readonly auditAnnotations: readonly CompiledAuditAnnotation[];
@@ -92,7 +92,7 @@ export class PolicySource {
 
 type Resources = NonNullable<ValidatingAdmissionPolicyBinding['spec']>['matchResources'];
 
-/** Without rules a binding is about all that its policy is about. */
+/** A binding without rules covers everything that its policy covers. */
 function scopeOf(resources: Readonly<Resources> | undefined): Scope {
   if (resources === undefined) return {};
   const { resourceRules, excludeResourceRules, matchPolicy, namespaceSelector, objectSelector } = resources;
@@ -122,8 +122,8 @@ function compilePolicy(policy: Readonly<ValidatingAdmissionPolicy>, deps: Matchi
 }
 
 /**
- * At a cost that grows with the number of variables and no faster: all share one environment. Two variables may have one name: from its
- * own place on, the later one counts.
+ * The cost is linear in the number of variables, because all share one environment. Two variables may have the same
+ * name: the later one counts from its position on.
  */
 export const compileVariables = (policy: Readonly<ValidatingAdmissionPolicy>, types?: KnownTypes): DeclaredVariables =>
   whole(variableParts(policy, types));

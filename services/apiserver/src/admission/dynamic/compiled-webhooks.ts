@@ -7,7 +7,7 @@ import { createMatcher, type Matcher, type MatchingDeps } from './matching.ts';
 export interface CompiledWebhook {
   /** Unique in the cluster: configuration, name and place. */
   readonly id: string;
-  /** The configuration that it stands in. */
+  /** The configuration that contains it. */
   readonly configuration: string;
   readonly webhook: Readonly<ValidatingWebhook> & { readonly reinvocationPolicy?: string };
   readonly isMutating: boolean;

@@ -1,14 +1,14 @@
 import type { CelType, CelValue, Environment, ObjectType, Outcome, Program } from '@holdfast/cel';
 import { cel } from '../../expressions/load.ts';
 
-/** What a compiled expression may name beside the variables of every request. */
+/** The names of an expression beside the variables of every request. */
 export interface ExpressionScope {
   readonly params: boolean;
   /** The types that are known when a policy is checked against one kind. */
   readonly types?: KnownTypes | undefined;
 }
 
-/** What is not known is dyn. */
+/** Unknown types become dyn. */
 export interface KnownTypes {
   readonly object: CelType;
   readonly params: CelType | undefined;
@@ -116,7 +116,7 @@ export function policyEnvironment({ params, types }: ExpressionScope): PolicyEnv
   return { environment, declare: (name, type) => void variables.set(name, { property: name, type }) };
 }
 
-/** A program, or the sentence that says what is wrong with its expression. */
+/** A program, or the sentence about the error in its expression. */
 export type CompiledText =
   | { readonly program: Program; readonly problem?: undefined }
   | { readonly program?: undefined; readonly problem: string };
@@ -126,7 +126,7 @@ export function compileText(source: string, environment: Environment, wanted?: '
   if (compiled.program === undefined) return { problem: `compilation failed: ${compiled.message}` };
   const { type } = compiled.program;
   if (wanted !== undefined && type.kind !== wanted) {
-    // What is only known at run time may still turn out right; Kubernetes refuses it, too.
+    // A type that is known only at run time might still be correct; Kubernetes refuses it, too.
     return { problem: `must evaluate to ${wanted} but got ${nameOf(type)}` };
   }
   return { program: compiled.program };

@@ -12,7 +12,7 @@ export function typeOfKind({ group, version, kind, custom }: ServedKind): CelTyp
   return schema === undefined ? undefined : structType(schema, kind, NONE);
 }
 
-/** A definition says nothing of metadata: every object has the same. */
+/** A definition does not describe metadata: it is the same for every object. */
 function customType(openApi: JsonObject): CelType | undefined {
   const type = cel().typeOfSchema(openApi, true)?.type;
   const meta = structSchema('meta.v1.ObjectMeta');
@@ -26,7 +26,7 @@ type Around = ReadonlySet<StructSchema>;
 
 const NONE: Around = new Set();
 
-/** `name` is where the value stands, as in `Deployment.spec.template`: messages show it. */
+/** `name` is the position of the value, such as `Deployment.spec.template`; messages show it. */
 function typeOf(schema: Schema, name: string, around: Around): CelType {
   switch (schema.kind) {
     case 'scalar':
@@ -55,7 +55,7 @@ function structType(schema: StructSchema, name: string, around: Around): CelType
   return { kind: 'object', name, fields };
 }
 
-/** A quantity may be a number or a text, so nothing is said of it: a warning would be wrong for one of them. */
+/** A quantity may be a number or a string, so it has no fixed type: a warning would be wrong for one of them. */
 const SCALARS: Readonly<Record<ScalarType, CelType>> = {
   string: { kind: 'string' },
   boolean: { kind: 'bool' },

@@ -6,7 +6,7 @@ import { type Attributes, labelsOf } from './attributes.ts';
 
 type Rule = Readonly<RuleWithOperations> & { readonly resourceNames?: readonly string[] };
 
-/** What a webhook, a policy or a binding is about. */
+/** The requests that a webhook, a policy or a binding covers. */
 export interface Scope {
   /** Absent in bindings: every request of the policy. */
   readonly rules?: readonly Rule[] | undefined;
@@ -16,11 +16,11 @@ export interface Scope {
   readonly objectSelector?: LabelSelectorObject | undefined;
 }
 
-/** What rules ask about: known before the object is looked at. */
+/** The input of rules, known before the object is read. */
 export type Place = Pick<Attributes, 'definition' | 'operation' | 'subresource' | 'name'>;
 
 export interface Matcher {
-  /** Whether a rule names the request. Cheap: most requests concern no webhook. */
+  /** True when a rule matches the request. Cheap: most requests concern no webhook. */
   readonly concerns: (place: Place) => boolean;
   readonly matches: (attributes: Attributes) => boolean;
   /** May look the namespace up in the store. Asked last. */
@@ -59,7 +59,7 @@ function otherVersionsOf(kinds: Kinds, { group, plural }: Attributes['definition
   return allResources().flatMap((each) => (each.group === group && each.plural === plural ? each.version : []));
 }
 
-/** What is not there, or has no metadata, such as options of a connection, matches no selector. */
+/** An absent object, or one without metadata such as connection options, matches no selector. */
 function hasLabels(selector: LabelSelectorMatcher, object: Attributes['object']): boolean {
   return object !== null && Object.hasOwn(object, 'metadata') && selector.matches(labelsOf(object));
 }

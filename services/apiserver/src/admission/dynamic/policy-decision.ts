@@ -9,7 +9,7 @@ import type {
 } from './compiled-policies.ts';
 import type { CompiledText, Values } from './expressions.ts';
 
-/** What one validation of a policy says against a request. */
+/** The objection of one validation to a request. */
 export interface Objection {
   readonly message: string;
   /** As in a Status. */
@@ -164,7 +164,7 @@ class PolicyRun {
   };
 }
 
-/** Failures of an expression are told; any other fault passes. */
+/** Returns the message of a failed expression; rethrows any other error. */
 function messageOf(error: unknown): string {
   const { BudgetExceeded, EvaluationError } = cel();
   if (error instanceof EvaluationError || error instanceof BudgetExceeded) return error.message;

@@ -8,7 +8,9 @@ export interface ParamDeps {
   readonly kinds: Kinds;
 }
 
-/** The parameters of a binding; a text says why there are none that count, null that the binding says nothing then. */
+/**
+ * Returns the parameters of a binding; a string explains why none count, null means that the binding does not apply.
+ */
 export async function paramsOf(
   { kind, ref, namespace }: { kind: ParamKind; ref: Readonly<ParamRef> | undefined; namespace: string },
   deps: ParamDeps,

@@ -1,8 +1,11 @@
 import type { AdmissionRequest } from '../port.ts';
 
-/** Which webhooks have seen a request, and what they left: those that want to are called again after others changed it. */
+/**
+ * The webhooks that have seen a request, and the object they left: those with a reinvocation policy run again after a
+ * later change.
+ */
 export interface Invocation {
-  /** The object as text after the last change of anybody. */
+  /** The object as text after the latest change. */
   latest: string;
   /** By webhook: the object as text when it had seen it. */
   readonly seen: Map<string, string>;

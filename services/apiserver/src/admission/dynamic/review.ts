@@ -12,7 +12,7 @@ import { BODY_DEPTH_MAX } from '../../limits.ts';
 import type { Attributes } from './attributes.ts';
 import { requestJson } from './request-values.ts';
 
-/** What is sent to a webhook. */
+/** The body for a webhook. */
 export function reviewBody(attributes: Attributes, uid: string, version: string): string {
   const { object, oldObject } = attributes;
   return JSON.stringify({
@@ -31,7 +31,7 @@ export interface ReviewAnswer {
   readonly status: JsonObject;
 }
 
-/** An answer that is none. */
+/** The response is invalid. */
 export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }

@@ -21,7 +21,7 @@ interface CheckedKind {
   readonly environment: Environment;
 }
 
-/** What the validations of a policy get wrong about the kinds that its rules name. Nothing of it changes what the policy does. */
+/** Type-checks the validations of a policy for the kinds in its rules. The result never changes the policy's effect. */
 export function* policyWarnings(policy: Policy, catalog: Catalog): Parts<readonly ExpressionWarning[]> {
   const warnings: ExpressionWarning[] = [];
   const kinds = yield* checkedKinds(policy, catalog);

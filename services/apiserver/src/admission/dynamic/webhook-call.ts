@@ -21,7 +21,7 @@ export interface CallDeps {
   readonly webhooks: WebhookCaller;
 }
 
-/** Whether a webhook is called for a request. Throws when its conditions fail and it may not be left out. */
+/** Decides whether a webhook is called. Throws when its conditions fail and its failure policy is Fail. */
 export async function isWanted(
   hook: CompiledWebhook,
   attributes: Attributes,
@@ -43,8 +43,8 @@ export async function isWanted(
 }
 
 /**
- * Calls a webhook and passes on what it says: warnings, audit annotations, its refusal. Undefined when the call failed and the webhook may
- * be left out.
+ * Calls a webhook and applies its response: warnings, audit annotations, refusal. Returns `undefined` when the call
+ * failed and the failure policy is Ignore.
  */
 export async function consult(
   invoked: Invoked,

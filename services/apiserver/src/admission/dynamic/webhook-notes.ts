@@ -3,7 +3,7 @@ import type { Remarks } from '../../audit/notes.ts';
 import { reaches } from '../../audit/notes.ts';
 import type { CompiledWebhook } from './compiled-webhooks.ts';
 
-/** One call of a webhook: which, in which round, and where it stands in the list of those that were asked. */
+/** One call of a webhook: its name, its round, and its position among the called ones. */
 export interface Invoked {
   readonly hook: CompiledWebhook;
   readonly round: 0 | 1;

@@ -8,7 +8,7 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjec
 
 const GROUP = 'certificates.k8s.io';
 
-/** Who approves a request has to be trusted by its signer. */
+/** The approver of a request needs the signer's permission. */
 export const createCertificateApproval = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'CertificateApproval',
   handles: (request) => isRequest(request) && request.operation === 'UPDATE' && request.subresource === 'approval',
@@ -28,7 +28,7 @@ export const createCertificateSigning = (deps: AdmissionDeps): AdmissionPlugin =
   },
 });
 
-/** Nobody becomes a superuser by a certificate that was approved like any other. */
+/** Prevents a superuser certificate through ordinary approval. */
 export const createCertificateSubjectRestriction = (_deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'CertificateSubjectRestriction',
   handles: (request) => isRequest(request) && request.operation === 'CREATE' && request.subresource === '',

@@ -2,7 +2,7 @@ import { type PersistentVolumeClaim, STORAGE_CLASSES, storageClassOf } from '@ho
 import { compareQuantities, forbiddenError, parseQuantity } from '@holdfast/machinery';
 import { type AdmissionDeps, type AdmissionPlugin, isCore, subjectOfRequest } from '../port.ts';
 
-/** A claim grows only where its class says that volumes can. */
+/** A claim grows only when its class allows expansion. */
 export const createClaimResize = ({ reader }: AdmissionDeps): AdmissionPlugin => ({
   name: 'PersistentVolumeClaimResize',
   handles: (request) =>

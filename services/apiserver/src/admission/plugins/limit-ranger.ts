@@ -42,7 +42,7 @@ const rangesOf = (deps: AdmissionDeps, request: AdmissionRequest): readonly Limi
 
 const itemsOf = (range: LimitRange): readonly LimitRangeItem[] => range.spec?.limits ?? [];
 
-/** What was added is noted on the pod, so that its author can see where it came from. */
+/** An annotation records the added values, so that the pod's author can see their origin. */
 function addDefaults(pod: Pod, range: LimitRange): void {
   const items = itemsOf(range).filter(({ type }) => type === 'Container');
   const limits: Amounts = joined(items.map((item) => item.default));
@@ -58,7 +58,7 @@ function addDefaults(pod: Pod, range: LimitRange): void {
   };
 }
 
-/** Of what two items say of one resource, the later counts. */
+/** When two items set one resource, the later one counts. */
 const joined = (amounts: readonly (Amounts | undefined)[]): Amounts =>
   Object.fromEntries(amounts.flatMap((each) => Object.entries(each ?? {})));
 

@@ -83,7 +83,7 @@ function applied(hook: CompiledWebhook, object: JsonObject, patch: Parameters<ty
   }
 }
 
-/** A webhook may change what an object says, not what or where it is: it would be stored under a key that is not its own. */
+/** A webhook may change the content of an object but not its identity: it would be stored under a foreign key. */
 function refuseOtherIdentity(hook: CompiledWebhook, { object }: Attributes, json: JsonObject): void {
   const [before, after] = [object, json].map((each) => {
     const metadata = each?.['metadata'];

@@ -5,7 +5,7 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 
 const IMMORTAL_NAMESPACES: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Nothing is created in a namespace that does not exist or is going away; the namespaces of the system stay. */
+/** Refuses creates in a namespace that does not exist or is terminating; system namespaces cannot be deleted. */
 export const createNamespaceLifecycle = ({ reader }: AdmissionDeps): AdmissionPlugin => ({
   name: 'NamespaceLifecycle',
   handles: (request) =>
@@ -19,7 +19,7 @@ export const createNamespaceLifecycle = ({ reader }: AdmissionDeps): AdmissionPl
 
 type Subject = ReturnType<typeof subjectOfRequest>;
 
-/** Also for what is created of an object that exists: an eviction, a token. At once for a namespace that is known. */
+/** Also for creates below an existing object: an eviction, a token. Synchronous for a cached namespace. */
 export function refuseUnlessLive(
   reader: ObjectReader,
   name: string,

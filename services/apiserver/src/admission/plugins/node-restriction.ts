@@ -52,7 +52,8 @@ function checkNode(request: AdmissionRequest, node: string): void {
   if (old !== undefined && !deepEqual(wanted.spec.taints ?? [], old.spec.taints ?? [])) {
     throw refuse(request, `node "${node}" is not allowed to modify taints`);
   }
-  // One with an owner that is gone is collected: it would come back with the labels and taints it likes.
+  // With the owner gone, garbage collection would delete the Node, and it would be registered again with any labels and
+  // taints.
   if (old !== undefined && !deepEqual(wanted.metadata.ownerReferences ?? [], old.metadata.ownerReferences ?? [])) {
     throw refuse(request, `node "${node}" is not allowed to modify ownerReferences`);
   }

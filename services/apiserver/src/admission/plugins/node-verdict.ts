@@ -12,9 +12,9 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 import { asNode } from '../typed-objects.ts';
 
 /**
- * Who may say that a node runs nothing any more. The out-of-service taint and the deletion of a Node release the identities
- * and volumes of its pods, so they are the word of a user or of the fencer, who have looked; never of a component that
- * only missed heartbeats, and never of the node itself.
+ * Restricts who may declare that a node runs nothing any more. The out-of-service taint and the deletion of a Node
+ * release the identities and volumes of its pods. So only a user or the fencer, who have checked the machine, may set
+ * them: never a component that only missed heartbeats, and never the node itself.
  */
 export const createNodeVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'NodeVerdict',
@@ -65,14 +65,14 @@ function conditionIn(object: AdmissionRequest['object'], type: string): NodeCond
 const saysSelfFenced = (object: AdmissionRequest['object']): string | undefined =>
   conditionIn(object, SELF_FENCED)?.status;
 
-/** Of every condition of the type: who reads it may look at the first or at any. */
+/** Uses all conditions of the type: a reader may use the first or any of them. */
 function verdictOf(object: AdmissionRequest['object']): string {
   const conditions = object === undefined ? [] : (asNode(object).status?.conditions ?? []);
   const fences = conditions.filter(({ type }) => type === FENCED);
   return fences.map(({ status, reason }) => `${status} ${reason ?? ''}`).join(', ');
 }
 
-/** What users and detectors ask of the fencer, and its own note: a node that could write it would lift its own fence. */
+/** The annotations for and of the fencer: a node that could write them would lift its own fence. */
 const wordsOn = (object: AdmissionRequest['object']): object =>
   Object.fromEntries(
     Object.entries(object?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(FENCING_PREFIX)),
@@ -80,7 +80,7 @@ const wordsOn = (object: AdmissionRequest['object']): object =>
 
 const CONFIRMED = `True ${NODE_FENCED}`;
 
-/** A fenced machine that speaks all the same is not ready before somebody has lifted the fence. */
+/** A fenced machine that still responds is not ready until somebody lifts the fence. */
 function stayDown({ old, object }: AdmissionRequest): void {
   if (verdictOf(old) !== CONFIRMED) return;
   const ready = conditionIn(object, 'Ready');

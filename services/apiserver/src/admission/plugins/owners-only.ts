@@ -17,7 +17,7 @@ export const createOwnersOnly: AdmissionPluginFactory = () => {
       subresource === '' &&
       user.name === CONTROLLER_MANAGER &&
       !KEPT_BY_CONTROLLERS.has(group === '' ? plural : `${plural}.${group}`),
-    /** What was sent; webhooks behind it may change more. */
+    /** Checks the sent object; later webhooks may still change it. */
     admit: (request) => {
       if (judged.has(request)) return;
       judged.add(request);

@@ -23,8 +23,9 @@ export const forceDeleteWarning = (pod: string, node: string): string =>
   'they may go on running there; two instances may run at once, and data may be lost';
 
 /**
- * Who may end a pod. Only the kubelet of its node knows that a pod's processes are dead, so only it (or proof that the
- * node cannot run anything) may remove the object of a bound pod, or declare it finished. Everybody else asks and waits.
+ * Restricts who may end a pod. Only the kubelet of its node knows that a pod's processes are dead. So only it (or proof
+ * that the node cannot run anything) may remove the object of a bound pod, or set a final phase. All others request the
+ * deletion and wait.
  */
 export const createPodOwnership = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'PodOwnership',
@@ -59,7 +60,7 @@ function waitForKubelet(request: AdmissionRequest): void {
   }
 }
 
-/** Judged by the period that will count: a pod that grants its processes no time goes at once without anybody asking for 0. */
+/** Uses the effective grace period: a pod whose own period is 0 would be removed immediately without any explicit 0. */
 function isForced({ deleteOptions }: AdmissionRequest, pod: Pod): boolean {
   if (isPodFinished(pod) && deleteOptions?.gracePeriodSeconds === undefined) return false;
   return (deleteOptions?.gracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 0) === 0;
@@ -98,8 +99,8 @@ function refuseForeignKubelet(request: AdmissionRequest, pod: Pod, node: string)
 }
 
 /**
- * The Node object is gone, or somebody who looked has said that the machine is out of service. The fencer has that from its
- * agent; for the pod garbage collector it counts only when the node is silent and the pod's end was asked for.
+ * The Node object is gone, or somebody has confirmed that the machine is out of service. The fencer gets that from its
+ * agent. For the pod garbage collector it counts only when the node is silent and the pod's deletion was requested.
  */
 async function nodeCannotRun(deps: AdmissionDeps, pod: Pod, isFencer: boolean): Promise<boolean> {
   const node = await deps.reader.fresh(NODES, { name: pod.spec?.nodeName ?? '' });
@@ -130,7 +131,7 @@ function refusal(request: AdmissionRequest, pod: Pod, mayProve: boolean): Error 
   );
 }
 
-/** UI-02: whoever forces a deletion by hand is told what it means; a kubelet's own confirmation is no news. */
+/** UI-02: warns users who force a deletion; a kubelet's own confirmation needs no warning. */
 function warnUsers(request: AdmissionRequest, node: string): void {
   const { user } = request;
   if (request.operation !== 'DELETE' || nodeOf(user) !== undefined) return;

@@ -59,7 +59,7 @@ function warnOfTemplate(request: AdmissionRequest, policy: PodSecurityPolicy): v
 /** Prefix of the annotations in audit events. */
 const ANNOTATIONS = 'pod-security.kubernetes.io';
 
-/** Only for requests that are audited: nobody else reads it. */
+/** Only for audited requests: nothing else reads it. */
 function noteAudit({ audit }: AdmissionRequest, shape: PodShape, policy: PodSecurityPolicy): void {
   const found = audit === undefined ? [] : violations(shape, policy.audit);
   if (found.length === 0) return;
@@ -73,7 +73,7 @@ function warn(request: AdmissionRequest, shape: PodShape, policy: PodSecurityPol
   request.warn(`would violate PodSecurity "${printLevel(policy.warn)}": ${detailsText(found)}`);
 }
 
-/** Of what an update of a pod can change, only images, and containers that are added, are looked at again. */
+/** An update of a pod can only affect the result through images and added containers. */
 function mayMatter({ spec }: Pod, { spec: old }: Pod): boolean {
   const images = (of: Pod['spec']): readonly (string | undefined)[] =>
     [...of.containers, { image: '' }, ...(of.initContainers ?? [])].map(({ image }) => image);
@@ -84,7 +84,7 @@ function mayMatter({ spec }: Pod, { spec: old }: Pod): boolean {
   );
 }
 
-/** By `plural.group`: where workloads keep the shape of their pods. */
+/** By `plural.group`: the pod template of each workload kind. */
 const TEMPLATES: ReadonlyMap<string, (object: KubeObject) => PodTemplateSpec | undefined> = new Map([
   ['podtemplates.', (object) => member<PodTemplateSpec>(object, ['template'])],
   ...[
@@ -103,7 +103,7 @@ function templateOf({ definition, object, subresource }: AdmissionRequest): PodT
   return TEMPLATES.get(`${definition.plural}.${definition.group}`)?.(object);
 }
 
-/** The registry says of which kind the object is, and its fields were checked: the path leads to what it says. */
+/** The registry determines the kind, and the fields were validated: the path leads to the declared type. */
 function member<T>(object: KubeObject, path: readonly string[]): T | undefined {
   let value: unknown = object;
   for (const key of path) value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;

@@ -33,7 +33,7 @@ const isClassChange = (request: AdmissionRequest): boolean =>
   request.definition.plural === 'priorityclasses' &&
   request.operation !== 'DELETE';
 
-/** Who replaces a pod by what they once sent does not know what was computed. */
+/** A client that replaces a pod with its original manifest does not know the computed priority. */
 function keep({ spec }: Pod, { spec: old }: Pod): void {
   if (spec === undefined || old === undefined) return;
   if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
@@ -42,7 +42,7 @@ function keep({ spec }: Pod, { spec: old }: Pod): void {
   }
 }
 
-/** Without priorities a class would promise what nobody keeps (PRIO-14). */
+/** Without priorities a class would have no effect (PRIO-14). */
 function refuseClass(request: AdmissionRequest, { spec }: Pod): void {
   if ((spec?.priorityClassName ?? '') === '') return;
   throw refuse(request, 'spec.priorityClassName: priorities are off in this cluster (feature gate PodPriority)');

@@ -6,8 +6,8 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjec
 import { asLease } from '../typed-objects.ts';
 
 /**
- * Who may say what a node has promised, and that the promise is broken. Names and volumes of exclusive pods are released by that, so a right
- * to write leases, which users have for elections of their own, is not enough.
+ * Restricts who may write a node's promise, and declare it broken. This releases names and volumes of exclusive pods,
+ * so permission to write leases, which users have for their own elections, is not enough.
  */
 export const createPromiseVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'PromiseVerdict',

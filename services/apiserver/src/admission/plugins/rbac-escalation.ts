@@ -17,7 +17,7 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, subjec
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** Nobody gives away rights that they do not have: neither by writing a role nor by binding one. */
+/** Nobody can grant permissions without having them, neither in a role nor by a binding. */
 export const createRbacEscalation = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'RbacEscalation',
   handles: (request) =>
@@ -44,13 +44,13 @@ async function checkRole(deps: AdmissionDeps, request: AdmissionRequest): Promis
 const isAggregated = (role: ClusterRole | undefined): boolean =>
   (role?.aggregationRule?.clusterRoleSelectors ?? []).length > 0;
 
-/** What a role selects may get any right later. */
+/** An aggregated role may get any permission later. */
 function refuseUnlessAll(deps: AdmissionDeps, request: AdmissionRequest): void {
   if (missingOf(deps, request, EVERYTHING).length === 0) return;
   throw forbiddenError(subjectOfRequest(request), 'must have cluster-admin privileges to use the aggregationRule');
 }
 
-/** A controller puts together what the role itself selects: each rule stands in one of those roles, and nothing else changes. */
+/** A controller may only combine the selected roles: each rule must be in one of them, and nothing else may change. */
 function checkAggregation(deps: AdmissionDeps, request: AdmissionRequest): void {
   const role = request.object as ClusterRole | undefined;
   const old = request.old as ClusterRole | undefined;
@@ -111,7 +111,7 @@ async function may(deps: AdmissionDeps, request: AdmissionRequest, right: Right)
   return reason !== undefined;
 }
 
-/** What the user would give away without having it. */
+/** Returns the permissions that the user would grant without having them. */
 function missingOf(
   deps: AdmissionDeps,
   request: AdmissionRequest,

@@ -17,7 +17,7 @@ export const createRuntimeClass = (deps: AdmissionDeps): AdmissionPlugin => ({
 
 type Step = (request: AdmissionRequest, pod: Pod, runtime: RuntimeClass | undefined) => void;
 
-/** At once for pods that name no runtime, or one that is known. */
+/** Synchronous for pods without a runtime class, or with a cached one. */
 function withRuntime({ reader }: AdmissionDeps, request: AdmissionRequest, step: Step): Promise<void> | undefined {
   if (request.object === undefined) return undefined;
   const pod = asPod(request.object);

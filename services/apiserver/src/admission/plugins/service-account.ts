@@ -15,7 +15,7 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 import { asPod } from '../typed-objects.ts';
 
 const DEFAULT_ACCOUNT = 'default';
-/** What Go reads as true. */
+/** Go's values of true. */
 const TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 const TOKEN_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const FILE_MODE = 0o644;
@@ -64,7 +64,7 @@ function giveAccount(deps: AdmissionDeps, request: AdmissionRequest, pod: Pod): 
   return undefined;
 }
 
-/** What stands in a file of a node refers to nothing of the cluster. */
+/** A static pod cannot refer to objects of the cluster. */
 function refuseReferences(request: AdmissionRequest, pod: Pod): void {
   const refuse = (what: string): Error => forbiddenError(subjectOfRequest(request), `a mirror pod may not ${what}`);
   if ((pod.spec.serviceAccountName ?? '') !== '') throw refuse('reference service accounts');

@@ -4,7 +4,7 @@ import { asNode } from '../typed-objects.ts';
 
 const NOT_READY = { key: NOT_READY_TAINT, effect: 'NoSchedule' };
 
-/** A new node has not said yet that it is ready: nothing is put on it before it does. */
+/** A new node has not reported readiness yet: no pod is scheduled to it before. */
 export const createTaintNodesByCondition = (_deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'TaintNodesByCondition',
   handles: (request) => isCore(request, 'nodes') && request.operation === 'CREATE' && request.subresource === '',

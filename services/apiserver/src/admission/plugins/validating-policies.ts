@@ -164,7 +164,7 @@ class Enforcement {
     this.#judging.remarks.warn(text);
   }
 
-  /** What could not be evaluated and is ignored is counted as allowed, as in Kubernetes. */
+  /** A failed evaluation that is ignored counts as allowed, as in Kubernetes. */
   #checked(verdict: PolicyVerdict): PolicyVerdict {
     for (const { fault } of verdict.leftOut) this.#count('allow', fault);
     for (const { fault } of verdict.annotationFaults) this.#count('deny', fault);

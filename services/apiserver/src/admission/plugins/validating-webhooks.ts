@@ -6,7 +6,7 @@ import { RequestValues } from '../dynamic/request-values.ts';
 import { consult, isWanted } from '../dynamic/webhook-call.ts';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
-/** Calls the webhooks that may refuse a request, all at once. The first in order that refuses gives the answer. */
+/** Calls validating webhooks in parallel. The first refusal in their order becomes the response. */
 export function createValidatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
   const source = new WebhookSource(VALIDATING_WEBHOOK_CONFIGURATIONS, false, deps);
   return {

@@ -18,9 +18,9 @@ import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore
 import { asVolume } from '../typed-objects.ts';
 
 /**
- * Who may take a volume from a node. The controller clears an attachment that names no pod any more. Everybody else breaks it:
- * that takes a right of its own (`delete persistentvolumes/attachment`) or a confirmed fence, has to say which state of the
- * volume it is about, and leaves an Event in the same store write.
+ * Restricts who may detach a volume from a node. The controller clears an attachment without pods. All others break it,
+ * which requires its own permission (`delete persistentvolumes/attachment`) or a confirmed fence, must name the state
+ * of the volume, and leaves an Event in the same store write.
  */
 export const createVolumeAttachmentRule = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'VolumeAttachmentRule',
@@ -85,7 +85,7 @@ async function refuseWithoutRight(deps: AdmissionDeps, request: AdmissionRequest
   throw refusal(request, `breaking an attachment needs a right of its own (${right})`);
 }
 
-/** Without a revision the volume could be taken from a node that was given it only now. */
+/** Without a revision the volume could be detached from a node that got it just now. */
 function refuseBlind(request: AdmissionRequest): void {
   if (request.namesRevision?.() === true) return;
   const why = 'must be the one of the attachment to break: read the volume, look at its attachment, send its version';

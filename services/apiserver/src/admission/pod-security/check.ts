@@ -4,11 +4,11 @@ import type { Container, EphemeralContainer, ObjectMeta, PodSpec } from '@holdfa
 export interface Candidate {
   readonly metadata: Readonly<ObjectMeta> | undefined;
   readonly spec: Readonly<PodSpec>;
-  /** The minor version whose rules are asked for. */
+  /** The minor version of the rules. */
   readonly minor: number;
 }
 
-/** What is wrong, and where. */
+/** The violation and its position. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -29,7 +29,7 @@ export interface Check {
 
 export type AnyContainer = Container | EphemeralContainer;
 
-/** In the order in which messages name them. */
+/** In the order of messages. */
 export const containersOf = ({ spec }: Candidate): readonly AnyContainer[] => [
   ...(spec.initContainers ?? []),
   ...spec.containers,
@@ -52,7 +52,7 @@ export const plural = (count: number, one: string, many: string): string => (cou
 export const named = (names: readonly string[], one = 'container', many = 'containers'): string =>
   `${plural(names.length, one, many)} ${quoted(names)}`;
 
-/** Who set something: `pod and containers "a", "b"`; '' when nobody did. */
+/** Lists the setters: `pod and containers "a", "b"`; '' when there are none. */
 export function setters(pod: boolean, containers: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(containers.length === 0 ? [] : [named(containers)])].join(' and ');
 }

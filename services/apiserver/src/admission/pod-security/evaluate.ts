@@ -9,14 +9,14 @@ export interface PodShape {
   readonly spec: Readonly<PodSpec>;
 }
 
-/** What a level does not allow of a pod: baseline controls first, each group in the order of its names. */
+/** Returns the violations of a level by a pod: baseline controls first, each group by name. */
 export function violations(shape: PodShape, { level, minor }: LeveledVersion): readonly Violation[] {
   if (level === 'privileged') return [];
   const candidate: Candidate = { ...shape, minor };
   const active = (checks: readonly Check[]): readonly Check[] => checks.filter((check) => applies(check, candidate));
   const restricted = level === 'restricted' ? active(RESTRICTED) : [];
   const baseline = active(BASELINE).filter(({ replacedBy }) => restricted.every(({ id }) => id !== replacedBy));
-  // A control that says nothing about an operating system does not bring back the weaker one that it replaces.
+  // A control that does not apply to an operating system does not restore the weaker one that it replaces.
   return [...baseline, ...restricted].flatMap(
     (check) => (isExempt(check, candidate) ? [] : check.find(candidate)) ?? [],
   );

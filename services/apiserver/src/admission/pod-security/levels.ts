@@ -10,10 +10,10 @@ export interface LeveledVersion {
   readonly minor: number;
 }
 
-/** What a namespace says of the pods in it. */
+/** The pod security settings of a namespace. */
 export interface PodSecurityPolicy {
   readonly enforce: LeveledVersion;
-  /** What violates it is noted in audit events. */
+  /** Violations are recorded in audit events. */
   readonly audit: LeveledVersion;
   readonly warn: LeveledVersion;
 }

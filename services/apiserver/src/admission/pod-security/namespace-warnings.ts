@@ -2,10 +2,10 @@ import type { Pod } from '@holdfast/api';
 import { reasonsText, violations } from './evaluate.ts';
 import { type LeveledVersion, printLevel } from './levels.ts';
 
-/** Pods that are looked at when a namespace gets stricter; the rest keeps running unseen. */
+/** Pods that are checked when a namespace becomes stricter; the rest is not checked. */
 const CHECKED_PODS_MAX = 3_000;
 
-/** What the pods that run already do not comply with. */
+/** Returns warnings about running pods that violate the level. */
 export function existingPodWarnings(
   namespace: string,
   pods: readonly Readonly<Pod>[],

@@ -4,7 +4,7 @@ import { type Candidate, containersOf, namesWhere, quoted, setters, sortedSet, t
 const isBad = (profile: SeccompProfile | undefined): boolean =>
   profile !== undefined && profile.type !== 'RuntimeDefault' && profile.type !== 'Localhost';
 
-/** Who names a profile that does not confine. */
+/** Returns a violation by an unconfined profile. */
 export function badSeccompProfiles(candidate: Candidate): Violation | undefined {
   const own = candidate.spec.securityContext?.seccompProfile;
   const inContainers = containersOf(candidate).map(({ securityContext }) => securityContext?.seccompProfile);

@@ -20,7 +20,7 @@ export interface NodeUsage {
   readonly pods: readonly PodUsage[];
 }
 
-/** What the kubelet of this node measured. A node that does not answer in time is as one that measured nothing. */
+/** The measurements of a node's kubelet. A node without a timely response counts as unmeasured. */
 export async function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
   const leave = new AbortController();
   const deadline = core.clock.timer(NODE_USAGE_MS, () => leave.abort(new Error('no answer in time')));
@@ -48,7 +48,7 @@ async function readJson({ body }: ApiResponse): Promise<unknown> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
-/** Another program's answer: what is not as expected counts as not measured. */
+/** A foreign response: unexpected values count as unmeasured. */
 function readSummary(summary: unknown): NodeUsage {
   const pods = listOf(field(summary, 'pods')).map((pod) => ({
     uid: textOf(field(field(pod, 'podRef'), 'uid')),

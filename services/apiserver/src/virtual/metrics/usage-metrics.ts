@@ -10,10 +10,10 @@ import { type NodeUsage, nodeUsage, type Usage } from './node-usage.ts';
 
 const GROUP = { group: 'metrics.k8s.io', version: 'v1beta1' } as const;
 const API_VERSION = 'metrics.k8s.io/v1beta1';
-/** What kubelets measure over. */
+/** The measurement window of kubelets. */
 const WINDOW = '10s';
 
-/** What nodes use, as their kubelets measured it; served here, so that nothing has to be installed for it. */
+/** The resource usage of nodes from their kubelets; built in, so that nothing has to be installed. */
 export const nodeMetrics: VirtualResource = {
   ...GROUP,
   kind: 'NodeMetrics',
@@ -61,7 +61,7 @@ async function metricsOfNodes(core: Core, context: ResourceContext): Promise<rea
   );
 }
 
-/** Only nodes that run one of the selected pods are asked. */
+/** Asks only nodes that run a selected pod. */
 async function metricsOfPods(core: Core, context: ResourceContext): Promise<readonly object[]> {
   const { namespace } = context.info;
   const pods = core.reader
@@ -74,7 +74,7 @@ async function metricsOfPods(core: Core, context: ResourceContext): Promise<read
   return pods.flatMap((pod) => metricsOfPod(pod, usages.get(pod.spec.nodeName ?? '')) ?? []);
 }
 
-/** Half of a pod would look like a small one: without all its containers nothing is said. */
+/** A part of a pod would look like a small pod: it is omitted unless all containers are measured. */
 function metricsOfPod(pod: Pod, node: NodeUsage | undefined): object | undefined {
   const found = node?.pods.find(({ uid }) => uid === pod.metadata.uid);
   const [first] = found?.containers ?? [];

@@ -12,7 +12,7 @@ export interface CriClients {
 
 export interface CallLimits {
   readonly deadlineMs: number;
-  /** What a missed deadline is called. Default: `Unavailable`. */
+  /** The error code of a missed deadline. Default: `Unavailable`. */
   readonly onDeadline?: RuntimeErrorCode;
   readonly signal?: AbortSignal;
 }
@@ -106,7 +106,7 @@ export function isCode(error: unknown, code: RuntimeErrorCode): boolean {
   return error instanceof RuntimeError && error.code === code;
 }
 
-/** What is to be removed or stopped and is not there needs nothing more. */
+/** A missing object needs no removal or stop. */
 export async function unlessGone(work: Promise<unknown>): Promise<void> {
   try {
     await work;
@@ -115,6 +115,6 @@ export async function unlessGone(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** For a message of another error. */
+/** The text for the message of another error. */
 export const textOf = (error: unknown): string =>
   error instanceof RuntimeError ? error.message : describeError(error);

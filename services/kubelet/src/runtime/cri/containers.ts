@@ -72,13 +72,13 @@ export class CriContainers {
     try {
       await connection.call(WORK, ({ runtime }, options) => runtime.startContainer({ containerId: id }, options));
     } catch (error) {
-      // Started by a request whose answer was lost, or it could not be started: both are told by its state.
+      // It was started by a request without a response, or it could not start: its state tells which.
       const after = await store.container(id);
       if (after === undefined || after.state === ContainerState.CONTAINER_CREATED) throw error;
     }
   }
 
-  /** Somebody waits for its end. */
+  /** True while a stop waits for its end. */
   isStopping(id: string): boolean {
     return this.#stopping.has(id);
   }
@@ -160,7 +160,7 @@ export class CriContainers {
     await this.#deps.connection.call(limits, ({ runtime }, options) => runtime.stopContainer(request, options));
   }
 
-  /** Runtimes kill what they are asked to remove: the port does not. */
+  /** Runtimes kill a running container on removal; the port must not. */
   async remove(id: string): Promise<void> {
     const { connection, store } = this.#deps;
     if (store.isBuried(id)) {

@@ -21,7 +21,7 @@ export interface CriRuntimeOptions {
   readonly stateDirectory: string;
   /** Several nodes may share a runtime: each sees only what it made. */
   readonly nodeName: string;
-  /** What `podIP` is for pods on the network of the machine; it may change. */
+  /** `podIP` of host-network pods; it may change. */
   readonly nodeAddress: () => string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
@@ -35,7 +35,10 @@ const abilities = (): RuntimeAbilities => {
   return process.getuid?.() === 0 ? { ...common, memoryVolumes: true } : common;
 };
 
-/** With the scheme of its container ids, which is guessed from the socket's name while nobody answers there. */
+/**
+ * Uses the scheme of the runtime's container ids. It is guessed from the socket's name while the runtime does not
+ * respond.
+ */
 export async function openCriRuntime(
   options: CriRuntimeOptions,
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
@@ -65,7 +68,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     return sandboxes;
   };
   const watch = new CriWatch({ connection, store, clock, log });
-  /** Whoever changed something himself need not wait for the next look. */
+  /** Reports own changes immediately instead of at the next poll. */
   const telling = async <T>(podUid: Promise<string | undefined>, work: Promise<T>): Promise<T> => {
     const [answer, uid] = await Promise.all([work, podUid]);
     if (uid !== undefined) watch.tell(uid);

@@ -27,7 +27,7 @@ export async function readHealth(connection: CriConnection): Promise<RuntimeHeal
   };
 }
 
-/** Asked for each pod that wants it, seldom enough: a runtime may have been replaced by one that can. */
+/** Called for each pod that needs it, at a low rate: a newer runtime may support it. */
 export async function readUserNamespaceRefusal(
   connection: CriConnection,
   handler: string,
@@ -43,7 +43,7 @@ interface Handler {
   readonly features?: { readonly userNamespaces: boolean } | undefined;
 }
 
-/** A runtime that says nothing of its handlers is older than the feature: it would run the pod in the machine's users. */
+/** A runtime that reports no handlers is older than the feature: it would run the pod with the machine's users. */
 export function userNamespaceRefusal(handlers: readonly Handler[], handler: string): string | undefined {
   if (handlers.length === 0)
     return 'the container runtime does not report support for user namespaces (containerd 2.0 and CRI-O 1.25 or later do)';

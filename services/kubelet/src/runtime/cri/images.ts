@@ -39,7 +39,7 @@ export function createImages(connection: CriConnection): RuntimeImages {
   };
 }
 
-/** Also those of containers that are not this node's: several may share a runtime. */
+/** Includes images of foreign containers: several nodes may share a runtime. */
 async function usedImages(connection: CriConnection): Promise<ReadonlySet<string>> {
   const { containers } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
     runtime.listContainers({}, options),
@@ -51,7 +51,7 @@ async function usedImages(connection: CriConnection): Promise<ReadonlySet<string
   return new Set([...used, sandboxImage(info['config'])].filter((each) => each !== ''));
 }
 
-/** containerd before 2.0 does not pin the image that holds a pod's namespaces, but says which one that is. */
+/** containerd before 2.0 does not pin the image of sandboxes but reports its name. */
 export function sandboxImage(config: string | undefined): string {
   const found = /"sandboxImage":\s*"([^"]*)"/.exec(config ?? '');
   return found?.[1] ?? '';

@@ -9,7 +9,7 @@ const CONTAINER_NAME = 'io.kubernetes.container.name';
 
 /** The whole request, so that a later kubelet gives the same one again when it creates containers. */
 const SANDBOX_ANNOTATION = 'holdfast.io/sandbox';
-/** As the pod wrote it; the runtime answers with a name of its own. */
+/** The image as in the pod; the runtime returns its own name. */
 const IMAGE_ANNOTATION = 'holdfast.io/image';
 const STDIN_ANNOTATION = 'holdfast.io/stdin';
 

@@ -13,7 +13,10 @@ export interface LogKeeperDeps {
   readonly limits: LogLimits;
 }
 
-/** Keeps some older files per container: the runtime writes for ever, and a full disk ends everybody. Nothing is lost between them. */
+/**
+ * Keeps some older files per container: the runtime writes without a limit, and a full disk affects every pod. Nothing
+ * is lost between the files.
+ */
 export class CriLogKeeper {
   readonly #deps: LogKeeperDeps;
   #timer: Timer | undefined;
@@ -64,7 +67,7 @@ export interface RotateDeps extends Pick<LogKeeperDeps, 'connection'> {
   readonly limits: Pick<LogLimits, 'maxBytes' | 'maxFiles'>;
 }
 
-/** The old file goes on being written to until the runtime opened the new one. */
+/** The runtime writes to the old file until it has opened the new one. */
 export async function rotateLog(
   { connection, limits: { maxBytes, maxFiles } }: RotateDeps,
   containerId: string,

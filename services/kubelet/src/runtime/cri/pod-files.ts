@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { createPodDirectories, type PodDirectories } from '../pod-directories.ts';
 import type { SandboxIdentity } from '../port.ts';
 
-/** What the kubelet keeps on disk for a pod beside its containers. Ends with the pod's last sandbox. */
+/** The kubelet's files for a pod beside its containers. They end with the pod's last sandbox. */
 export interface PodFiles extends Pick<PodDirectories, 'volumesPath' | 'sweep'> {
-  /** Where operators put the seccomp profiles that pods name. */
+  /** The directory for seccomp profiles that pods name. */
   readonly seccompRoot: string;
   readonly logDirectory: (pod: SandboxIdentity) => string;
   readonly logPath: (container: string, restartCount: number) => string;
   prepare(pod: SandboxIdentity): void;
   prepareContainer(pod: SandboxIdentity, container: string): void;
   remove(pod: SandboxIdentity): void;
-  /** Of a pod that never had a sandbox. */
+  /** For a pod that never had a sandbox. */
   readonly removeVolumes: (podUid: string) => void;
 }
 

@@ -14,12 +14,12 @@ const SIGNAL_BASE = 128;
 const SIGNALS_MAX = 64;
 
 export interface SandboxRecord extends Omit<SandboxStatus, 'containers'> {
-  /** Its address is that of the machine, which may change: it is asked for each time. */
+  /** It has the machine's address, which may change: read it each time. */
   readonly sharesNetwork: boolean;
 }
 
 export interface SandboxSurroundings {
-  /** Of pods that share the network of the machine. */
+  /** For pods on the machine's network. */
   readonly nodeAddress: () => string;
   readonly volumesPath: (podUid: string) => string;
 }
@@ -40,7 +40,7 @@ export function sandboxRecord(status: CriSandboxStatus, { volumesPath }: Sandbox
   };
 }
 
-/** What the list of sandboxes tells: enough to know whose it is, and that it must not be taken for gone. */
+/** The data in a list of sandboxes: enough to know the pod and that it exists. */
 export function listedSandbox(sandbox: PodSandbox, { volumesPath }: SandboxSurroundings): SandboxRecord {
   const { id, metadata, annotations, state, createdAt } = sandbox;
   const { uid: podUid = '', name: podName = '', namespace: podNamespace = '', attempt = 0 } = metadata ?? {};
@@ -73,7 +73,7 @@ export const listedContainer = ({ id, metadata, createdAt }: Container): Contain
   createdAt: milliseconds(createdAt),
 });
 
-/** A state that the runtime does not know counts as running: nobody saw its end. */
+/** A state that the runtime does not know counts as running: its end is unknown. */
 const STATES: Readonly<Record<ContainerState, ContainerStatus['state']>> = {
   [ContainerState.CONTAINER_CREATED]: 'created',
   [ContainerState.CONTAINER_RUNNING]: 'running',
@@ -112,7 +112,7 @@ function exitOf(status: CriContainerStatus): Partial<ContainerStatus> {
   };
 }
 
-/** Stopped before it ever ran: the runtime forgot it at once, so that nothing can start it any more. */
+/** Stopped before it ever ran: the runtime removed it immediately, so that nothing can start it any more. */
 export function buriedRecord(status: CriContainerStatus, now: number): ContainerStatus {
   const { state: _state, ...record } = containerRecord(status);
   return { ...record, state: 'exited', finishedAt: now, exitCode: SIGNAL_BASE + 9, signal: 9, reason: 'Error' };

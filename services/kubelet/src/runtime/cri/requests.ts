@@ -21,7 +21,7 @@ import { containerAnnotations, containerLabels, sandboxAnnotations, sandboxLabel
 
 export interface NodePlace {
   readonly node: string;
-  /** Where `Localhost` profiles are. */
+  /** The directory for `Localhost` profiles. */
   readonly seccompRoot: string;
 }
 
@@ -169,7 +169,7 @@ function security(
   };
 }
 
-/** What Kubernetes hides of the kernel in every container that does not ask for all of it. */
+/** Kernel paths that Kubernetes hides in every container without `procMount: Unmasked`. */
 const MASKED_PATHS = [
   '/proc/asound',
   '/proc/acpi',

@@ -37,7 +37,7 @@ interface Buried {
 const QUICK = { deadlineMs: QUICK_DEADLINE_MS };
 
 /**
- * What the runtime has of this node. The lists are always asked for; details that cannot change any more in the present state
+ * The runtime's objects of this node. Lists are always read; details that can no longer change in their state
  * (addresses, start times, exit codes) only once.
  */
 export class CriStore {
@@ -45,7 +45,7 @@ export class CriStore {
   readonly #sandboxes = new Map<string, SandboxRecord>();
   readonly #containers = new Map<string, ContainerStatus>();
   readonly #buried = new Map<string, Buried>();
-  /** Ids whose details the runtime did not give; told once each. */
+  /** Ids whose details the runtime did not return; each is reported once. */
   readonly #untold = new Set<string>();
 
   constructor(deps: StoreDeps) {
@@ -53,8 +53,8 @@ export class CriStore {
   }
 
   /**
-   * Of one pod: rejects when the runtime does not tell all of it. Of the whole node: what the runtime does not tell of one pod
-   * is filled with what the list of ids says, so that the other pods do not suffer. Such a container counts as running.
+   * For one pod: rejects when the runtime does not return all of it. For the whole node: missing details of one pod are
+   * filled from the list, so that other pods are not affected. Such a container counts as running.
    */
   async list(podUid: string | undefined): Promise<readonly SandboxStatus[]> {
     const [sandboxes, containers] = await this.listIds(podUid);
@@ -88,7 +88,7 @@ export class CriStore {
     return { record: sandboxRecord(status, this.#deps), config: decodeSandbox(id, status.annotations) };
   }
 
-  /** `undefined`: there is none. */
+  /** Resolves with `undefined` when it does not exist. */
   async container(id: string): Promise<CriContainerStatus | undefined> {
     try {
       const { status } = await this.#deps.connection.call(QUICK, ({ runtime }, options) =>
@@ -199,7 +199,7 @@ export class CriStore {
   }
 }
 
-/** By id: `podUid state`, to see what changed between two looks. */
+/** By id: `podUid state`, to compare two polls. */
 export function statesById(
   sandboxes: readonly PodSandbox[],
   containers: readonly Container[],

@@ -5,7 +5,7 @@ import { createSpdySession, type SpdySession } from '../../streaming/spdy/sessio
 import { RuntimeError } from '../port.ts';
 import { STREAM_OPEN_MS } from './limits.ts';
 
-/** Opens the address that a runtime gave for streams. Rejects when nobody streams there. */
+/** Opens the runtime's streaming address. Rejects when nothing listens there. */
 export function openStreams(url: string, protocol: string, clock: Clock): Promise<SpdySession> {
   const opened = Promise.withResolvers<SpdySession>();
   const fail = (why: string, cause?: unknown): void =>
@@ -33,5 +33,5 @@ export function openStreams(url: string, protocol: string, clock: Clock): Promis
   return opened.promise;
 }
 
-/** Its path holds a token: whoever has it may use the stream. */
+/** The path contains a token that grants access to the stream. */
 const hostOf = (url: string): string => new URL(url).host;

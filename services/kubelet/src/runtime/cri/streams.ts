@@ -99,13 +99,13 @@ function processStreams(
   { given, ended: end }: { readonly given: AttachRequest; readonly ended: Promise<{ readonly exitCode: number }> },
 ): ProcessStreams {
   const [stdin, stdout, stderr] = ['stdin', 'stdout', 'stderr'].map((name) => streams.get(name));
-  // Nobody needs to listen.
+  // Callers need not await it.
   end.catch(() => undefined);
   void end.then(
     () => session.close(),
     () => session.close(),
   );
-  // What is not read of an input would hold up everything else.
+  // Unread input would block everything else.
   stdin?.resume();
   return {
     ...(given.stdin && stdin !== undefined ? { stdin } : {}),
@@ -114,7 +114,7 @@ function processStreams(
     resize: ({ width, height }) => void streams.get('resize')?.write(JSON.stringify({ Width: width, Height: height })),
     ended: end,
     close: () => {
-      // What nobody reads any more would keep the connection from ending.
+      // Unread data would keep the connection from ending.
       for (const stream of streams.values()) stream.destroy();
       session.close();
     },
@@ -125,7 +125,7 @@ function processStreams(
 async function killedWith(deps: StreamsDeps, id: string, error: unknown): Promise<{ exitCode: number }> {
   const { store, containers, clock } = deps;
   for (let look = 1; ; look++) {
-    // Asked before the look: after the last stop the container is seen to be over.
+    // Read before the poll: after the last stop the container is seen as ended.
     const looksMax = containers.isStopping(id) ? CONTAINER_STOP_LOOKS : CONTAINER_END_LOOKS;
     const status = await store.container(id);
     if (status?.state !== ContainerState.CONTAINER_RUNNING) return { exitCode: KILLED };
@@ -136,7 +136,7 @@ async function killedWith(deps: StreamsDeps, id: string, error: unknown): Promis
 
 const KILLED = 137;
 
-/** What the server says on the error stream when the command is through. */
+/** The server's final message on the error stream. */
 async function ended(streams: Streams): Promise<{ readonly exitCode: number }> {
   const text = await readAll(streams.get('error'));
   if (text === '') throw new RuntimeError('Unavailable', 'the stream ended before the command did');
@@ -198,8 +198,8 @@ async function forward({ connection, clock }: StreamsDeps, sandbox: string, port
 }
 
 /**
- * The protocol tells of refused connections only, never of those that were made. The kernel knows before whether anybody
- * listens, where the pod is in a network namespace of this machine.
+ * The protocol reports only refused connections, never established ones. The kernel knows before whether anything
+ * listens, when the pod's network namespace is on this machine.
  */
 function hasListener(info: string | undefined, port: number): boolean {
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

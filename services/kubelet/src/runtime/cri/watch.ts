@@ -65,13 +65,13 @@ export class CriWatch {
     }
   }
 
-  /** Until the connection or the runtime ends, or it has no events. */
+  /** Resolves when the connection or the runtime ends, or when it has no events. */
   async #listen(): Promise<void> {
     const { connection, log } = this.#deps;
     try {
       for await (const event of connection.listen(this.#stopping.signal))
         this.tell(podUidOf(event.podSandboxStatus?.labels ?? {}));
-      // Runtimes that have the method and not the events end at once.
+      // A runtime with the method but without events ends the stream immediately.
       this.#hasEvents = false;
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
@@ -106,7 +106,7 @@ function isUnimplemented(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === UNIMPLEMENTED;
 }
 
-/** Of gRPC. */
+/** gRPC code. */
 const UNIMPLEMENTED = 12;
 
 export function changedPods(before: States, now: States): ReadonlySet<string> {

@@ -15,11 +15,11 @@ import { type HollowScript, readScript } from './script.ts';
 import { createHollowStreams, type HollowStreamMachine, type WatchedContainer } from './streams.ts';
 
 export interface HollowRuntimeOptions {
-  /** The machine's clock: it goes on while the kubelet is down. */
+  /** The machine's clock: it continues while the kubelet is down. */
   readonly clock: Clock;
   readonly random: Random;
   readonly nodeName?: string;
-  /** Told when a simulated process begins and ends: the truth of this machine, whatever the API says. */
+  /** Called when a simulated process starts and ends: the truth of this machine, whatever the API says. */
   readonly observe?: (fact: HollowProcessFact) => void;
   /** Time from the start request to the running process, drawn evenly. */
   /** A planted bug: the guard keeps no deadline. */
@@ -38,9 +38,12 @@ export interface HollowProcessFact {
 }
 
 export interface HollowRuntime extends ContainerRuntime {
-  /** Another client of the same machine, for the next kubelet. `close` the one before, as the end of a process does. */
+  /**
+   * Another client of the same machine, for the next kubelet. First `close` the previous one, as the end of its process
+   * would.
+   */
   connect(): ContainerRuntime;
-  /** Every process ends at once, as by a power cut. What was recorded stays. */
+  /** Every process ends immediately, as in a power cut. Records stay. */
   powerOff(): void;
 }
 
@@ -48,7 +51,7 @@ interface HollowContainer {
   readonly sandbox: string;
   readonly script: HollowScript;
   readonly config: ContainerConfig;
-  /** Who streams with it, told when it ends. */
+  /** Open streams, which are notified of its end. */
   readonly watchers: Set<() => void>;
   readonly readers: Set<PassThrough>;
   status: ContainerStatus;
@@ -294,7 +297,7 @@ class HollowMachine implements HollowStreamMachine {
     }
   }
 
-  /** It goes on while the kubelet is down: the guard is the machine's. */
+  /** It continues while the kubelet is down: the guard belongs to the machine. */
   readonly guard: ExclusiveGuard = {
     now: () => this.#options.clock.monotonic(),
     deadline: () => this.#deadline?.untilMs,

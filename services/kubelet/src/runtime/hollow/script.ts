@@ -1,9 +1,9 @@
-/** What a simulated container does. Commands that are not understood run until they are stopped. */
+/** The behaviour of a simulated container. Unknown commands run until they are stopped. */
 export interface HollowScript {
   /** Ends by itself after this time. */
   readonly exitAfterMs?: number;
   readonly exitCode: number;
-  /** How long it takes from the stop signal to its end; absent = at once, by the signal. */
+  /** The time from the stop signal to its end; absent: immediately, by the signal. */
   readonly stopAfterMs?: number;
   readonly ignoresStop: boolean;
 }

@@ -9,20 +9,20 @@ import {
 } from '../port.ts';
 import { readScript } from './script.ts';
 
-/** What streams need of the simulated machine. */
+/** The parts of the simulated machine that streams need. */
 export interface HollowStreamMachine {
   readonly clock: Clock;
-  /** Throws unless it runs. `onEnd` is told when it ends; the answer stops that. */
+  /** Throws unless it runs. Calls `onEnd` at its end; the returned function cancels that. */
   watch(container: string, onEnd: () => void): WatchedContainer;
   assertReady(sandbox: string): void;
 }
 
 export interface WatchedContainer {
   readonly copiesInput: boolean;
-  /** Who is attached and reads. */
+  /** Attached readers. */
   readonly readers: Set<PassThrough>;
   leave(): void;
-  /** Somebody who could type has left. */
+  /** An attached writer disconnected. */
   inputLeft(): void;
 }
 
@@ -84,7 +84,7 @@ function openExec(machine: HollowStreamMachine, container: string, request: Exec
   return { ...chosen(play, request), ended: ended.promise, resize: () => undefined, close: kill };
 }
 
-/** A container that is `cat` tells everybody who is attached what anybody types. */
+/** A `cat` container sends all input to everyone attached. */
 function openAttach(machine: HollowStreamMachine, container: string, request: AttachRequest): ProcessStreams {
   const ended = Promise.withResolvers<{ exitCode: number }>();
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];

@@ -5,7 +5,7 @@ import { ADD_SPECIAL, UNPACK_ENVIRONMENT } from './carried-environment.ts';
 
 export const isRoot = (): boolean => process.getuid?.() === 0;
 
-/** Ends what is told on file descriptor 3. */
+/** Ends the messages on file descriptor 3. */
 export const ALL_WELL = '\u0004';
 
 export const TELL_FAILURE = 'fail() { printf \'%s\' "$1" >&3; exit 125; }';
@@ -27,7 +27,7 @@ export const START_TOLD = [
   'exec $holdfast_env "$@"',
 ].join('\n');
 
-/** The same where nobody listens on file descriptor 3. */
+/** The same without a reader on file descriptor 3. */
 export const START_UNTOLD = [
   'umask 022',
   '[ "$1" = . ] || cd "$1" || exit 125',
@@ -40,14 +40,17 @@ export const START_UNTOLD = [
 /** Root of the machine may do what Docker's root may, no more, and nothing at all that only the process tree's owner should. */
 const ROOT_KEEPS =
   '+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap';
-/** What `chroot` needs to change root and user in one program; with the user goes what is effective of it. */
+/**
+ * The capabilities with which `chroot` changes root and user in one program; the change of the user drops its effective
+ * ones.
+ */
 const ENTRANCE_KEEPS = '+setuid,+setgid,+sys_chroot';
 
 const groupsOf = ({ groups = [] }: ProcessUser): string => groups.map((id) => `+${id}`).join(',');
 
 /**
- * What makes the present directory the root directory and a process of root the container's: `chroot` is loaded before and changes the
- * user after, so no program and no library of the container's view ever runs as root.
+ * Makes the current directory the root directory and turns a root process into the container's. `chroot` is loaded
+ * before and changes the user after that, so no program and no library of the container's view ever runs as root.
  */
 export function enterAs(config: ContainerConfig, userRange: UserRange | undefined): readonly string[] {
   const { user } = config;
@@ -71,14 +74,14 @@ function limitsOf({ user, privileged }: ContainerConfig, userRange: UserRange | 
   return [setpriv, ...newRights, '--inh-caps=-all', `--bounding-set=-all,${keeps}`, '--'];
 }
 
-/** Where nobody may mount: the machine's own view, as the container's user. */
+/** Without mounts: the machine's own view, as the container's user. */
 export function becomeInPlace({ uid, gid, groups = [] }: ProcessUser): readonly string[] {
   const others = groups.length === 0 ? '--clear-groups' : `--groups=${groups.join(',')}`;
   const newRights = uid === 0 ? [] : ['--no-new-privs'];
   return [helper('setpriv'), ...newRights, `--reuid=${uid}`, `--regid=${gid}`, others, '--inh-caps=-all', '--'];
 }
 
-/** Without root: the user stays, the right to mount goes. */
+/** Without root: the user stays, the right to mount is dropped. */
 export const dropRights = (): readonly string[] => [
   helper('setpriv'),
   '--no-new-privs',

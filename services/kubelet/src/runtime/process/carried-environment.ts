@@ -3,7 +3,7 @@
  * to anybody; a shell that runs as the container's user unpacks them (`UNPACK_ENVIRONMENT`).
  */
 const PLAIN = 'HOLDFAST_CARRIED';
-/** Those that a shell cannot set: `env` gives them to the command. */
+/** Variables that a shell cannot set: `env` passes them to the command. */
 const SPECIAL = 'HOLDFAST_SPECIAL';
 
 export function carryEnvironment(environment: Readonly<Record<string, string>>): Record<string, string> {
@@ -17,7 +17,7 @@ const packed = (prefix: string, entries: readonly (readonly [string, string])[])
   [prefix]: String(entries.length),
 });
 
-/** What shells keep for themselves, as read-only variables or with a meaning that refuses some values. */
+/** Names that shells reserve, as read-only variables or with restricted values. */
 const OF_SHELLS =
   /^(?:_|UID|EUID|PPID|GROUPS|OPTIND|OPTARG|OPTERR|LINENO|RANDOM|SECONDS|SHELLOPTS|BASH.*|DIRSTACK|FUNCNAME|HIST.*|IFS|PS[0-9])$/;
 const OWN = /^(?:holdfast_|HOLDFAST_(?:CARRIED|SPECIAL)(?:_|$))/;

@@ -30,7 +30,7 @@ export class ContainerCommands {
   #beside(id: string, command: readonly string[]): BesideRequest {
     const { record, ending } = this.#state.require(id);
     const sandbox = this.#state.sandbox(record.sandbox);
-    // Whoever starts while the others are being killed might be missed.
+    // A process that starts during the kill might be missed.
     if (record.state !== 'running' || ending || sandbox === undefined)
       throw new RuntimeError('IllegalState', `container ${record.config.name} does not run`);
     return {
@@ -42,7 +42,7 @@ export class ContainerCommands {
     };
   }
 
-  /** What somebody attaches to. */
+  /** Returns the container to attach to. */
   running(id: string): RunningContainer {
     const { record, stdin } = this.#state.require(id);
     if (record.state !== 'running')

@@ -23,7 +23,7 @@ interface LeaderEnd {
   readonly setUp: Promise<string>;
 }
 
-/** How containers end: signals, kills, and the proof that no process is left. */
+/** Ends containers: signals, kills, and the proof that no process is left. */
 export class ContainerEnds {
   readonly #deps: ContainerEndsDeps;
 
@@ -40,7 +40,7 @@ export class ContainerEnds {
     return this.endRest(container, signalNumber === undefined ? exit : { ...exit, signal: signalNumber });
   }
 
-  /** As in a process namespace of its own: when the first process ends, the kernel's rule is that all others are killed. */
+  /** As in a PID namespace: when the first process ends, the kernel kills all others. */
   async endRest(container: LiveContainer, exit: ContainerExit): Promise<void> {
     if (container.ending) return;
     container.ending = true;

@@ -25,7 +25,7 @@ export function createDeadlineFile(stateDirectory: string, bootId: string): Dead
       else if (text !== null) lastRead = decode(text, bootId) ?? lastRead ?? PAST;
       return lastRead;
     },
-    // In place, always of one length: a full disk ends no promise.
+    // Written in place with a fixed length: a full disk cannot prevent a new deadline.
     write: (deadline) => {
       const text = `${JSON.stringify({ ...deadline, bootId }).padEnd(LENGTH - 1)}\n`;
       const file = openPresent(path);
@@ -49,14 +49,17 @@ function openPresent(path: string): number | undefined {
   }
 }
 
-/** By renaming: a file that is there and empty would be one whose deadline nobody knows, which is past. */
+/** Created by a rename: an empty file would have an unknown deadline, which counts as past. */
 function createWhole(path: string, text: string): void {
   const temporary = `${path}.new`;
   writeFileSync(temporary, text, { mode: 0o600 });
   renameSync(temporary, path);
 }
 
-/** Undefined: there is none. Null: it cannot be read; a reader that throws would end the program that keeps the deadline. */
+/**
+ * `undefined` when it does not exist. Null when it is unreadable: a throw would end the program that enforces the
+ * deadline.
+ */
 function readText(path: string): string | undefined | null {
   try {
     return readFileSync(path, 'utf8');

@@ -15,7 +15,7 @@ import { RecordKeeper } from './record-keeper.ts';
 
 const clock = createSystemClock();
 
-/** A disk of its own, so small that it can be filled at once. */
+/** A separate disk, small enough to be filled quickly. */
 function smallDisk(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=0700', 'holdfast-test', path], { timeout: 10_000 });

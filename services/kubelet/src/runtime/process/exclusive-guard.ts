@@ -16,7 +16,7 @@ export interface ProcessGuard extends ExclusiveGuard {
 export interface ProcessGuardDeps {
   readonly stateDirectory: string;
   readonly clock: Clock;
-  /** Without sandboxes there is nothing to end, and no watchdog is started. */
+  /** Without sandboxes nothing must be ended, and no watchdog is started. */
   readonly hasSandboxes: () => boolean;
   /** Rejects with `Unsupported` when the supervisor is of an earlier version: it would start processes after the deadline. */
   readonly supervisor: () => Promise<void>;
@@ -62,17 +62,17 @@ export function createProcessGuard({
   };
 }
 
-/** `undefined`: nobody listens there. */
+/** Resolves with `undefined` when nothing listens there. */
 function tryConnect(address: string): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     const socket = connect(address);
-    // 'close' follows, and the next question finds nobody.
+    // 'close' follows, and the next check finds no listener.
     socket.on('error', () => resolve(undefined));
     socket.once('connect', () => resolve(socket));
   });
 }
 
-/** Whether it answers in time. One that was stopped takes connections, and says nothing. */
+/** Checks that it responds in time. A stopped process accepts connections but never responds. */
 function echo(socket: Socket, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (answer: boolean) => (): void => {

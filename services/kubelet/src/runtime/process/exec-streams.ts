@@ -16,14 +16,14 @@ export interface OpenExec {
   readonly stdin: Writable | null;
   readonly stdout: Readable | null;
   readonly stderr: Readable | null;
-  /** Rejects when the command could not be started. Its outputs may go on for a moment. */
+  /** Rejects when the command could not be started. Its output may continue for a moment. */
   readonly ended: Promise<{ readonly exitCode: number }>;
   resize(size: TerminalSize): void;
   /** Kills the command and everything that came from it. */
   kill(): void;
 }
 
-/** Like a command of a probe, but its streams stay open for somebody. */
+/** Like the command of a probe, but its streams stay open. */
 export function openExec(clock: Clock, request: BesideRequest, options: ExecOptions): OpenExec {
   const { config } = request;
   if (config.command.length === 0) throw new RuntimeError('Unsupported', 'no command specified');
@@ -69,7 +69,7 @@ function start(request: BesideRequest, options: ExecOptions): ChildProcess {
     ...(launch.tellsFailure ? {} : config.user),
     detached: true,
     stdio: [
-      // The input of a terminal stays open when nobody types: its end would be the end of the command.
+      // The input of a terminal stays open without a client: closing it would end the command.
       options.stdin || options.tty ? 'pipe' : 'ignore',
       options.stdout ? 'pipe' : 'ignore',
       options.stderr && !options.tty ? 'pipe' : 'ignore',
@@ -81,7 +81,7 @@ function start(request: BesideRequest, options: ExecOptions): ChildProcess {
 const startError = (command: readonly string[], why: string): RuntimeError =>
   new RuntimeError('Internal', `exec: "${command[0]}": ${why}`);
 
-/** Before anything is started: on a terminal nobody could tell the shell's complaint from the command's own. */
+/** Checked before the start: on a terminal the shell's error would look like the command's own. */
 function assertStartable(command: readonly string[], directory: string, path: string): void {
   if (!isDirectory(directory)) {
     throw new RuntimeError('Internal', `working directory "${directory}" does not exist on this machine`);
@@ -112,8 +112,8 @@ const describeFile = (path: string): string =>
     : 'permission denied';
 
 /**
- * What a command leaves running in the background may hold its outputs open for ever. Once it ended they are closed when
- * nothing more comes, unless the other end is still reading what there is.
+ * Background processes of a command may hold its outputs open for ever. After its end they are closed when nothing more
+ * arrives, unless the client is still reading.
  */
 function drain(clock: Clock, child: ChildProcess): void {
   const outputs = [child.stdout, child.stderr].filter((each) => each !== null);

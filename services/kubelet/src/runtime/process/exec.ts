@@ -53,7 +53,7 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
   });
 }
 
-/** What starts a command beside a container. Without `tellFailure` its complaints are part of its output. */
+/** The launch of a command beside a container. Without `tellFailure` launch errors are part of its output. */
 export function besideLaunch(request: BesideRequest, tellFailure: boolean, tty = false): Launch {
   const { config, leader, sandbox } = request;
   if (!isIsolated(request)) return plainLaunch(request, config.command, tty, tellFailure);

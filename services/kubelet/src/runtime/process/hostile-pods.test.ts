@@ -21,7 +21,7 @@ import type { ContainerConfig, Mount } from '../port.ts';
 import { isRoot } from './become.ts';
 import { createProcessRuntime, type ProcessRuntime } from './index.ts';
 
-/** Without root every pod is the user who runs the node: then there is no other one to become. */
+/** Without root every pod runs as the user of the node: there is no other user to switch to. */
 const POD_USER = isRoot()
   ? { uid: 61_001, gid: 61_002 }
   : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -35,7 +35,7 @@ interface Node {
   /** Everybody may write here, inside and outside. */
   readonly traces: string;
   start(script: string, change?: Partial<ContainerConfig>): Promise<string>;
-  /** What a container wrote until it ended. */
+  /** Resolves with the container's output after its end. */
   run(script: string, change?: Partial<ContainerConfig>): Promise<string>;
 }
 
@@ -88,7 +88,7 @@ function createTraces(t: TestContext): string {
   return path;
 }
 
-/** Programs with the names of those that set a container up. Each tells who ran it, and goes on as the real one. */
+/** Programs with the names of those that set up a container. Each records its user and then runs the real one. */
 function plantPrograms(volume: string, traces: string): void {
   for (const name of [
     'unshare',
@@ -154,7 +154,7 @@ test('a search path of the container finds its commands, not the programs that s
 test('what the container tells the loader of programs is heard by its own processes only', async (t) => {
   const node = await createNode(t);
   const { traces } = node;
-  // As with LD_PRELOAD; but this way the loader itself leaves a file of whoever ran it.
+  // As with LD_PRELOAD, but here the loader itself writes a file as its user.
   const id = await node.start('sleep 600', { env: { LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(traces, 'loaded') } });
   for (const use of besides) await use(node, id);
   await node.runtime.stopContainer(id, 0);
@@ -221,13 +221,13 @@ test("a pod sees neither the node's directory nor the server's, nor a way around
   );
   const lines = seen.split('\n');
   assert.deepEqual(lines.slice(0, 4), ['no key', 'nothing', 'no environment', 'no descriptors']);
-  // Those of the shell's three, and the one that `ls` reads.
+  // The three of the shell, and the one that `ls` reads.
   assert.deepEqual(lines.slice(4, 6), ['0 1 2 3 ', '0022']);
 });
 
 test('whoever leaves its root directory in a user namespace of its own finds nothing that its user may not read', async (t) => {
   const node = await createNode(t);
-  // With the namespace comes the right to change the root directory, and so to leave it.
+  // The namespace grants the right to change the root directory, and so to leave it.
   const escape = [
     'chdir "/any"; mkdir "trap"; chroot "trap" or exit 1;',
     'chdir ".." for 1 .. 64; chroot "." or exit 1;',

@@ -3,7 +3,7 @@ import { type ContainerConfig, RuntimeError } from '../port.ts';
 /** `pause` only waits to be stopped, and every cluster test uses it; nothing of its image is needed for that. */
 const WAIT_FOR_STOP = ['/bin/sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'];
 
-/** Images that are known to start what they are told and nothing before it, and a shell when they are told nothing. */
+/** Images without an entrypoint: they run the given command, or a shell. */
 const SHELL_IMAGES = new Set(['alpine', 'busybox', 'debian', 'ubuntu']);
 const SHELL = '/bin/sh';
 

@@ -73,8 +73,9 @@ interface Mounting {
 }
 
 /**
- * One program mounts everything whose place only root can change. What lies in trees that pods write is opened first and mounted through
- * the open descriptor: between a look and a mount by its name they could put a link there. Directories are hidden last.
+ * One program mounts everything at places that only root can change. Mounts in trees that pods write are opened first
+ * and mounted through the descriptor: between a check and a mount by name, a pod could put a link there. Directories
+ * are hidden last.
  */
 function mountLines({ root, directory, mounts, node }: Mounting): readonly string[] {
   const staged = mounts.map((entry, index) => stage(directory, entry, index));
@@ -104,15 +105,15 @@ type Kind = 'directory' | 'file';
 const statKind = (path: string): Kind => (statSync(path).isDirectory() ? 'directory' : 'file');
 
 interface Staged {
-  /** What the table mounts: nothing of it can be swapped. */
+  /** An entry of the mount table: nobody can swap its paths. */
   readonly entry: MountEntry;
-  /** Where it belongs in the end. */
+  /** Its final place. */
   readonly target: string;
   /** Lines that come before the table. */
   readonly pin: readonly string[];
 }
 
-/** Own places for what cannot be mounted from or to its own at once. */
+/** Temporary places for mounts that cannot go to their final place directly. */
 function stage(directory: string, entry: MountEntry, index: number): Staged {
   const { isSourceOpen, isTargetOpen, source, target } = entry;
   if (isSourceOpen === undefined && isTargetOpen === undefined) return { entry, target, pin: [] };
@@ -152,7 +153,7 @@ function writeTable(path: string, text: string): string {
   return path;
 }
 
-/** The program itself says which of them could not be made. */
+/** The program itself reports failed mounts. */
 const mountAll = (table: string): string =>
   `said=$(${helper('mount')} -a -T ${quote(table)} 2>&1) || fail "cannot mount the volumes of the container: $said"`;
 

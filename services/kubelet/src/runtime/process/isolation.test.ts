@@ -18,7 +18,7 @@ test('a start with mounts runs one program beside those that become the command:
   const node = { hidden: [directory], hidesProcesses: true };
   const request = { config, sandbox: { hostname: 'web-0' }, node };
   const script = writeIsolationScript(join(directory, 'root'), request);
-  // Programs of these names only say that they were run; what the shell has built in is none.
+  // Programs with these names only record that they ran; shell built-ins are not programs.
   const bin = join(directory, 'bin');
   mkdirSync(bin);
   const said = join(directory, 'said');

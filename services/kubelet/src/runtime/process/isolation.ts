@@ -22,7 +22,7 @@ export interface DetectedAbilities {
   readonly hidesProcesses: boolean;
 }
 
-/** A user that nobody is, for the trial. */
+/** An unused user for the test. */
 const TRIED_USER = { uid: 65_533, gid: 65_533 };
 const ALL_BUT_PROCESSES = 3;
 
@@ -58,13 +58,13 @@ const trialOfRoot = (): string => {
   return `${TRIAL_OF_MOUNTS} && ${asUser} || exit 1; ${processes}`;
 };
 
-/** In words, which older kernels refuse: there the option would change the table of the whole machine. */
+/** Named values, which older kernels refuse: there the option would change the machine's own /proc. */
 export const PROCESSES_OPTIONS = 'hidepid=invisible,nosuid,nodev,noexec';
 const PROCESSES_MOUNT = `mount -t proc -o ${PROCESSES_OPTIONS} proc`;
 
 export interface Isolated {
   readonly config: ContainerConfig;
-  /** Where the command begins. */
+  /** The working directory of the command. */
   readonly directory: string;
   /** It runs in users of its own. */
   readonly userRange?: UserRange | undefined;

@@ -2,18 +2,18 @@ import type { Writable } from 'node:stream';
 import type { ContainerConfig, RuntimeError } from '../port.ts';
 import type { ContainerRecord } from './records.ts';
 
-/** Whoever asked for a stop: when it goes away, the kill is called off. */
+/** The requester of a stop: when it disconnects, the kill is cancelled. */
 export type Owner = object;
 
 /** A container as its supervisor holds it. */
 export interface LiveContainer {
   record: ContainerRecord;
-  /** Callers that wait for every process of it to be gone. */
+  /** Callers that wait for the end of every process. */
   waiters: Set<Waiter>;
   stop: PendingStop | undefined;
-  /** From the start request until its process is known, or known not to be. */
+  /** From the start request until its process is known to exist or not. */
   spawning: Promise<Spawned | undefined> | undefined;
-  /** Between spawn and the end of the last process. */
+  /** True from the exit of the main process to the end of the last one. */
   ending: boolean;
   /** The open end of its input. */
   stdin: Writable | undefined;

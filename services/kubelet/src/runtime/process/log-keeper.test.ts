@@ -74,7 +74,7 @@ test('who follows a log sees every line once, however often it is rotated', asyn
     appendFileSync(path, text);
     all += text;
     await rotate(path, { maxBytes: 1_000, maxFiles: 3 });
-    // As far behind as one may be: one part.
+    // The maximum lag: one part.
     await eventually(() => seen.length >= all.length - text.length, 'it reads on');
   }
   isOver = true;

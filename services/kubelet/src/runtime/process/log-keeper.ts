@@ -48,7 +48,7 @@ export async function rotate(
   if (size - present <= maxBytes) return;
   const begin = lineEndBefore(path, size, present);
   const kept = [...parts, begin].slice(-maxFiles);
-  // Readers are told first: what is taken out reads as zeros.
+  // Readers are notified first: removed blocks read as zeros.
   const isTold = tryWriteParts(path, kept);
   const [oldest = 0] = isTold ? kept : [begin];
   if (oldest > 0 && !(await punch(path, oldest))) return copyAndEmpty(path, parts[0] ?? 0);
@@ -99,14 +99,14 @@ function punchOut(path: string, end: number): Promise<boolean> {
 }
 
 /**
- * For disks that cannot give blocks back (or a machine without `fallocate`): what is written between the two steps is lost.
- * `begin`: what was taken out before does not become zeros on the disk again.
+ * For disks that cannot release blocks (or a machine without `fallocate`): writes between the two steps are lost.
+ * `begin`: blocks released before must not become real zeros again.
  */
 function copyAndEmpty(path: string, begin: number): void {
   try {
     copyFrom(path, begin, `${path}.1`);
   } catch {
-    // The disk is full: half a copy helps nobody, and what follows makes room.
+    // The disk is full: a partial copy is useless, and the next step frees space.
     rmSync(`${path}.1`, { force: true });
   }
   truncateSync(path, 0);

@@ -4,7 +4,7 @@ import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 
 const fileIn = (stateDirectory: string): string => join(stateDirectory, 'log-limits.json');
 
-/** In a file: the supervisor that reads it may be older than the kubelet that sets it, and outlives it. */
+/** In a file: the supervisor that reads it may be older than the kubelet that writes it, and outlives it. */
 export function writeLogLimits(stateDirectory: string, limits: LogLimits): void {
   const target = fileIn(stateDirectory);
   writeFileSync(`${target}.new`, JSON.stringify(limits), { mode: 0o600 });

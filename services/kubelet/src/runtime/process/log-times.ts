@@ -2,13 +2,13 @@ import { appendFileSync, type FSWatcher, readFileSync, renameSync, statSync, wat
 import type { Clock, Timer } from '@holdfast/platform';
 import { LOG_TIME_POLL_MS, LOG_TIME_QUIET_POLLS } from './limits.ts';
 
-/** Beside the log; each line says how long the log was at which time. */
+/** Beside the log; each line has the length of the log at a time. */
 export const timesPath = (logPath: string): string => `${logPath}.times`;
 
 export interface LogTimes {
   /** A process writes to this log from now on. */
   follow(path: string): void;
-  /** Nobody writes to it any more. */
+  /** The file is complete. */
   finish(path: string): void;
 }
 
@@ -31,7 +31,7 @@ export function createLogTimes(clock: Clock): LogTimes {
   };
 }
 
-/** What was noted of the beginning of a log that is not there any more. */
+/** Removes the records about a removed beginning of the log. */
 export function forgetTimes(logPath: string, until: number): void {
   const path = timesPath(logPath);
   if (until === 0 || sizeOf(path) === 0) return;
@@ -74,12 +74,12 @@ class FollowedLog {
   #listen(): void {
     try {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#pollNow());
-      // Without a watch (their number is limited) it is looked at all the time.
+      // Without a file watch (their number is limited) it is polled.
       this.#watcher.on('error', () => this.#pollNow());
     } catch {
       this.#pollLater();
     }
-    // What was written before the system began to tell.
+    // Records writes from before the watch began.
     if (this.#note()) this.#pollNow();
   }
 
@@ -98,7 +98,7 @@ class FollowedLog {
     });
   }
 
-  /** True when it has grown. A log that was emptied begins anew. */
+  /** Returns true when it has grown. A truncated log starts again. */
   #note(): boolean {
     const size = sizeOf(this.#path);
     if (size < this.#noted) this.#noted = 0;
@@ -115,7 +115,7 @@ class FollowedLog {
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** What a supervisor before this one noted last. */
+/** The last record of an earlier supervisor. */
 function lastNoted(path: string): number {
   if (sizeOf(timesPath(path)) === 0) return 0;
   const lines = readFileSync(timesPath(path), 'utf8').trimEnd().split('\n');

@@ -30,5 +30,5 @@ export const machineFiles: MachineFiles = {
       })),
 };
 
-/** Of the machine, a hundred of them: showing each to every container would double the time of a start. */
+/** About a hundred device files: mounting each into every container would double the start time. */
 const CONSOLES_AND_DISKS = /^(?:tty[A-Z0-9]|vcs|loop|ram|nbd|sd[a-z]|nvme)/;

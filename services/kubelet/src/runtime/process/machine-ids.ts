@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { RuntimeAbilities } from '../port.ts';
 
-/** Of nobody in particular: pods may well have it. */
+/** `nobody`: pods may use it. */
 const NOBODY = 65_534;
 
-/** Who has ids of this machine. What is kept elsewhere (LDAP) is not known here. */
+/** Reads the ids in use on this machine. External directories (LDAP) are not included. */
 export const readMachineIds = (): NonNullable<RuntimeAbilities['ids']> => ({
   users: idsIn('/etc/passwd'),
   groups: idsIn('/etc/group'),

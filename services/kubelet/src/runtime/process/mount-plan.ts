@@ -1,19 +1,19 @@
 import type { Mount } from '../port.ts';
 
-/** What the machine has, as the plan needs to know it. Paths are absolute. */
+/** The machine's files as the plan needs them. Paths are absolute. */
 export interface MachineFiles {
   /** Symbolic links followed as far as the path exists; the rest is kept. */
   resolve(path: string): string;
   isDirectory(path: string): boolean;
   exists(path: string): boolean;
-  /** Others than root and this user may put names into it. */
+  /** True when users other than root and this one can add names to it. */
   isOpenToOthers(path: string): boolean;
   entries(path: string): readonly { readonly name: string; readonly kind: 'directory' | 'file' | 'link' }[];
 }
 
 /**
- * What one container's view of the machine is made of. `made` is made by the supervisor on the disk, `mounts` is one table that
- * one program carries out in a mount namespace of its own: every program that a start needs costs milliseconds.
+ * The plan of one container's view of the machine. The supervisor creates `made` on the disk; `mounts` is one table
+ * that one program executes in its own mount namespace, because every program of a start costs milliseconds.
  */
 export interface MountPlan {
   readonly made: readonly MadeEntry[];
@@ -26,16 +26,16 @@ export type MadeEntry =
   | { readonly kind: 'directory'; readonly path: string; readonly like?: string }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'copyLink'; readonly path: string; readonly from: string }
-  /** In a tree that pods write: no link may be followed from `root` to `path`, which is relative to it. */
+  /** In a tree that pods write: no link may be followed from `root` to the relative `path`. */
   | { readonly kind: 'mountPoint'; readonly root: string; readonly path: string; readonly isDirectory: boolean };
 
 export interface MountEntry {
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
-  /** What the machine has anyway. It may have vanished since it was listed. */
+  /** A file of the machine. It may have vanished since it was listed. */
   readonly mayBeMissing: boolean;
-  /** Of the pod, not of the machine. */
+  /** True for the pod's volumes. */
   readonly isVolume?: true;
   /** The source lies in a tree that pods write, and they may put a link in its place. */
   readonly isSourceOpen?: true;
@@ -44,15 +44,16 @@ export interface MountEntry {
 }
 
 export interface MountPlace {
-  /** Where the container's root is put together. */
+  /** The directory in which the container's root is built. */
   readonly root: string;
   /** Directories that stand in for those of the machine are made here. */
   readonly directory: string;
 }
 
 /**
- * How a container gets its volumes at their paths although the machine's own directories stay untouched: its root is a
- * new directory that shows everything the machine has, and where a mount point is missing, so is the directory above it.
+ * Plans how a container gets its volumes at their paths while the machine's directories stay unchanged: its root is a
+ * new directory that shows all files of the machine. Where a mount point is missing, the directory above it is replaced
+ * as well.
  */
 export function planMounts(place: MountPlace, mounts: readonly Mount[], machine: MachineFiles): MountPlan {
   const wanted = mounts
@@ -73,7 +74,7 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
   for (const standIn of standIns.values()) {
     const copy = mirror(place.root, standIn, machine);
     made.push(...copy.made);
-    // What has a stand-in of its own is not shown before: `mount -a` would take what lies below for mounted already.
+    // A path with a replacement is not mounted before: `mount -a` would treat what lies below as mounted already.
     entries.push(...copy.mounts.filter(({ source, mayBeMissing }) => !mayBeMissing || !standIns.has(source)));
   }
   for (const { source, target, readOnly, within } of wanted) {
@@ -97,8 +98,8 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
 }
 
 /**
- * Directories above a target from the first that others than root may write. A copy stands in for each: else somebody could put a link
- * on the way to the target between the plan and the mount.
+ * Returns the directories above a target, starting with the first that users other than root can write. Each is
+ * replaced by a copy: otherwise somebody could put a link on the path between the plan and the mount.
  */
 function openDirectories(target: string, machine: MachineFiles): readonly string[] {
   const above: string[] = [];
@@ -108,14 +109,14 @@ function openDirectories(target: string, machine: MachineFiles): readonly string
   return first === -1 ? [] : above.slice(first);
 }
 
-/** In another volume, which the pod may have filled with links. */
+/** A mount point in another volume, which the pod may have filled with links. */
 function mountPointIn(cover: Mount, target: string, isDirectory: boolean): MadeEntry {
   const root = cover.within ?? cover.source;
   const path = `${below(cover.source, root)}${below(target, cover.target)}`.slice(1);
   return { kind: 'mountPoint', root, path, isDirectory };
 }
 
-/** Where directories of the machine are in the container's view that it is not to see: everywhere but where a volume covers them. */
+/** Returns the paths of directories that the container must not see: everywhere except where a volume covers them. */
 export function hiddenTargets(
   root: string,
   hidden: readonly string[],
@@ -213,7 +214,7 @@ export function mountTable(mounts: readonly MountEntry[], asUser: boolean): stri
   return mounts.map(line).join('');
 }
 
-/** In the form of fstab(5). */
+/** Escaped for fstab(5). */
 export const fstabPath = (path: string): string =>
   path.replaceAll(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 

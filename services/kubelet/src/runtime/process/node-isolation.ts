@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** How far containers of this node are kept away from the machine. */
+/** The isolation level of this node's containers from the machine. */
 export interface NodeIsolation {
   /** Directories of the machine that no container sees. */
   readonly hidden: readonly string[];
@@ -13,7 +13,7 @@ export const NO_ISOLATION: NodeIsolation = { hidden: [], hidesProcesses: false }
 
 const fileIn = (stateDirectory: string): string => join(stateDirectory, 'isolation.json');
 
-/** In a file: the supervisor that reads it may be older than the kubelet that sets it, and outlives it. */
+/** In a file: the supervisor that reads it may be older than the kubelet that writes it, and outlives it. */
 export function writeNodeIsolation(stateDirectory: string, isolation: NodeIsolation): void {
   const target = fileIn(stateDirectory);
   writeFileSync(`${target}.new`, JSON.stringify(isolation), { mode: 0o600 });

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Clock, Timer } from '@holdfast/platform';
 import { ATTACH_POLL_MS, STREAM_FRAME_MAX_BYTES } from './limits.ts';
 
-/** What is written to a file from now on, until `isOver` and everything before that was read. */
+/** Reads new data of a file until `isOver` and everything before that is read. */
 export function tailFile(clock: Clock, path: string, isOver: () => boolean): Promise<Readable> {
   return open(path, 'r').then(
     async (file) => new Tail(clock, { path, file, isOver, offset: (await file.stat()).size }),
@@ -56,10 +56,10 @@ class Tail extends Readable {
   async #next(): Promise<Buffer | null> {
     const source = this.#source;
     while (!this.destroyed) {
-      // Asked before reading: what was written until the end is read after it.
+      // Called before the read, so that everything written until the end is read.
       const isOver = source.isOver();
       const { size } = await source.file.stat();
-      // Emptied because it grew too large: what follows begins anew.
+      // The file was truncated because it grew too large: continue from its start.
       if (size < source.offset) source.offset = 0;
       const length = Math.min(size - source.offset, STREAM_FRAME_MAX_BYTES);
       const { bytesRead, buffer } = await source.file.read(Buffer.alloc(length), 0, length, source.offset);

@@ -31,11 +31,11 @@ export interface ProcessRuntimeOptions {
   readonly stateDirectory: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** What `podIP` is: processes share this machine's network. It may change while pods run. */
+  /** The `podIP`: processes share this machine's network. It may change while pods run. */
   readonly nodeAddress: () => string;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
-  /** What no pod may see beside the state directory: the server's own files. Those that do not exist are left out. */
+  /** Additional paths that no pod may see: the server's own files. Missing ones are ignored. */
   readonly hidden?: readonly string[];
   /** Directories of the server above the state directory: users of pods may pass there where nothing can be mounted. */
   readonly above?: readonly string[];
@@ -69,7 +69,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     onChange: tell,
     onLost: () => void untilAnswered(options, () => !isShuttingDown && !connection.isClosed() && hasRecords(), tellAll),
   });
-  /** Brings a supervisor back, so that the ends of containers are noticed, and has every pod looked at. */
+  /** Restarts a supervisor, so that the ends of containers are noticed, and triggers a pass for every pod. */
   const tellAll = async (): Promise<void> => {
     for (const { config } of await listSandboxes(connection, undefined)) tell(config.podUid);
   };
@@ -107,7 +107,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     shutdown: async (graceMs) => {
       if (connection.isClosed()) return;
       isShuttingDown = true;
-      // One without pods ends by itself, but only after a while.
+      // A supervisor without pods exits by itself after a while.
       if (connection.isOpen() || hasRecords() || existsSync(socketPath(stateDirectory)))
         await connection.ask({ method: 'shutdown', graceMs }, graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS);
       await close();
@@ -123,7 +123,8 @@ function recordsExist(stateDirectory: string): boolean {
 }
 
 /**
- * Asked once for each connection. One that says nothing in time may be stopped: it starts nothing meanwhile, and the watchdog does not need it.
+ * One check per connection. A supervisor that does not respond in time may be stopped: it starts nothing meanwhile, and
+ * the watchdog does not need it.
  */
 function supervisorCheck(connection: SupervisorConnection, clock: Clock): () => Promise<void> {
   let isKnown = false;
@@ -156,7 +157,7 @@ const closing = (guard: ProcessGuard, connection: SupervisorConnection) => (): P
 const at = (ip: string, sandboxes: readonly SandboxStatus[]): readonly SandboxStatus[] =>
   sandboxes.map((sandbox) => ({ ...sandbox, ip }));
 
-/** A full disk is no reason not to start: the supervisor goes on with those that it has. */
+/** A full disk does not prevent the start: the supervisor keeps the previous limits. */
 function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log }: ProcessRuntimeOptions): void {
   try {
     writeLogLimits(stateDirectory, logs);
@@ -165,7 +166,7 @@ function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log 
   }
 }
 
-/** The same: a later supervisor goes on with what an earlier kubelet wrote, and starts nothing where there is nothing. */
+/** The same: a later supervisor uses what an earlier kubelet wrote, and starts nothing without it. */
 function keepIsolation(
   stateDirectory: string,
   { hidden = [], log }: ProcessRuntimeOptions,
@@ -182,7 +183,7 @@ function keepIsolation(
   }
 }
 
-/** What the supervisor reads, and what this user can give to pods. */
+/** Writes the supervisor's input, and determines what this user can provide to pods. */
 function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): RuntimeAbilities {
   keepLogLimits(stateDirectory, options);
   const detected = detectAbilities();
@@ -192,7 +193,7 @@ function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): R
   return abilities;
 }
 
-/** Without mounts a pod finds its own directories where they lie: other users may pass there, but not look around. */
+/** Without mounts a pod finds its directories at their real paths: other users may pass through, but not list them. */
 function openWays(stateDirectory: string, { mounts, user }: RuntimeAbilities, above: readonly string[] = []): void {
   if (user !== 'any') return;
   for (const path of [stateDirectory, join(stateDirectory, 'pods')]) chmodSync(path, mounts ? 0o700 : 0o711);
@@ -202,7 +203,7 @@ function openWays(stateDirectory: string, { mounts, user }: RuntimeAbilities, ab
 
 const MAY_PASS = 0o011;
 
-/** Where containers of this project keep their keys. */
+/** The directory for keys in this project's containers. */
 const CREDENTIALS_DIRECTORY = '/etc/holdfast';
 
 /** Repeats what asks the supervisor, and thereby starts one, until it answers or is needed no more. */

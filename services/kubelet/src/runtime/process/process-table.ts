@@ -18,7 +18,9 @@ export interface ProcessEntry {
   readonly zombie: boolean;
 }
 
-/** In the environment of every process of a container, so that one that left its group and session is still known. */
+/**
+ * In the environment of every process of a container, so that one that left its group and session is still recognized.
+ */
 export const CONTAINER_MARKER = 'HOLDFAST_CONTAINER_ID';
 
 export function readBootId(): string {

@@ -12,7 +12,7 @@ export interface ProcessWatch {
   members(record: ContainerRecord, options: { readonly leaderWasSeen: boolean }): Promise<readonly MarkedProcess[]>;
 }
 
-/** A hundred pods stopping at once ask a hundred times: questions of the same moment share one reading. */
+/** A hundred concurrent stops would read the table a hundred times: concurrent requests share one read. */
 export function createProcessWatch(clock: Clock, bootId: string): ProcessWatch {
   const table = createProcessTable();
   let next: Promise<readonly MarkedProcess[]> | undefined;

@@ -9,12 +9,12 @@ import type {
   TerminalSize,
 } from '../port.ts';
 
-/** One JSON text per line, both ways. Requests may overlap; answers carry the request's id. */
+/** One JSON text per line in both directions. Requests may overlap; responses carry the request's id. */
 export type ClientLine = { readonly id: number } & (Request | StreamRequest);
 
 export type Request =
   | { readonly method: 'version' }
-  /** Whether it keeps the deadline of the node: one of an earlier version does not know the question. */
+  /** Whether it enforces the node's deadline: an older version does not know this request. */
   | { readonly method: 'keepsDeadline' }
   | { readonly method: 'runSandbox'; readonly config: SandboxConfig; readonly ip: string }
   | { readonly method: 'stopSandbox'; readonly sandbox: string; readonly graceMs: number }
@@ -43,7 +43,7 @@ export type ExecOptions = Omit<ExecStreamRequest, 'command'>;
 /** Numbers of the streams of a link. */
 export const STREAM = { stdin: 0, stdout: 1, stderr: 2 } as const;
 
-/** Messages of a link. The kubelet tells sizes, the supervisor how it ended. */
+/** Messages of a link. The kubelet sends sizes, the supervisor the exit code. */
 export type StreamMessage =
   | { readonly size: TerminalSize }
   | { readonly exitCode: number }
@@ -55,7 +55,7 @@ export type SupervisorLine =
   /** Something of this pod changed. */
   | { readonly changed: string };
 
-/** Of a stream request: which streams there are. */
+/** The available streams of a stream request. */
 export interface OpenedStreams {
   readonly stdin: boolean;
   readonly stdout: boolean;

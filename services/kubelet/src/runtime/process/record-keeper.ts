@@ -3,8 +3,8 @@ import { RuntimeError } from '../port.ts';
 import { RECORD_RETRY_MS } from './limits.ts';
 
 /**
- * Writes records although the disk may be full. What is only asked for is refused then: nothing may run that nobody would
- * remember. What already happened stays true in memory and is written as soon as there is room.
+ * Writes records even though the disk may be full. New requests are refused then: nothing may run without a record.
+ * Past events stay in memory and are written as soon as there is space.
  */
 export class RecordKeeper {
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import { partsPath } from './log-keeper.ts';
 import { timesPath } from './log-times.ts';
 import type { ProcessIdentity } from './process-table.ts';
 
-/** What a later supervisor must know. Files are replaced as a whole, so a reader never sees half a record. */
+/** The records for a later supervisor. Files are replaced atomically, so a reader never sees a partial record. */
 export interface SandboxRecord {
   readonly id: string;
   readonly config: SandboxConfig;
@@ -41,13 +41,13 @@ export interface StateFiles {
   load(): { readonly sandboxes: readonly SandboxRecord[]; readonly containers: readonly ContainerRecord[] };
   saveSandbox(record: SandboxRecord): void;
   saveContainer(record: ContainerRecord): void;
-  /** With the last sandbox of a pod go its volumes. */
+  /** The last sandbox of a pod takes its volumes with it. */
   removeSandbox(record: SandboxRecord, isLast: boolean): void;
   removeContainer(record: ContainerRecord): void;
   logPath(record: ContainerRecord): string;
   /** The container's own directory: where it runs unless it names another, and its HOME. */
   workPath(record: ContainerRecord): string;
-  /** Where the container's own view of the machine's files is put together, with the script that does so. */
+  /** The directory in which the container's view is built, with the script that builds it. */
   rootPath(record: ContainerRecord): string;
   volumesPath(podUid: string): string;
 }
@@ -81,7 +81,7 @@ export function createStateFiles(stateDirectory: string): StateFiles {
       if (isLast) pods.remove(config.podUid);
       rmSync(join(root, id), { recursive: true, force: true });
     },
-    // The record goes last: a removal that is cut off is seen and finished by whoever removes again.
+    // The record is removed last: an interrupted removal is visible, and the next one completes it.
     removeContainer: (record) => {
       rmSync(pathOf(record, '.work'), { recursive: true, force: true });
       rmSync(pathOf(record, '.root'), { recursive: true, force: true });
@@ -96,7 +96,7 @@ export function createStateFiles(stateDirectory: string): StateFiles {
   };
 }
 
-/** Of every sandbox that is recorded, without asking anybody. */
+/** The pods of all recorded sandboxes, read without a request to the supervisor. */
 export function recordedPods(stateDirectory: string): ReadonlySet<string> {
   const root = sandboxesDirectory(stateDirectory);
   const files = existsSync(root) ? readdirSync(root).map((id) => join(root, id, SANDBOX_FILE)) : [];
@@ -105,8 +105,8 @@ export function recordedPods(stateDirectory: string): ReadonlySet<string> {
 }
 
 /**
- * Containers that the policy covers and that are not recorded as ended, read beside a supervisor that goes on writing. A sandbox that cannot be read
- * counts as covered.
+ * Returns covered containers without a recorded end, read while a supervisor may write. An unreadable sandbox counts as
+ * covered.
  */
 export function coveredRecords(stateDirectory: string, policy: FencingPolicy): readonly ContainerRecord[] {
   const root = sandboxesDirectory(stateDirectory);

@@ -7,7 +7,9 @@ import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
 /** An id without an entry in `/etc/passwd` is as good as any. */
 const userId = (): number => process.getuid?.() ?? userInfo().uid;
 
-/** In the state directory, or, where that path is too long for a socket, in a directory of this user under the temporary one. */
+/**
+ * In the state directory or, when that path is too long for a socket, in this user's directory below the temporary one.
+ */
 export function socketPath(stateDirectory: string): string {
   const inside = join(stateDirectory, 'supervisor.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;

@@ -62,7 +62,7 @@ function giveDirectory({ config: { user }, sandbox: { userRange }, workPath }: S
 export const isIsolated = ({ config, sandbox }: Pick<SpawnRequest, 'config' | 'sandbox'>): boolean =>
   (config.mounts ?? []).length > 0 || sandbox.userRange !== undefined;
 
-/** As the container sees it. */
+/** The path inside the container. */
 export const ownDirectory = (request: Pick<SpawnRequest, 'config' | 'sandbox' | 'workPath'>): string =>
   isIsolated(request) ? OWN_DIRECTORY : request.workPath;
 
@@ -75,7 +75,7 @@ function withOwnDirectory({ config, workPath }: SpawnRequest): ContainerConfig {
 export interface Launch {
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** File descriptor 3 says why the command could not be started. */
+  /** File descriptor 3 reports why the command could not be started. */
   readonly tellsFailure: boolean;
   readonly cwd: string;
 }
@@ -97,7 +97,7 @@ export function carriedLaunch(
   };
 }
 
-/** In the machine's own view. Who has no user to become and no terminal needs no helper. */
+/** In the machine's own view. Without another user and without a terminal no helper is needed. */
 export function plainLaunch(
   request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
   words: readonly string[],
@@ -109,7 +109,7 @@ export function plainLaunch(
   const becomes = isRoot() && config.user !== undefined && hasHelper('setpriv') ? becomeInPlace(config.user) : [];
   if (becomes.length === 0 && !tty)
     return { command: words, environment: containerEnvironment(request), tellsFailure: false, cwd: directory };
-  // Nobody but root may get there by its path where the node's directory is closed.
+  // Only root can reach it by its path when the node's directory is closed.
   const [cwd, from] = config.workingDir === undefined ? [workPath, '.'] : ['/', directory];
   const start = tellFailure ? START_TOLD : START_UNTOLD;
   const command = [...becomes, '/bin/sh', '-c', start, 'holdfast', from, ...words];
@@ -136,13 +136,13 @@ async function spawnLaunch({ config }: SpawnRequest, launch: Launch, log: number
   return { child, setUp: launch.tellsFailure ? readFailure(child.stdio[3]) : Promise.resolve('') };
 }
 
-/** The input of a terminal stays open when nobody types: its end would be the end of the command. */
+/** The input of a terminal stays open without a client: closing it would end the command. */
 const inputOf = ({ stdin = false, tty = false }: ContainerConfig): 'pipe' | 'ignore' =>
   stdin || tty ? 'pipe' : 'ignore';
 
 /**
- * What went wrong before the command ran; '' when it runs. The end of what is told is marked, because the pipe itself may stay
- * open: the program that opens a terminal keeps what it was given.
+ * Reads the error from before the command ran; '' when it runs. The end of the message is marked, because the pipe
+ * itself may stay open: the program that opens a terminal inherits it.
  */
 export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<string> {
   let told = '';
@@ -160,7 +160,7 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
   return told;
 }
 
-/** Nothing of this process' own environment: it may hold credentials of the node. */
+/** Without this process's own environment: it may contain credentials of the node. */
 export function containerEnvironment(
   request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
 ): Record<string, string> {

@@ -3,7 +3,7 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:net';
 import type { Clock, Timer } from '@holdfast/platform';
 
-/** What whoever started this one left open: every process of every pod would have it. */
+/** Closes inherited descriptors: otherwise every process of every pod would have them. */
 export function closeInherited(): void {
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name);

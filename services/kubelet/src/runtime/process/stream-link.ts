@@ -154,7 +154,7 @@ class Link implements StreamLink {
     resume?.();
   }
 
-  /** Whoever reads gets what was delivered and then the end; whoever writes is not kept waiting. */
+  /** Readers get what was delivered and then the end; writers are not blocked. */
   #endAll(): void {
     for (const readable of this.#receiving.values()) readable.push(null);
     this.#receiving.clear();

@@ -108,7 +108,7 @@ function carry(socket: Socket, opened: OpenedStreams, rest: Buffer): ProcessStre
   };
 }
 
-/** What is said of a command whose caller did not wait. */
+/** The exit code of a command whose caller disconnected. */
 const KILLED = 137;
 
 /** Processes share this machine's network: a port inside the sandbox is a port of the machine. */

@@ -7,11 +7,11 @@ import type { ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
 export interface SupervisedStateDeps {
   readonly clock: Clock;
   readonly files: StateFiles;
-  /** Told after every change. */
+  /** Called after every change. */
   readonly onChange: (podUid: string) => void;
 }
 
-/** What a supervisor looks after, in memory and, through its records, on the disk. */
+/** The state of a supervisor, in memory and, through its records, on disk. */
 export class SupervisedState {
   readonly #deps: SupervisedStateDeps;
   readonly #sandboxes = new Map<string, SandboxRecord>();
@@ -24,7 +24,7 @@ export class SupervisedState {
     this.#records = new RecordKeeper(deps.clock);
   }
 
-  /** What an earlier supervisor recorded. */
+  /** Loads the records of an earlier supervisor. */
   load(): void {
     const { sandboxes, containers } = this.#deps.files.load();
     for (const record of sandboxes) this.#sandboxes.set(record.id, record);
@@ -69,7 +69,7 @@ export class SupervisedState {
     return container;
   }
 
-  /** Nothing begins that is not recorded. */
+  /** Nothing starts without a record. */
   beginSandbox(record: SandboxRecord): void {
     this.#records.begin(() => this.#deps.files.saveSandbox(record));
     this.#sandboxes.set(record.id, record);
@@ -82,7 +82,7 @@ export class SupervisedState {
     this.#deps.onChange(record.config.podUid);
   }
 
-  /** With all of its containers. */
+  /** Includes all of its containers. */
   removeSandbox(record: SandboxRecord): void {
     const { podUid } = record.config;
     const isLast = !this.sandboxes().some((other) => other !== record && other.config.podUid === podUid);

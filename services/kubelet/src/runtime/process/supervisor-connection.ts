@@ -56,8 +56,8 @@ class Connection implements SupervisorConnection {
   }
 
   /**
-   * A supervisor that ends between two requests, or is killed in the middle of one, is replaced and asked again: its requests
-   * mean the same when repeated. Commands inside a container do not, and are not.
+   * A supervisor that exits between two requests, or is killed during one, is replaced and the request repeated:
+   * requests are idempotent. Commands inside a container are not, and are not repeated.
    */
   async ask(request: Request, deadlineMs: number): Promise<RequestResult> {
     for (let attempt = 1; ; attempt++) {
@@ -67,7 +67,7 @@ class Connection implements SupervisorConnection {
         const isFinal = this.#closed || request.method === 'exec' || attempt === ASK_ATTEMPTS_MAX;
         if (!(error instanceof SupervisorLost) || isFinal) throw error;
       }
-      // One that is being killed may still take a connection, and lose it at once.
+      // A dying supervisor may accept a connection and lose it immediately.
       await this.#deps.clock.sleep(SUPERVISOR_START_POLL_MS);
     }
   }
@@ -138,7 +138,7 @@ class Connection implements SupervisorConnection {
       return;
     }
     const pending = this.#pending.get(line.id);
-    // Its deadline has passed: the caller was told that the outcome is unknown.
+    // Its deadline has passed: the caller already got an unknown outcome.
     if (pending === undefined) return;
     this.#pending.delete(line.id);
     pending.deadline.cancel();
@@ -157,7 +157,7 @@ class Connection implements SupervisorConnection {
   }
 }
 
-/** `undefined`: nobody listens there. */
+/** Resolves with `undefined` when nothing listens there. */
 function tryConnect(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);

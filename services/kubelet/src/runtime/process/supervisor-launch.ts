@@ -19,12 +19,12 @@ export function launchProgram(stateDirectory: string, name: 'supervisor' | 'watc
     { cwd: stateDirectory, env: {}, detached: true, stdio: ['ignore', log, log] },
   );
   closeSync(log);
-  // Whoever waits for it gives up in time; what the system refused is tried again then.
+  // The caller has its own deadline and retries then.
   child.on('error', () => undefined);
   child.unref();
 }
 
-/** What they need of the directory above. */
+/** Files of the parent directory that they import. */
 const SHARED = ['port', 'fencing-deadline', 'pod-directories', 'log-limits', 'beneath', 'helpers'] as const;
 
 function programPath(stateDirectory: string, name: string): string {
@@ -40,7 +40,7 @@ function programPath(stateDirectory: string, name: string): string {
   return join(target, 'process', `${name}-main.mjs`);
 }
 
-/** By renaming: a supervisor that starts at the same moment reads the old file or the new one. */
+/** Replaced by a rename: a supervisor that starts at the same moment reads the old or the new file. */
 function writeProgram(source: string, target: string): void {
   const code = stripTypeScriptTypes(readFileSync(source, 'utf8')).replace(/(from '\.[^']*)\.ts'/g, "$1.mjs'");
   const temporary = `${target}.${process.pid}`;

@@ -22,7 +22,7 @@ async function main(stateArgument: string): Promise<void> {
   process.umask(0o022);
   mkdirSync(stateArgument, { recursive: true, mode: 0o700 });
   const stateDirectory = realpathSync(stateArgument);
-  // Another supervisor of this directory answers already: whoever started this one will find it.
+  // Another supervisor of this directory is running: the starter of this process will find that one.
   if (!(await bindLock(createServer(), lockAddress(stateDirectory)))) process.exit(0);
   const bootId = readBootId();
   const deadline = createDeadlineFile(stateDirectory, bootId);

@@ -47,7 +47,7 @@ export function createSupervisorServer(deps: {
     const decoder = new StringDecoder('utf8');
     const read = (chunk: Buffer): void => reader.push(decoder.write(chunk));
     socket.on('data', read);
-    // A client that was killed resets the connection: 'close' follows and releases what it asked for.
+    // A killed client resets the connection: 'close' follows and releases its requests.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       sockets.delete(socket);

@@ -22,7 +22,7 @@ interface Opened {
   resize(size: TerminalSize): void;
   /** The other end is gone. */
   left(): void;
-  /** Whether the end of the given input is the end of the process' input. */
+  /** True when the end of the given input closes the process's input. */
   readonly endsInput: boolean;
 }
 
@@ -116,7 +116,7 @@ function carryInput(from: Readable, to: Writable, endsInput: boolean): void {
     from.unpipe(to);
     from.resume();
   };
-  // It also closes after an error, and whoever opened it listens for those.
+  // It also closes after an error, which its opener handles.
   to.once('close', swallow);
   from.once('end', () => to.off('close', swallow));
   from.pipe(to, { end: endsInput });

@@ -25,19 +25,19 @@ export interface SupervisorDeps {
   readonly logLimits: () => LogLimits;
   /** The same. */
   readonly isolation: () => NodeIsolation;
-  /** What the node has promised to end, on a clock that runs through suspend. */
+  /** The node's promise, on a clock that includes suspend. */
   readonly fencing: { readonly now: () => number; readonly deadline: () => FencingDeadline | undefined };
   readonly onChange: (podUid: string) => void;
 }
 
-/** Asks for stops in the name of the deadline, whoever else has asked. */
+/** Owns the stops at the deadline, beside other owners. */
 const FENCE: Owner = {};
 
 /** Owns the processes of one node. One instance per state directory, guarded by the socket it listens on. */
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #state: SupervisedState;
-  /** What is done beside the processes of containers. */
+  /** Work beside the processes of containers. */
   readonly commands: ContainerCommands;
   readonly #logTimes: LogTimes;
   readonly #ends: ContainerEnds;
@@ -165,7 +165,7 @@ export class Supervisor {
     throw new RuntimeError('Fenced', `container ${record.config.name} had to start before the deadline of its node`);
   }
 
-  /** Settles when the container's state says whether it has a process. */
+  /** Resolves when it is known whether the container has a process. */
   async #spawn(container: LiveContainer, sandbox: SandboxConfig): Promise<Spawned | undefined> {
     const { record } = container;
     try {
@@ -244,7 +244,7 @@ export class Supervisor {
     return this.#state.list(podUid);
   }
 
-  /** The owner is gone: what it began to stop goes on without a kill, and nobody waits any more. */
+  /** The owner disconnected: its stops continue without a kill, and no caller waits any more. */
   release(owner: Owner): void {
     for (const container of this.#state.containers()) {
       if (container.stop?.owner === owner) {

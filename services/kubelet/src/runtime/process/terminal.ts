@@ -73,7 +73,7 @@ function terminalOf(host: number): string | undefined {
   return undefined;
 }
 
-/** What `script` runs: signals are for it, not for `script`. */
+/** Returns the processes below `script`: signals go to them, not to `script`. */
 export function childrenOf(pid: number): readonly number[] {
   return processEntries()
     .filter((entry) => entry.parent === pid)

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { ContainerUsage, SandboxStatus } from '../port.ts';
 import type { MarkedProcess } from './process-table.ts';
 
-/** Of the kernel's counters in `/proc`, on every Linux that Node runs on. */
+/** The unit of the kernel's counters in `/proc`, on every Linux that Node supports. */
 const TICK_NANOSECONDS = 10_000_000;
 const KIBIBYTE = 1024;
 
 /**
- * What the processes of each running container use together. They are known by the mark in their environment, and who wiped
- * that by the session it belongs to.
+ * Sums the usage of each running container's processes. They are found by the marker in their environment; a process
+ * without it by its session.
  */
 export function usageOf(
   sandboxes: readonly SandboxStatus[],
@@ -41,7 +41,7 @@ interface ProcessUsage {
   readonly memoryBytes: number;
 }
 
-/** One that ended meanwhile uses nothing. */
+/** A process that ended meanwhile uses nothing. */
 function processUsage(pid: number): ProcessUsage {
   try {
     return {
@@ -60,7 +60,7 @@ export function cpuTicks(stat: string): number {
   return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
 }
 
-/** Without files that are only mapped: those the system takes back, and several processes share them. */
+/** Excludes mapped files: the system can reclaim them, and several processes share them. */
 export function ownKibibytes(status: string): number {
   const fields = ['RssAnon', 'RssShmem'].map((name) => new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]);
   return fields.reduce((sum, field) => sum + Number(field ?? 0), 0);

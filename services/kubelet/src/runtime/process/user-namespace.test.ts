@@ -18,15 +18,15 @@ const range = { firstId: userRangePool().firstId + 3 * USER_RANGE_LENGTH, length
 
 interface Node {
   readonly runtime: ProcessRuntime;
-  /** What a command of the pod writes until it ends well. */
+  /** Resolves with the output of a command of the pod after its success. */
   run(script: string, change?: Partial<ContainerConfig>): Promise<string>;
-  /** Id of a container that has said "ready". */
+  /** Resolves with the id of a container that has printed "ready". */
   start(script: string, change?: Partial<ContainerConfig>): Promise<string>;
   /** A directory of the pod's volumes. */
   directory(name: string): Promise<string>;
 }
 
-/** On a machine that does not allow user namespaces only the refusal is tested, and the test counts as skipped. */
+/** On a machine without user namespaces only the refusal is tested, and the test counts as skipped. */
 function testUsers(title: string, body: (node: Node) => Promise<void>): void {
   test(title, async (t) => {
     const refusal = userNamespaceRefusal();
@@ -87,7 +87,7 @@ async function createNode(t: TestContext): Promise<Node> {
 
 const OVERFLOW = Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));
 
-/** Of the first process: real uid and gid as the machine sees them. */
+/** Real uid and gid of the first process outside of the namespace. */
 function idsOutside(pid: number): readonly (number | undefined)[] {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return ['Uid', 'Gid'].map((field) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]));

@@ -3,7 +3,7 @@ import type { UserRange } from '../../domain/user-ranges.ts';
 import { helper } from '../helpers.ts';
 import { quote } from './mount-plan.ts';
 
-/** In a user namespace nobody can reach the node's own directories: a container finds its own one here. */
+/** In a user namespace the node's own directories are unreachable: a container finds its own directory here. */
 export const OWN_DIRECTORY = '/holdfast';
 
 /** The one line of `/proc/<pid>/uid_map`: id inside, id outside, how many. */
@@ -19,15 +19,15 @@ export function preparePodRoot(directory: string, range: UserRange): string {
   return [
     `${helper('rm')} -f ${ask} ${told} && ${helper('mkfifo')} ${ask} ${told} || fail "cannot make pipes"`,
     `exec 4<>${ask} 5<>${told} 6<${ask}`,
-    // It reads from an end of its own, so that it ends, too, when whoever asks is killed before.
+    // It reads from its own end, so that it also exits when its requester is killed before.
     `( { exec 4>&-; read -r asked <&6 || exit; { printf %s ${map} > /proc/$$/gid_map && printf %s ${map} > /proc/$$/uid_map; } 2>/dev/null && echo mapped >&5 || echo "this node may not write ${idMap(range)} into the maps of ids" >&5; } 3>&- </dev/null >/dev/null 2>&1 & )`,
     'exec 6<&-',
   ].join('\n');
 }
 
 /**
- * Ends a script of this machine's root by becoming root of a new user namespace in the present directory. There `start` goes on with the
- * arguments of the script. The process number stays.
+ * Turns a root process of this machine into root of a new user namespace in the current directory. `start` continues
+ * there with the script's arguments and the same pid.
  */
 export function becomePodRoot(start: string): string {
   const inside = [

@@ -23,7 +23,7 @@ async function main(stateArgument: string): Promise<void> {
   const server = createServer((socket) => {
     connections.add(socket);
     wasAsked = true;
-    // Whoever asks hears that this process runs.
+    // A response shows that this process runs.
     socket.on('data', (chunk: Buffer) => void socket.write(chunk));
     socket.on('error', () => socket.destroy());
     socket.on('close', () => void connections.delete(socket));

@@ -113,7 +113,7 @@ for (const killed of ['supervisor', 'watchdog'] as const) {
     guard.extend(guard.now() + FAR_MS, 'exclusive');
     const exclusive = await run(scene, 'u1', 'exclusive', guard.deadline());
     await guard.ready();
-    // As after the kubelet's own end: nobody brings back who is missing.
+    // As after the kubelet's own end: nothing restarts a missing process.
     await runtime.close();
     for (const pid of programs(directory, killed)) signal(pid, 'SIGKILL');
     createDeadlineFile(directory, readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()).write({

@@ -4,7 +4,7 @@ import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerRecord } from './records.ts';
 
 export interface WatchdogDeps {
-  /** On the clock that runs through suspend. */
+  /** On a clock that includes suspend. */
   readonly now: () => number;
   readonly deadline: () => FencingDeadline | undefined;
   /** Containers that the policy covers and that have not been recorded as ended. */
@@ -14,7 +14,7 @@ export interface WatchdogDeps {
   readonly tell: (message: string) => void;
 }
 
-/** One look: when the deadline has passed, every process that it covers is killed. Resolves to how many there were. */
+/** One check: after the deadline every covered process is killed. Resolves with their number. */
 export async function enforceDeadline(deps: WatchdogDeps): Promise<number> {
   const deadline = deps.deadline();
   if (deadline === undefined || !isPast(deadline, deps.now())) return 0;

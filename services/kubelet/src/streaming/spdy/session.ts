@@ -12,7 +12,7 @@ import {
 import { controlFrame, dataFrame, FLAG_FIN, FRAME, RST_STATUS, type SpdyFrame, SpdyFrameReader } from './frames.ts';
 import { createHeaderReader, createHeaderWriter, type SpdyHeaders, SpdyProtocolError } from './header-block.ts';
 
-/** One stream of a session: a connection of its own, each half of which ends by itself. */
+/** One stream of a session: a duplex whose halves end independently. */
 export interface SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: SpdyHeaders;
@@ -30,7 +30,7 @@ export interface SpdySession {
 export interface SpdyOptions {
   readonly role: 'client' | 'server';
   readonly clock: Clock;
-  /** What was read already of the connection. */
+  /** Bytes that were already read from the connection. */
   readonly head?: Uint8Array;
   readonly onStream: (stream: SpdyStream) => void;
 }
@@ -131,8 +131,8 @@ class Session implements SpdySession {
   }
 
   /**
-   * One piece after the other: what comes next waits in the connection until streams have taken what they got. A paused socket
-   * still emits `end`, so the end of the connection waits for the piece before it.
+   * Handles one piece after the other; the next waits in the connection until streams have accepted their data. A
+   * paused socket still emits `end`, so the end of the connection waits for the previous piece.
    */
   #read(): void {
     const reader = new SpdyFrameReader();
@@ -142,7 +142,7 @@ class Session implements SpdySession {
       socket.pause();
       taking = this.#takeAll(reader, chunk).then(
         () => void socket.resume(),
-        // Not SPDY: there is nobody who could be told.
+        // Not SPDY: no error can be sent.
         () => void socket.destroy(),
       );
     });
@@ -178,7 +178,7 @@ class Session implements SpdySession {
         return this.#opened(payload, flags);
       case FRAME.synReply:
       case FRAME.headers:
-        // Nothing in them matters here, but the decompressor must see every block.
+        // The headers are unused here, but the decompressor must see every block.
         await this.#headers.read(payload.subarray(4));
         if ((flags & FLAG_FIN) !== 0) await this.#streams.get(idOf(payload))?.deliver(EMPTY, true);
         return;
@@ -258,7 +258,7 @@ class Stream extends Duplex implements SpdyStream {
   readonly id: number;
   readonly headers: SpdyHeaders;
   readonly #session: Session;
-  /** What may still be sent; `undefined` = the peer keeps no windows. */
+  /** The remaining send window; `undefined` when the peer uses none. */
   #room: number | undefined;
   #sent = 0;
   #resume: (() => void) | undefined;
@@ -277,7 +277,7 @@ class Stream extends Duplex implements SpdyStream {
     this.id = id;
     this.headers = headers;
     this.#room = window;
-    // Without a listener the end of a connection would end this process.
+    // Without a listener a connection error would end this process.
     this.on('error', () => undefined);
   }
 
@@ -324,7 +324,7 @@ class Stream extends Duplex implements SpdyStream {
   override _read(): void {
     this.#taken?.();
     this.#taken = undefined;
-    // To a server that is about to end, a frame too many would cut off what is on its way from there.
+    // A frame to a server that is closing would cut off its data in flight.
     if (this.#unread === 0 || this.#session.readsOn) return;
     this.#session.control(FRAME.windowUpdate, 0, Buffer.concat([uint32(this.id), uint32(this.#unread)]));
     this.#unread = 0;

@@ -4,14 +4,14 @@ import type { Clock } from '@holdfast/platform';
 import { acceptWebSocket, CLOSE_CODE, type WebSocketConnection } from '@holdfast/platform/websocket';
 import { CHANNEL_MESSAGE_MAX_BYTES, STREAM_BUFFER_BYTES, STREAM_CHUNK_BYTES } from '../limits.ts';
 
-/** How channels are written into messages: a byte in front, or a digit in front of base64 text. */
+/** The encoding of channels in messages: a leading byte, or a leading digit before base64 text. */
 export type ChannelEncoding = 'binary' | 'base64';
 
 /** `v5.channel.k8s.io`: the message `[255, n]` ends channel n. */
 const CLOSE_CHANNEL = 255;
 
 export interface Channels {
-  /** What the client writes to this channel. Reading too slowly makes the whole connection wait. */
+  /** Client data of this channel. A slow reader blocks the whole connection. */
   input(channel: number): Readable;
   /** Whole messages of this channel; longer ones than any of its kind end the connection. */
   onMessage(channel: number, listener: (text: string) => void): void;
@@ -38,7 +38,7 @@ class ChannelConnection implements Channels {
   readonly #listeners = new Map<number, (text: string) => void>();
   readonly #full = new Set<number>();
   #channel = 0;
-  /** Of a message that is wanted whole, or base64 that is not yet a multiple of four. */
+  /** Buffered parts of a message that is needed whole, or base64 that is not a multiple of four yet. */
   #kept = '';
 
   constructor(socket: Duplex, head: Uint8Array, { clock, encoding }: Options) {

@@ -41,6 +41,29 @@ test('[LIFE-32] a pod that the node has no room for is rejected in the words of 
 test('[INIT-21] an init container reserves what it needs, although the pod needs it only once', () => {
   const initContainers = [{ name: 'i', resources: { requests: { cpu: '3' } } }];
   assert.equal(reasonOf(podOf({ initContainers }), {}), 'OutOfcpu');
+  const half = [{ name: 'i', resources: { requests: { cpu: '1' } } }];
+  assert.equal(reasonOf(podOf({ initContainers: half }), {}, [podOf({ initContainers: half })]), undefined);
+  const three = [podOf({ initContainers: half }), podOf({ initContainers: half })];
+  assert.equal(reasonOf(podOf({}, { cpu: '1m' }), {}, three), 'OutOfcpu', 'what the others reserve is not given again');
+});
+
+test('[INIT-19] [INIT-20] [QOS-13] a pod asks for the larger of what runs together and of any init step, and its overhead', () => {
+  const using = (name: string, cpu: string, restartPolicy?: string) => ({
+    name,
+    resources: { requests: { cpu } },
+    ...(restartPolicy === undefined ? {} : { restartPolicy }),
+  });
+  const cpuOf = (spec: Partial<Pod['spec']>): number | undefined => shareOf(podOf(spec)).amounts['cpu'];
+  const containers = [using('a', '200m'), using('b', '300m')];
+  assert.equal(cpuOf({ containers }), 500);
+  const inits = [using('i', '400m'), using('j', '450m')];
+  assert.equal(cpuOf({ containers, initContainers: inits }), 500, 'init containers run one by one, before the others');
+  assert.equal(cpuOf({ containers, initContainers: [...inits, using('k', '900m')] }), 900);
+  const sidecar = using('s', '100m', 'Always');
+  assert.equal(cpuOf({ containers, initContainers: [sidecar, ...inits] }), 600, 'a sidecar runs beside the others');
+  assert.equal(cpuOf({ containers, initContainers: [sidecar, using('k', '900m')] }), 1_000, 'and beside later steps');
+  assert.equal(cpuOf({ containers, initContainers: [using('k', '900m'), sidecar] }), 900, 'not beside earlier ones');
+  assert.equal(cpuOf({ containers, overhead: { cpu: '50m' } }), 550);
 });
 
 test('[LIFE-32] selectors, affinity, host ports and taints that drive out are looked at, in this order', () => {

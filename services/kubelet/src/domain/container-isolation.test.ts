@@ -42,6 +42,9 @@ test('[QOS-15] who asked for less of the node goes first when its memory ends', 
   assert.equal(burstable('5Gi'), 500);
   assert.equal(burstable('1'), 999);
   assert.equal(burstable('10Gi'), 2);
+  assert.equal(burstable('20Gi'), 2, 'never among the guaranteed');
+  assert.equal(resources({ cpu: '1', memory: '1Gi' }).oomScoreAdjust, -997);
+  assert.equal(resources({}).oomScoreAdjust, 1000);
   const critical = container();
   assert.equal(resourcesOf(podOf([critical], { priority: 2_000_001_000 }), critical, NODE_MEMORY).oomScoreAdjust, -997);
 });
@@ -51,6 +54,17 @@ test('[QOS-08] a burstable container has its request for sure and, without a lim
   assert.deepEqual([asked.cpuShares, asked.cpuQuota, asked.memoryLimitBytes], [256, undefined, undefined]);
   const halfLimited = resources({ memory: '2Gi' }, { cpu: '250m', memory: '1Gi' });
   assert.deepEqual([halfLimited.cpuQuota, halfLimited.memoryLimitBytes], [undefined, 2 * 1024 ** 3]);
+});
+
+test('[QOS-07] [QOS-11] a container gets no more than its limits: memory is bounded, the processor throttled', () => {
+  const guaranteed = resources({ cpu: '1500m', memory: '1Gi' });
+  assert.equal(guaranteed.memoryLimitBytes, 1024 ** 3);
+  assert.deepEqual([guaranteed.cpuQuota, guaranteed.cpuPeriod], [150_000, 100_000]);
+  const one = container({ name: 'one', resources: { limits: { memory: '1Gi' } } });
+  const other = container({ name: 'other' });
+  const pod = podOf([one, other]);
+  assert.equal(resourcesOf(pod, one, NODE_MEMORY).memoryLimitBytes, 1024 ** 3);
+  assert.equal(resourcesOf(pod, other, NODE_MEMORY).memoryLimitBytes, undefined, 'each container for itself');
 });
 
 test('[QOS-09] [EXP-14] beside a guaranteed pod of 4 of 16 cores a best-effort pod may use the other 12, and yields to everybody', () => {

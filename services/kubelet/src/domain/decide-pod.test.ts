@@ -106,8 +106,14 @@ test('[INIT-05] [INIT-06] a failing init container is repeated, or fails the pod
     fail({}).alive.map(({ config }) => [config.name, config.restartCount]),
     [['setup', 1]],
   );
+  const onFailure = fail({ restartPolicy: 'OnFailure' });
+  assert.deepEqual(
+    onFailure.alive.map(({ config }) => [config.name, config.restartCount]),
+    [['setup', 1]],
+  );
   const never = fail({ restartPolicy: 'Never' });
   assert.equal(never.pod?.status.phase, 'Failed');
+  assert.deepEqual(never.alive, []);
   assert.ok(!never.applied.some((each) => each.startsWith('start main')));
 });
 

@@ -132,6 +132,8 @@ test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset lim
     resource('MEMORY', 'requests.memory', '1Mi'),
     resource('MEMORY_LIMIT', 'limits.memory'),
     resource('UNSET', 'requests.ephemeral-storage'),
+    resource('CPU_REQUEST', 'requests.cpu', '1m'),
+    resource('ROUNDED', 'requests.memory', '1Gi'),
   ];
   const subject = container({ resources, env });
   const own = { ...sources, pod: { ...pod, spec: { ...pod.spec, containers: [subject] } } };
@@ -141,7 +143,11 @@ test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset lim
     MEMORY: '100',
     MEMORY_LIMIT: '1073741824',
     UNSET: '0',
+    CPU_REQUEST: '100',
+    ROUNDED: '1',
   });
+  const unlimited = container({ env: [resource('CPU', 'limits.cpu'), resource('NONE', 'requests.cpu')] });
+  assert.deepEqual(buildEnvironment(unlimited, sources), { CPU: '4', NONE: '0' });
 });
 
 test('[DOWN-01] [DOWN-11] [DOWN-12] huge pages and storage of the node, by limit and by request', () => {
@@ -175,6 +181,20 @@ test('[DOWN-04] [DOWN-06] [DOWN-07] keys of labels and annotations, and lists of
     '10.1.2.3',
     '192.0.2.1',
   ]);
+  const dualStack = { ...sources, morePodIps: ['2001:db8::7'] };
+  const { IPS, HOSTS } = buildEnvironment(container({ env }), dualStack);
+  assert.deepEqual([IPS, HOSTS], ['10.1.2.3,2001:db8::7', '192.0.2.1'], 'the primary address is the first');
+});
+
+test('[DOWN-01] [DOWN-02] a variable takes fields of the pod and of the container, and no other field', () => {
+  const resources = { limits: { memory: '64Mi' } };
+  const memory = { name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } };
+  const subject = container({ resources, env: [field('NAME', 'metadata.name'), memory] });
+  assert.deepEqual(buildEnvironment(subject, sources), { NAME: 'web', MEMORY: '64' });
+  for (const fieldPath of ['status.phase', 'spec.restartPolicy', 'metadata.labels']) {
+    const odd = container({ env: [field('X', fieldPath)] });
+    assert.throws(() => buildEnvironment(odd, sources), /unsupported fieldPath/);
+  }
 });
 
 const doubling = (levels: number) => [

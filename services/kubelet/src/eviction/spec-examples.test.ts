@@ -91,6 +91,13 @@ test('[EXP-15] the soft threshold acts only after it was met for 30 s without a 
   assert.equal(hard.ended.length, 1);
 });
 
+test('[PRIO-13] a pod without a priority is ranked as one of priority 0', () => {
+  const using = (name: string, priority?: number) =>
+    podUsing(name, { memory: 200 * MIB, request: '100Mi', ...(priority === undefined ? {} : { priority }) });
+  assert.deepEqual(names(rank([using('none'), using('below', -1)], 'memory')), ['below', 'none']);
+  assert.deepEqual(names(rank([using('above', 1), using('none')], 'memory')), ['none', 'above']);
+});
+
 const names = (pods: readonly PodSample[]) => pods.map(({ pod }) => pod.metadata.name);
 
 test('[PRIO-20] the ranking: above the request or not, then the lower priority, then how much above', () => {

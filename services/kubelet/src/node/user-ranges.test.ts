@@ -54,7 +54,7 @@ test('[USERNS-01] only pods that ask for it get users of their own', async () =>
   assert.deepEqual(await ranges.of(podOf('c', false), able, ''), { firstId: 65_536, length: 65_536 });
 });
 
-test('[USERNS-02] a pod keeps its range until nothing of it is left; then another may have it', async () => {
+test('[USERNS-02] [EXP-17] a pod keeps its range until nothing of it is left; then another may have it', async () => {
   const ranges = new UserRanges(userRangePool());
   assert.equal(await firstIdOf(ranges, 'a'), 65_536);
   assert.equal(await firstIdOf(ranges, 'b'), 131_072);

@@ -8,7 +8,7 @@ const sidecar = (name: string, change: Partial<Container> = {}): Container =>
   app(name, { restartPolicy: 'Always', ...change });
 const starts = (pod: VirtualPod): readonly string[] => pod.began.map(({ container, at }) => `${container}@${at}`);
 
-test('[POD-02] [POD-03] [INIT-01] [INIT-03] [INIT-04] init containers one by one, then all others at once, in one sandbox', async () => {
+test('[POD-02] [POD-03] [INIT-01] [INIT-02] [INIT-03] [INIT-04] init containers one by one, then all others at once, in one sandbox', async () => {
   const pod = await new VirtualPod({
     initContainers: [app('one', { command: exits(2, 0) }), app('two', { command: exits(3, 0) })],
     containers: [app('a'), app('b'), app('c')],
@@ -96,6 +96,25 @@ test('[INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the init conta
   assert.deepEqual(starts(pod), ['setup@0', 'main@1', 'setup@5', 'main@6']);
   assert.equal(pod.container('main').restartCount, 1);
   await pod.stop();
+});
+
+test('[INIT-02] [INIT-06] an init container that fails keeps all after it from starting', async () => {
+  for (const restartPolicy of ['Always', 'OnFailure', 'Never']) {
+    const initContainers = [app('one', { command: exits(1, 1) }), app('two', { command: exits(1, 0) })];
+    const pod = await new VirtualPod({ restartPolicy, initContainers }).run(30);
+    assert.deepEqual([...new Set(pod.began.map(({ container }) => container))], ['one'], restartPolicy);
+    assert.equal(pod.status.phase, restartPolicy === 'Never' ? 'Failed' : 'Pending');
+    await pod.stop();
+  }
+});
+
+test('[INIT-07] under every policy an init container that succeeded is not run again', async () => {
+  for (const restartPolicy of ['Always', 'OnFailure', 'Never']) {
+    const initContainers = [app('one', { command: exits(1, 0) }), app('two', { command: exits(20, 0) })];
+    const pod = await new VirtualPod({ restartPolicy, initContainers }).run(15);
+    assert.deepEqual(starts(pod), ['one@0', 'two@1'], restartPolicy);
+    await pod.stop();
+  }
 });
 
 test('[INIT-17] [LIFE-37] a deadline counts from the start of the pod, ends init containers that never succeed, and running ones', async () => {

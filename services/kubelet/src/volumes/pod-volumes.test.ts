@@ -195,7 +195,7 @@ test('[LIFE-16] what is missing is named, and what may be missing is not', () =>
   }));
 
 test('[DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed label changes its file', () =>
-  inWorld(async ({ prepare, read, offer }) => {
+  inWorld(async ({ prepare, read, offer, path }) => {
     await prepare({
       downwardAPI: {
         items: [
@@ -206,6 +206,10 @@ test('[DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed l
       },
     });
     assert.deepEqual([read('meta/labels'), read('memory'), read('cpu')], ['a="say \\"hi\\""\nb="2"', '64', '4']);
+    assert.deepEqual(
+      ['meta/labels', 'memory'].map((file) => modeOf(join(path, 'v', file))),
+      [0o400, 0o644],
+    );
     offer({ ...METADATA, labels: { a: 'changed' } });
     await eventually(() => read('meta/labels') === 'a="changed"', 'the changed label');
   }));

@@ -86,3 +86,18 @@ test('a container carries its limits, its security and its mounts', () => {
   assert.equal(security?.namespaceOptions?.pid, NamespaceMode.CONTAINER);
   assert.ok(security?.maskedPaths.includes('/proc/kcore'));
 });
+
+test('[EPH-07] a container that names a target runs in the process namespace of that container', () => {
+  const resources = { cpuShares: 2, oomScoreAdjust: 0 };
+  const config = containerConfig(['sh'], { isolation: { resources, security: { ...SECURITY, processesOf: 'id-1' } } });
+  const { linux } = create(ContainerConfigSchema, containerRequest(config, sandbox, { ...PLACE, logPath: 'd/0.log' }));
+  const { pid, targetId } = linux?.securityContext?.namespaceOptions ?? {};
+  assert.deepEqual([pid, targetId], [NamespaceMode.TARGET, 'id-1']);
+});
+
+test('[QOS-10] the runtime is given no reserved memory and no bound below the limit', () => {
+  const resources = { cpuShares: 2, memoryLimitBytes: 64, oomScoreAdjust: 0 };
+  const config = containerConfig(['run'], { isolation: { resources, security: SECURITY } });
+  const { linux } = create(ContainerConfigSchema, containerRequest(config, sandbox, { ...PLACE, logPath: 'd/0.log' }));
+  assert.deepEqual(linux?.resources?.unified, {}, 'neither memory.min nor memory.high');
+});

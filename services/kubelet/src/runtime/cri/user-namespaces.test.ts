@@ -46,6 +46,7 @@ test('[USERNS-02] [USERNS-03] the runtime is given the range of the pod; the ids
     assert.equal(users?.mode, NamespaceMode.POD);
     assert.deepEqual([plain(users?.uids), plain(users?.gids)], [MAPPING, MAPPING]);
     assert.deepEqual(context?.supplementalGroups, [8n]);
+    assert.deepEqual(context?.runAsGroup, undefined);
   }
   assert.equal(pod.linux?.securityContext?.runAsUser?.value, 7n);
   assert.equal(container.linux?.securityContext?.runAsUser?.value, 5n);

@@ -293,7 +293,7 @@ test('the lease of the configuration is the one that is held', async () => {
   await stop();
 });
 
-test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [EXS-23] a pod of high priority asks for room, names its node and moves in', async () => {
+test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [DISR-04] [EXS-23] a pod of high priority asks for room, names its node and moves in', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1', spec: { priority: 1 } });

@@ -18,7 +18,7 @@ const object = (kind: string, extra: object = {}, metadata: object = {}): KubeOb
 });
 const POD = object('Pod', { spec: { nodeName: 'node-1' } });
 
-test('[UI-01] every way to say force deletion of a pod warns that nobody waits, and where it may go on', () => {
+test('[EXS-30] [UI-01] every way to say force deletion of a pod warns that nobody waits, and where it may go on', () => {
   for (const wish of FORCED) {
     const [risk = '', ...more] = risksOf(wish, POD);
     assert.match(risk, /does not wait for pod "foo" to terminate.*stopped asynchronously.*node-1.*two instances/);

@@ -275,7 +275,8 @@ test('[EPH-02] [EPH-08] an ephemeral container is started once, never again, and
   world.settle();
   const debug = world.alive.find(({ config }) => config.name === 'debugger') ?? assert.fail('it runs');
   const status = (): Pod['status'] => world.pod?.status ?? assert.fail('the pod exists');
-  assert.ok(status().ephemeralContainerStatuses?.[0]?.state.running !== undefined);
+  const [running] = status().ephemeralContainerStatuses ?? [];
+  assert.ok(running?.state.running !== undefined && !running.ready);
   world.exit(debug, 1);
   world.pass(400_000);
   world.settle();

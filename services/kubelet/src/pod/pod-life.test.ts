@@ -87,7 +87,7 @@ test('[INIT-07] [INIT-15] what succeeded is not run again: not under Always, not
   await pod.stop();
 });
 
-test('[INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the init containers again, in a new sandbox', async () => {
+test('[INIT-03] [INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the init containers again, in a new sandbox', async () => {
   const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 0) })] }).run(5);
   assert.equal(pod.condition('PodReadyToStartContainers')?.status, 'True');
   pod.machine.powerOff();
@@ -226,7 +226,7 @@ test('[POD-22] another image of a main container restarts it where it would come
   }
 });
 
-test('[SIDE-07] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
+test('[EXP-13] [SIDE-07] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',
     initContainers: [sidecar('proxy', { command: exits(1, 0) })],
@@ -252,6 +252,17 @@ test('[EXP-13] [SIDE-08] [LIFE-05] a pod completes although its sidecar runs, an
   assert.deepEqual(pod.stops, [{ container: 'logshipper', graceSeconds: 30, at: 5 }]);
   assert.equal(pod.status.phase, 'Succeeded');
   assert.equal(pod.container('logshipper').state.terminated?.exitCode, 137);
+  await pod.stop();
+});
+
+test('[EXP-13] the pod of the example succeeds although its sidecar ends and comes back all the time', async () => {
+  const pod = await new VirtualPod({
+    restartPolicy: 'Never',
+    initContainers: [sidecar('logshipper', { command: exits(2, 1) })],
+    containers: [app('myjob', { command: exits(30, 0) })],
+  }).run(60);
+  assert.ok(pod.container('logshipper').restartCount >= 1);
+  assert.deepEqual([pod.status.phase, pod.container('myjob').restartCount], ['Succeeded', 0]);
   await pod.stop();
 });
 

@@ -145,6 +145,31 @@ test('[TERM-04] a kubelet that restarts in the middle of a termination begins it
   await pod.stop();
 });
 
+test('[TEST-05] a kubelet that dies at any moment of a start or an end starts nothing twice, and completes the end', async () => {
+  for (let moment = 0; moment <= 12; moment++) {
+    const setup = app('setup', { command: ['exit-after', '4', '0'] });
+    const main = app('main', { command: ['ignore-stop'], lifecycle: { preStop: exec('sleep', '4') } });
+    const pod = await new VirtualPod({ initContainers: [setup], containers: [main] }).run(moment);
+    await pod.restartKubelet();
+    await pod.run(20);
+    pod.remove(8);
+    await pod.run(moment);
+    if (!pod.isGone) await pod.restartKubelet();
+    await pod.run(60);
+    const where = `killed after ${moment} s`;
+    assert.deepEqual(
+      [pod.began, pod.ended].map((facts) => facts.map(({ container }) => container)),
+      [
+        ['setup', 'main'],
+        ['setup', 'main'],
+      ],
+      where,
+    );
+    assert.ok(pod.isGone, where);
+    await pod.stop();
+  }
+});
+
 test('[TERM-20] [TERM-30] a container killed for a probe has its own grace; one that ends with its pod has that of the pod', async () => {
   const livenessProbe = { exec: { command: ['exit-after', '0', '1'] }, periodSeconds: 1, failureThreshold: 1 };
   const main = app('main', {

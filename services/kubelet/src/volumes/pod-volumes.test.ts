@@ -194,7 +194,7 @@ test('[LIFE-16] what is missing is named, and what may be missing is not', () =>
     );
   }));
 
-test('[DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed label changes its file', () =>
+test('[DOWN-01] [DOWN-08] [DOWN-10] [DOWN-14] labels and limits are files, and a changed label changes its file', () =>
   inWorld(async ({ prepare, read, offer, path }) => {
     await prepare({
       downwardAPI: {
@@ -251,7 +251,7 @@ test('a projected volume holds a token, which is asked for once and not again wh
     );
   }));
 
-test('an emptyDir is kept when it is prepared again; a subPath is made in it and may not lead out of it', () =>
+test('[EXP-07] an emptyDir is kept when it is prepared again; a subPath is made in it and may not lead out of it', () =>
   inWorld(async ({ prepare, path }) => {
     const { mounts } = await prepare({ emptyDir: {} }, { subPathExpr: 'of/$(ROLE)', readOnly: true });
     assert.deepEqual(mounts, [
@@ -259,6 +259,9 @@ test('an emptyDir is kept when it is prepared again; a subPath is made in it and
     ]);
     assert.ok(lstatSync(join(path, 'v/of/db')).isDirectory());
     assert.equal(modeOf(join(path, 'v')), 0o777);
+    writeFileSync(join(path, 'v/of/db/config'), 'rendered');
+    await prepare({ emptyDir: {} });
+    assert.equal(readFileSync(join(path, 'v/of/db/config'), 'utf8'), 'rendered', 'what one container wrote is there');
     symlinkSync('/etc', join(path, 'v', 'out'));
     await assert.rejects(prepare({ emptyDir: {} }, { subPath: 'out' }), /leads out of the volume/);
   }));

@@ -222,6 +222,29 @@ test('[INIT-09] an init container that is no sidecar has no probes and no lifecy
   }
 });
 
+test('[INIT-01] [INIT-08] init containers have the fields of other containers, with values of their own', () => {
+  const init = container({
+    name: 'i',
+    image: 'other:1',
+    resources: { requests: { cpu: '100m' }, limits: { cpu: '1' } },
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'only-for-init', key: 'k' } } }],
+    securityContext: { runAsUser: 7, readOnlyRootFilesystem: true },
+    ports: [{ containerPort: 80 }],
+    volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    workingDir: '/v',
+  });
+  const volumes = [{ name: 'v', secret: { secretName: 'only-for-init' } }];
+  const object = pod({ initContainers: [init], volumes });
+  assert.deepEqual(createErrors(object), []);
+  const [kept] = created(object).spec.initContainers ?? [];
+  assert.equal(kept?.imagePullPolicy, 'IfNotPresent', 'with the same defaults');
+  assert.deepEqual([kept?.ports?.[0]?.protocol, kept?.securityContext?.runAsUser], ['TCP', 7]);
+  assert.deepEqual(createErrors(pod({ initContainers: [init] })), [
+    'spec.initContainers[0].volumeMounts[0].name: Not found: "v"',
+  ]);
+  assert.equal(createErrors(pod({ initContainers: [container({ name: 'i', image: '' })] })).length, 1);
+});
+
 test('[INIT-18] names are unique over all containers', () => {
   assert.deepEqual(createErrors(pod({ initContainers: [container()] })), [
     'spec.initContainers[0].name: Duplicate value: "c"',

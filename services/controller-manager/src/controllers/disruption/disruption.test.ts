@@ -59,6 +59,7 @@ test('[DISR-05] [DISR-07] [DISR-08] [DISR-18] the figures of a budget, in number
   const table: readonly [string, Partial<PodDisruptionBudget['spec']>, number, number, readonly number[]][] = [
     ['one of five may go', { minAvailable: 4 }, 5, 5, [5, 5, 4, 1]],
     ['one is missing already', { minAvailable: 4 }, 5, 4, [4, 4, 4, 0]],
+    ['fewer than demanded are left', { minAvailable: 4 }, 5, 2, [2, 2, 4, 0]],
     ['a number counts the pods that are there', { minAvailable: 1 }, 9, 3, [3, 3, 1, 2]],
     ['a percentage counts those that should be there, rounded up', { minAvailable: '50%' }, 7, 7, [7, 7, 4, 3]],
     ['maxUnavailable is taken from the wanted size', { maxUnavailable: 1 }, 5, 5, [5, 5, 4, 1]],
@@ -76,7 +77,7 @@ test('[DISR-05] [DISR-07] [DISR-08] [DISR-18] the figures of a budget, in number
   }
 });
 
-test('[DISR-09] [DISR-10] pods that are not ready or on their way out are not healthy, whatever took them', () => {
+test('[DISR-09] [DISR-10] [DISR-18] pods that are not ready or on their way out are not healthy, whatever took them', () => {
   const some = [
     owned('a'),
     owned('b', { ready: false, terminating: false }),
@@ -98,6 +99,8 @@ test('[DISR-17] an evicted pod counts as gone for two minutes, and is told of wh
   assert.equal(waiting.recheckAfterMs, 30_000);
   const justBefore = decide(since(119_000), NOW);
   assert.deepEqual(Object.keys(justBefore.status?.disruptedPods ?? {}), ['p0'], 'not before the two minutes are over');
+  const going = { ...since(90_000), pods: [owned('p0', { ready: true, terminating: true }), owned('p1'), owned('p2')] };
+  assert.equal(decide(going, NOW).status?.disruptedPods, undefined, 'who is on its way out is not waited for');
   const over = decide(since(121_000), NOW);
   assert.deepEqual([over.status?.currentHealthy, over.status?.disruptedPods], [3, undefined]);
   assert.deepEqual(

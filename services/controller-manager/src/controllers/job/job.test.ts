@@ -52,6 +52,28 @@ test('[POD-14] one pod runs to completion and the Job tells the whole story', as
   assert.equal(of.world.api.list(PODS)[0]?.metadata.finalizers, undefined);
 });
 
+test('[EXP-02] the Job of the example makes a pod of its template, and is complete when that has succeeded', async () => {
+  const template = jobTemplate();
+  const container = {
+    name: 'hello',
+    image: 'busybox:1.28',
+    command: ['sh', '-c', 'echo "Hello, Kubernetes!" && sleep 3600'],
+  };
+  const spec = { ...template.spec, containers: [{ ...container, resources: {} }], restartPolicy: 'OnFailure' };
+  const of = await worldWith({ template: { ...template, spec } });
+  await of.controller.settle();
+  const [made, ...more] = of.world.api.list(PODS);
+  assert.deepEqual(more, []);
+  assert.deepEqual([made?.spec.containers, made?.spec.restartPolicy], [spec.containers, 'OnFailure']);
+  runKubelets(of.world);
+  of.world.clock.advance(3_600_000);
+  await of.controller.settle();
+  assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.active], ['', 1], 'it runs for an hour');
+  endPods(of.world, () => 0);
+  await of.controller.settle();
+  assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.succeeded], ['Complete CompletionsReached', 1]);
+});
+
 test('never more pods at work than parallelism and than completions that are missing', async () => {
   const of = await worldWith({ completions: 7, parallelism: 3 });
   const seen = new Set<number>();

@@ -22,9 +22,12 @@ test('[TEST-07] two uids of one identity alive at once are a violation that name
   assert.equal(checked.check(), undefined);
   checked.observe(fact('started', 'uid-2', 'b'));
   assert.match(checked.check() ?? '', /default\/web-0 runs 2 times: uid uid-1 on a .* uid uid-2 on b/);
+  const onOneNode = oracle();
+  for (const uid of ['uid-1', 'uid-2']) onOneNode.observe(fact('started', uid, 'a'));
+  assert.match(onOneNode.check() ?? '', /runs 2 times: uid uid-1 on a .* uid uid-2 on a/);
 });
 
-test('one after the other is no violation, and containers of one pod count as one', () => {
+test('[TEST-07] one after the other is no violation, and containers of one pod count as one', () => {
   const checked = oracle();
   checked.observe(fact('started', 'uid-1', 'a', 'c1'));
   checked.observe(fact('started', 'uid-1', 'a', 'c2'));
@@ -35,14 +38,14 @@ test('one after the other is no violation, and containers of one pod count as on
   assert.equal(checked.check(), undefined);
 });
 
-test('the same uid on two nodes is a violation too', () => {
+test('[TEST-07] the same uid on two nodes is a violation too', () => {
   const checked = oracle();
   checked.observe(fact('started', 'uid-1', 'a'));
   checked.observe(fact('started', 'uid-1', 'b'));
   assert.match(checked.check() ?? '', /runs 2 times/);
 });
 
-test('[SAFE-21] a life that a user gave up still runs but leaves its name to one other', () => {
+test('[TEST-07] [SAFE-21] a life that a user gave up still runs but leaves its name to one other', () => {
   const checked = oracle();
   checked.observe(fact('started', 'uid-1', 'a'));
   checked.release('default', 'web-0');

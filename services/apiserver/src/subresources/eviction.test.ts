@@ -93,11 +93,11 @@ test('[DISR-12] a budget without room refuses with its figures, one that is not 
   await api.call('POST', BUDGETS, { body: { metadata: { name: 'web' }, spec: { minAvailable: 1, selector } } });
   for (const name of ['p', 'unready']) assert.equal((await evict(name)).headers['retry-after'], '10');
   await api.call('DELETE', `${BUDGETS}/web`);
-  await makeBudget({ disruptionsAllowed: 0, currentHealthy: 2 });
+  await makeBudget({ disruptionsAllowed: 0, currentHealthy: 1 });
   const full = await evict('p');
   assert.deepEqual([full.status, full.at('reason'), full.at('message')], [429, 'TooManyRequests', REFUSAL]);
   assert.equal(full.at('details.causes.0.reason'), 'DisruptionBudget');
-  assert.equal(causeOf(full), 'The disruption budget web needs 2 healthy pods and has 2 currently');
+  assert.equal(causeOf(full), 'The disruption budget web needs 2 healthy pods and has 1 currently');
   assert.equal(full.headers['retry-after'], undefined);
   await api.call('PATCH', `${BUDGETS}/web`, { body: { spec: { minAvailable: 1 } } });
   const uncounted = await evict('p');

@@ -201,7 +201,7 @@ test('[DISR-06] [DISR-07] the intended size is that of the Deployment behind the
   webIn(world);
   world.api.put(POD_DISRUPTION_BUDGETS, budget({ maxUnavailable: 1 }));
   for (const each of pods(3)) world.api.put(PODS, each);
-  world.api.put(PODS, pod({ name: 'stranger', labels: { app: 'other' } }));
+  world.api.put(PODS, pod({ name: 'stranger', labels: { app: 'other' } }, readyStatus('2026-01-01T00:00:00Z')));
   const controller = new DrivenController(world, disruptionController);
   await controller.settle();
   assert.deepEqual([stored(world).expectedPods, stored(world).disruptionsAllowed], [3, 1]);

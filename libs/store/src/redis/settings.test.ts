@@ -17,7 +17,7 @@ test('the required settings are accepted', () => {
 });
 
 for (const [name] of SAFE) {
-  test(`a server is refused for ${name} alone, whether it is wrong or unreadable`, () => {
+  test(`[TEST-03] a server is refused for ${name} alone, whether it is wrong or unreadable`, () => {
     for (const value of ['wrong', undefined]) {
       const config = new Map(SAFE);
       if (value === undefined) config.delete(name);

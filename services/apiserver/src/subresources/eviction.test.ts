@@ -63,7 +63,7 @@ const podOf = (name: string): Promise<Answer> => api.call('GET', `${PODS}/${name
 const budgetOf = (name = 'web'): Promise<Answer> => api.call('GET', `${BUDGETS}/${name}`);
 const causeOf = (answer: Answer): unknown => answer.at('details.causes.0.message');
 
-test('[DISR-11] [DISR-16] an eviction is answered 201 and ends the pod by its own grace period; a plain delete asks no budget', async () => {
+test('[DISR-02] [DISR-11] [DISR-16] an eviction is answered 201 and ends the pod by its own grace period; a plain delete asks no budget', async () => {
   await makePod('p', READY, { terminationGracePeriodSeconds: 77 });
   await makePod('q');
   await makePod('r');

@@ -31,12 +31,7 @@ export class GoAnswer {
 
   /** The value at a dotted path of the object: `spec.versions.0.name`. */
   at(path: string): unknown {
-    return path
-      .split('.')
-      .reduce<unknown>(
-        (value, key) => (value as (ReadonlyMap<string, unknown> & Fields) | undefined)?.[key],
-        this.object,
-      );
+    return path.split('.').reduce<unknown>((value, key) => (value as Fields | undefined)?.[key], this.object);
   }
 
   /** What a Go program prints of an error. */
@@ -84,6 +79,8 @@ export class GoClient implements AsyncDisposable {
       session.once('connect', () => resolve());
       session.once('error', reject);
     });
+    // Whoever waits for an answer is told by the stream.
+    session.on('error', () => session.destroy());
     return new GoClient(session, headers);
   }
 

@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Only modules of Node: its text runs as a pod. What the webhooks of the conformance tests do, in a server of our own. */
 
 interface Reviewed {
+  readonly apiVersion?: string;
+  readonly kind?: string;
   readonly metadata?: { readonly name?: string; readonly labels?: Record<string, string> };
   readonly data?: Record<string, string>;
   readonly spec?: {
@@ -19,7 +21,7 @@ interface ReviewRequest {
   readonly name?: string;
   readonly operation: string;
   readonly subResource?: string;
-  readonly resource: { readonly resource: string };
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
   readonly object: Reviewed | null;
   readonly oldObject: Reviewed | null;
 }
@@ -52,8 +54,12 @@ function reviewPod({ object }: ReviewRequest): Verdict {
 
 function reviewAttachment({ name, resource, subResource, object }: ReviewRequest): Verdict {
   if (name !== 'to-be-attached-pod') return ALLOWED;
-  if (resource.resource !== 'pods' || subResource !== 'attach') return denied({ message: 'expected pods/attach' });
-  if (object?.stdin !== true || object.container !== 'container1') return ALLOWED;
+  const { group, version, resource: plural } = resource;
+  if (group !== '' || version !== 'v1' || plural !== 'pods' || subResource !== 'attach')
+    return denied({ message: 'expected pods/attach' });
+  if (object?.apiVersion !== 'v1' || object.kind !== 'PodAttachOptions')
+    return denied({ message: 'expected PodAttachOptions' });
+  if (object.stdin !== true || object.container !== 'container1') return ALLOWED;
   return denied({ message: "attaching to pod 'to-be-attached-pod' is not allowed" });
 }
 
@@ -124,8 +130,15 @@ interface Review {
   readonly request: ReviewRequest & { readonly desiredAPIVersion: string; readonly objects: readonly Converted[] };
 }
 
+/** A decoder in Go refuses an object that does not say what it is. */
+const isTyped = (object: Reviewed | null): boolean =>
+  object === null || (object.kind !== undefined && object.apiVersion !== undefined);
+
 function answerTo(path: string, { request }: Review): Verdict {
-  if (path !== '/crdconvert') return REVIEWERS.get(path)?.(request) ?? 'never';
+  if (path !== '/crdconvert') {
+    if (!isTyped(request.object) || !isTyped(request.oldObject)) return denied({ message: "Object 'Kind' is missing" });
+    return REVIEWERS.get(path)?.(request) ?? 'never';
+  }
   const convertedObjects = request.objects.map((each) => convert(each, request.desiredAPIVersion));
   return { result: { status: 'Success' }, convertedObjects };
 }
@@ -133,8 +146,10 @@ function answerTo(path: string, { request }: Review): Verdict {
 const { TLS_CRT: cert = '', TLS_KEY: key = '', PORT } = process.env;
 createServer({ cert, key }, (request, response) => {
   const { pathname } = new URL(request.url ?? '', 'https://x');
+  // A server in Go reads nothing else.
+  const isJson = request.headers['content-type'] === 'application/json';
   if (pathname === '/readyz') return void response.end('ok');
-  if (pathname !== '/crdconvert' && !REVIEWERS.has(pathname)) return void response.writeHead(404).end();
+  if (!isJson || (pathname !== '/crdconvert' && !REVIEWERS.has(pathname))) return void response.writeHead(404).end();
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
@@ -142,10 +157,10 @@ createServer({ cert, key }, (request, response) => {
     const { kind, apiVersion } = review;
     const answer = answerTo(pathname, review);
     if (answer === 'never') return;
-    const send = (): void =>
-      void response
-        .setHeader('content-type', 'application/json')
-        .end(JSON.stringify({ kind, apiVersion, response: { uid: review.request.uid, ...answer } }));
+    // A server in Go sends the request back empty with what it converted.
+    const emptied = pathname === '/crdconvert' ? { request: { uid: '', desiredAPIVersion: '', objects: null } } : {};
+    const body = { kind, apiVersion, ...emptied, response: { uid: review.request.uid, ...answer } };
+    const send = (): void => void response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
     if (pathname.endsWith('-delay-5s')) void sleep(DELAY_MS).then(send);
     else send();
   });

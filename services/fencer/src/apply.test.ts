@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Node } from '@holdfast/api';
+import type { DeleteOptions, Node } from '@holdfast/api';
 import { type ApiHandler, createApiClient, createDirectTransport, type EventText } from '@holdfast/client';
 import { createVirtualClock } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
@@ -8,7 +8,7 @@ import { MemoryAgent } from './agents/memory-agent.ts';
 import { Applier } from './apply.ts';
 import { AGENT_RETRY_MS } from './limits.ts';
 import { createFencerMetrics } from './metrics.ts';
-import { claimBy, configuration, type NodeSketch, node, snapshot } from './testing/builders.ts';
+import { claimBy, configuration, type NodeSketch, node, pod, snapshot, volume } from './testing/builders.ts';
 
 const CONFIG = configuration([]);
 const TIMEOUT_MS = 30_000;
@@ -17,8 +17,10 @@ const NEVER = new AbortController().signal;
 function rig() {
   const clock = createVirtualClock();
   const written: { path: string; node: Node }[] = [];
-  const handler: ApiHandler = async ({ path, body }) => {
+  const requests: string[] = [];
+  const handler: ApiHandler = async ({ method, path, body }) => {
     const sent = JSON.parse(typeof body === 'string' ? body : '') as Node;
+    requests.push(`${method} ${path}`);
     written.push({ path, node: sent });
     return {
       status: 200,
@@ -38,7 +40,7 @@ function rig() {
     configuration: CONFIG,
     agents: new Map([['power', agent]]),
   });
-  return { clock, written, agent, events, applier };
+  return { clock, written, requests, agent, events, applier };
 }
 
 for (const [verb, lifting, wayOut] of [
@@ -89,6 +91,50 @@ test('[FENCE-02] [FENCE-06] [FENCE-11] a fence is recorded in its steps: taken o
     ['Normal FencingStarted', 'Warning FencingFailed', 'Normal FencingSucceeded'],
   );
   assert.match(events[0]?.message ?? '', /confirmed within 140 s of the loss/);
+});
+
+test('[FENCE-02] [FENCE-10] each step is a write of the condition against the revision that was decided on', async () => {
+  const { applier, written } = rig();
+  const seen = node({ ready: 'Unknown' });
+  const at = snapshot({ node: { ...seen, metadata: { ...seen.metadata, resourceVersion: '7' } } });
+  const { requestId: _none, ...claim } = claimBy('me');
+  await applier.apply(at, { kind: 'tell', reason: 'PartitionDetected', message: 'partitioned' }, NEVER);
+  assert.equal(fencedIn(written), 'False PartitionDetected');
+  await applier.apply(at, { kind: 'claim', claim }, NEVER);
+  await applier.apply(at, { kind: 'fence', claim: claimBy('me') }, NEVER);
+  await applier.apply(at, { kind: 'turn', claim: claimBy('me', { lifting: 'asked' }) }, NEVER);
+  assert.deepEqual(
+    written.map(({ node: { metadata } }) => metadata.resourceVersion),
+    ['7', '7', '7', '7'],
+  );
+});
+
+test('[FENCE-07] [FENCE-08] [FENCE-09] a confirmed fence keeps pods off, ends those that are there by their uid, and clears attachments', async () => {
+  const { applier, written, requests } = rig();
+  const [out, disk] = ['node.kubernetes.io/out-of-service', volume('disk', 'a', [pod()])];
+  const held = { ...disk, metadata: { ...disk.metadata, resourceVersion: '9' } };
+  await applier.apply(snapshot(), { kind: 'keep-off', taint: out, effect: 'NoExecute' }, NEVER);
+  assert.deepEqual(written.at(-1)?.node.spec.taints, [{ key: out, effect: 'NoExecute' }]);
+  await applier.apply(snapshot(), { kind: 'end-pods', pods: [pod(), pod({ name: 'db-1' })] }, NEVER);
+  assert.deepEqual(
+    written.slice(-2).map(({ node: sent }) => {
+      const { gracePeriodSeconds, preconditions } = sent as DeleteOptions;
+      return [gracePeriodSeconds, preconditions?.uid];
+    }),
+    [
+      [0, 'uid-db-0'],
+      [0, 'uid-db-1'],
+    ],
+  );
+  await applier.apply(snapshot(), { kind: 'break', volumes: [held] }, NEVER);
+  const cleared = written.at(-1)?.node;
+  assert.deepEqual([cleared?.metadata.resourceVersion, cleared?.status], ['9', {}]);
+  assert.deepEqual(requests, [
+    'PUT /api/v1/nodes/a',
+    'DELETE /api/v1/namespaces/default/pods/db-0',
+    'DELETE /api/v1/namespaces/default/pods/db-1',
+    'PUT /api/v1/persistentvolumes/disk/status',
+  ]);
 });
 
 test('[FENCE-06] an agent that answers with another state than fenced confirms nothing', async () => {

@@ -111,7 +111,8 @@ test('[SAFE-27] [SAFE-28] [LIFE-09] [DISR-29] after tolerationSeconds the deleti
   const lost = cluster.pod('on-a');
   assert.ok(isTerminating(lost));
   assert.equal(lost.status.reason, 'NodeLost');
-  assert.equal(podCondition(lost, 'NodeDown')?.reason, 'NodePartitioned');
+  const down = podCondition(lost, 'NodeDown');
+  assert.deepEqual([down?.status, down?.reason], ['True', 'NodePartitioned']);
   assert.match(podCondition(lost, 'NodeDown')?.message ?? '', /Node a /);
   const target = podCondition(lost, 'DisruptionTarget');
   assert.deepEqual(

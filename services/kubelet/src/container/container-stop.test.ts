@@ -132,7 +132,7 @@ test('[SAFE-12] [TERM-26] [TERM-31] a pod whose stop was kept back by the node i
   assert.ok(pod.isGone, 'the third time nothing kept it');
 });
 
-test('[TERM-29] a stop and its shortened repetition that both fail reject once, for whoever waits for the stop', async () => {
+test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail reject once, for whoever waits for the stop', async () => {
   const clock = createVirtualClock();
   const calls: PromiseWithResolvers<void>[] = [];
   const runtime = {

@@ -128,7 +128,7 @@ test('[GC-02] beyond the threshold finished pods go, evicted and oldest first; 0
   assert.deepEqual(names(world), ['b', 'c']);
 });
 
-test('[GC-02] finished pods are counted every 20 s, and 12,500 may stay unless a setting says otherwise', async () => {
+test('[GC-02] [SAFE-18] finished pods are counted every 20 s, and 12,500 may stay unless a setting says otherwise', async () => {
   assert.equal(TERMINATED_POD_THRESHOLD_DEFAULT, 12_500);
   const world = createWorld();
   world.api.put(NODES, node('n'));

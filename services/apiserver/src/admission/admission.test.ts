@@ -46,7 +46,9 @@ describe('priority', () => {
     await priorityClass('standard', 7, { globalDefault: true });
     assert.equal((await api.call('DELETE', `${CLASSES}/high`)).status, 200);
     const labelled = { metadata: { labels: { a: 'b' } } };
-    for (const name of ['plain', 'important']) await api.call('PATCH', `${PODS}/${name}`, { body: labelled });
+    for (const name of ['plain', 'important']) {
+      assert.equal((await api.call('PATCH', `${PODS}/${name}`, { body: labelled })).status, 200);
+    }
     const [plain, important] = await Promise.all(
       ['plain', 'important'].map((name) => api.call('GET', `${PODS}/${name}`)),
     );

@@ -58,6 +58,11 @@ test('nodes of one machine give no id twice', () => {
 });
 
 test('[USERNS-04] ids inside go from 0 to 65535, each with one id outside', () => {
+  const first = { firstId: 65_536, length: USER_RANGE_LENGTH };
+  assert.deepEqual(
+    [-1, 0, 65_535, 65_536].map((id) => hostIdOf(first, id)),
+    [undefined, 65_536, 131_071, undefined],
+  );
   fc.assert(
     fc.property(fc.nat(1_000), fc.integer({ min: -70_000, max: 200_000 }), (index, id) => {
       const range = { firstId: (index + 1) * 65_536, length: USER_RANGE_LENGTH };

@@ -87,6 +87,18 @@ test('[INIT-07] [INIT-15] what succeeded is not run again: not under Always, not
   await pod.stop();
 });
 
+test('[INIT-15] a pod that has begun does not run its init containers again when their records are gone', async () => {
+  const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 0) })] }).run(5);
+  const containers = (await pod.machine.list()).flatMap((sandbox) => sandbox.containers);
+  const setup = containers.find(({ config }) => config.name === 'setup') ?? assert.fail('there is a record');
+  await pod.machine.removeContainer(setup.id);
+  await pod.restartKubelet();
+  await pod.run(60);
+  assert.deepEqual(starts(pod), ['setup@0', 'main@1']);
+  assert.deepEqual([pod.status.phase, pod.condition('Initialized')?.status], ['Running', 'True']);
+  await pod.stop();
+});
+
 test('[INIT-03] [INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the init containers again, in a new sandbox', async () => {
   const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 0) })] }).run(5);
   assert.equal(pod.condition('PodReadyToStartContainers')?.status, 'True');

@@ -123,14 +123,17 @@ test('a pod that has to be spread is tried again when the emptiest domain is gon
   await stop();
 });
 
-test('gated pods, pods of other schedulers and pods on their way out are left alone', async () => {
+test('[LIFE-36] gated pods, pods of other schedulers and pods on their way out are left alone', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1');
-  addPod('gated', { spec: { schedulingGates: [{ name: 'g' }] } });
+  addPod('gated', { spec: { schedulingGates: [{ name: 'g' }, { name: 'h' }] } });
   addPod('foreign', { spec: { schedulerName: 'another' } });
   await clock.advance(1_000);
   assert.equal(nodeOf(pod('gated')), undefined);
   assert.equal(nodeOf(pod('foreign')), undefined);
+  api.put(podPath('gated'), buildPod('gated', { spec: { schedulingGates: [{ name: 'h' }] } }));
+  await clock.advance(1_000);
+  assert.equal(nodeOf(pod('gated')), undefined, 'one gate is left');
   api.put(podPath('gated'), buildPod('gated'));
   await clock.advance(1_000);
   assert.equal(nodeOf(pod('gated')), 'n1');

@@ -106,6 +106,15 @@ test('who runs: the container, the pod, the image, root, in this order', () => {
   assert.deepEqual(userOf({ runAsNonRoot: true }, undefined, { user: 3 }), [3, undefined]);
 });
 
+test('[POD-04] [POD-28] [POD-29] the containers of a pod share network and IPC, and each has processes of its own unless the pod shares them', () => {
+  const namespacesOf = (spec: Partial<Pod['spec']>) =>
+    sandboxIsolation(podOf([container(), container({ name: 'other' })], spec), undefined).namespaces;
+  assert.deepEqual(namespacesOf({}), { network: 'pod', ipc: 'pod', pid: 'container' });
+  assert.deepEqual(namespacesOf({ shareProcessNamespace: true }), { network: 'pod', ipc: 'pod', pid: 'pod' });
+  assert.deepEqual(namespacesOf({ hostNetwork: true }), { network: 'node', ipc: 'pod', pid: 'container' });
+  assert.deepEqual(namespacesOf({ hostIPC: true }), { network: 'pod', ipc: 'node', pid: 'container' });
+});
+
 test('a sandbox has the namespaces, ports and settings that its pod asks for', () => {
   const privileged = container({
     securityContext: { privileged: true },

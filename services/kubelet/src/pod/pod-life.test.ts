@@ -171,6 +171,29 @@ test('[SIDE-01] [SIDE-04] [SIDE-05] the next init container begins when the side
   await pod.stop();
 });
 
+test('[SIDE-05] [LIFE-35] a pod is initialised when its sidecars have started, ready or not, before its main containers run', async () => {
+  const refused = () => Promise.reject(new Error('refused'));
+  const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 1 };
+  const lifecycle = { postStart: { exec: { command: ['sleep', '30'] } } };
+  const pod = await new VirtualPod(
+    { initContainers: [sidecar('proxy', { readinessProbe })], containers: [app('main', { lifecycle })] },
+    { connect: refused },
+  ).run(5);
+  assert.deepEqual([pod.container('proxy').started, pod.container('proxy').ready], [true, false]);
+  assert.equal(pod.container('main').state.running, undefined);
+  assert.deepEqual([pod.status.phase, pod.condition('Initialized')?.status], ['Pending', 'True']);
+  await pod.stop();
+});
+
+test('[SIDE-06] without a startup probe a sidecar has started while its process runs, and no longer', async () => {
+  const pod = await new VirtualPod({ initContainers: [sidecar('proxy', { command: exits(5, 1) })] }).run(2);
+  assert.equal(pod.container('proxy').started, true);
+  await pod.run(10);
+  assert.equal(pod.container('proxy').state.waiting?.reason, 'CrashLoopBackOff');
+  assert.equal(pod.container('proxy').started, false);
+  await pod.stop();
+});
+
 test('[SIDE-02] [SIDE-03] [SIDE-10] a sidecar that is not ready makes its pod not ready', async () => {
   let isUp = true;
   const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 1, failureThreshold: 1 };
@@ -238,7 +261,7 @@ test('[POD-22] another image of a main container restarts it where it would come
   }
 });
 
-test('[EXP-13] [SIDE-07] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
+test('[EXP-13] [SIDE-07] [SIDE-01] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',
     initContainers: [sidecar('proxy', { command: exits(1, 0) })],
@@ -303,6 +326,48 @@ test('[LIFE-01] a pod is pending until the first of its main containers runs, ho
   assert.equal(pod.status.phase, 'Running');
   const phases = pod.statuses.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]);
   assert.deepEqual(phases, ['Pending', 'Running']);
+  await pod.stop();
+});
+
+test('[LIFE-20] the status has the state of every container, and why it is in it', async () => {
+  const pod = await new VirtualPod({
+    initContainers: [app('setup', { command: exits(1, 0) }), sidecar('proxy')],
+    containers: [app('main', { command: exits(3, 2) }), app('other')],
+    ephemeralContainers: [app('debug')],
+  }).run(8);
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status;
+  const told = [initContainerStatuses, containerStatuses, ephemeralContainerStatuses].map((list) =>
+    list.map(({ name, state }) => [name, Object.keys(state)[0], state.waiting?.reason ?? state.terminated?.reason]),
+  );
+  assert.deepEqual(told, [
+    [
+      ['setup', 'terminated', 'Completed'],
+      ['proxy', 'running', undefined],
+    ],
+    [
+      ['main', 'waiting', 'CrashLoopBackOff'],
+      ['other', 'running', undefined],
+    ],
+    [['debug', 'running', undefined]],
+  ]);
+  await pod.stop();
+});
+
+test('[POD-27] a pod has an address, the first of its list, and no other pod has it', async () => {
+  const pod = await new VirtualPod({}).run(2);
+  const { podIP, podIPs = [] } = pod.status;
+  assert.match(podIP ?? '', /^10\.[\d.]+$/);
+  assert.deepEqual(podIPs, [{ ip: podIP }]);
+  await pod.machine.runSandbox({
+    podUid: 'u2',
+    podName: 'q',
+    podNamespace: 'default',
+    hostname: 'q',
+    attempt: 0,
+    fencing: 'other',
+  });
+  const addresses = (await pod.machine.list()).map(({ ip }) => ip);
+  assert.equal(new Set(addresses).size, 2);
   await pod.stop();
 });
 

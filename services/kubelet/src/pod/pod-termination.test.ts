@@ -9,7 +9,7 @@ const withHook = (preStop: LifecycleHandler, command = ['ignore-stop']): { conta
   containers: [app('main', { command, lifecycle: { preStop } })],
 });
 
-test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
+test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] [PREEMPT-07] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
   pod.remove(30);
   await pod.run(1);

@@ -168,9 +168,14 @@ test('[INIT-14] of an init container only the image may change', () => {
   ]);
 });
 
-test('[POD-22] a gated pod can be narrowed, and its gates only removed', () => {
+test('[LIFE-36] [POD-22] a gated pod can be narrowed, and its gates only removed', () => {
   const gated = pod({ schedulingGates: [{ name: 'example.com/g' }], nodeSelector: { a: 'b' } });
-  assert.equal(created(gated).status.conditions?.[0]?.reason, 'SchedulingGated');
+  const [condition] = created(gated).status.conditions ?? [];
+  assert.deepEqual(
+    [condition?.type, condition?.status, condition?.reason],
+    ['PodScheduled', 'False', 'SchedulingGated'],
+  );
+  assert.equal(created(pod()).status.conditions, undefined);
   assert.deepEqual(
     updateErrors(gated, (p) => void (p.spec.nodeSelector = { a: 'b', c: 'd' })),
     [],

@@ -200,7 +200,7 @@ test('[PROBE-10] [PROBE-14] a container is not ready before its first good answe
   await pod.stop();
 });
 
-test('[PROBE-11] [PROBE-16] [SIDE-06] until the startup probe succeeded nothing else is asked', async () => {
+test('[PROBE-11] [PROBE-16] [PROBE-18] [SIDE-06] until the startup probe succeeded nothing else is asked', async () => {
   const web = server();
   web.isOpen = false;
   const startupProbe = tcp({ periodSeconds: 10, failureThreshold: 30 });

@@ -329,6 +329,31 @@ test('[LIFE-01] a pod is pending until the first of its main containers runs, ho
   await pod.stop();
 });
 
+test('[LIFE-03] a main container that has never started keeps its pod pending, although another one runs', async () => {
+  const lifecycle = { postStart: { exec: { command: ['sleep', '30'] } } };
+  const pod = await new VirtualPod({ containers: [app('main'), app('slow', { lifecycle })] }).run(5);
+  assert.ok(pod.container('main').state.running !== undefined);
+  assert.equal(pod.status.phase, 'Pending');
+  await pod.run(30);
+  assert.equal(pod.status.phase, 'Running');
+  await pod.stop();
+});
+
+test('[LIFE-02] [LIFE-04] a pod whose containers have all ended and come back is running, by its policy and their exit codes', async () => {
+  for (const [restartPolicy, code, phase] of [
+    ['Always', 0, 'Running'],
+    ['Always', 1, 'Running'],
+    ['OnFailure', 1, 'Running'],
+    ['OnFailure', 0, 'Succeeded'],
+    ['Never', 1, 'Failed'],
+  ] as const) {
+    const pod = await new VirtualPod({ restartPolicy, containers: [app('main', { command: exits(1, code) })] }).run(8);
+    assert.equal(pod.container('main').state.running, undefined, 'it waits or has ended');
+    assert.equal(pod.status.phase, phase, `${restartPolicy} ${code}`);
+    await pod.stop();
+  }
+});
+
 test('[LIFE-20] the status has the state of every container, and why it is in it', async () => {
   const pod = await new VirtualPod({
     initContainers: [app('setup', { command: exits(1, 0) }), sidecar('proxy')],

@@ -61,7 +61,7 @@ test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
   assert.ok(['node1', 'node2'].includes(outcome(clusterOf(cordoned, FOUR.pods), pod)));
 });
 
-test('[EXS-07] [EXS-08] [SPREAD-13] constraints that contradict each other, and the ways out', () => {
+test('[EXS-07] [EXS-08] [SPREAD-10] [SPREAD-13] constraints that contradict each other, and the ways out', () => {
   const [zone, each] = [constraint('zone'), constraint('node')];
   assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
   assert.equal(

@@ -120,7 +120,12 @@ test('[INIT-05] [INIT-06] a failing init container is repeated, or fails the pod
 test('[POD-11] a pod for another operating system is refused', () => {
   const world = started({ os: { name: 'windows' } });
   assert.deepEqual(world.sandboxes, []);
-  assert.deepEqual([world.pod?.status.phase, world.pod?.status.reason], ['Failed', 'PodOSNotSupported']);
+  const { phase, reason, message } = world.pod?.status ?? {};
+  assert.deepEqual(
+    [phase, reason, message],
+    ['Failed', 'PodOSNotSupported', "Failed to admit pod as the OS field doesn't match node OS"],
+  );
+  assert.equal(started({ os: { name: 'linux' } }).pod?.status.phase, 'Running');
 });
 
 test('[LIFE-04] a container whose record was lost is not run twice when it may run once', () => {

@@ -24,7 +24,7 @@ test('[POD-02] [POD-03] [INIT-01] [INIT-02] [INIT-03] [INIT-04] init containers 
   await pod.stop();
 });
 
-test('[EXP-06] [INIT-10] [INIT-12] [LIFE-03] [LIFE-35] while a pod initialises it is pending, not initialised, not ready', async () => {
+test('[EXP-06] [INIT-10] [INIT-12] [LIFE-03] [LIFE-16] [LIFE-35] while a pod initialises it is pending, not initialised, not ready', async () => {
   const initContainers = [app('slow', { command: ['sleep', '60'] })];
   const pod = await new VirtualPod({ initContainers, containers: [app('main')] }).run(59);
   assert.deepEqual(

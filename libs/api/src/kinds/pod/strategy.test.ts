@@ -222,6 +222,10 @@ test('[POD-23] tolerations are only added; their seconds may change', () => {
     );
   }
   assert.equal(updateErrors(two, (p) => void p.spec.tolerations?.pop()).length, 1, 'one is missing');
+  assert.deepEqual(
+    updateErrors(two, (p) => void (p.spec.tolerations = [first, { ...second, operator: 'Equal' }])),
+    ['spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds'],
+  );
 });
 
 test('[POD-24] a deadline only comes closer', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
+import type { ContainerStatus as ContainerRecord, SandboxStatus } from '../runtime/port.ts';
 import { containerStatus } from './container-status.ts';
 import { INITIAL_MEMORY, type StartFailure } from './pod-worker-types.ts';
 
@@ -26,4 +27,28 @@ test('[LIFE-16] a container that has not started waits, with the reason why and 
   assert.deepEqual(stateWith({ reason: 'ContainerCreating', message: '' }), {
     waiting: { reason: 'ContainerCreating' },
   });
+});
+
+test('[LIFE-18] a container that has ended says when it began and ended, with what code, and why', () => {
+  const stateOf = (exitCode: number, change: Partial<ContainerRecord> = {}) => {
+    const config = { name: 'main', image: 'app:1', restartCount: 0 };
+    const times = { createdAt: 1_000, startedAt: 2_000, finishedAt: 5_000 };
+    const ended: ContainerRecord = { id: 'c1', config, state: 'exited', exitCode, ...times, ...change };
+    const sandbox: SandboxStatus = {
+      id: 's1',
+      config: { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 },
+      state: 'ready',
+      createdAt: 0,
+      ip: '10.0.0.1',
+      containers: [ended],
+    };
+    const never = { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } };
+    const at = { sandboxes: [sandbox], memory: INITIAL_MEMORY, now: 9_000, runtimeName: 'x', stage: 'active' } as const;
+    return containerStatus(main, { pod: never, ...at }).state.terminated;
+  };
+  const times = { startedAt: '1970-01-01T00:00:02Z', finishedAt: '1970-01-01T00:00:05Z', containerID: 'x://c1' };
+  assert.deepEqual(stateOf(0), { exitCode: 0, reason: 'Completed', ...times });
+  assert.deepEqual(stateOf(3), { exitCode: 3, reason: 'Error', ...times });
+  const killed = stateOf(137, { reason: 'OOMKilled', message: 'too much memory' });
+  assert.deepEqual(killed, { exitCode: 137, reason: 'OOMKilled', message: 'too much memory', ...times });
 });

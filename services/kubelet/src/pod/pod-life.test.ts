@@ -438,7 +438,7 @@ test('[LIFE-17] a container runs when its postStart hook is through; one whose h
   const pod = await new VirtualPod({ containers: [app('main', hook(['sleep', '5']))] }).run(4);
   assert.deepEqual([pod.status.phase, pod.container('main').state.waiting?.reason], ['Pending', 'ContainerCreating']);
   await pod.run(2);
-  assert.ok(pod.container('main').state.running !== undefined);
+  assert.deepEqual(pod.container('main').state, { running: { startedAt: '2026-01-01T00:00:00Z' } });
   await pod.stop();
   const failing = await new VirtualPod({ containers: [app('main', hook(exits(1, 4)))] }).run(1.5);
   const [event] = failing.said('FailedPostStartHook');

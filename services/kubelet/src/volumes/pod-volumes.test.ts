@@ -293,6 +293,15 @@ const bindClaim = (api: Api, spec: Partial<PersistentVolume['spec']>, phase = 'B
   api.objects.set('PersistentVolume/pv-1', { metadata: { name: 'pv-1' }, spec: { claimRef, ...spec } });
 };
 
+test('[POD-25] [POD-26] every container is given the same directory of a volume, and finds in it what was written before', () =>
+  inWorld(async ({ path, prepare, read }) => {
+    const expected = (target: string) => [{ source: join(path, 'v'), target, readOnly: false }];
+    assert.deepEqual((await prepare({ emptyDir: {} })).mounts, expected('/v'));
+    writeFileSync(join(path, 'v', 'page'), 'first');
+    assert.deepEqual((await prepare({ emptyDir: {} }, { mountPath: '/web' })).mounts, expected('/web'));
+    assert.equal(read('page'), 'first', 'also after a restart of a container');
+  }));
+
 test('[POD-25] a claim leads to the directory of the volume that it is bound to', () =>
   inWorld(async ({ api, path, prepare }) => {
     const directory = join(path, 'elsewhere');

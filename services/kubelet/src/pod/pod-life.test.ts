@@ -493,6 +493,27 @@ test('[LIFE-27] a pod that completed or failed is not ready, and says which', as
   }
 });
 
+test('[LIFE-27] [LIFE-30] a pod whose container runs and is not ready is not ready, whatever its gates say', async () => {
+  const conditionType = 'www.example.com/feature-1';
+  const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 1 };
+  const pod = new VirtualPod(
+    { readinessGates: [{ conditionType }], containers: [app('main', { readinessProbe }), app('other')] },
+    { connect: () => Promise.reject(new Error('refused')) },
+  );
+  pod.change((object) => {
+    const conditions = [{ type: conditionType, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    return { ...object, status: { ...object.status, conditions } };
+  });
+  await pod.run(5);
+  assert.ok(pod.container('main').state.running !== undefined);
+  for (const type of ['Ready', 'ContainersReady']) {
+    const { status, reason, message } = pod.condition(type) ?? {};
+    const text = 'containers with unready status: [main]';
+    assert.deepEqual([status, reason, message], ['False', 'ContainersNotReady', text]);
+  }
+  await pod.stop();
+});
+
 test('[EXP-03] [LIFE-28] [LIFE-29] [LIFE-30] [LIFE-31] a gate keeps a pod from being ready until somebody sets it, and stays as it was set', async () => {
   const conditionType = 'www.example.com/feature-1';
   const pod = await new VirtualPod({ readinessGates: [{ conditionType }] }).run(3);

@@ -112,6 +112,14 @@ test('[LIFE-21] the restart policy is one of three and Always by default', () =>
   ]);
 });
 
+test('[LIFE-28] the condition of a readiness gate has the form of a label key', () => {
+  assert.deepEqual(createErrors(pod({ readinessGates: [{ conditionType: 'www.example.com/feature-1' }] })), []);
+  for (const conditionType of ['', 'not a key!', 'a/b/c']) {
+    const [error = ''] = createErrors(pod({ readinessGates: [{ conditionType }] }));
+    assert.match(error, /^spec\.readinessGates\[0\]\.conditionType: Invalid value: /);
+  }
+});
+
 test('[PROBE-02] a probe has exactly one handler', () => {
   const both = { httpGet: { port: 80 }, tcpSocket: { port: 80 } };
   assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: both })] })), [

@@ -111,6 +111,21 @@ export class MetricRegistry {
     this.#readWhenAsked(name, help, { type: 'counter', read });
   }
 
+  /** A histogram that other code keeps. `read` runs on every scrape. */
+  readHistogram(name: string, help: string, read: () => readonly HistogramReading[]): void {
+    this.#families.push({
+      render: () => [
+        ...head(name, help, 'histogram'),
+        ...read().flatMap(({ labels, buckets, cumulative, sum, count }) => [
+          ...buckets.map((le, i) => `${name}_bucket${braces(labels, `le="${le}"`)} ${cumulative[i] ?? 0}`),
+          `${name}_bucket${braces(labels, 'le="+Inf"')} ${count}`,
+          `${name}_sum${braces(labels)} ${sum}`,
+          `${name}_count${braces(labels)} ${count}`,
+        ]),
+      ],
+    });
+  }
+
   #readWhenAsked(
     name: string,
     help: string,
@@ -130,6 +145,15 @@ export class MetricRegistry {
   render(): string {
     return `${this.#families.flatMap((family) => family.render()).join('\n')}\n`;
   }
+}
+
+export interface HistogramReading {
+  readonly labels: string;
+  readonly buckets: readonly number[];
+  /** The number of values up to each bucket. */
+  readonly cumulative: readonly number[];
+  readonly sum: number;
+  readonly count: number;
 }
 
 interface Series {

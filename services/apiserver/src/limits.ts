@@ -177,6 +177,9 @@ export const SEATS_REBALANCED_MS = 10_000;
 /** Queues of one priority level that are really kept; a configuration may name ten million. */
 export const QUEUES_PER_LEVEL_MAX = 1_024;
 
+/** Pairs of a schema and a level that metrics tell of. */
+export const FLOW_SERIES_MAX = 1_000;
+
 /** Flows of one schema whose queues are remembered; others are worked out again. */
 export const FLOWS_REMEMBERED_MAX = 1_024;
 

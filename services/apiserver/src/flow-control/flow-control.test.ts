@@ -195,6 +195,20 @@ test('who comes to a full level waits, who comes to a full queue is told in plai
   assert.ok(await metric(`apiserver_flowcontrol_request_wait_duration_seconds_count{execute="true",${labels}} 3`));
 });
 
+test('metrics tell of the use of every level as a part of what it may use', async () => {
+  await create('jane');
+  const names = [
+    'priority_level_seat_utilization_count{phase="executing",priority_level="exempt"}',
+    'priority_level_request_utilization_count{phase="executing",priority_level="global-default"}',
+    'priority_level_request_utilization_bucket{phase="waiting",priority_level="global-default",le="0.25"}',
+    'demand_seats_bucket{priority_level="global-default",le="+Inf"}',
+    'read_vs_write_current_requests_sum{phase="executing",request_kind="mutating"}',
+    'seat_fair_frac',
+  ];
+  const text = String((await api.call('GET', '/metrics')).body);
+  for (const name of names) assert.ok(text.includes(`\napiserver_flowcontrol_${name} `), name);
+});
+
 test('a wait ends after a while, and when its client goes; the place is free for others', async () => {
   await narrow();
   await oneSeat();

@@ -22,8 +22,9 @@ import { FlowRequest } from './flow-request.ts';
 import { limitsOf, sharesOf } from './level-limits.ts';
 import { FlowMatcher } from './matching.ts';
 import { PriorityLevel } from './priority-level.ts';
+import { RequestKinds } from './request-kinds.ts';
 import { Route } from './route.ts';
-import { allocateSeats } from './seat-allocation.ts';
+import { allocateSeats, fairFraction } from './seat-allocation.ts';
 import { estimateWork, ONE_SEAT, type WorkEstimate } from './work-estimate.ts';
 
 export interface FlowControlDeps {
@@ -56,13 +57,21 @@ export class FlowControl {
   #digest = '';
   #balancedAt: number;
   #waiting = 0;
+  #fairFraction = 0;
+  readonly #kinds: RequestKinds;
   /** While a request waits. */
   #balancing: Timer | undefined;
 
   constructor(deps: FlowControlDeps) {
     this.#deps = deps;
     this.#balancedAt = deps.clock.monotonic();
-    this.metrics = createFlowMetrics(() => this.levels());
+    this.#kinds = new RequestKinds(deps.seats, this.#balancedAt);
+    this.metrics = createFlowMetrics({
+      levels: () => this.levels(),
+      kinds: this.#kinds,
+      fairFraction: () => this.#fairFraction,
+      now: () => deps.clock.monotonic(),
+    });
     this.#routing = this.#configure({ schemas: [], levels: [] });
   }
 
@@ -98,12 +107,13 @@ export class FlowControl {
     const arrival = level.queues.arrive(entered, now);
     if (arrival === 'queue-full' || arrival === 'concurrency-limit') throw this.#reject(entered, arrival, now);
     this.#requests.add(entered);
-    level.demand.set(level.queues.demand, now);
+    level.observe(now);
     if (arrival === 'executing') {
       this.#began(entered);
       return entered;
     }
     counts.waiting += 1;
+    this.#kinds.add('waiting', info.verb, { by: 1, now });
     counts.queueLength(level.queues.waiting);
     return new Promise((resolve, reject) => {
       this.#wait(entered, { resolve, reject, signal: request.signal });
@@ -116,11 +126,12 @@ export class FlowControl {
     const { level, counts } = request.route;
     const now = this.#deps.clock.monotonic();
     this.#requests.delete(request);
+    this.#kinds.add('executing', request.info.verb, { by: -1, now });
     counts.executing -= 1;
     counts.executingSeats -= request.seats;
     counts.executed((now - request.beganAt) / 1_000);
     level.queues.finish(request, now);
-    level.demand.set(level.queues.demand, now);
+    level.observe(now);
     if (now - this.#balancedAt >= SEATS_REBALANCED_MS) this.#rebalance(now);
     this.#forget(level, now);
   }
@@ -147,6 +158,8 @@ export class FlowControl {
   #began(request: FlowRequest): void {
     const { level, counts } = request.route;
     request.state = 'executing';
+    this.#kinds.add('executing', request.info.verb, { by: 1, now: request.beganAt });
+    level.observe(request.beganAt);
     level.counts.dispatched += 1;
     counts.dispatched += 1;
     counts.executing += 1;
@@ -171,6 +184,7 @@ export class FlowControl {
       signal?.removeEventListener('abort', cancel);
       request.onBegin = undefined;
       request.route.counts.waiting -= 1;
+      this.#kinds.add('waiting', request.info.verb, { by: -1, now: this.#deps.clock.monotonic() });
       this.#waiting -= 1;
       if (this.#waiting === 0) this.#balancing?.cancel();
     };
@@ -200,7 +214,7 @@ export class FlowControl {
     if (why === 'time-out') level.counts.timedOut += 1;
     else if (why === 'cancelled') level.counts.cancelled += 1;
     else level.counts.rejected += 1;
-    level.demand.set(level.queues.demand, now);
+    level.observe(now);
     return new TooManyRequests(level.retryAfter.refuse(now));
   }
 
@@ -284,10 +298,9 @@ export class FlowControl {
     this.#balancedAt = now;
     const levels = [...this.#levels.values()];
     const total = levels.reduce((sum, { limits }) => sum + limits.nominal, 0);
-    const seats = allocateSeats(
-      total,
-      levels.map((level) => level.claim(now, periods)),
-    );
+    const claims = levels.map((level) => level.claim(now, periods));
+    this.#fairFraction = fairFraction(total, claims);
+    const seats = allocateSeats(this.#fairFraction, claims);
     for (const [i, level] of levels.entries()) level.grant(seats[i] ?? level.current, now);
   }
 }

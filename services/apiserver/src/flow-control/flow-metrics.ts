@@ -1,6 +1,9 @@
 import { labelText, MetricRegistry } from '@holdfast/platform';
+import { FLOW_SERIES_MAX } from '../limits.ts';
 import type { FlowRequest } from './flow-request.ts';
 import type { PriorityLevel } from './priority-level.ts';
+import { kindOfVerb, type RequestKinds } from './request-kinds.ts';
+import type { TimeWeighted } from './time-weighted.ts';
 
 export type Rejection = 'queue-full' | 'concurrency-limit' | 'time-out' | 'cancelled';
 
@@ -20,6 +23,7 @@ export interface FlowCounts {
   readonly waited: (seconds: number) => void;
   readonly waitedInVain: (seconds: number) => void;
   readonly watchers: (count: number) => void;
+  readonly forget: () => void;
 }
 
 export interface FlowMetrics {
@@ -34,13 +38,21 @@ const QUEUE_LENGTHS = [0, 10, 25, 50, 100, 250, 500, 1_000];
 const SEATS = [1, 2, 4, 10];
 const WATCHERS = [0, 1, 10, 100, 1_000, 10_000];
 
+export interface FlowMetricsSource {
+  readonly levels: () => readonly PriorityLevel[];
+  readonly kinds: RequestKinds;
+  /** Of the seats that were divided last. */
+  readonly fairFraction: () => number;
+  readonly now: () => number;
+}
+
 /** Metrics with the names of Kubernetes; gauges are read on each scrape. */
-export function createFlowMetrics(levels: () => readonly PriorityLevel[]): FlowMetrics {
+export function createFlowMetrics(source: FlowMetricsSource): FlowMetrics {
   const registry = new MetricRegistry();
   const known = new Map<string, FlowCounts>();
   const histogram = (name: string, help: string, buckets: readonly number[], labelNames = LABELS): HistogramOf => {
     const made = registry.histogram(`${PREFIX}${name}`, help, { labelNames, buckets });
-    return (labels) => made.series(labels);
+    return { of: (labels) => made.series(labels), forget: (labels) => made.forget(labels) };
   };
   const queueLength = histogram(
     'request_queue_length_after_enqueue',
@@ -58,7 +70,8 @@ export function createFlowMetrics(levels: () => readonly PriorityLevel[]): FlowM
   ]);
   const watchers = histogram('watch_count_samples', 'Watchers that a write is sent to.', WATCHERS);
   registerFlowGauges(registry, known);
-  registerLevelGauges(registry, levels);
+  registerLevelGauges(registry, source.levels);
+  registerUse(registry, source);
   const create = (schema: string, level: string): FlowCounts => ({
     dispatched: 0,
     waiting: 0,
@@ -67,17 +80,25 @@ export function createFlowMetrics(levels: () => readonly PriorityLevel[]): FlowM
     misfits: 0,
     rejected: new Map(),
     labels: labelText(LABELS, [schema, level]),
-    queueLength: queueLength([schema, level]),
-    seats: seats([schema, level]),
-    executed: executed([schema, level, 'regular']),
-    waited: waited(['true', schema, level]),
-    waitedInVain: waited(['false', schema, level]),
-    watchers: watchers([schema, level]),
+    queueLength: queueLength.of([schema, level]),
+    seats: seats.of([schema, level]),
+    executed: executed.of([schema, level, 'regular']),
+    waited: waited.of(['true', schema, level]),
+    waitedInVain: waited.of(['false', schema, level]),
+    watchers: watchers.of([schema, level]),
+    forget: () => {
+      for (const each of [queueLength, seats, watchers]) each.forget([schema, level]);
+      executed.forget([schema, level, 'regular']);
+      for (const execute of ['true', 'false']) waited.forget([execute, schema, level]);
+    },
   });
   return {
     countsOf: (schema, level) => {
       const key = `${schema} ${level}`;
-      const counts = known.get(key) ?? create(schema, level);
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      makeRoom(known);
+      const counts = create(schema, level);
       known.set(key, counts);
       return counts;
     },
@@ -85,7 +106,20 @@ export function createFlowMetrics(levels: () => readonly PriorityLevel[]): FlowM
   };
 }
 
-type HistogramOf = (labels: readonly string[]) => (value: number) => void;
+/** Room for one more: of schemas and levels that somebody makes and deletes again and again the oldest that are idle go. */
+function makeRoom(known: Map<string, FlowCounts>): void {
+  for (const [key, { waiting, executing, forget }] of known) {
+    if (known.size < FLOW_SERIES_MAX) return;
+    if (waiting > 0 || executing > 0) continue;
+    known.delete(key);
+    forget();
+  }
+}
+
+interface HistogramOf {
+  readonly of: (labels: readonly string[]) => (value: number) => void;
+  readonly forget: (labels: readonly string[]) => void;
+}
 
 function registerFlowGauges(registry: MetricRegistry, known: ReadonlyMap<string, FlowCounts>): void {
   type Read = (counts: FlowCounts) => number;
@@ -132,10 +166,38 @@ function registerLevelGauges(registry: MetricRegistry, levels: () => readonly Pr
   gauge('current_r', 'Virtual time of the queues, in seat-seconds.', ({ queues }) => queues.virtualTime / 1_000);
 }
 
+/** What was used at every moment. */
+function registerUse(registry: MetricRegistry, { levels, kinds, fairFraction, now }: FlowMetricsSource): void {
+  type Row = readonly [labels: string, histogram: TimeWeighted];
+  const histogram = (name: string, help: string, rows: () => readonly Row[]): void =>
+    registry.readHistogram(`${PREFIX}${name}`, help, () =>
+      rows().map(([labels, each]) => ({ labels, buckets: each.buckets, ...each.read(now()) })),
+    );
+  const phased = (phase: string, name: string): string => labelText(['phase', 'priority_level'], [phase, name]);
+  histogram('priority_level_seat_utilization', 'Seats in use, as a part of those that the level may use.', () =>
+    levels().map(({ name, use }) => [phased('executing', name), use.seats]),
+  );
+  histogram('priority_level_request_utilization', 'Requests, as a part of the limit of those that may be there.', () =>
+    levels().flatMap(({ name, use }) => [
+      [phased('executing', name), use.executing] as const,
+      [phased('waiting', name), use.waiting] as const,
+    ]),
+  );
+  histogram('demand_seats', 'Seats asked for, as a part of those by the shares of the level.', () =>
+    levels().map(({ name, use }) => [labelText(['priority_level'], [name]), use.demand]),
+  );
+  histogram('read_vs_write_current_requests', 'Requests that are here, as a part of all seats.', () =>
+    kinds.all.map(({ phase, kind, histogram: each }) => [labelText(['phase', 'request_kind'], [phase, kind]), each]),
+  );
+  registry.gauge(`${PREFIX}seat_fair_frac`, 'Part of its target that each level gets, within its limits.', () => [
+    ['', fairFraction()],
+  ]);
+}
+
 /** Counts current requests by whether they are mutating. */
 export function countKinds(requests: Iterable<FlowRequest>): { readonly mutating: Kinds; readonly readOnly: Kinds } {
   const counts = { mutating: { waiting: 0, executing: 0 }, readOnly: { waiting: 0, executing: 0 } };
-  for (const { info, state } of requests) counts[READS.has(info.verb) ? 'readOnly' : 'mutating'][state] += 1;
+  for (const { info, state } of requests) counts[kindOfVerb(info.verb)][state] += 1;
   return counts;
 }
 
@@ -143,5 +205,3 @@ interface Kinds {
   readonly waiting: number;
   readonly executing: number;
 }
-
-const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);

@@ -2,6 +2,7 @@ import type { PriorityLevelConfiguration } from '@holdfast/api';
 import { QUEUES_PER_LEVEL_MAX } from '../limits.ts';
 import type { FlowRequest } from './flow-request.ts';
 import { type LevelLimits, seatsMaxOf } from './level-limits.ts';
+import { LevelUse } from './level-use.ts';
 import { type Handling, QueueSet } from './queue-set.ts';
 import { RetryAfter } from './retry-after.ts';
 import type { SeatClaim } from './seat-allocation.ts';
@@ -13,7 +14,8 @@ const NO_DEMAND: DemandReading = { average: 0, deviation: 0, highWatermark: 0 };
 /** One priority level on this server: its seats, queues and counters. */
 export class PriorityLevel {
   readonly name: string;
-  readonly demand: SeatDemand;
+  readonly #demand: SeatDemand;
+  readonly use: LevelUse;
   readonly retryAfter: RetryAfter;
   readonly queues: QueueSet<FlowRequest>;
   readonly counts = { dispatched: 0, rejected: 0, timedOut: 0, cancelled: 0 };
@@ -30,7 +32,8 @@ export class PriorityLevel {
   constructor(configuration: PriorityLevelConfiguration, now: number) {
     this.name = configuration.metadata.name ?? '';
     this.#configuration = configuration;
-    this.demand = new SeatDemand(now);
+    this.#demand = new SeatDemand(now);
+    this.use = new LevelUse(now);
     this.retryAfter = new RetryAfter(now);
     this.queues = new QueueSet(handlingOf(configuration), 0);
   }
@@ -69,7 +72,7 @@ export class PriorityLevel {
   /** Returns its claim by the use since the last call. */
   claim(now: number, periods: number): SeatClaim {
     const { lower, nominal, upper } = this.limits;
-    this.reading = this.demand.read(now);
+    this.reading = this.#demand.read(now);
     this.smoothed = smoothedDemand(this.smoothed, this.reading, periods);
     const least = Math.max(lower, Math.min(nominal, this.reading.highWatermark));
     this.target = Math.max(least, this.smoothed);
@@ -79,6 +82,20 @@ export class PriorityLevel {
   grant(seats: number, now: number): void {
     this.current = Math.round(seats);
     this.queues.setLimit(this.current, now);
+    this.observe(now);
+  }
+
+  /** Called after every change of its queues. */
+  observe(now: number): void {
+    const { queues, current, limits } = this;
+    this.#demand.set(queues.demand, now);
+    this.use.observe({ queues, seats: current, nominal: limits.nominal, places: this.#places() }, now);
+  }
+
+  /** Requests that may wait. */
+  #places(): number {
+    const { queueLengthLimit = 0 } = this.#configuration.spec.limited?.limitResponse?.queuing ?? {};
+    return this.queueCount * queueLengthLimit;
   }
 }
 

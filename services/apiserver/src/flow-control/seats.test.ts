@@ -3,10 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { limitsOf, seatsMaxOf, sharesOf } from './level-limits.ts';
 import { RetryAfter } from './retry-after.ts';
-import { allocateSeats } from './seat-allocation.ts';
+import { allocateSeats, fairFraction, type SeatClaim } from './seat-allocation.ts';
 import { SeatDemand, smoothedDemand } from './seat-demand.ts';
 import { BOOTSTRAP } from './testing.ts';
 import { estimateWork } from './work-estimate.ts';
+
+const divided = (total: number, claims: readonly SeatClaim[]): readonly number[] =>
+  allocateSeats(fairFraction(total, claims), claims);
 
 test('600 seats are divided as Kubernetes 1.32 divides them', () => {
   const shares = BOOTSTRAP.levels.reduce((sum, level) => sum + sharesOf(level), 0);
@@ -33,7 +36,7 @@ test('property: seats are divided in proportion to what is wanted, within the bo
     .map(({ lower, more, wanted }) => ({ lower, upper: lower + more, target: Math.max(lower, wanted) }));
   fc.assert(
     fc.property(fc.array(claim, { minLength: 1, maxLength: 8 }), fc.nat(800), (claims, total) => {
-      const given = allocateSeats(total, claims);
+      const given = divided(total, claims);
       const sum = given.reduce((all, each) => all + each, 0);
       const [least, most] = (['lower', 'upper'] as const).map((key) =>
         claims.reduce((all, each) => all + each[key], 0),
@@ -56,9 +59,9 @@ test('property: seats are divided in proportion to what is wanted, within the bo
 test('a level that wants more is lent the seats of those that rest, and gives them back', () => {
   const resting = { lower: 24, upper: 845, target: 24 };
   const busy = { lower: 49, upper: 649, target: 300 };
-  const [, borrowed = 0] = allocateSeats(294, [resting, busy]);
+  const [, borrowed = 0] = divided(294, [resting, busy]);
   assert.ok(borrowed > 265, `${borrowed}`);
-  const [own = 0] = allocateSeats(294, [{ ...resting, lower: 245, target: 245 }, busy]);
+  const [own = 0] = divided(294, [{ ...resting, lower: 245, target: 245 }, busy]);
   assert.ok(own >= 245);
 });
 

@@ -280,6 +280,9 @@ export const DELETION_FAULTS_TOLD_MAX = 4;
 export const WEBHOOK_TIMEOUT_SECONDS_DEFAULT = 10;
 /** The answer of a webhook: a patch may be as large as an object. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 3 * 1024 * 1024;
+/** What is told of the refusal or of the wrong answer of a webhook: its message, and its details as JSON; and its reason. */
+export const WEBHOOK_MESSAGE_CHARS_MAX = 10 * 1024;
+export const WEBHOOK_REASON_CHARS_MAX = 256;
 /** Connections to webhooks that stay open between calls. */
 export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 

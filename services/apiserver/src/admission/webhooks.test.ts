@@ -56,6 +56,20 @@ describe('validating webhooks', () => {
     assert.equal(silent.at('message'), 'admission webhook "deny.example.com" denied the request without explanation');
   });
 
+  test('are told of no further than a bounded part of what they say', async () => {
+    await world.hook('validating', 'verbose');
+    const long = 'x'.repeat(1_000_000);
+    world.respond = () => ({ allowed: false, status: { message: long, reason: long, details: { name: long } } });
+    const refused = await world.create('a');
+    assert.ok(JSON.stringify(refused.body).length < 11_000);
+    assert.match(refused.textAt('message'), /^admission webhook "verbose.example.com" denied the request: x+\.\.\.$/);
+    assert.equal(refused.at('details'), undefined);
+    world.respond = () => ({ allowed: true, uid: long });
+    const wrong = await world.create('a');
+    assert.equal(wrong.status, 500);
+    assert.ok(JSON.stringify(wrong.body).length < 25_000);
+  });
+
   test('are not asked when the server deletes the objects of a definition that goes', async () => {
     await define(world.api, coralDefinition({}));
     await world.api.call('POST', CORALS, { body: coral('a') });

@@ -17,6 +17,7 @@ import {
 } from '../limits.ts';
 import type { ConversionFailure } from '../metrics/api-metrics.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../objects/stored-object.ts';
+import { cutText } from '../service-calls/cut-text.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { targetOf } from '../service-calls/webhook-target.ts';
 import { checkedObject, convertedObjects, isFault } from './converted-objects.ts';
@@ -141,9 +142,6 @@ async function convert(
   done('');
   return converted;
 }
-
-const cutText = (text: string, charsMax: number): string =>
-  text.length <= charsMax ? text : `${text.slice(0, charsMax)}...`;
 
 const clientConfigOf = ({ reader }: Core, name: string): WebhookClientConfig | undefined =>
   reader.cached(CUSTOM_RESOURCE_DEFINITIONS, { name })?.spec.conversion?.webhook?.clientConfig as

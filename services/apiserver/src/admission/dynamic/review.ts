@@ -8,7 +8,8 @@ import {
   StatusError,
 } from '@holdfast/machinery';
 import { isTooDeep } from '../../http/body.ts';
-import { BODY_DEPTH_MAX } from '../../limits.ts';
+import { BODY_DEPTH_MAX, WEBHOOK_MESSAGE_CHARS_MAX, WEBHOOK_REASON_CHARS_MAX } from '../../limits.ts';
+import { cutText } from '../../service-calls/cut-text.ts';
 import type { Attributes } from './attributes.ts';
 import { requestJson } from './request-values.ts';
 
@@ -131,15 +132,21 @@ const REFUSED_MIN = 400;
 /** The refusal of a webhook, with its own status where it gives one. */
 export function denial(name: string, status: JsonObject): StatusError {
   const code = ownValue(status, 'code');
-  const reason = textOf(status, 'reason');
-  const message = textOf(status, 'message') || reason;
+  const reason = cutText(textOf(status, 'reason'), WEBHOOK_REASON_CHARS_MAX);
+  const message = cutText(textOf(status, 'message'), WEBHOOK_MESSAGE_CHARS_MAX) || reason;
   const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
   return new StatusError({
     code: typeof code === 'number' && Number.isInteger(code) && code >= REFUSED_MIN && code < 600 ? code : REFUSED_MIN,
     ...(reason === '' ? {} : { reason: reason as never }),
     message: message === '' ? `${denied} without explanation` : `${denied}: ${message}`,
-    ...(isJsonObject(ownValue(status, 'details')) ? { details: ownValue(status, 'details') as never } : {}),
+    ...detailsOf(status),
   });
+}
+
+function detailsOf(status: JsonObject): { readonly details?: never } {
+  const details = ownValue(status, 'details');
+  const isTold = isJsonObject(details) && JSON.stringify(details).length <= WEBHOOK_MESSAGE_CHARS_MAX;
+  return isTold ? { details: details as never } : {};
 }
 
 export function callFailed(name: string, why: string): StatusError {

@@ -2,7 +2,8 @@ import { badRequest, forbiddenError, StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import type { Remarks } from '../../audit/notes.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
-import { WEBHOOK_TIMEOUT_SECONDS_DEFAULT } from '../../limits.ts';
+import { WEBHOOK_MESSAGE_CHARS_MAX, WEBHOOK_TIMEOUT_SECONDS_DEFAULT } from '../../limits.ts';
+import { cutText } from '../../service-calls/cut-text.ts';
 import { WebhookCallError, type WebhookCaller } from '../../service-calls/port.ts';
 import { targetOf } from '../../service-calls/webhook-target.ts';
 import type { AdmissionMetrics, WebhookOutcome } from '../metrics.ts';
@@ -97,11 +98,12 @@ const ANSWER_INVALID = 500;
 
 function failed({ invoked, error, answered }: Failure, deps: CallDeps, remarks: Remarks): undefined {
   const { name, failurePolicy } = invoked.hook.webhook;
-  const why = failureText(error);
-  if (why === undefined) {
+  const text = failureText(error);
+  if (text === undefined) {
     answered({ rejected: true, code: 0, fault: 'apiserver_internal_error' });
     throw error;
   }
+  const why = cutText(text, WEBHOOK_MESSAGE_CHARS_MAX);
   const rejected = failurePolicy !== 'Ignore';
   const code = error instanceof InvalidAnswer ? ANSWER_INVALID : CALL_FAILED;
   answered({ rejected, code, fault: 'calling_webhook_error' });

@@ -155,10 +155,11 @@ const objectOf = ({ spec }: Definition, name: string, fields: Fields): object =>
   ...fields,
 });
 
-/** kubectl takes the object when it creates and when it applies it. */
+/** kubectl takes the object when it creates it, when it applies it, and when it applies a change of it. */
 async function isTaken({ spec }: Definition, object: object, name: string): Promise<void> {
-  for (const verb of [create, apply]) {
-    await send(verb, object);
+  const changed = { ...object, metadata: { name, labels: { changed: 'yes' } } };
+  for (const [verb, ...objects] of [[create, object] as const, [apply, object, changed] as const]) {
+    for (const each of objects) await send(verb, each);
     await run(IN_DEFAULT, 'delete', spec.names.plural, name);
   }
 }

@@ -88,3 +88,25 @@ test('what OpenAPI 2 has no words for is left open', async () => {
     },
   });
 });
+
+test('the patches of a custom kind are those that it takes, so that clients do not send a strategic one', async () => {
+  await define(api, coralDefinition({}));
+  const path = '/apis/reef.example.com/v1/namespaces/{namespace}/corals/{name}';
+  const taken = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
+  const texts = ['application/json', 'application/yaml'];
+  interface Operation {
+    readonly consumes: readonly string[];
+    readonly produces: readonly string[];
+    readonly requestBody: { readonly content: object };
+  }
+  type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  const item2 = ((await api.call('GET', '/openapi/v2')).at('paths') as Paths)[path];
+  assert.deepEqual(
+    [item2?.['patch']?.consumes, item2?.['put']?.consumes, item2?.['get']?.produces],
+    [taken, texts, texts],
+  );
+  const item3 = ((await api.call('GET', '/openapi/v3/apis/reef.example.com/v1')).at('paths') as Paths)[path];
+  assert.deepEqual(Object.keys(item3?.['patch']?.requestBody.content ?? {}), taken);
+  const builtIn = ((await api.call('GET', '/openapi/v2')).at('paths') as Paths)['/api/v1/nodes/{name}'];
+  assert.ok(builtIn?.['patch']?.consumes.includes('application/strategic-merge-patch+json'));
+});

@@ -23,15 +23,17 @@ export interface ApiOperation {
 export type TypeName = string;
 
 export const ANY = ['*/*'];
-export const ENCODINGS: readonly string[] = [
-  'application/json',
-  'application/yaml',
-  'application/vnd.kubernetes.protobuf',
-];
+export const TEXT_ENCODINGS: readonly string[] = ['application/json', 'application/yaml'];
+export const PROTOBUF_ENCODING = 'application/vnd.kubernetes.protobuf';
+export const ENCODINGS: readonly string[] = [...TEXT_ENCODINGS, PROTOBUF_ENCODING];
 const STREAMS = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch'];
-const PATCHES = ['json-patch+json', 'merge-patch+json', 'strategic-merge-patch+json', 'apply-patch+yaml'].map(
-  (type) => `application/${type}`,
-);
+export const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
+const PATCHES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  STRATEGIC_MERGE_PATCH,
+  'application/apply-patch+yaml',
+];
 
 /** An operation without its path. */
 export type Shape = Pick<ApiOperation, 'method' | 'parameters' | 'body' | 'answer' | 'statuses'> & {

@@ -9,10 +9,13 @@ import {
   connecting,
   ENCODINGS,
   LOG,
+  PROTOBUF_ENCODING,
   reading,
   type Shape,
   type Shapes,
+  STRATEGIC_MERGE_PATCH,
   shapesOf,
+  TEXT_ENCODINGS,
   type TypeName,
 } from './operation-shapes.ts';
 import { NAME, NAMESPACE, ON_CONNECT, type Parameter, PRETTY, PROXIED_PATH } from './parameters.ts';
@@ -46,6 +49,7 @@ export function pathsOf(served: ServedKind): readonly ApiPath[] {
       consumes: ANY,
       produces: ENCODINGS,
       ...shape,
+      ...(served.custom === undefined ? {} : customTypes(shape)),
       id: operationId({ action, method: shape.method, group: names.part, subject }),
       tag: names.tag,
       of: { action, kind: body ?? { group, version, kind } },
@@ -53,6 +57,14 @@ export function pathsOf(served: ServedKind): readonly ApiPath[] {
     const own = operations.some(({ of }) => of.action === 'connect') ? parameters : [...parameters, PRETTY];
     return operations.length === 0 ? [] : [withCommon(path, own, operations)];
   });
+}
+
+/** What custom kinds take and answer. `kubectl apply` sends a strategic merge patch to whatever lists it here. */
+function customTypes({ consumes, produces = ENCODINGS }: Omit<Shape, 'action'>): Pick<Shape, 'consumes' | 'produces'> {
+  return {
+    consumes: consumes?.filter((type) => type !== STRATEGIC_MERGE_PATCH) ?? TEXT_ENCODINGS,
+    produces: produces.filter((type) => !type.startsWith(PROTOBUF_ENCODING)),
+  };
 }
 
 function withCommon(path: string, own: readonly Parameter[], operations: readonly ApiOperation[]): ApiPath {

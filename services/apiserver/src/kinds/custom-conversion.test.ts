@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Clock, createSystemClock } from '@holdfast/platform';
+import { CLEANUP_LOOK_FIRST_MS, CLEANUP_LOOK_LONGEST_MS } from '../limits.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { CORALS, coral, coralDefinition, define, definitionUrl, schemaWith, until } from '../testing/custom.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const SECOND = CORALS.replace('/v1/', '/v2/');
+const CORAL_DEFINITION = definitionUrl('corals.reef.example.com');
 
 interface Review {
   readonly request: { readonly uid: string; readonly desiredAPIVersion: string; readonly objects: readonly Item[] };
@@ -34,10 +37,12 @@ const success = (review: Review, convertedObjects: unknown = converted(review)):
 
 async function withWebhook(
   use: (api: TestApi, answerWith: (answer: Answer) => void, calls: Review[]) => Promise<void>,
+  overrides: Parameters<typeof startTestApi>[0] = {},
 ) {
   const calls: Review[] = [];
   let answer: Answer = success;
   const api = await startTestApi({
+    ...overrides,
     webhooks: {
       call: (_target, body) => {
         const review = JSON.parse(body) as Review;
@@ -251,13 +256,7 @@ test('many large objects are converted in batches whose answers can be read', as
 test('a definition goes although the webhook has gone before, whatever version its objects are stored in', async () => {
   await withWebhook(async (api, answerWith) => {
     await api.call('POST', CORALS, { body: coral('first', { host: 'x' }) });
-    const url = definitionUrl('corals.reef.example.com');
-    const patch = [
-      { op: 'replace', path: '/spec/versions/0/storage', value: false },
-      { op: 'replace', path: '/spec/versions/1/storage', value: true },
-    ];
-    const headers = { 'content-type': 'application/json-patch+json' };
-    assert.equal((await api.call('PATCH', url, { headers, body: patch })).status, 200);
+    await storeSecond(api);
     assert.equal((await api.call('POST', SECOND, { body: second('second', { address: 'y' }) })).status, 201);
     for (const [name, version] of [
       ['first', 'v1'],
@@ -269,8 +268,8 @@ test('a definition goes although the webhook has gone before, whatever version i
     answerWith(() => {
       throw new WebhookCallError('no endpoints available');
     });
-    await api.call('DELETE', url);
-    await until(async () => (await api.call('GET', url)).status === 404);
+    await api.call('DELETE', CORAL_DEFINITION);
+    await until(async () => (await api.call('GET', CORAL_DEFINITION)).status === 404);
   });
 });
 
@@ -279,33 +278,73 @@ test('why an instance cannot be deleted is told in the condition of its definiti
     await api.call('POST', CORALS, { body: coral('plain', { host: 'x' }) });
     const metadata = { name: 'held', finalizers: ['example.com/hold'] };
     await api.call('POST', CORALS, { body: coral('held', { host: 'y' }, { metadata }) });
-    const url = definitionUrl('corals.reef.example.com');
-    const headers = { 'content-type': 'application/json-patch+json' };
-    const patch = [
-      { op: 'replace', path: '/spec/versions/0/storage', value: false },
-      { op: 'replace', path: '/spec/versions/1/storage', value: true },
-    ];
-    assert.equal((await api.call('PATCH', url, { headers, body: patch })).status, 200);
+    await storeSecond(api);
     answerWith(() => {
       throw new WebhookCallError('no endpoints available');
     });
-    await api.call('DELETE', url);
+    await api.call('DELETE', CORAL_DEFINITION);
     // It has to be written, in the version that is stored now, to be marked.
-    await until(async () => {
-      const conditions = (await api.call('GET', url)).at('status.conditions') as readonly Record<string, string>[];
-      const { status, reason, message } = conditions.find(({ type }) => type === 'Terminating') ?? {};
-      if (reason !== 'InstanceDeletionFailed') return false;
-      assert.equal(status, 'True');
-      assert.equal(
-        message,
-        'could not issue all deletes: conversion webhook for reef.example.com/v1, Kind=Coral failed: no endpoints available',
-      );
-      return true;
-    });
+    assert.deepEqual(await deletionFailure(api), [
+      'True',
+      'could not issue all deletes: conversion webhook for reef.example.com/v1, Kind=Coral failed: no endpoints available',
+    ]);
     assert.equal((await api.store.get('reef.example.com/corals/default/plain')).object, undefined);
     answerWith(success);
     await until(async () => (await api.call('GET', `${SECOND}/held`)).at('metadata.deletionTimestamp') !== undefined);
     await api.call('PATCH', `${SECOND}/held`, { body: { metadata: { finalizers: null } } });
-    await until(async () => (await api.call('GET', url)).status === 404);
+    await until(async () => (await api.call('GET', CORAL_DEFINITION)).status === 404);
   });
 });
+
+test('an instance that cannot be deleted is tried again after a pause, also when the reason changes each time', async () => {
+  const pauses = new Set<() => void>();
+  const system = createSystemClock();
+  const timer: Clock['timer'] = (delayMs, fire) => {
+    if (delayMs < CLEANUP_LOOK_FIRST_MS || delayMs > CLEANUP_LOOK_LONGEST_MS) return system.timer(delayMs, fire);
+    pauses.add(fire);
+    return { cancel: () => pauses.delete(fire) };
+  };
+  const use: Parameters<typeof withWebhook>[0] = async (api, answerWith, calls) => {
+    const metadata = { name: 'held', finalizers: ['example.com/hold'] };
+    await api.call('POST', CORALS, { body: coral('held', { host: 'y' }, { metadata }) });
+    await storeSecond(api);
+    answerWith(() => {
+      throw new WebhookCallError(`failure ${calls.length}`);
+    });
+    await api.call('DELETE', CORAL_DEFINITION);
+    await deletionFailure(api);
+    const before = calls.length;
+    for (let look = 0; look < 20; look++) await api.call('GET', CORAL_DEFINITION);
+    assert.equal(calls.length, before);
+    for (const fire of pauses) fire();
+    await until(async () => calls.length > before);
+  };
+  await withWebhook(use, { clock: { ...system, timer } });
+});
+
+/** From now on v2 is stored. */
+async function storeSecond(api: TestApi): Promise<void> {
+  const storage = (index: number, value: boolean) => ({
+    op: 'replace',
+    path: `/spec/versions/${index}/storage`,
+    value,
+  });
+  const headers = { 'content-type': 'application/json-patch+json' };
+  const body = [storage(0, false), storage(1, true)];
+  assert.equal((await api.call('PATCH', CORAL_DEFINITION, { headers, body })).status, 200);
+}
+
+/** Status and message, once instances could not be deleted. */
+async function deletionFailure(api: TestApi): Promise<readonly unknown[]> {
+  let found: readonly unknown[] = [];
+  await until(async () => {
+    const conditions = (await api.call('GET', CORAL_DEFINITION)).at('status.conditions') as readonly Record<
+      string,
+      string
+    >[];
+    const { status, reason, message } = conditions.find(({ type }) => type === 'Terminating') ?? {};
+    found = [status, message];
+    return reason === 'InstanceDeletionFailed';
+  });
+  return found;
+}

@@ -139,6 +139,8 @@ class Controller implements DefinitionController {
   async #cleanUp(crd: CustomResourceDefinition): Promise<void> {
     const { core } = this.#deps;
     const name = crd.metadata.name ?? '';
+    // The change that tells of the failure wakes at once; the next attempt waits for its time.
+    if (hasFailedDeletion(crd) && this.#timers.has(name)) return;
     await catchUp(core);
     const { group, names } = crd.spec;
     const instances = core.cache.resource(group, names.plural).all(undefined);

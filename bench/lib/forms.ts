@@ -24,16 +24,26 @@ export interface Started {
   readonly stop: () => Promise<void>;
 }
 
-const READY_DEADLINE_MS = 30_000;
+/** How a server is started that is looked at more closely. */
+export interface Placement {
+  /** Keeps the data of a server for the next one; whoever made it removes it. */
+  readonly directory?: string;
+  readonly nodeFlags?: readonly string[];
+  /** Receives each line that the server prints. */
+  readonly onLine?: (line: string) => void;
+}
+
+const READY_DEADLINE_MS = 60_000;
 const ROOT = path.join(import.meta.dirname, '..', '..');
 
 /**
  * `sqlite`, `memory`, `redis-nats`: a whole cluster in one process. `distributed`: the API server as a process of its own. Redis
  * (append-only file, synced always) and NATS are started for the last two.
  */
-export async function startForm(form: Form, extra: readonly string[] = []): Promise<Started> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-bench-'));
-  const cleanUp: (() => Promise<unknown>)[] = [async () => rmSync(directory, { recursive: true, force: true })];
+export async function startForm(form: Form, extra: readonly string[] = [], place: Placement = {}): Promise<Started> {
+  const directory = place.directory ?? mkdtempSync(path.join(tmpdir(), 'holdfast-bench-'));
+  const cleanUp: (() => Promise<unknown>)[] = [];
+  if (place.directory === undefined) cleanUp.push(async () => rmSync(directory, { recursive: true, force: true }));
   const stop = async (): Promise<void> => {
     for (const step of cleanUp.toReversed()) await step();
   };
@@ -43,7 +53,7 @@ export async function startForm(form: Form, extra: readonly string[] = []): Prom
       form === 'distributed'
         ? await apiServerCommand(directory, links)
         : embeddedCommand(directory, form, [...links, ...extra]);
-    return { ...(await run(command, cleanUp)), stop };
+    return { ...(await run(command, cleanUp, place)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -102,19 +112,23 @@ async function apiServerCommand(directory: string, links: readonly string[]): Pr
   };
 }
 
-async function run(command: Command, cleanUp: (() => Promise<unknown>)[]): Promise<Omit<Started, 'stop'>> {
+async function run(
+  command: Command,
+  cleanUp: (() => Promise<unknown>)[],
+  { nodeFlags = [], onLine }: Placement,
+): Promise<Omit<Started, 'stop'>> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...command.parameters], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...nodeFlags, ...command.parameters], {
     cwd: ROOT,
     env: { MALLOC_ARENA_MAX: '1', ...process.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   cleanUp.push(() => end(child));
-  const kubeconfig = await readiness(child, command);
+  const kubeconfig = await readiness(child, command, onLine);
   return { kubeconfig, pid: child.pid ?? 0, startMs: performance.now() - startedAt };
 }
 
-function readiness(child: ChildProcess, command: Command): Promise<string> {
+function readiness(child: ChildProcess, command: Command, onLine: Placement['onLine']): Promise<string> {
   return new Promise((resolve, reject) => {
     let last = '';
     const fail = (what: string): void => reject(new Error(`${what}: ${last}`));
@@ -122,6 +136,7 @@ function readiness(child: ChildProcess, command: Command): Promise<string> {
     child.once('exit', (code) => fail(`the server ended with ${code}`));
     const take = (text: string): void => {
       last = text;
+      onLine?.(text);
       const kubeconfig = command.readyIn(parseLine(text));
       if (kubeconfig === undefined) return;
       clearTimeout(timer);

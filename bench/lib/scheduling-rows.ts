@@ -1,3 +1,4 @@
+import { drive, makeNamespace, send } from './api-driver.ts';
 import { BindingWatch } from './binding-watch.ts';
 import { type Answer, Connection } from './connection.ts';
 import { ascending, type Figure, percentile } from './figures.ts';
@@ -7,7 +8,6 @@ import type { Target } from './tls-connection.ts';
 /** Nothing bound for this long: the rest will not be. */
 const QUIET_MS = 15_000;
 const NODE_CONNECTIONS = 16;
-let namespaces = 0;
 
 export async function createNodes(target: Target, nodes: number): Promise<void> {
   await drive(target, { connections: NODE_CONNECTIONS, count: nodes }, async (connection, i) => {
@@ -161,17 +161,6 @@ async function makePriority(target: Target): Promise<void> {
   connection.close();
 }
 
-async function makeNamespace(target: Target): Promise<string> {
-  const name = `bench-${process.pid}-${++namespaces}`;
-  const connection = await Connection.open(target);
-  await send(connection, ['POST', '/api/v1/namespaces'], { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
-  // With controllers it is there already, or about to be.
-  await connection.request('POST', `/api/v1/namespaces/${name}/serviceaccounts`, JSON.stringify(account));
-  connection.close();
-  return name;
-}
-
 interface Wanted {
   readonly shape: Parameters<typeof schedulingPod>[0];
   readonly i: number;
@@ -179,7 +168,7 @@ interface Wanted {
   readonly priorityClassName?: string;
 }
 
-function createPod(
+export function createPod(
   connection: Connection,
   namespace: string,
   { shape, i, nodeName, priorityClassName }: Wanted,
@@ -194,34 +183,4 @@ function createPod(
     metadata: { name, labels },
     spec: { ...asked, ...(priorityClassName === undefined ? {} : { priorityClassName }) },
   });
-}
-
-async function send(
-  connection: Connection,
-  [method, path]: readonly [method: string, path: string],
-  body: unknown,
-): Promise<Answer> {
-  const answer = await connection.request(method, path, JSON.stringify(body));
-  if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.body.toString()}`);
-  return answer;
-}
-
-interface Work {
-  readonly connections: number;
-  readonly count: number;
-}
-
-async function drive(
-  target: Target,
-  { connections, count }: Work,
-  step: (connection: Connection, index: number) => Promise<unknown>,
-): Promise<void> {
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      const connection = await Connection.open(target);
-      for (let i = next++; i < count; i = next++) await step(connection, i);
-      connection.close();
-    }),
-  );
 }

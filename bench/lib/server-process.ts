@@ -14,6 +14,11 @@ export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
+/** The most that it has ever had. */
+export function peakResidentMb(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}
+
 const LOOK_MS = 250;
 const LOOKS_MAX = 240;
 /** Less than this in one look is what a server without work uses. */

@@ -51,14 +51,24 @@ export async function fillRow(load: ScaleLoad): Promise<Figure> {
   const quarters = countQuarters(watches, pods);
   await (load.perReplicaSet === 0 ? createPods(load, names) : createReplicaSets(load, names));
   const createdMs = performance.now() - startedAt;
-  const share = (i: number): number => Math.floor(pods / names.length) + (i < pods % names.length ? 1 : 0);
-  await Promise.all(watches.map((watch, i) => watch.bound(share(i), QUIET_MS)));
+  await allBound(watches, pods);
   const seconds = (performance.now() - startedAt) / 1000;
   for (const watch of watches) watch.close();
   const bound = boundIn(watches);
   const restarts = watches.reduce((sum, watch) => sum + watch.restarts, 0);
   const note = `${bound} of ${pods} bound; requests done after ${(createdMs / 1000).toFixed(1)} s; s at each quarter: ${quarters.stop(startedAt)}; watches cut off: ${restarts}`;
   return { row: 'create and bind', value: bound / seconds, unit: 'pods/s', note, operations: pods };
+}
+
+/** Resolves when so many pods have a node, or nothing was bound for a while. */
+async function allBound(watches: readonly BindingWatch[], pods: number): Promise<void> {
+  let seen = boundIn(watches);
+  let changedAt = performance.now();
+  while (seen < pods && performance.now() - changedAt < QUIET_MS) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const now = boundIn(watches);
+    if (now !== seen) [seen, changedAt] = [now, performance.now()];
+  }
 }
 
 const boundIn = (watches: readonly BindingWatch[]): number =>

@@ -28,6 +28,7 @@ export class CacheEvent {
     this.#encoded = undefined;
     this.previous?.rest();
     if (this.kind === 'deleted') this.current.rest();
+    else this.current.forgetBytes();
   }
 
   /** By now all immediate consumers of new objects have read it. */
@@ -62,7 +63,7 @@ export function objectFrame(type: WatchType, object: CachedObject): WatchFrame {
   let bytes: Uint8Array | undefined;
   let value: WatchEvent | undefined;
   return {
-    bytes: () => (bytes ??= Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object.bytes, FRAME_END])),
+    bytes: () => (bytes ??= Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object.lend(), FRAME_END])),
     value: () => (value ??= Object.freeze({ type, object: object.object })),
   };
 }

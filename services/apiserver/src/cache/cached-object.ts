@@ -1,24 +1,25 @@
 import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
-import { parsedBudget, parsedBytes } from './parsed-budget.ts';
-import { metadataAt, withoutRevision, withRevision } from './stored-json.ts';
+import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
+import { metadataAt, revisionLength, withRevision } from './stored-json.ts';
+
+/** Bytes that are lent are made here; larger ones have memory of their own. */
+const LENT_BYTES_MAX = 64 * 1024;
+const scratch = Buffer.allocUnsafeSlow(LENT_BYTES_MAX);
 
 /**
- * One state of one object: its stored text, parsed at most once and then frozen, encoded at most once. All readers
- * share this instance: GET, LIST, every watcher, admission.
+ * One state of one object: its stored text, which is the instance that the store holds; parsed at most once and then frozen. Everybody who
+ * reads the object shares this instance: GET, LIST, every watcher, admission. What is made of the text is kept within bounds.
  */
 export class CachedObject {
   readonly key: StoreKey;
   readonly namespace: string;
   readonly name: string;
   readonly revision: number;
-  /** Length of the stored text: about how much memory its content takes. */
-  readonly size: number;
-  /** Dropped once the bytes are there: one copy of the content is enough. */
-  #stored: string | undefined;
+  readonly stored: string;
+  #byteLength = 0;
   #bytes: Buffer | undefined;
-  #metadataAt: number | undefined;
   #parsed: KubeObject | undefined;
   /** In protobuf, on demand. */
   #encoded: Buffer | undefined;
@@ -27,52 +28,71 @@ export class CachedObject {
   /** About what the value takes, while there is one. */
   #valueBytes = 0;
 
-  /** `written` must equal `stored`; this instance owns it from now on. */
+  /** `stored` is without `metadata.resourceVersion`. `written` must be what it says; it is this instance's from now on. */
   constructor(key: StoreKey, stored: string, revision: number, written?: KubeObject) {
     const parts = parseKey(key);
     this.key = key;
     this.namespace = parts.namespace;
     this.name = parts.name;
     this.revision = revision;
-    this.size = stored.length;
-    this.#stored = stored;
+    this.stored = stored;
     this.#written = written;
-    if (written !== undefined) this.#keepsValue(stored);
+    if (written !== undefined) this.#keepsValue();
+  }
+
+  /** Length of the stored text: about how much memory its content takes. */
+  get size(): number {
+    return this.stored.length;
   }
 
   /** Deep-frozen, with `metadata.resourceVersion`. */
   get object(): KubeObject {
     if (this.#parsed === undefined) {
-      if (this.#written === undefined) this.#keepsValue(this.#stored);
+      if (this.#written === undefined) this.#keepsValue();
       this.#parsed = deepFreeze(this.#written === undefined ? this.#parse() : this.#asRead(this.#written));
       this.#written = undefined;
     }
     return this.#parsed;
   }
 
-  /** As in the store: without `metadata.resourceVersion`. */
-  get stored(): string {
-    return this.#stored ?? withoutRevision(this.#text());
-  }
-
   /** UTF-8 of the JSON that clients get: with `metadata.resourceVersion`. */
   get bytes(): Buffer {
-    this.#bytes ??= Buffer.from(this.#text());
-    this.#stored = undefined;
+    if (this.#bytes === undefined) {
+      this.#bytes = Buffer.from(this.#text());
+      bytesBudget.keep(this.#bytes.length);
+    }
     return this.#bytes;
   }
 
-  /** The position of `"metadata":` in the bytes: a list has kind and apiVersion once, for all its items. */
+  /** The same for one who copies it at once: valid until the next object lends its own. Nothing is kept. */
+  lend(): Buffer {
+    if (this.#bytes !== undefined) return this.#bytes;
+    const length = this.byteLength;
+    if (length > LENT_BYTES_MAX) return Buffer.from(this.#text());
+    scratch.write(this.#text(), 0, length);
+    return scratch.subarray(0, length);
+  }
+
+  /** Length of `bytes`, without making them. */
+  get byteLength(): number {
+    if (this.#byteLength === 0)
+      this.#byteLength = Buffer.byteLength(this.stored) + revisionLength(this.stored, this.revision);
+    return this.#byteLength;
+  }
+
+  /** Where in the bytes `"metadata":` begins: a list says kind and apiVersion once, for all its items. */
   get metadataAt(): number {
-    this.#metadataAt ??= metadataAt(this.bytes);
-    return this.#metadataAt;
+    return metadataAt(this.stored);
   }
 
   /** Caches the result of `encode`. The value parsed for it is not kept. */
   encoded(encode: (object: KubeObject) => Buffer): Buffer {
-    this.#encoded ??= encode(
-      this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)),
-    );
+    if (this.#encoded === undefined) {
+      this.#encoded = encode(
+        this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)),
+      );
+      bytesBudget.keep(this.#encoded.length);
+    }
     return this.#encoded;
   }
 
@@ -81,17 +101,10 @@ export class CachedObject {
     return new CachedObject(this.key, this.stored, revision);
   }
 
-  /** A store read returned it again: its text need not be derived from the bytes. */
-  recall(stored: string): void {
-    this.#stored ??= stored;
-  }
-
-  /** Forgets what can be made again. For states that are over: only their text, or their bytes, are worth keeping. */
+  /** Forgets what can be made again. For states that are over: only their text is worth keeping. */
   rest(): void {
-    if (this.#bytes !== undefined) this.#stored = undefined;
-    this.#parsed = undefined;
-    this.#written = undefined;
-    this.#encoded = undefined;
+    this.forgetValue();
+    this.forgetBytes();
   }
 
   /** About what the kept value takes; 0 when none is kept. */
@@ -105,7 +118,18 @@ export class CachedObject {
     this.#written = undefined;
   }
 
-  /** Drops the writer's value when nothing has used it by now. */
+  /** What is kept in the forms that clients get. */
+  get keptBytes(): number {
+    return (this.#bytes?.length ?? 0) + (this.#encoded?.length ?? 0);
+  }
+
+  /** They can be made again. */
+  forgetBytes(): void {
+    this.#bytes = undefined;
+    this.#encoded = undefined;
+  }
+
+  /** Lets go of what the writer left, when nobody has asked for it by now. */
   doze(): void {
     this.#written = undefined;
   }
@@ -115,8 +139,8 @@ export class CachedObject {
     return this.#parsed === undefined ? this.#parse() : copyJson(this.#parsed);
   }
 
-  #keepsValue(text: string | undefined): void {
-    if (this.#valueBytes === 0) this.#valueBytes = parsedBytes(text ?? this.#text());
+  #keepsValue(): void {
+    if (this.#valueBytes === 0) this.#valueBytes = parsedBytes(this.stored);
     parsedBudget.keep(this.#valueBytes);
   }
 
@@ -130,7 +154,6 @@ export class CachedObject {
   }
 
   #text(): string {
-    if (this.#stored !== undefined) return withRevision(this.#stored, this.revision);
-    return this.#bytes?.toString() ?? '';
+    return withRevision(this.stored, this.revision);
   }
 }

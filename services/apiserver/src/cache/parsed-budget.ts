@@ -2,6 +2,8 @@ import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 
 /** Fraction of the heap for cached parsed values. */
 const PART_OF_HEAP = 1 / 4;
+/** Of the heap's size, though outside of it: for the bytes that clients get of objects, JSON and protobuf. */
+const BYTES_PART_OF_HEAP = 1 / 16;
 /** A member or an element takes about so much beside its text: places in tables, an empty object. */
 const BYTES_PER_VALUE = 64;
 /** Shorter texts are not scanned: they count as if every tenth character began a value. */
@@ -65,5 +67,6 @@ export class ParsedBudget {
   }
 }
 
-/** The budget of this process. */
+/** Those of this process. */
 export const parsedBudget = new ParsedBudget(heapLimitBytes() * PART_OF_HEAP);
+export const bytesBudget = new ParsedBudget(heapLimitBytes() * BYTES_PART_OF_HEAP);

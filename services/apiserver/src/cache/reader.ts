@@ -58,9 +58,7 @@ export async function readLatest(
   const { object } = await deps.store.get(key);
   if (object === undefined) return undefined;
   const cached = deps.cache.byKey(key);
-  if (cached?.revision !== object.revision) return new CachedObject(key, object.value, object.revision);
-  cached.recall(object.value);
-  return cached;
+  return cached?.revision === object.revision ? cached : new CachedObject(key, object.value, object.revision);
 }
 
 /** Resolves when the cache holds every write acknowledged before the call. */

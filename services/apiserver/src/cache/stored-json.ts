@@ -3,7 +3,6 @@ import { fieldsText } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 
 const METADATA_OPENING = '"metadata":{';
-const METADATA_OPENING_BYTES = Buffer.from(METADATA_OPENING);
 
 /**
  * The stored text of an object: kind, apiVersion and metadata come first, without `metadata.resourceVersion`. Because of
@@ -42,24 +41,21 @@ export function withRevision(stored: string, revision: number): string {
   return `${stored.slice(0, at)}${REVISION_OPENING}${revision}"${separator}${stored.slice(at)}`;
 }
 
-/** Takes back what `withRevision` did. */
-export function withoutRevision(text: string): string {
-  const at = afterMetadataOpening(text);
-  if (!text.startsWith(REVISION_OPENING, at)) return text;
-  const end = text.indexOf('"', at + REVISION_OPENING.length) + 1;
-  return text.slice(0, at) + text.slice(text.charCodeAt(end) === COMMA ? end + 1 : end);
-}
+/** How many bytes `withRevision` adds. */
+export const revisionLength = (stored: string, revision: number): number =>
+  revision === 0
+    ? 0
+    : REVISION_OPENING.length +
+      String(revision).length +
+      (stored.charCodeAt(afterMetadataOpening(stored)) === CLOSING_BRACE ? 1 : 2);
 
-/** Returns the position of `"metadata":{` in encoded text. */
-export function metadataAt(bytes: Buffer): number {
-  const at = bytes.indexOf(METADATA_OPENING_BYTES);
-  invariant(at >= 0, 'a stored object has metadata');
-  return at;
+/** Where `"metadata":{` begins, in the text as in its bytes: the names of kinds and versions are ASCII. */
+export function metadataAt(stored: string): number {
+  return afterMetadataOpening(stored) - METADATA_OPENING.length;
 }
 
 const REVISION_OPENING = '"resourceVersion":"';
 const CLOSING_BRACE = 0x7d;
-const COMMA = 0x2c;
 
 function afterMetadataOpening(stored: string): number {
   const at = stored.indexOf(METADATA_OPENING);

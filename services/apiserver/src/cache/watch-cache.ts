@@ -8,7 +8,7 @@ import {
   FEED_RETRY_MS,
 } from '../limits.ts';
 import { CachedObject } from './cached-object.ts';
-import { type Keeper, parsedBudget } from './parsed-budget.ts';
+import { bytesBudget, type Keeper, parsedBudget } from './parsed-budget.ts';
 import { ResourceCache } from './resource-cache.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import type { FieldReader } from './watcher-index.ts';
@@ -41,7 +41,7 @@ export interface WrittenState {
 }
 
 /** The apiserver's copy of the store: loaded once, then kept by one feed of committed changes for all resources. */
-export class WatchCache implements Keeper {
+export class WatchCache {
   readonly #deps: WatchCacheDeps;
   /** By the prefix of their keys. */
   readonly #feeds: ReadonlyMap<string, ObjectFeed>;
@@ -52,6 +52,14 @@ export class WatchCache implements Keeper {
   readonly #waiters: RevisionWaiters;
   /** States that this server has written and the feed has not brought yet, by revision. */
   readonly #ahead = new InFlight<CachedObject>();
+  readonly #values: Keeper = {
+    shrinkTo: (most) =>
+      shrunk(this.#objects(), most, { kept: (each) => each.valueBytes, forget: (each) => each.forgetValue() }),
+  };
+  readonly #bytes: Keeper = {
+    shrinkTo: (most) =>
+      shrunk(this.#objects(), most, { kept: (each) => each.keptBytes, forget: (each) => each.forgetBytes() }),
+  };
   #revision = 0;
   #loadedAt = 0;
   /** The write id of `#revision`, if the history contains it. */
@@ -83,7 +91,8 @@ export class WatchCache implements Keeper {
 
   /** Rejects when the store fails; then nothing has begun, and it may be called again. */
   async start(): Promise<void> {
-    parsedBudget.join(this);
+    parsedBudget.join(this.#values);
+    bytesBudget.join(this.#bytes);
     await this.#load();
     const current = await this.#deps.store.currentRevision();
     this.#abort = new AbortController();
@@ -94,7 +103,8 @@ export class WatchCache implements Keeper {
   async stop(): Promise<void> {
     this.#abort?.abort();
     this.#endWatches();
-    parsedBudget.leave(this);
+    parsedBudget.leave(this.#values);
+    bytesBudget.leave(this.#bytes);
     await this.#following;
   }
 
@@ -146,16 +156,8 @@ export class WatchCache implements Keeper {
     return [...this.#resources.values()];
   }
 
-  shrinkTo(bytes: number): number {
-    let kept = 0;
-    for (const cache of this.#resources.values()) {
-      for (const object of cache.values()) {
-        const { valueBytes } = object;
-        if (kept + valueBytes > bytes) object.forgetValue();
-        else kept += valueBytes;
-      }
-    }
-    return kept;
+  *#objects(): Generator<CachedObject> {
+    for (const cache of this.#resources.values()) yield* cache.values();
   }
 
   /** False when the cache did not get that far in time. */
@@ -288,6 +290,21 @@ export class WatchCache implements Keeper {
       for (const watcher of cache.watchers.all()) watcher.end();
     }
   }
+}
+
+interface Kept {
+  readonly kept: (object: CachedObject) => number;
+  readonly forget: (object: CachedObject) => void;
+}
+
+function shrunk(objects: Iterable<CachedObject>, most: number, { kept, forget }: Kept): number {
+  let all = 0;
+  for (const object of objects) {
+    const bytes = kept(object);
+    if (all + bytes > most) forget(object);
+    else all += bytes;
+  }
+  return all;
 }
 
 /** A key begins with the prefix of its resource. */

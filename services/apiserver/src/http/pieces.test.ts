@@ -4,10 +4,17 @@ import { inPieces, joined, PIECE_BYTES, partsInPieces, whole } from './pieces.ts
 
 const [HEAD, TAIL] = [Buffer.from('['), Buffer.from(']')];
 
+const itemOf = (bytes: Buffer, metadataAt: number) => ({
+  bytes,
+  lend: () => bytes,
+  byteLength: bytes.length,
+  metadataAt,
+});
+
 /** Items of these sizes behind a prefix that the list leaves out. */
 const listOf = (sizes: readonly number[]) => ({
   head: HEAD,
-  items: sizes.map((size, i) => ({ bytes: Buffer.alloc(size + i, i + 1), metadataAt: i })),
+  items: sizes.map((size, i) => itemOf(Buffer.alloc(size + i, i + 1), i)),
   tail: TAIL,
 });
 

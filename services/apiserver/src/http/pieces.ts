@@ -19,10 +19,17 @@ export interface ItemList {
 }
 
 export interface Item {
+  /** Made once and kept. */
   readonly bytes: Buffer;
-  /** The position of its first field that the list repeats. */
+  /** The same, made to be copied at once. */
+  lend(): Buffer;
+  readonly byteLength: number;
+  /** Where its first field begins that the list repeats. */
   readonly metadataAt: number;
 }
+
+/** The items of a longer list do not keep the bytes that it made of them: they would take more memory than all objects. */
+const KEPT_LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 const FIRST_ITEM = Buffer.from('{');
 const NEXT_ITEM = Buffer.from(',{');
@@ -32,7 +39,7 @@ const NO_OPENING = Buffer.alloc(0);
 export function inPieces(list: ItemList): JsonPieces {
   const { head, items, tail } = list;
   let length = head.length + tail.length + 2 * items.length - (items.length === 0 ? 0 : 1);
-  for (const item of items) length += item.bytes.length - item.metadataAt;
+  for (const item of items) length += item.byteLength - item.metadataAt;
   return { length, pieces: filled(list, length), release };
 }
 
@@ -80,7 +87,10 @@ function* filled({ head, items, tail }: ItemList, length: number): Generator<Buf
   const filling = new Filling(length);
   yield* filling.add(head);
   let opening = FIRST_ITEM;
-  for (const { bytes, metadataAt } of items) {
+  const isKept = length <= KEPT_LIST_BYTES_MAX;
+  for (const item of items) {
+    const bytes = isKept ? item.bytes : item.lend();
+    const { metadataAt } = item;
     if (!filling.fits(opening, bytes, metadataAt)) {
       yield* filling.add(Buffer.concat([opening, bytes.subarray(metadataAt)]));
     }

@@ -11,7 +11,7 @@ import type { ResourceContext } from '../http/context.ts';
 import { type ContinueToken, decodeContinue, encodeContinue, LATEST } from '../http/continue-token.ts';
 import { type ListOptions, readListOptions } from '../http/list-options.ts';
 import { otherShape } from '../http/negotiation.ts';
-import { inPieces, joined } from '../http/pieces.ts';
+import { type Item, inPieces, joined } from '../http/pieces.ts';
 import { protobufListAnswer } from '../http/protobuf.ts';
 import { waitForRevision } from '../http/wait-for-revision.ts';
 import { convertAhead, convertCandidates } from '../kinds/conversion.ts';
@@ -183,7 +183,7 @@ function customListAnswer(
   const metadata = { continue: '', ...listMetadata(page) };
   const value = (): unknown => listValue(definition, page, metadata);
   if (context.representation.encoding === 'yaml') return yamlList(core, context, definition, { page, metadata });
-  const items = page.objects.map(({ bytes }) => ({ bytes, metadataAt: WHOLE_ITEM }));
+  const items = page.objects.map(wholeItem);
   const head = JSON.stringify({ kind: listKindOf(definition), apiVersion: groupVersion(definition), metadata });
   const list = { head: Buffer.from(`${head.slice(0, -1)},"items":[`), items, tail: LIST_END };
   return {
@@ -192,6 +192,15 @@ function customListAnswer(
     body: { kind: 'json', bytes: () => joined(inPieces(list)), pieces: () => inPieces(list), value },
   };
 }
+
+const wholeItem = (object: CachedObject): Item => ({
+  get bytes() {
+    return object.bytes;
+  },
+  lend: () => object.lend(),
+  byteLength: object.byteLength,
+  metadataAt: WHOLE_ITEM,
+});
 
 /** Behind the opening brace. */
 const WHOLE_ITEM = 1;

@@ -5,6 +5,7 @@ import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
 import { EventRing } from './event-ring.ts';
+import { ObjectIndex } from './object-index.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import { encodeStored, withRevision } from './stored-json.ts';
@@ -257,4 +258,61 @@ test('the initial state does not count against a watcher that keeps up', async (
     watcher.offer(new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined));
   }
   assert.equal(ended(), 1);
+});
+
+test('pages of the past are the state of their revision, each with what is behind it, whatever changed since', () => {
+  const cache = new ResourceCache(0, () => ({}));
+  const state = new Map<string, number>();
+  let revision = 0;
+  const write = (kind: Change['kind'], namespace: string, name: string): void => {
+    const key = `core/pods/${namespace}/${name}`;
+    cache.apply({ revision: ++revision, kind, key, value: stored(name), previousRevision: state.get(key) ?? 0 });
+    if (kind === 'deleted') state.delete(key);
+    else state.set(key, revision);
+  };
+  const namespaces = ['a', 'a-b', 'ab', 'b'];
+  for (let i = 0; i < 100; i++) write('created', namespaces[i % 4] ?? '', `n${i}`);
+  const before = new Map(state);
+  const atRevision = revision;
+  for (const i of [0, 7, 50, 99]) write('deleted', namespaces[i % 4] ?? '', `n${i}`);
+  for (const i of [1, 51, 98]) write('updated', namespaces[i % 4] ?? '', `n${i}`);
+  for (const name of ['m', 'n5x', 'z']) for (const namespace of namespaces) write('created', namespace, name);
+  write('deleted', 'b', 'z');
+  for (const [wanted, at] of [
+    [before, { atRevision }],
+    [state, {}],
+  ] as const) {
+    for (const namespace of [undefined, ...namespaces]) {
+      const all = [...wanted].filter(([key]) => namespace === undefined || key.startsWith(`core/pods/${namespace}/`));
+      const seen: (readonly [string, number])[] = [];
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const selection = { ...EVERYTHING, namespace };
+        const page = cache.list({ selection, limit: 7, ...at, ...(after === '' ? {} : { after }) });
+        assert.ok(page !== undefined);
+        seen.push(...page.objects.map((object) => [object.key, object.revision] as const));
+        assert.equal(page.remaining ?? 0, all.length - seen.length);
+        after = page.lastKey;
+      }
+      assert.deepEqual(
+        seen,
+        all.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      );
+    }
+  }
+});
+
+test('keys after a place begin there, in a namespace that was written to since as in others', () => {
+  const index = new ObjectIndex();
+  const put = (namespace: string, name: string): void =>
+    index.set(new CachedObject(`core/pods/${namespace}/${name}`, stored(name), 1));
+  for (const name of ['a', 'c', 'e']) for (const namespace of ['x', 'y']) put(namespace, name);
+  const after = (key: string): readonly string[] => [...index.keys(undefined, `core/pods/${key}`)];
+  const wanted = ['core/pods/x/e', 'core/pods/y/a', 'core/pods/y/c', 'core/pods/y/e'];
+  assert.deepEqual(after('x/c'), wanted);
+  assert.deepEqual(after('x/d'), wanted);
+  assert.equal(index.countAfter(undefined, 'core/pods/x/c'), 4);
+  put('x', 'd');
+  assert.deepEqual(after('x/c'), ['core/pods/x/d', ...wanted]);
+  assert.equal(index.countAfter('x', 'core/pods/x/c'), 2);
+  assert.deepEqual([after('y/e'), after('z')], [[], []]);
 });

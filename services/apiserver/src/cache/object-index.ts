@@ -62,13 +62,27 @@ export class ObjectIndex {
     this.#lists.delete(undefined);
   }
 
-  /** Keys of one namespace, or of all when it is `undefined`, ascending. */
-  *keys(namespace: string | undefined): IterableIterator<StoreKey> {
-    if (namespace !== undefined) {
-      yield* this.#keysByNamespace.get(namespace)?.values() ?? [];
-      return;
+  /** Keys of one namespace, or of all when it is `undefined`, ascending; only those after `after`. Costs what it yields. */
+  *keys(namespace: string | undefined, after?: StoreKey): IterableIterator<StoreKey> {
+    for (const names of this.#sortedKeys(namespace)) {
+      const keys = names.values();
+      for (let at = names.firstAfter(after); at < keys.length; at++) yield keys[at] ?? '';
     }
-    for (const each of this.#namespaces.values()) yield* this.keys(each.slice(0, -1));
+  }
+
+  /** How many keys come after this one. */
+  countAfter(namespace: string | undefined, after: StoreKey): number {
+    let count = 0;
+    for (const names of this.#sortedKeys(namespace)) count += names.size - names.firstAfter(after);
+    return count;
+  }
+
+  *#sortedKeys(namespace: string | undefined): IterableIterator<SortedNames> {
+    const namespaces = namespace === undefined ? this.#namespaces.values() : [`${namespace}/`];
+    for (const each of namespaces) {
+      const names = this.#keysByNamespace.get(each.slice(0, -1));
+      if (names !== undefined) yield names;
+    }
   }
 
   #keysOf(namespace: string): SortedNames {

@@ -26,6 +26,9 @@ export interface ListResult {
   readonly remaining?: number;
 }
 
+/** What differs from now at an earlier revision. */
+type Overlay = ReadonlyMap<StoreKey, CachedObject | undefined>;
+
 /** Neither a page, nor of the past, nor found faster by an index. */
 const isWhole = ({ selection, after, limit, atRevision }: ListQuery): boolean =>
   after === undefined && limit === undefined && atRevision === undefined && selection.exactField === undefined;
@@ -114,19 +117,36 @@ export class ResourceCache {
     const overlay = this.#overlay(query.atRevision);
     if (overlay === undefined) return undefined;
     const objects: CachedObject[] = [];
-    let rest = 0;
     for (const object of this.#candidates(query, overlay)) {
       if (!selects(query.selection, object)) continue;
-      if (query.limit === undefined || objects.length < query.limit) {
-        objects.push(object);
-        continue;
-      }
-      rest++;
-      if (query.selection.matches !== undefined) break;
+      if (query.limit !== undefined && objects.length >= query.limit) return this.#cut(query, overlay, objects);
+      objects.push(object);
     }
-    if (rest === 0) return { objects };
+    return { objects };
+  }
+
+  /** A page with more behind it. */
+  #cut(query: ListQuery, overlay: Overlay, objects: readonly CachedObject[]): ListResult {
     const lastKey = objects.at(-1)?.key ?? '';
-    return { objects, lastKey, ...(query.selection.matches === undefined ? { remaining: rest } : {}) };
+    if (query.selection.matches !== undefined) return { objects, lastKey };
+    return { objects, lastKey, remaining: this.#countAfter(query.selection, lastKey, overlay) };
+  }
+
+  /** Without a look at the objects: a page must not cost what the whole list does. */
+  #countAfter(selection: Selection, lastKey: StoreKey, overlay: Overlay): number {
+    const { namespace, exactName } = selection;
+    if (exactName !== undefined) {
+      const rest = this.#candidates({ selection, after: lastKey }, overlay);
+      return [...rest].filter((object) => selects(selection, object)).length;
+    }
+    let count = this.#objects.countAfter(namespace, lastKey);
+    for (const [key, old] of overlay) {
+      const current = this.#objects.get(key);
+      if (key <= lastKey || (old === undefined) === (current === undefined)) continue;
+      if (namespace !== undefined && (old ?? current)?.namespace !== namespace) continue;
+      count += old === undefined ? -1 : 1;
+    }
+    return count;
   }
 
   /** Returns the candidates of a list in order; none when its state is no longer available. */
@@ -144,11 +164,8 @@ export class ResourceCache {
       : all.filter((object) => selects(selection, object));
   }
 
-  /**
-   * Returns the differences between the wanted revision and now: the state before the first later change of each
-   * object.
-   */
-  #overlay(atRevision: number | undefined): ReadonlyMap<StoreKey, CachedObject | undefined> | undefined {
+  /** What differs between the wanted revision and now: the state before the first later change of each object. */
+  #overlay(atRevision: number | undefined): Overlay | undefined {
     const overlay = new Map<StoreKey, CachedObject | undefined>();
     if (atRevision === undefined) return overlay;
     const later = this.#ring.since(atRevision);
@@ -159,9 +176,9 @@ export class ResourceCache {
     return overlay;
   }
 
-  *#candidates(query: ListQuery, overlay: ReadonlyMap<StoreKey, CachedObject | undefined>): Iterable<CachedObject> {
+  *#candidates(query: ListQuery, overlay: Overlay): Iterable<CachedObject> {
     const after = query.after;
-    for (const key of this.#keys(query.selection, overlay)) {
+    for (const key of this.#keys(query, overlay)) {
       if (after !== undefined && key <= after) continue;
       const object = overlay.size > 0 && overlay.has(key) ? overlay.get(key) : this.#objects.get(key);
       if (object !== undefined) yield object;
@@ -181,15 +198,25 @@ export class ResourceCache {
     return index;
   }
 
-  #keys(selection: Selection, overlay: ReadonlyMap<StoreKey, CachedObject | undefined>): Iterable<StoreKey> {
+  #keys({ selection, after }: ListQuery, overlay: Overlay): Iterable<StoreKey> {
     if (overlay.size === 0 && selection.exactField !== undefined) {
       return this.#fieldIndex(selection.exactField.field)?.keys(selection.exactField.value) ?? [];
     }
-    const live = this.#objects.keys(selection.namespace);
+    const live = this.#objects.keys(selection.namespace, after);
     const deletedSince = [...overlay].filter(([key, old]) => old !== undefined && this.#objects.get(key) === undefined);
     if (deletedSince.length === 0) return live;
-    return [...live, ...deletedSince.map(([key]) => key)].sort();
+    return inOrder(live, deletedSince.map(([key]) => key).sort());
   }
+}
+
+/** Two ascending sequences without a common key, as one. */
+function* inOrder(keys: Iterable<StoreKey>, others: readonly StoreKey[]): Iterable<StoreKey> {
+  let next = 0;
+  for (const key of keys) {
+    for (let other = others[next]; other !== undefined && other < key; other = others[++next]) yield other;
+    yield key;
+  }
+  yield* others.slice(next);
 }
 
 /** A watch that cannot judge a change ends, and looks again; the others go on. */

@@ -23,6 +23,16 @@ export class SortedNames {
     return this.#names;
   }
 
+  /** Where in `values` the names begin that come after this one. */
+  firstAfter(name: string | undefined): number {
+    if (name === undefined) return 0;
+    const names = this.values();
+    // Most lists of names lie before or behind the place as a whole.
+    if ((names.at(-1) ?? '') <= name) return names.length;
+    const at = this.#lowerBound(name);
+    return names[at] === name ? at + 1 : at;
+  }
+
   #takeAdded(): void {
     const added = [...this.#added].sort();
     this.#added.clear();

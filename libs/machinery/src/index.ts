@@ -33,6 +33,7 @@ export * from './schema.ts';
 export * from './schema-decode.ts';
 export * from './selector-parse.ts';
 export * from './selectors.ts';
+export { shareParts } from './share-parts.ts';
 export * from './status.ts';
 export * from './steps.ts';
 export * from './strategic-merge.ts';

@@ -316,3 +316,34 @@ test('keys after a place begin there, in a namespace that was written to since a
   assert.equal(index.countAfter('x', 'core/pods/x/c'), 2);
   assert.deepEqual([after('y/e'), after('z')], [[], []]);
 });
+
+interface Alike extends KubeObject {
+  readonly spec: { readonly tolerations: readonly object[]; readonly hostname: string };
+}
+
+test('objects of one owner share what they have in common, and each says what its text says', () => {
+  const pod = (name: string, owner: string): Alike => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'a',
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: owner }],
+    },
+    spec: { tolerations: [{ key: 'k', operator: 'Exists' }], hostname: name },
+  });
+  const cached = (name: string, owner: string, isWritten: boolean): CachedObject => {
+    const object = pod(name, owner);
+    return new CachedObject(keyOf(name), encodeStored(object), 3, isWritten ? object : undefined);
+  };
+  const all = [cached('x', 'o', false), cached('y', 'o', true), cached('z', 'o', false), cached('w', 'other', false)];
+  const specs = all.map(({ object }) => (object as Alike).spec);
+  assert.deepEqual(
+    specs.map(({ tolerations }) => tolerations === specs[0]?.tolerations),
+    [true, true, true, false],
+  );
+  for (const { bytes, object } of all) {
+    assert.deepEqual(JSON.parse(bytes.toString()), object);
+    assert.ok(Object.isFrozen((object as Alike).spec.tolerations[0]));
+  }
+});

@@ -2,6 +2,7 @@ import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
 import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
+import { siblings } from './siblings.ts';
 import { metadataAt, revisionLength, withRevision } from './stored-json.ts';
 
 /** Bytes that are lent are made here; larger ones have memory of their own. */
@@ -49,7 +50,8 @@ export class CachedObject {
   get object(): KubeObject {
     if (this.#parsed === undefined) {
       if (this.#written === undefined) this.#keepsValue();
-      this.#parsed = deepFreeze(this.#written === undefined ? this.#parse() : this.#asRead(this.#written));
+      const value = this.#written === undefined ? this.#parse() : this.#asRead(this.#written);
+      this.#parsed = deepFreeze(siblings.share(value, this.size));
       this.#written = undefined;
     }
     return this.#parsed;

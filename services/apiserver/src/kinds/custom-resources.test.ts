@@ -55,6 +55,16 @@ test('a definition is established and served, and its objects go with it', async
   await until(async () => (await api.call('GET', definitionUrl(NAME))).status === 404);
 });
 
+test('a definition whose status names stored versions that it does not have is still deleted', async () => {
+  await withCorals({}, async () => {
+    const body = { status: { storedVersions: ['v9'] } };
+    assert.equal((await api.call('PATCH', `${definitionUrl(NAME)}/status`, { body })).status, 200);
+    const change = { spec: { names: { shortNames: ['c'] } } };
+    const refused = await api.call('PATCH', definitionUrl(NAME), { body: change });
+    assert.match(refused.textAt('message'), /status\.storedVersions\[0\]: Invalid value: "v9": must appear in/);
+  });
+});
+
 test('an instance with a finalizer holds its definition, and nothing new is created meanwhile', async () => {
   await define(api, coralDefinition({ spec: DEFAULTED }));
   await api.call('POST', CORALS, {

@@ -1,4 +1,5 @@
 import {
+  deepEqual,
   duplicate,
   type FieldError,
   forbidden,
@@ -19,6 +20,7 @@ import type {
   CustomResourceDefinitionVersion,
 } from '../../generated/types.ts';
 import type { ValidationContext } from '../../resource.ts';
+import { isTerminating } from '../../semantics/pods.ts';
 import { validateRequiredText, validateRequiredWord } from '../../validation/check.ts';
 import { byteLength, type Check, dns1035LabelErrors, dnsSubdomainErrors } from '../../validation/formats.ts';
 import { goValue } from '../../validation/go/print.ts';
@@ -54,7 +56,8 @@ export function validateCrdUpdate(crd: Crd, old: Crd, { rules }: ValidationConte
   validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
   validateSpec(out, crd.spec, { rules, old: old.spec });
   validateChange(out, crd.spec, old);
-  validateStatus(out, crd);
+  // A status update may name any stored versions. Its finalizers can be removed all the same when the definition is deleted.
+  if (!isTerminating(crd) || !deepEqual(crd.spec, old.spec)) validateStatus(out, crd);
   if (approvalOf(crd)?.state !== approvalOf(old)?.state) validateApproval(out, crd);
   return out;
 }

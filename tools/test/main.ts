@@ -102,7 +102,7 @@ async function runFiles(suite: Suite, files: readonly string[]): Promise<RunRepo
       `--test-reporter-destination=${countFile}`,
       ...files,
     ],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment(temporary) },
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment(suite, temporary) },
   );
   const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
   for (const signal of SIGNALS) process.on(signal, forward);
@@ -134,7 +134,7 @@ function oneFailure(what: string): RunReport {
 }
 
 /** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
-function testEnvironment(temporary: string): NodeJS.ProcessEnv {
+function testEnvironment(suite: Suite, temporary: string): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => name !== 'CI' && !name.startsWith('HOLDFAST_'));
   const folders = [
     path.dirname(process.execPath),
@@ -147,9 +147,15 @@ function testEnvironment(temporary: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(inherited),
     PATH: folders.join(path.delimiter),
     TMPDIR: temporary,
-    // npm keeps compiled modules in the temporary folder: nobody would find them there again.
-    NODE_DISABLE_COMPILE_CACHE: '1',
+    ...compileCache(suite),
   };
+}
+
+/** Each run has a cache of its own beside the temporary folders, so that a test cannot find what an earlier run compiled. */
+function compileCache({ name, sharesCompiledModules }: Suite): NodeJS.ProcessEnv {
+  // npm keeps compiled modules in the temporary folder: a suite without a cache must not use or leave them.
+  if (sharesCompiledModules !== true) return { NODE_DISABLE_COMPILE_CACHE: '1' };
+  return { NODE_COMPILE_CACHE: path.join(scratch, `compiled-${name}`), NODE_DISABLE_COMPILE_CACHE: undefined };
 }
 
 function readReport(file: string): RunReport | undefined {

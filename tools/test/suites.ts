@@ -12,6 +12,8 @@ export interface Suite {
   /** Test files that run at the same time; servers of one test must not starve those of another. */
   readonly concurrency: number;
   readonly timeoutSecondsPerTest: number;
+  /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
+  readonly sharesCompiledModules?: boolean;
 }
 
 /** In the order of running: what fails fast comes first. */
@@ -22,6 +24,7 @@ export const SUITES: readonly Suite[] = [
     files: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 120,
+    sharesCompiledModules: true,
   },
   { name: 'sim', files: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutSecondsPerTest: 300 },
   {

@@ -51,6 +51,7 @@ test('[LIFE-08] a pod has a UID of its own, is placed once, and never moves to a
   const body = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'a' } };
   const again = await api.call('POST', `${PODS}/p/binding`, { as: 'scheduler', body });
   assert.deepEqual([again.status, again.textAt('reason')], [409, 'Conflict'], 'not even to the same node');
+  assert.match(again.textAt('message'), /pod p is already assigned to node "a"$/);
   const moved = await api.call('PATCH', `${PODS}/p`, { body: { spec: { nodeName: 'b' } } });
   assert.equal(moved.status, 422);
   const now = await api.call('GET', `${PODS}/p`);

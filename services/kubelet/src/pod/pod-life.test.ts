@@ -148,7 +148,7 @@ test('[INIT-17] [LIFE-37] a deadline counts from the start of the pod, ends init
   await pod.stop();
 });
 
-test('[SIDE-01] [SIDE-04] [SIDE-05] the next init container begins when the sidecar has started, not when it ends', async () => {
+test('[SIDE-01] [SIDE-04] [SIDE-05] [SIDE-06] the next init container begins when the sidecar has started, not when it ends', async () => {
   let isUp = false;
   const startupProbe = { tcpSocket: { port: 80 }, periodSeconds: 1, failureThreshold: 100 };
   const pod = new VirtualPod(

@@ -231,6 +231,10 @@ test('[UI-02] a user who forces a deletion is told what it means; a kubelet is n
   const answer = await byUser.api.call('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
   assert.equal(answer.headers['warning'], `299 - "${forceDeleteWarning('p', 'a')}"`);
   assert.equal(answer.status, 200);
+  assert.match(
+    forceDeleteWarning('p', 'a'),
+    /pod p .* before node a has confirmed .* may go on running there; two instances may run at once, and data may be lost/,
+  );
   assert.equal((await byUser.api.call('GET', `${PODS}/p`)).status, 404, 'the warning does not stop it');
   await byUser.api.stop();
   const byKubelet = await boundPod();

@@ -195,8 +195,8 @@ test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until some
   world.api.put(PODS, { ...first, status: { phase: 'Failed' } });
   await controller.settle();
   assert.equal(activePods(world).length, 2);
-  const phases = world.api.list(PODS).map(({ status }) => status.phase === 'Failed');
-  assert.deepEqual(phases.toSorted(), [false, false, true], 'two beside the one that failed');
+  const running = world.api.list(PODS).filter(({ status }) => status.phase !== 'Failed');
+  assert.equal(running.length, 2, 'beside the one that failed');
   world.clock.advance(86_400_000);
   await controller.settle();
   assert.equal(world.api.get(PODS, targetOf(first)).status.phase, 'Failed');

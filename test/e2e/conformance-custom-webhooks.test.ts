@@ -322,7 +322,7 @@ async function walkSelectors(definition: Definition, namespace: string): Promise
   await allSee(ofHost, { added: both, deleted: new Set() });
   await allSee(ofPort, { added: one, deleted: new Set() });
 
-  const options = { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 };
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1' };
   await must(200, client.dynamic('DELETE', select(v2, 'host=host1,port=80'), options));
   const { object } = await must(200, client.dynamic('GET', `${v2}/cr-1`));
   await must(200, client.dynamic('PUT', `${v2}/cr-1`, { ...object, host: 'host2' }));

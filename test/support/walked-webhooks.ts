@@ -243,7 +243,7 @@ function deploymentOf(port: number): object {
       replicas: 1,
       selector: { matchLabels: labels },
       strategy: { type: 'RollingUpdate' },
-      template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 0, containers: [container] } },
+      template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [container] } },
     },
   };
 }

@@ -7,7 +7,10 @@ import { AbusedApi } from '../test/support/abused-api.ts';
 import { printFigure } from './lib/figures.ts';
 import { calibrationUs } from './lib/own-cost.ts';
 
-/** How long another user waits for a GET, and a node for its heartbeat, while each request of the hostile corpus is served. */
+/**
+ * Measures how long another user waits for a GET, and a node for its heartbeat, during each request of the hostile
+ * corpus.
+ */
 const SETTINGS = {
   only: { kind: 'string', help: 'Requests whose name contains this', default: '' },
   'heap-mb': { kind: 'integer', help: 'Heap of the server', default: 1_024, min: 64 },

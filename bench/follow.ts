@@ -5,9 +5,9 @@ import { FOLLOW_ROWS, FOLLOWERS, type Followers, followRows } from './lib/follow
 import { calibrationUs } from './lib/own-cost.ts';
 
 /**
- * What one change costs everybody who follows it: the same writes with nobody behind the API server, and with the followers of the
- * embedded form. One process for each, memory store, no network. Time on the cores of the thread that does all of this; beside
- * it that of a fixed piece of work, because machines differ from minute to minute.
+ * The cost of one change for its followers: the same writes without followers of the API server, and with those of the
+ * embedded form. One process each, memory store, no network. CPU time of the thread that does all of this, beside the
+ * time of a fixed piece of work, because machines vary from minute to minute.
  */
 const SETTINGS = {
   followers: { kind: 'string', help: `With commas: ${FOLLOWERS.join(', ')}`, default: FOLLOWERS.join(',') },
@@ -37,7 +37,7 @@ async function measure(followers: Followers): Promise<void> {
   }
 }
 
-/** What one row's code has become in the engine must not slow or speed the next. */
+/** A row in its own process cannot affect the compiled code of the next. */
 function inOwnProcess(followers: Followers): void {
   const file = process.argv[1] ?? '';
   const own = ['--followers', followers, '--rows', settings.rows, '--changes', String(settings.changes)];

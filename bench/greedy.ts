@@ -6,7 +6,7 @@ import { ascending, percentile, printFigure } from './lib/figures.ts';
 import { startForm } from './lib/forms.ts';
 import { openTls, type Target } from './lib/tls-connection.ts';
 
-/** How long the heartbeat of a node takes beside one client that always has many requests in flight. */
+/** Measures the delay of a node's heartbeat beside a client that always has many requests in flight. */
 const SETTINGS = {
   'in-flight': { kind: 'integer', help: 'Requests of the greedy client', default: 500, min: 1 },
   seconds: { kind: 'integer', help: 'How long', default: 10, min: 1 },
@@ -68,7 +68,7 @@ async function mayRead(target: Target): Promise<void> {
   if (status !== '201') throw new Error(`the greedy client was given no role: ${status}`);
 }
 
-/** Until its parent ends it. */
+/** Runs until its parent ends it. */
 async function beGreedy(target: Target): Promise<void> {
   const sends = await Promise.all(Array.from({ length: settings['in-flight'] }, () => connection(target, GREEDY)));
   process.send?.('in flight');
@@ -84,7 +84,7 @@ async function beGreedy(target: Target): Promise<void> {
 
 type Send = (method: string, path: string, body?: string) => Promise<string>;
 
-/** One request at a time; answers are so short that they come in one piece. */
+/** One request at a time; responses are short enough to arrive in one piece. */
 async function connection(target: Target, headers: readonly string[]): Promise<Send> {
   let answered = (_status: string): void => {};
   const socket = await openTls(target, (bytes) => answered(bytes.toString('latin1', 9, 12)));

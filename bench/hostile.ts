@@ -5,7 +5,7 @@ import { CORPUS } from '../test/abuse/corpus.ts';
 import { printFigure } from './lib/figures.ts';
 import type { Held } from './lib/hostile-main.ts';
 
-/** How long each request of the hostile corpus holds the thread of the API server without letting anybody else in. */
+/** Measures how long each request of the hostile corpus blocks the thread of the API server. */
 const SETTINGS = {
   only: { kind: 'string', help: 'Requests whose name contains this', default: '' },
   over: { kind: 'integer', help: 'Print only what holds the thread for so many milliseconds', default: 0, min: 0 },
@@ -13,7 +13,7 @@ const SETTINGS = {
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
 
-/** Half of what another user may wait for a GET: the rest is for what stands before it. */
+/** Half of another user's maximum wait for a GET: the rest is for earlier requests. */
 const HOLD_GOAL_MS = 125;
 
 const MAIN = path.resolve(import.meta.dirname, 'lib/hostile-main.ts');
@@ -36,7 +36,7 @@ printFigure({
 });
 if (late > 0) process.exitCode = 1;
 
-/** One process for as many as it survives: the memory and the compiled code of a server that lives. */
+/** One process for as many requests as it survives: with the memory and compiled code of a running server. */
 function measureFrom(left: readonly string[]): Promise<number> {
   const child = fork(MAIN, [], { execArgv: [...process.execArgv, '--disable-warning=ExperimentalWarning'] });
   const { promise, resolve } = Promise.withResolvers<number>();
@@ -55,7 +55,7 @@ function measureFrom(left: readonly string[]): Promise<number> {
   });
   child.on('exit', () => {
     clearTimeout(deadline);
-    // What ended the process or took too long is not tried again.
+    // A request that ended the process or took too long is not repeated.
     resolve(Math.min(done + 1, left.length));
   });
   child.send(left);

@@ -97,7 +97,7 @@ async function runRows(target: Target, pid: number | undefined): Promise<void> {
   for (const row of rows) printFigure(await measured(row, pid));
 }
 
-/** V8 goes on compiling for the first ten thousands of requests. A server of another make needs none of it, and is not harmed. */
+/** V8 continues to compile during the first ten thousands of requests. The warm-up does no harm to other servers. */
 async function warmUp(rows: readonly Row[], pid: number | undefined): Promise<void> {
   for (let round = 0; round < settings['warm-up']; round++) {
     for (const row of rows) {
@@ -115,7 +115,7 @@ async function measured(row: Row, pid: number | undefined): Promise<Figure> {
   return { ...figure, note: `${figure.note}${costOf(figure, cpuMs(pid) - before)}` };
 }
 
-/** What the driver collects while it measures would count as the server's: a row of events fits into its young generation. */
+/** The driver's garbage collections would count as the server's: the events of a row fit into its young generation. */
 function runWithRoom(): number {
   const { status } = spawnSync(process.execPath, [...process.execArgv, ...ROOM, ...process.argv.slice(1)], {
     stdio: 'inherit',

@@ -8,7 +8,7 @@ import { coralDefinition, DEFINITIONS_PATH, REEF_NAMESPACE_PATH } from './lib/cu
 import { allocatedBytes, calibrationUs, middle } from './lib/own-cost.ts';
 import { bare, NAMESPACE, PIPELINE_ROWS, PIPELINE_USERS, type PipelineRow, send } from './lib/pipeline-rows.ts';
 
-/** What a request costs in the API server's pipeline alone: one process, memory store, no network, nobody who follows. */
+/** Measures a request in the API server's pipeline alone: one process, memory store, no network, no followers. */
 const SETTINGS = {
   cold: { kind: 'integer', help: 'Requests of each row in a fresh process', default: 5000, min: 1 },
   warm: { kind: 'integer', help: 'Requests of each row after that', default: 20_000, min: 0 },
@@ -60,7 +60,7 @@ async function defineCorals(started: ApiServer): Promise<void> {
   while ((await started.handle(kind)).status !== 200) await clock.sleep(20);
 }
 
-/** What is created is bound, changed and read soon after, as in a cluster, and not when thousands of others have come. */
+/** An object is bound, changed and read soon after its create, as in a cluster, not after thousands of others. */
 async function phase(when: string, first: number, count: number): Promise<void> {
   const calibration = calibrationUs();
   const spent = rows.map(() => ({ cpuUs: 0, steps: [] as number[] }));

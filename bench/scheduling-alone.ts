@@ -7,8 +7,8 @@ import { printFigure } from './lib/figures.ts';
 import { SHAPES, type Shape, schedulingNode, schedulingPod } from './lib/scheduling-objects.ts';
 
 /**
- * The scheduler with its bindings: all pods are there before it starts, so that nobody else asks the API. One process, memory
- * store, no network; the time on the cores includes the API server's work for the bindings and events.
+ * The scheduler with its bindings: all pods exist before it starts, so that it is the only client of the API. One
+ * process, memory store, no network; the CPU time includes the API server's work for bindings and events.
  */
 const SETTINGS = {
   nodes: { kind: 'integer', help: 'Nodes', default: 1000, min: 1 },

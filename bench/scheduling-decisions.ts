@@ -6,7 +6,7 @@ import { clusterOf, deciderFor, profileFor } from '../services/scheduler/src/tes
 import { printFigure } from './lib/figures.ts';
 import { SHAPES, type Shape, schedulingNode, schedulingPod } from './lib/scheduling-objects.ts';
 
-/** The scheduler's decisions alone, without an API: pods are decided on one by one and put where the decision says. */
+/** The scheduler's decisions alone, without an API: pods are decided one by one and placed accordingly. */
 const SETTINGS = {
   nodes: { kind: 'integer', help: 'Nodes', default: 1000, min: 1 },
   pods: { kind: 'integer', help: 'Pods', default: 5000, min: 1 },
@@ -42,7 +42,7 @@ function decisionsRow(shape: Shape): void {
   report(`decide, ${shape}`, before, `${placed} of ${pods} pods placed on ${nodes} nodes`, pods);
 }
 
-/** Equal pods that fit nowhere, with what preemption says about them. */
+/** Equal pods that fit nowhere, including preemption. */
 function refusalsRow(): void {
   const { nodes, pods } = settings;
   const full = Array.from({ length: nodes * 4 }, (_, k) => schedulingPod('filler', k, `node-${Math.floor(k / 4)}`));

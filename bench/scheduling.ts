@@ -8,8 +8,8 @@ import { cpuMs, residentMb, restedCpuMs } from './lib/server-process.ts';
 import type { Target } from './lib/tls-connection.ts';
 
 /**
- * Scheduling through the API: pods are created and watched until they have a node. Nodes are objects only, nobody runs the pods.
- * With NODE_OPTIONS='--cpu-prof --cpu-prof-dir=profiles' driver and server leave CPU profiles there.
+ * Scheduling through the API: creates pods and watches them until they are bound. Nodes are only objects; nothing runs
+ * the pods. With NODE_OPTIONS='--cpu-prof --cpu-prof-dir=profiles' driver and server write CPU profiles there.
  */
 const SETTINGS = {
   form: { kind: 'string', help: 'Start a server for this run and end it after: sqlite, memory' },

@@ -1,6 +1,6 @@
 /**
- * How fast the store backends are on this machine: `node bench/store.ts [memory] [sqlite] [redis]`.
- * Prints the disk's fsync time first, because durable writes are bound by it.
+ * Measures the store backends on this machine: `node bench/store.ts [memory] [sqlite] [redis]`. First prints the disk's
+ * fsync time, which limits durable writes.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

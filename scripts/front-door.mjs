@@ -20,12 +20,12 @@ const PROGRAMS = {
   images: ['scripts/images/build.ts'],
 };
 
-/** What is brought from the npm registry. npm and pnpm try again by themselves, but only some failures. */
+/** Attempts of a download from the npm registry. npm and pnpm retry only some failures themselves. */
 const TRIES = 3;
 const PAUSE_MS = 3_000;
 const LINES_SHOWN = 8;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** What goes on failing however often it is tried, and the next step. */
+/** Permanent failures, and the next step. */
 const FINAL = [
   [
     /\bEINTEGRITY\b/,
@@ -42,7 +42,10 @@ const NODE_FLAGS = [
   '--v8-pool-size=2',
   `--import=${pathToFileURL(path.join(root, 'scripts', 'sources', 'use.mjs')).href}`,
 ];
-/** One pool of memory for all threads: what one of them has freed another may use. With a pool for each, a server holds 12 MB more. */
+/**
+ * One malloc arena for all threads: memory that one has freed is available to others. With one arena each, a server
+ * uses 12 MB more.
+ */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 
 const [command = '', ...rest] = process.argv.slice(2);
@@ -120,7 +123,10 @@ function manifestHash() {
   return hash.digest('hex');
 }
 
-/** Runs the program in the foreground. The IPC channel only tells it when this process dies, so nothing is left behind. */
+/**
+ * Runs the program in the foreground. The IPC channel only signals the death of this process, so nothing is left
+ * behind.
+ */
 function handOver(binary, [script, ...fixed], args) {
   const child = spawn(binary, [...NODE_FLAGS, path.join(root, script), ...fixed, ...args], {
     cwd: process.env.INIT_CWD ?? root,

@@ -1,4 +1,5 @@
-// What is brought from the npm registry before anything is installed: only what has a hash in toolchain.json. Plain JavaScript without imports beyond Node.
+// Downloads packages from the npm registry before the installation: only those with a hash in toolchain.json. Plain
+// JavaScript with only Node imports.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -7,7 +8,7 @@ export const pinned = JSON.parse(readFileSync(new URL('toolchain.json', import.m
 /** pnpm and its program, which is a package of its own for each platform. */
 export const PNPM_PACKAGES = { pnpm: pinned.pnpm, [`@pnpm/exe.${process.platform}-${process.arch}`]: pinned.pnpm };
 
-/** What its own package.json says: npm believes the lock file. */
+/** The contents of its own package.json: npm trusts the lock file. */
 const PNPM_PARTS = { hasInstallScript: true, bin: { pnpm: 'pnpm' } };
 
 export const withoutHash = (packages) => Object.keys(packages).find((name) => pinned.integrity[name] === undefined);

@@ -10,7 +10,7 @@ const LAST_CHUNK = '0\r';
 
 /** Sees when pods of a namespace get a node, without parsing what it does not need. */
 export class BindingWatch {
-  /** By name of the pod: when it was seen bound, in ms. */
+  /** By pod name: when it was seen bound, in ms. */
   readonly boundAt = new Map<string, number>();
   /** Names of pods that are to end. */
   readonly terminating = new Set<string>();

@@ -7,8 +7,8 @@ export interface Answer {
 }
 
 /**
- * One keep-alive HTTP/1.1 connection over TLS, written for load: requests are one string, answers are cut out of the stream
- * without building header objects, so that the driver takes as little as possible of the cores it shares with the server.
+ * One keep-alive HTTP/1.1 connection over TLS for load tests: requests are strings, and responses are cut from the
+ * stream without header objects, so that the driver uses as little as possible of the shared cores.
  */
 export class Connection {
   #socket: TLSSocket | undefined;

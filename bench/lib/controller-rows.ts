@@ -11,7 +11,7 @@ export interface ClusterLoad {
   readonly pods: number;
   readonly objects: number;
   readonly deployments: number;
-  /** Nodes that are registered besides; nobody sends their heartbeats. */
+  /** Additional registered nodes without heartbeats. */
   readonly registered: number;
 }
 
@@ -22,11 +22,11 @@ const IDLE_MS = 20_000;
 const SURGE_SHARE = 0.25;
 const WRITERS = 8;
 
-/** What a row cost beside its time. */
+/** The cost of a row beside its time. */
 interface Cost {
   readonly seconds: number;
   readonly cpuMs: number;
-  /** Every write to the API, by anybody: one revision each. */
+  /** All writes to the API: one revision each. */
   readonly writes: number;
 }
 

@@ -21,7 +21,7 @@ export interface FanOutLoad {
 /** Connections that make changes while the rate of deliveries is measured. */
 const WRITERS = 8;
 
-/** One change at a time; every watcher must see every one. */
+/** One change at a time; every watcher must see each. */
 export async function latencyRow(load: FanOutLoad): Promise<Figure> {
   const { latencies, seconds } = await fanOut(load, 1);
   const sorted = ascending(latencies);
@@ -58,7 +58,7 @@ async function fanOut(load: FanOutLoad, writers: number): Promise<{ latencies: r
   return { latencies, seconds };
 }
 
-/** The next watchers would be told of them as what is there at their start. */
+/** Later watchers would get them as their initial state. */
 async function removeEvents(target: Target): Promise<void> {
   const connection = await Connection.open(target);
   const { status } = await connection.request('DELETE', `${PATH}?labelSelector=bench%3Dfanout`);
@@ -66,7 +66,7 @@ async function removeEvents(target: Target): Promise<void> {
   connection.close();
 }
 
-/** Resolves when the server has said that the watch is open. */
+/** Resolves when the server has confirmed the watch. */
 async function openWatch(target: Target, latencies: number[]): Promise<TLSSocket> {
   const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
   let rest = '';

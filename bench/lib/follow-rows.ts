@@ -18,16 +18,16 @@ import { createScheduler } from '../../services/scheduler/src/index.ts';
 import { percentile } from './figures.ts';
 import { schedulingNode, schedulingPod } from './scheduling-objects.ts';
 
-/** Who follows: nobody, the relay with the bus of the process, and behind these the scheduler, the controllers, or both. */
+/** The followers: none, the relay with the in-process bus, and behind it the scheduler, the controllers, or both. */
 export const FOLLOWERS = ['nobody', 'bus', 'scheduler', 'controllers', 'embedded'] as const;
 export type Followers = (typeof FOLLOWERS)[number];
 
-/** ConfigMap: one create. Pod: a create and a binding, by somebody who is not the scheduler. Lease: one create. */
+/** ConfigMap: one create. Pod: a create, and a binding by a client other than the scheduler. Lease: one create. */
 export const FOLLOW_ROWS = ['ConfigMap', 'Pod', 'Lease'] as const;
 
 export interface FollowRow {
   readonly row: string;
-  /** Of the thread's time on the cores, for one object: the lowest of several rounds. */
+  /** CPU time of the thread per object: the lowest of several rounds. */
   readonly us: number;
   readonly note: string;
 }
@@ -79,7 +79,7 @@ function rowOf(row: string, all: readonly number[]): FollowRow {
 
 type Step = (index: number) => Promise<unknown>;
 
-/** As a client outside the process does it: text in, bytes out, and nobody here reads the answer as an object. */
+/** As from an external client: text in, bytes out, and no parsed response. */
 const stepsOf = (apiServer: ApiServer): Readonly<Record<(typeof FOLLOW_ROWS)[number], Step>> => {
   const post = posting(apiServer);
   const inDefault = `namespaces/${NAMESPACE}`;
@@ -118,7 +118,7 @@ async function run(work: { readonly first: number; readonly count: number; reado
   let next = work.first;
   const writer = async (): Promise<void> => {
     for (let index = next++; index < end; index = next++) {
-      // As requests come in: some in each turn of the event loop.
+      // Like real requests: some in each turn of the event loop.
       await nextTurn();
       await work.step(index);
     }

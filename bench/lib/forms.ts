@@ -82,7 +82,7 @@ function embeddedCommand(directory: string, form: Form, links: readonly string[]
   };
 }
 
-/** What `holdfast setup` prepares for the containers, as far as an API server alone needs it. */
+/** Prepares what `holdfast setup` does, for an API server alone. */
 async function apiServerCommand(directory: string, links: readonly string[]): Promise<Command> {
   const file = (name: string, text: string): string => {
     const target = path.join(directory, name);

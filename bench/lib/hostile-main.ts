@@ -5,10 +5,12 @@ import { createMemoryStore } from '../../libs/store/src/memory/index.ts';
 import { type ApiServer, createApiServer } from '../../services/apiserver/src/index.ts';
 import { CORPUS, type HostileRequest, type PlainRequest } from '../../test/abuse/corpus.ts';
 
-/** An API server in a process of its own that plays hostile requests against itself and tells how long each held its thread. */
+/**
+ * An API server in its own process that sends hostile requests to itself and reports how long each blocked its thread.
+ */
 export interface Held {
   readonly name: string;
-  /** The longest stretch in which nobody else could be served. */
+  /** The longest time in which no other request could be served. */
   readonly heldMs: number;
   readonly allMs: number;
   readonly status: number;
@@ -88,7 +90,7 @@ function asSent(
   };
 }
 
-/** Reads the answer to its end; of a watch what is there at once. */
+/** Reads the whole response; of a watch only the initial part. */
 async function answered(request: ApiRequest & { readonly abort: AbortController }): Promise<number> {
   if (server === undefined) throw new Error('no server was started');
   const response = await server.handle(request);

@@ -9,7 +9,7 @@ import type { Target } from './tls-connection.ts';
 export interface NodeLoad {
   readonly target: Target;
   readonly pid: number;
-  /** Of the cluster: the supervisor of its node keeps its records there. */
+  /** The cluster's directory: the supervisor of its node keeps its records there. */
   readonly directory: string;
   readonly single: number;
   readonly pods: number;
@@ -24,7 +24,7 @@ const IDLE_MS = 20_000;
 /** Kubernetes' `nodeLeaseDurationSeconds`. */
 const LEASE_MS = 40_000;
 
-/** Pods that are real processes, from the create to a status that says so, as a client sees it. */
+/** Pods as real processes, from the create to a running status, as a client sees it. */
 export async function processRows(load: NodeLoad, print: Print): Promise<void> {
   const connection = await Connection.open(load.target);
   await post(connection, '/api/v1/namespaces', namespace);
@@ -99,7 +99,7 @@ async function residence({ pods, ...load }: NodeLoad, connection: Connection, wa
 
 export interface HollowLoad extends Pick<NodeLoad, 'target' | 'pid'> {
   readonly nodes: number;
-  /** What the start of the cluster took. */
+  /** The start time of the cluster. */
   readonly startMs: number;
 }
 
@@ -169,7 +169,7 @@ async function accountExists(connection: Connection): Promise<void> {
   }
 }
 
-/** Until nobody but heartbeats asks anything: events of pods come after the pods. */
+/** Waits until only heartbeats are left: events of pods follow the pods. */
 async function quiet(connection: Connection): Promise<void> {
   const events = async (): Promise<number> => (await requestsOf(connection)).get('POST events') ?? 0;
   for (let before = -1, now = await events(); before !== now; ) {
@@ -214,7 +214,7 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Without what it started. */
+/** Without child processes. */
 const supervisorMs = (directory: string): number => supervisorsOf(directory).reduce((sum, pid) => sum + cpuMs(pid), 0);
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };

@@ -7,8 +7,8 @@ const THING = JSON.stringify(
 );
 
 /**
- * CPU time of a thousand pieces of work that never change, of the kind that requests are made of: tells how fast the machine is just
- * now, so that figures of different minutes and machines can be compared. Other guests of a machine take its caches, not only its cores.
+ * CPU time of a thousand fixed pieces of work, similar to requests: it shows the current speed of the machine, so that
+ * figures of different times and machines are comparable. Other guests of a machine use its caches, not only its cores.
  */
 export function calibrationUs(): number {
   let best = Number.POSITIVE_INFINITY;
@@ -25,7 +25,7 @@ export function calibrationUs(): number {
 export interface AllocatedBytes {
   /** After every step of the work, which was so many operations. */
   readonly step: (operations: number) => void;
-  /** What each operation of a step took from the heap; steps that met a collection are left out. */
+  /** Heap allocation of each operation of a step; steps with a garbage collection are omitted. */
   readonly steps: () => readonly number[];
 }
 

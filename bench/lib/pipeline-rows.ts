@@ -13,7 +13,7 @@ export const NAMESPACE = 'bench';
 const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const CORALS = `${REEF_NAMESPACE_PATH}/${NAMESPACE}/corals`;
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
-/** With its metadata an object is about 500 bytes. */
+/** With its metadata an object has about 500 bytes. */
 const PAYLOAD = 'x'.repeat(250);
 const NODES = 1_000;
 const STATUS_AT = '2026-01-01T00:00:00Z';
@@ -52,7 +52,7 @@ for (let i = 0; i < NODES; i++) {
   PIPELINE_USERS.set(`node-${i}`, { name: `system:node:node-${i}`, groups: ['system:nodes'] });
 }
 
-/** As it comes from the network: text in bytes, headers in lower case. */
+/** As from the network: text in bytes, headers in lower case. */
 export function send(token: string, line: string, body: unknown, type = JSON_TYPE): ApiRequest {
   return { ...bare(token, line, type), body: Buffer.from(JSON.stringify(body)) };
 }
@@ -82,7 +82,7 @@ const configMap = (index: number): unknown => ({
 
 const touched = (index: number): unknown => ({ data: { touched: String(index) } });
 
-/** What a Deployment's pods look like. */
+/** A typical pod of a Deployment. */
 function pod(index: number): unknown {
   const { spec } = schedulingPod('plain', index);
   const [first] = spec.containers;

@@ -14,17 +14,17 @@ interface WatchedPod {
   };
 }
 
-/** How many pods a workload had at one revision. */
+/** The pods of a workload at one revision. */
 export interface Counts {
   /** There, and not on their way out. */
   readonly active: number;
   readonly running: number;
   readonly ready: number;
-  /** With those on their way out. */
+  /** Including terminating ones. */
   readonly all: number;
 }
 
-/** Follows the pods of one namespace through a watch and tells the counts after every single event, in revision order. */
+/** Watches the pods of one namespace and reports the counts after every event, in revision order. */
 export class PodCounter {
   readonly #pods = new Map<string, WatchedPod>();
   readonly #counts = { active: 0, running: 0, ready: 0, all: 0 };
@@ -56,7 +56,7 @@ export class PodCounter {
     return { ...this.#counts };
   }
 
-  /** Resolves when the counts are as asked for. */
+  /** Resolves when the counts reach the condition. */
   until(isReached: (counts: Counts) => boolean, deadlineMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(

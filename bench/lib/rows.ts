@@ -5,7 +5,7 @@ import type { Target } from './tls-connection.ts';
 
 const NAMESPACE = 'bench';
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
-/** With its metadata an object is about 500 bytes. */
+/** With its metadata an object has about 500 bytes. */
 const PAYLOAD = 'x'.repeat(250);
 const LABEL_GROUPS = 50;
 const LISTS = 20;

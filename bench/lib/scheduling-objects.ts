@@ -7,7 +7,7 @@ const HOSTNAME_LABEL = 'kubernetes.io/hostname';
 /** Pods that keep away from each other belong to groups of so many. */
 const ANTI_GROUP = 100;
 
-/** What the pods of a row ask for. */
+/** The pods' constraints in a row. */
 export const SHAPES = ['plain', 'spread', 'spread-anti'] as const;
 export type Shape = (typeof SHAPES)[number];
 

@@ -5,7 +5,7 @@ import { ascending, type Figure, percentile } from './figures.ts';
 import { type Shape, schedulingNode, schedulingPod } from './scheduling-objects.ts';
 import type { Target } from './tls-connection.ts';
 
-/** Nothing bound for this long: the rest will not be. */
+/** Without a binding for this long, the rest will not be bound. */
 const QUIET_MS = 15_000;
 const NODE_CONNECTIONS = 16;
 
@@ -17,7 +17,7 @@ export async function createNodes(target: Target, nodes: number): Promise<void> 
       metadata: node.metadata,
     });
     const { metadata } = JSON.parse(created.body.toString()) as { metadata: object };
-    // Who registers as not ready is tainted until a controller sees it ready: there is none.
+    // A node that registers as not ready is tainted until a controller sees it ready; there is no controller.
     await send(connection, ['PUT', `/api/v1/nodes/${node.metadata.name}`], { ...schedulingNode(i), metadata });
   });
 }
@@ -28,7 +28,7 @@ export interface ThroughputLoad {
   readonly connections: number;
 }
 
-/** Creating and binding at once, as fast as both go. */
+/** Creates and binds concurrently, at full speed. */
 export async function throughputRow(target: Target, load: ThroughputLoad): Promise<readonly Figure[]> {
   const { shape, pods, connections } = load;
   const namespace = await makeNamespace(target);
@@ -45,7 +45,7 @@ export async function throughputRow(target: Target, load: ThroughputLoad): Promi
   return [{ row: `bind, ${shape}`, value: bound / (lastMs / 1000), unit: 'pods/s', note, operations: pods }];
 }
 
-/** From sending the create until a watcher sees the pod bound, at a steady rate of arrival. */
+/** From the create to the observed binding, at a steady rate. */
 export async function latencyRow(
   target: Target,
   { rate, pods }: { readonly rate: number; readonly pods: number },
@@ -86,7 +86,7 @@ export async function fillNodes(target: Target, { nodes, connections }: Preempti
   return fillers;
 }
 
-/** On full nodes pods that need most of a node come at once; they are bound when their victims have ended. */
+/** On full nodes, large pods arrive together; they are bound when their victims have ended. */
 export async function preemptionRow(
   target: Target,
   fillers: string,
@@ -106,7 +106,7 @@ export async function preemptionRow(
   return [{ row: 'preempt', value: watch.boundAt.size / (lastMs / 1000), unit: 'pods/s', note, operations: pods }];
 }
 
-/** What kubelets do for pods that are to end and have nothing that runs: they confirm it. */
+/** Acts as the kubelets of terminating pods without processes: confirms their end. */
 class Kubelets implements AsyncDisposable {
   readonly #namespace: string;
   readonly #free: Connection[] = [];

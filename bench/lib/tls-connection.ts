@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls';
 
-/** Where the API is and how to get in. */
+/** The API's address and credentials. */
 export interface Target {
   readonly host: string;
   readonly port: number;

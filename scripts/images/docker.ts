@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 const OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Runs a command to its end and answers what it printed; throws a sentence with what it said when it fails. */
+/** Runs a command and returns its output; throws a sentence with its error output when it fails. */
 export function run(
   command: string,
   args: readonly string[],

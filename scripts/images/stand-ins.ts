@@ -109,7 +109,7 @@ function unpack(archive: string, rootfs: string): void {
   run('sh', ['-c', `dpkg-deb --fsys-tarfile "$1" | tar ${tarOptions} --directory "$2"`, 'sh', archive, rootfs]);
 }
 
-/** What the scripts of the base packages would have written. */
+/** Writes the files that scripts of the base packages would have written. */
 function completeRootfs(rootfs: string): void {
   const write = (file: string, text: string): void => writeFileSync(path.join(rootfs, file), text);
   write('etc/passwd', 'root:x:0:0:root:/root:/bin/bash\n');

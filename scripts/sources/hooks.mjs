@@ -15,7 +15,7 @@ const ROOT = path.dirname(path.dirname(import.meta.dirname));
 const BUILT_IN = ['node:child_process', 'node:crypto', 'node:net', 'node:stream', 'node:worker_threads'];
 const PACKAGES = [['libs/platform', 'pino']];
 
-/** From here on modules come from a helper. Resolves when there was time enough for its first ones. */
+/** From here on modules come from a helper. Resolves after time for its first ones. */
 export async function useSources(entry) {
   const files = { texts: openUnnamed('texts'), wanted: openUnnamed('wanted') };
   if (files.texts === undefined || files.wanted === undefined) return;
@@ -33,7 +33,7 @@ function loadAhead(folder, name) {
   try {
     createRequire(path.join(ROOT, folder, 'package.json'))(name);
   } catch {
-    // Whoever needs it says so.
+    // Its user reports a missing module.
   }
 }
 
@@ -49,7 +49,7 @@ function openUnnamed(what) {
   }
 }
 
-/** To optimise what runs for half a second costs more than it gains. */
+/** Optimizing code that runs for half a second costs more than it gains. */
 const HELPER_FLAGS = ['--liftoff-only', '--wasm-lazy-compilation', '--single-threaded', '--max-semi-space-size=16'];
 
 function startHelper({ texts, wanted }, entry) {
@@ -64,7 +64,7 @@ function startHelper({ texts, wanted }, entry) {
   return { hasEnded: () => isClosed(line) };
 }
 
-/** Nothing is ever said on this line. It ends with the helper, also while this thread waits and no event says so. */
+/** Nothing is ever sent on this pipe. It closes with the helper, even while this thread waits and gets no event. */
 function isClosed(line) {
   if (line.destroyed) return true;
   const { fd: descriptor = -1 } = line._handle ?? {};
@@ -76,7 +76,7 @@ function isClosed(line) {
   }
 }
 
-/** Our own modules say exactly which file they mean, and a package of ours is the same for everyone. */
+/** Our own modules name exact files, and one of our packages is the same for all importers. */
 function createResolve() {
   const packages = new Map();
   return (specifier, context, next) => {

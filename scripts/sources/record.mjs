@@ -1,7 +1,7 @@
-// One module as it travels from the helper: a header of fixed length, then its text.
+// One module as the helper sends it: a header of fixed length, then its text.
 export const HEADER_BYTES = 512;
 
-/** Text of Latin-1 only is half as large in memory, so it says what it is. An empty `file` ends the file. */
+/** Latin-1 text takes half the memory, so it is marked. An empty `file` ends the stream. */
 export function encodeRecord(file, text) {
   const encoding = /[^\0-\xff]/.test(text) ? 'utf8' : 'latin1';
   const body = Buffer.from(text, encoding);

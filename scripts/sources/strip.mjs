@@ -12,7 +12,7 @@ const IMPORT = /\b(?:from|import)\s*'([^']+)'|\b(?:import|new URL)\(\s*'([^']+)'
 
 // A Ctrl-C reaches this process as well, but the server still loads what it needs to stop in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
-// Whatever happens: nobody waits for what does not come.
+// On any exit: readers must not wait for missing modules.
 process.on('exit', () => write(encodeRecord('', '')));
 const [root = '', entry = ''] = process.argv.slice(2);
 const packages = packagesOf(root);
@@ -54,7 +54,7 @@ function newlyWanted() {
   return bytes.toString().split('\n').filter(Boolean);
 }
 
-/** What cannot be read or stripped is left to Node, whose errors are the better ones. */
+/** Unreadable or invalid modules are left to Node, whose errors are better. */
 function strip(file) {
   try {
     return stripTypeScriptTypes(readFileSync(file, 'utf8'));

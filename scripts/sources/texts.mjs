@@ -1,14 +1,14 @@
 import { fstatSync, readSync, writeSync } from 'node:fs';
 import { decodeHeader, HEADER_BYTES } from './record.mjs';
 
-/** A helper that says nothing for so long, on however busy a machine, is given up. */
+/** Time-out of a silent helper, even on a busy machine. */
 const SILENCE_MS = 10_000;
 const LOOK_AGAIN_MS = 1;
-/** Whether it lives is asked less often: that costs more. */
+/** The check whether it lives is more expensive, so it is rarer. */
 const LOOKS_PER_QUESTION = 16;
 const NEVER_CHANGES = new Int32Array(new SharedArrayBuffer(4));
 
-/** What the helper has written to a file so far, found by path. Texts stay in the file until somebody asks for them. */
+/** The helper's output so far, by path. Texts stay in the file until needed. */
 export class Texts {
   #descriptor;
   #wanted;
@@ -45,7 +45,7 @@ export class Texts {
     return this.#places.get(file);
   }
 
-  /** What cannot be said (the disk is full) is not done any sooner. */
+  /** A failed request (the disk is full) only means that it is not sooner. */
   #askFor(file) {
     try {
       writeSync(this.#wanted, `${file}\n`);

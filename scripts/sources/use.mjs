@@ -1,4 +1,4 @@
-// For `node --import`. Its threads get it too, and need nothing of it: they are given programs without types.
+// For `node --import`. Its threads also get it but do not need it: their programs have no types.
 import { isMainThread } from 'node:worker_threads';
 
 const entry = process.argv[1];

@@ -9,8 +9,8 @@ import { REVIEWS } from './corpus/reviews.ts';
 export type { HostileRequest, PlainRequest, Sender } from './corpus/hostile-request.ts';
 
 /**
- * Requests that cost more than their size justifies, or once did; each is at most 3 MB. Whoever finds another one adds it here: the
- * abuse suite sends each to a live server, and `node bench/hostile.ts` prints how long each holds the server's thread.
+ * Requests that cost more than their size justifies, or once did; each has at most 3 MB. Add every new finding here: the
+ * abuse suite sends each to a live server, and `node bench/hostile.ts` prints how long each blocks the server's thread.
  */
 export const CORPUS: readonly HostileRequest[] = [
   ...REVIEWS,

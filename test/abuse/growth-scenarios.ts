@@ -6,7 +6,7 @@ export interface Scenario {
   readonly name: string;
   /** Size of the larger request; the largest that the server reads, or near it. */
   readonly size: number;
-  /** What has to be there; made anew for each size. */
+  /** Prerequisites, created again for each size. */
   readonly before?: (size: number) => readonly Sent[];
   /** A path that is served some time after that. */
   readonly served?: string;
@@ -465,7 +465,7 @@ const hooked: readonly Scenario[] = [...ANSWERS.keys()].map((what) => ({
   request: () => post(`${MAPS}?dryRun=All`, { metadata: { name: 'hooked', labels: { hooked: 'yes' } } }),
 }));
 
-/** Answers as the path of the webhook says. */
+/** Responds as the path of the webhook determines. */
 export const scriptedWebhooks: NonNullable<ApiServerDeps['webhooks']> = {
   call: async ({ url }, body) => {
     const [what = '', size = ''] = new URL(url).pathname.slice(1).split('/');

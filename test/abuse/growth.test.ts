@@ -5,12 +5,12 @@ import { type Growth, type GrowthLab, isStall, startGrowthLab } from './growth.t
 import { SCENARIOS } from './growth-scenarios.ts';
 import { nameOf, TEXTS, textFields, VARIANTS, type Variant, type WideField, wideFields } from './wide-documents.ts';
 
-/** As many entries as the server reads in one list. */
+/** The maximum entries of one list. */
 const ENTRIES = 10_000;
 const CHARACTERS = 100_000;
-/** Of some hundred lists and thousands of texts; `node bench/growth.ts` tries all of them. */
+/** Tests a sample of some hundred lists and thousands of strings; `node bench/growth.ts` tests all. */
 const TRIES = 12;
-/** What once grew with the square of its length, or nearly. */
+/** Cases with (nearly) quadratic cost in the past. */
 const ONCE_FOUND = [
   'resourcequotas. spec.hard',
   'resourcequotas. spec.scopes',

@@ -5,7 +5,7 @@ import { createMemoryStore } from '@holdfast/store/memory';
 import { type Scenario, type Sent, scriptedWebhooks } from './growth-scenarios.ts';
 import { nameOf, type Variant, type WideField, wideDocument } from './wide-documents.ts';
 
-/** What the same request costs at two sizes, one four times the other. */
+/** The cost of the same request at two sizes, one four times the other. */
 export interface Growth {
   readonly name: string;
   readonly smallMs: number;
@@ -15,7 +15,7 @@ export interface Growth {
 export const TIMES_LARGER = 4;
 /** Linear work grows 4 times, quadratic work 16 times. What is between is memory, and the sorting of long lists. */
 const RATIO_MAX = 9;
-/** What takes less on a server's thread is no stall, however it grows: `large` is as much as a server reads. */
+/** Less than this on a server's thread is not a stall, however it grows: `large` is the maximum size. */
 const STALL_MS = 80;
 
 export const isStall = ({ smallMs, largeMs }: Growth): boolean => largeMs > STALL_MS && largeMs > smallMs * RATIO_MAX;

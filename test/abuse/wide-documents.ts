@@ -12,7 +12,7 @@ export const nameOf = ({ definition, steps }: WideField): string =>
 
 /** `alike`: all items say the same. `crowded`: the other lists beside it are long, too. */
 export const VARIANTS = ['distinct', 'alike', 'crowded'] as const;
-/** What long texts repeat: patterns that match in many ways cost the square of a length, or worse. */
+/** Repeated parts of long strings: ambiguous patterns have quadratic cost, or worse. */
 export const TEXTS = [
   'a',
   '1',
@@ -120,7 +120,7 @@ interface Place {
   readonly variant: Variant;
 }
 
-/** The value on the way at a depth; `index` tells entries apart. */
+/** The value on the path at a depth; `index` distinguishes entries. */
 function valueAt(schema: Schema, place: Place, depth: number, index: number): unknown {
   const isTarget = depth === place.steps.length;
   switch (schema.kind) {
@@ -164,7 +164,7 @@ function structOf(schema: StructSchema, place: Place, depth: number, index: numb
   return made;
 }
 
-/** Of what is only on the way no more is said: much of what can be said makes admission look no further. */
+/** Other fields on the path stay empty: many fields end admission early. */
 const NAMES: ReadonlySet<string> = new Set([
   'name',
   'image',
@@ -175,7 +175,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'provisioner',
 ]);
 const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
-/** Without these most kinds look no further. */
+/** Without these most kinds stop validation early. */
 const USUAL: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['containers', POD_SPEC.containers],
   ['selector', { matchLabels: { a: 'b' } }],
@@ -199,7 +199,7 @@ function leafOf(schema: Schema, name: string, index: number): unknown {
   }
 }
 
-/** One part of each entry, in turns: most may have only one of several. */
+/** One part per entry, in turn: most allow only one of several. */
 function partsOf(schema: StructSchema, index: number): Record<string, unknown> {
   const parts = Object.entries(schema.fields).filter(([, field]) => field.type().kind === 'struct');
   const [name, field] = parts[index % Math.max(1, parts.length)] ?? [];

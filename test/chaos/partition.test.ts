@@ -25,7 +25,9 @@ import {
 
 /** More than two heartbeats of a node (10 s): shorter silence means nothing. */
 const NODE_MONITOR_GRACE_SECONDS = 24;
-/** How long the lost node stays away after its pods were told to go: time enough for a wrong replacement to appear. */
+/**
+ * How long the lost node stays disconnected after its pods were deleted: enough time for a wrong replacement to appear.
+ */
 const HOLD_MS = 15_000;
 const SETTLE_DEADLINE_MS = 60_000;
 
@@ -36,7 +38,7 @@ describe('partition of a node in the distributed form', () => {
   before(async () => {
     cluster = await startComposeCluster('holdfast-chaos-partition', {
       HOLDFAST_NODE_MONITOR_GRACE_SECONDS: String(NODE_MONITOR_GRACE_SECONDS),
-      // What is promised without a watchdog is looked at here.
+      // This tests the guarantees without a watchdog.
       HOLDFAST_SELF_FENCING: 'off',
     });
     await createWorkloads(cluster.admin);

@@ -48,7 +48,7 @@ class Writer implements AsyncDisposable {
     for (let count = 0; !this.#stopped; count++) {
       const name = `${this.#name}-${count}`;
       const startedAt = clock.monotonic();
-      // Whatever the refusal says, only an acknowledgement is a promise.
+      // A refusal of any kind is not a promise, only an acknowledgement is.
       await this.#admin.create(CONFIG_MAPS, configMap(name)).then(
         () => this.acknowledged.push(name),
         () => clock.sleep(100),
@@ -70,7 +70,7 @@ describe('the store and the servers fail in the distributed form', () => {
   before(async () => {
     cluster = await startComposeCluster('holdfast-chaos-store', {
       HOLDFAST_NODE_MONITOR_GRACE_SECONDS: String(NODE_MONITOR_GRACE_SECONDS),
-      // What is promised without a watchdog is looked at here.
+      // This tests the guarantees without a watchdog.
       HOLDFAST_SELF_FENCING: 'off',
     });
     await createWorkloads(cluster.admin);

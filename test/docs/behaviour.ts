@@ -1,6 +1,6 @@
 /**
- * Who acts on a kind beyond storing, defaulting, validating and printing it. A kind that is not named here is kept and
- * nothing happens because of it.
+ * The behaviour of a kind beyond storing, defaulting, validating and printing. A kind that is not listed is stored
+ * without further effect.
  */
 export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/Namespace': 'made Active; deletion removes everything in it, gracefully, with honest conditions',

@@ -11,7 +11,7 @@ interface Served {
   readonly subresources: readonly string[];
 }
 
-/** The support matrix, made from what a running API server says of itself and from what Kubernetes 1.32 serves. */
+/** The support matrix, from the discovery of a running API server and of Kubernetes 1.32. */
 export async function supportMatrix(): Promise<string> {
   const served = await readDiscovery();
   const rows = KINDS.map((kind) => row(kind, served.get(pathOf(kind))));

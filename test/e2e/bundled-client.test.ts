@@ -17,10 +17,10 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-/** What a person types: `holdfast <args>`. */
+/** The typed command: `holdfast <args>`. */
 const holdfast = (...args: readonly string[]): Promise<KubectlResult> => asked(cluster, args);
 
-/** The environment asks for everything that only a flag may. */
+/** The environment sets everything that only a flag may. */
 function asked(of: HoldfastProcess, args: readonly string[], reads = true): Promise<KubectlResult> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args];
   const environment = [`KUBECONFIG=${of.ready.kubeconfig}`, 'HOLDFAST_CONFIRM=true', 'HOLDFAST_FORCE=true'];
@@ -40,7 +40,7 @@ const runPod = async (name: string): Promise<void> => {
   await run('run', name, '--image=busybox', '--restart=Never', '--command', '--', 'sleep', '3600');
   await run('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
 };
-/** What a deletion would change; its node may still report. */
+/** The fields that a deletion would change; its node may still report. */
 const FACTS = '{.metadata.uid} {.metadata.generation} {.metadata.deletionTimestamp} {.status.phase} {.spec}';
 const written = (name: string): Promise<string> => run('get', 'pod', name, '-o', `jsonpath=${FACTS}`);
 
@@ -91,7 +91,7 @@ test('a deletion of several is done to its end although nobody reads what it say
 });
 
 test('[UI-05] [RWO-22] breaking an attachment warns of corruption and wants --confirm; an Event names who did it', async () => {
-  // Without controllers nobody else writes the attachment that stands in for one that a lost node holds.
+  // Without controllers nothing else writes the attachment that stands for one of a lost node.
   await using quiet = await HoldfastProcess.start(['--memory', '--nodes', '0', '--without', 'controllers,scheduler']);
   const own = createKubectl(() => quiet.ready.kubeconfig);
   const spec = {

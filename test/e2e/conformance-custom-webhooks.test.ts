@@ -180,7 +180,7 @@ const propertied = (properties: Fields): Fields => ({ openAPIV3Schema: { type: '
 
 interface Convertible {
   readonly walk: WebhookWalk;
-  /** Of the two versions. */
+  /** The two versions. */
   readonly more?: readonly [Fields, Fields];
   readonly service?: Fields;
 }
@@ -284,7 +284,7 @@ const seenBy = ({ events }: GoWatch): Seen => {
   return { added: namesOf('ADDED'), deleted: namesOf('DELETED') };
 };
 
-/** What Go informers do: a list from the cache, then a watch from where the list ends. */
+/** Acts as a Go informer: a list from the cache, then a watch from its end. */
 async function inform(url: string, fieldSelector: string): Promise<GoWatch> {
   const selected = `${url}?fieldSelector=${encodeURIComponent(fieldSelector)}`;
   const list = await must(200, client.dynamic('GET', `${selected}&limit=500&resourceVersion=0`));

@@ -118,7 +118,7 @@ let count = 0;
 
 interface Published {
   readonly schema?: Fields;
-  /** As OpenAPI 2 has it. Absent: it is not looked at. */
+  /** In OpenAPI 2. Absent: not checked. */
   readonly expected?: Fields;
   readonly versions: readonly string[];
 }

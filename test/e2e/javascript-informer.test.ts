@@ -44,13 +44,13 @@ const change = async (name: string, value: string): Promise<V1ConfigMap> => {
 const remove = (name: string): Promise<unknown> => direct.deleteNamespacedConfigMap({ name, namespace });
 
 interface Watched {
-  /** What happened, in order: `add a=1`. */
+  /** The events in order: `add a=1`. */
   readonly heard: string[];
   readonly errors: unknown[];
   readonly stop: () => Promise<void>;
 }
 
-/** An informer by way of the proxy; started again on errors, as its documentation tells users to do. */
+/** An informer through the proxy; restarted on errors, as its documentation recommends. */
 async function inform(): Promise<Watched> {
   const config = loadKubeConfig(cluster.ready.kubeconfig, proxy.port);
   const api = config.makeApiClient(CoreV1Api);

@@ -177,14 +177,14 @@ test('an API server in a pod is registered, served, found, and taken away again'
   const ca = await deploy();
   await register(ca);
 
-  // By the path alone.
+  // By path only.
   assert.deepEqual((await raw<{ items: unknown[] }>(FLUNDERS)).items, []);
   await send(['create', '--raw', FLUNDERS], flunder('rest-flunder'));
   assert.equal((await raw<{ items: unknown[] }>(FLUNDERS)).items.length, 1);
   await run('delete', '--raw', `${FLUNDERS}/rest-flunder`);
   assert.equal((await raw<{ items: unknown[] }>(FLUNDERS)).items.length, 0);
 
-  // By what discovery says.
+  // By discovery.
   await waitFor('discovery knows the resource', async () =>
     (await run('api-resources', '--api-group', GROUP)).includes('flunders'),
   );

@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait.ts';
 
 let cluster: HoldfastProcess;
 const { run, attempt, send, follow } = createKubectl(() => cluster.ready.kubeconfig);
-/** Files by which the test says which pod is ready and which may end. */
+/** Files with which the test makes a pod ready or lets it end. */
 const signals = openFolder('budgets');
 
 before(async () => {
@@ -24,7 +24,7 @@ after(async () => {
 
 const allow = (what: 'ready' | 'end', pod: string): void => writeFileSync(path.join(signals, `${what}-${pod}`), '');
 
-/** Runs until it is told to end and its file lets it; ready while its file is there. */
+/** Runs until it is stopped and its file permits the end; ready while its file exists. */
 const podSpec = (cpu: string, affinity: object): object => ({
   terminationGracePeriodSeconds: 100,
   affinity: { nodeAffinity: affinity },
@@ -85,7 +85,7 @@ async function podsOf(app: string): Promise<readonly PodView[]> {
   });
 }
 
-/** The one pod of the app that is not known yet, when `isIt` says so. */
+/** The single new pod of the app that satisfies `isIt`. */
 async function newcomer(app: string, known: readonly string[], isIt: (pod: PodView) => boolean): Promise<PodView> {
   let found: PodView | undefined;
   await waitFor(`a new pod of ${app}`, async () => {

@@ -48,7 +48,7 @@ const conditionOf = async (name: string): Promise<string> =>
 const hasCondition = (name: string, wanted: string): Promise<true | undefined> =>
   waitFor(`${name} is ${wanted}`, async () => (await conditionOf(name)) === wanted || undefined);
 
-/** As somebody who has nothing but this certificate. */
+/** As a user with only this certificate. */
 async function asHolderOf(name: string, ...args: readonly string[]): Promise<KubectlResult> {
   const certificate = await run('get', 'csr', name, '-o', 'jsonpath={.status.certificate}');
   const file = path.join(folder, `${name}.crt`);

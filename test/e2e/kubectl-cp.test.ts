@@ -68,7 +68,7 @@ test('the official JavaScript client copies files both ways', async (t) => {
   const cp = new Cp(loadKubeConfig(cluster.ready.kubeconfig));
   mkdirSync(at('js-back'), { recursive: true });
   writeFileSync(at('note'), 'by the client\n');
-  // It keeps the whole path, and tells nobody when it is done.
+  // It keeps the whole path and has no completion event.
   await cp.cpToPod('default', 'store', 'main', at('note'), '/data');
   const there = `/data${at('note')}`;
   await waitFor(

@@ -113,7 +113,7 @@ test('[EXP-11] as soon as the services are there the pod goes on and runs, never
   assert.equal(await send(['apply'], service('mydb', 9377)), 'service/mydb created\n');
   assert.equal(await send(['apply'], service('myservice', 9376)), 'service/myservice created\n');
   await waitFor('it runs', async () => /^myapp-pod +1\/1 +Running +0 /.test(await row('myapp-pod')));
-  // Nobody serves it: the name leads to an address that no host may have.
+  // Without endpoints: the name resolves to an address that no host may have.
   const address = '192\\.0\\.2\\.0';
   assert.match(
     await run('logs', 'myapp-pod', '-c', 'init-mydb'),

@@ -97,7 +97,7 @@ test('drain waits while a disruption budget allows nothing', async () => {
   const budget = { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } };
   const metadata = { name: 'guarded', namespace: 'default' };
   await send(['create'], { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata, spec: budget });
-  // What the disruption controller will say; the eviction itself only reads it.
+  // The status of the disruption controller; the eviction only reads it.
   const status = {
     observedGeneration: 1,
     currentHealthy: 1,

@@ -20,7 +20,7 @@ let podPort = 0;
 let closedPort = 0;
 const { run, send } = createKubectl(() => cluster.ready.kubeconfig);
 
-/** Answers a line at once, and everything else after the other side has said all of it. */
+/** Answers a line immediately, and everything else after the other side has finished sending. */
 const SERVER = `require('node:net').createServer({ allowHalfOpen: true }, (socket) => {
   const all = [];
   socket.on('data', (chunk) => (chunk.includes(10) ? socket.write(chunk) : all.push(chunk)));

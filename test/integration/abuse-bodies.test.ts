@@ -84,7 +84,7 @@ describe('bodies', () => {
           400,
           await api.call('PATCH', url, text, { 'content-type': 'application/strategic-merge-patch+json' }),
         );
-        // Options of a deletion that cannot be decoded are told as Kubernetes tells them.
+        // Invalid deletion options get Kubernetes' response.
         refusedWithOneOf([400, 500], await api.call('DELETE', url, text));
         refusedWithOneOf([400, 413], await api.call('POST', CONFIG_MAPS, text, YAML));
         refusedWithOneOf([400, 413], await api.call('PATCH', `${url}?fieldManager=m`, text, APPLY));
@@ -116,7 +116,7 @@ describe('bodies', () => {
       refusedWith(413, await api.call('POST', dryRun, `metadata: {name: many}\ndata:\n${keys}\n`, YAML));
       for (const mistakes of ['&a ', '!!str ', ']', '%YAML\n'])
         refusedWith(400, await api.call('POST', dryRun, mistakes.repeat(10_000), YAML));
-      // Of many documents the first is read: an object without a name.
+      // Only the first of many documents is read: an object without a name.
       refusedWith(422, await api.call('POST', dryRun, '---\n'.repeat(10_000), YAML));
       refusedWith(413, await api.call('POST', dryRun, '- !a b\n'.repeat(50_000), YAML));
     });

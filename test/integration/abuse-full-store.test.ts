@@ -5,12 +5,12 @@ import { AbusedApi, statusOf } from '../support/abused-api.ts';
 const HEAP_MB = 256;
 const OBJECT_BYTES = 1024 * 1024;
 const WRITERS = 4;
-/** So many in a row are refused before the store counts as full. */
+/** Consecutive refusals before the store counts as full. */
 const REFUSALS = 8;
 
 const configMaps = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps`;
 
-/** What takes most memory for its length when it is parsed: thousands of short members, as many as one object may have. */
+/** The largest memory per length when parsed: thousands of short members, the maximum of one object. */
 const manyMembers = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
 
@@ -24,7 +24,7 @@ for (const [what, data] of [
     const made = await fill(api, data);
     assert.ok(made.length > WRITERS, `${made.length} objects`);
     assert.match((await api.call('GET', '/readyz?verbose')).text, /the store is (nearly )?full/);
-    // Everybody's objects are looked at, parsed and compared by label.
+    // All objects are read, parsed and filtered by label.
     for (const url of [`${configMaps('default')}?labelSelector=a%3Db`, configMaps('default')]) {
       assert.equal((await api.call('GET', url)).status, 200);
     }

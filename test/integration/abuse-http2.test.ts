@@ -40,7 +40,7 @@ describe('HTTP/2 floods', () => {
     return connection;
   }
 
-  /** Sends the same flood until the server ends the connection, or until it has taken all of it; then looks at memory. */
+  /** Sends the flood until the server closes the connection or has accepted all of it; then measures memory. */
   async function flood(makeFrames: (round: number) => Buffer, rounds: number): Promise<RawConnection> {
     return unharmed(api, async () => {
       const before = await api.memory();

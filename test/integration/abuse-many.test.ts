@@ -38,7 +38,7 @@ describe('very many of one thing', () => {
   test('10,000 idle watches cost little each, hold nobody up, and are given back', async () => {
     const before = await api.memory();
     await unharmed(api, async () => {
-      // Of a namespace in which nothing happens.
+      // The stream of an idle namespace.
       const streams = await openWatches('/api/v1/namespaces/quiet/configmaps?watch=1');
       const each = ((await api.memory()) - before) / WATCHES;
       assert.ok(each < 40 * KB, `an idle watch costs ${each} bytes`);
@@ -60,7 +60,7 @@ describe('very many of one thing', () => {
     return api.call('PATCH', `${CONFIG_MAPS}/${name}?force=true&fieldManager=${manager}`, body, APPLY);
   };
 
-  /** What the server spends on applying the same object three times, by two owners, and on taking most of it away. */
+  /** The server's cost of applying the same object three times, by two owners, and of removing most of it. */
   async function costOf(keys: number, name: string): Promise<number> {
     const before = await api.cpuMs();
     const wide = manyKeys(keys);

@@ -14,7 +14,7 @@ const clock = createSystemClock();
 /** Sends a text byte by byte until it is refused, and the connection is closed. */
 async function trickle(connection: RawConnection, bytes: Iterable<string>): Promise<void> {
   for (const byte of bytes) {
-    // What has come is read before more is sent: to write where the server has hung up takes the unread answer away.
+    // Reads before more is sent: a write to a closed connection discards the unread response.
     await nextTurn();
     if (connection.ended || connection.socket.destroyed || connection.text !== '') break;
     connection.socket.write(byte);
@@ -85,7 +85,7 @@ describe('clients that are slow', { concurrency: true }, () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const silent: RawConnection[] = [];
-      // Few at once: a slow machine has to be done with their handshakes before the limit.
+      // Few at once: a slow machine must complete their handshakes before the limit.
       for (let i = 0; i < 2_000; i += 10) {
         const protocol = i % 20 === 0 ? 'h2' : 'http/1.1';
         silent.push(...(await Promise.all(Array.from({ length: 10 }, () => api.connect(protocol)))));
@@ -215,19 +215,19 @@ describe('clients that do not read', () => {
 });
 
 /**
- * What 600 unread logs may hold: half of what they held without a bound (535 MB). The bound in the server counts what is on its way, and
- * a chunk may exist as it came, as it waits for its encryption and encrypted.
+ * The memory limit of 600 unread logs: half of what they held without a limit (535 MB). The server's limit counts data
+ * in flight, and a chunk may exist as received, as queued for encryption and encrypted.
  */
 const LOGS_BYTES_MAX = 256 * MB;
 
-/** An answer of many small chunks arrives whole beside those that nobody reads. */
+/** A response of many small chunks is complete beside unread ones. */
 async function answersOf(api: AbusedApi): Promise<void> {
   const { text } = await api.call('GET', '/metrics');
   assert.match(text, /^apiserver_current_inflight_requests/m);
   assert.equal((await api.call('GET', '/version')).status, 200, 'the connection is free for the next request');
 }
 
-/** What a connection has read before its first answer. */
+/** Bytes that a connection has read before its first response. */
 const TLS_HELLO_BYTES = 4_096;
 
 /** Connections of the test itself: the bystander's and the session whose streams were cut off. */

@@ -14,7 +14,7 @@ describe('paths and queries', () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  /** The path goes onto the wire as it is: no client library tidies it up. */
+  /** Sends the path unchanged: no client library normalizes it. */
   async function raw(method: string, path: string, token: string | undefined = 'admin'): Promise<RawConnection> {
     const connection = await api.connect();
     const who = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;

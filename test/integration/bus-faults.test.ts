@@ -121,7 +121,7 @@ for (const [weather, faults, serverDies] of WEATHER) {
       for (let round = 0; round < 20; round++) {
         await play(admin, random, round);
         if (serverDies && round % 8 === 4) await server.restart();
-        // Without I/O of its own the API would be done before the bus has begun.
+        // Without its own I/O the API would finish before the bus has started.
         await eventually(async () => relay.revision() === (await store.currentRevision()), 'the relay keeps up');
       }
       const equal = async (): Promise<boolean> => {

@@ -217,7 +217,7 @@ test('a stream that went on at a later place takes a change with one request, an
   await one.retained?.restartAfter(25);
   await one.publish([message(26)]);
   await other.retained?.position();
-  // The question just asked reaches the spy on a connection of its own.
+  // The request reaches the spy on its own connection.
   await spy.flush();
   const before = questions;
   for (let revision = 27; revision <= 60; revision++) await one.publish([message(revision)]);
@@ -292,7 +292,7 @@ test('[TEST-10] a stream that starts anew takes nothing of what was meant for it
   const late = await connect({ servers: server.url });
   const expected = headers();
   expected.set('Nats-Expected-Last-Sequence', '2');
-  // As revision 103 was sent by who had learned how far the server counts behind.
+  // As a publisher that knows the server's count difference sends revision 103.
   await late.request('k8s.ev.obj.test.dev.things.ns.a', '{}', { headers: expected, timeout: 5_000 });
   await late.close();
   assert.equal((await publisher.retained?.position())?.last, 105);

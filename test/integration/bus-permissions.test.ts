@@ -126,10 +126,10 @@ test('a filter in the body that differs from the one that was allowed is refused
 });
 
 const OWN_FILTER = 'k8s.ev.pods.*.node-1.>';
-/** What the permissions name; a constant of its own, so that another bound has to be meant. */
+/** The names in the permissions; a separate constant, so that a changed limit is deliberate. */
 const NODE_CONSUMERS = 8;
 
-/** Asks for a consumer as a hostile client would; what the server says does not matter. */
+/** Requests a consumer as a hostile client would; the response does not matter. */
 function demandConsumer(client: NatsConnection, name: string, config: object): void {
   const body = { stream_name: 'K8S_EV', config: { filter_subject: OWN_FILTER, ack_policy: 'none', ...config } };
   client.publish(`$JS.API.CONSUMER.CREATE.K8S_EV.${name}.${OWN_FILTER}`, JSON.stringify(body));

@@ -19,7 +19,7 @@ const USERS: ReadonlyMap<string, string> = new Map([
   ['scheduler', 'system:kube-scheduler'],
 ]);
 
-/** Whose code is where: what is not done in the run of this test is found in the sources. */
+/** The source files of each component: rights that this run does not use are found there. */
 const SOURCES: ReadonlyMap<string, readonly string[]> = new Map([
   ['system:kube-controller-manager', ['services/controller-manager/src/**/*.ts', 'libs/client/src/*.ts']],
   [
@@ -113,7 +113,7 @@ const object = <T extends KubeObject>(ref: ResourceRef<T>, name: string, more: o
     ...more,
   }) as unknown as T;
 
-/** One of everything that controllers look after. */
+/** One object of every kind that controllers reconcile. */
 async function tour({ admin }: WholeCluster): Promise<void> {
   await admin.create(api.NAMESPACES, object(api.NAMESPACES, 'tour', {}));
   await waitFor('the account of the namespace', () =>
@@ -163,7 +163,7 @@ async function tour({ admin }: WholeCluster): Promise<void> {
   await leave(admin);
 }
 
-/** A node goes for good with its pods, and then the namespace with everything in it. */
+/** A node is removed for good with its pods, and then the namespace with all its content. */
 async function leave(admin: ApiClient): Promise<void> {
   await admin.delete(api.DEPLOYMENTS, { namespace: 'tour', name: 'web' }, { propagationPolicy: 'Foreground' });
   await waitFor(

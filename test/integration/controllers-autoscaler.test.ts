@@ -92,7 +92,7 @@ async function playNodes({ admin }: TestCluster): Promise<void> {
   for (const pod of (await admin.list(PODS)).items) {
     if (pod.status.phase === 'Running' || pod.metadata.deletionTimestamp !== undefined) continue;
     const status = { ...pod.status, phase: 'Running', startTime: since, conditions };
-    // Somebody else may have written it meanwhile; the next look sees.
+    // Another writer may have changed it meanwhile; the next pass sees it.
     await admin.updateStatus(PODS, { ...pod, status }).catch(() => undefined);
   }
 }

@@ -40,15 +40,15 @@ function perPod(calls: readonly WireCall[]): Record<string, number> {
   return Object.fromEntries([...counts].map(([kind, count]) => [kind, count / PODS_WANTED]));
 }
 
-/** Told for many pods at once; how many depends on how long they take. */
+/** Batched for many pods; the number depends on their duration. */
 const STATUS = { 'manager: PUT replicasets/status': 1.2, 'manager: PUT deployments/status': 1.2 };
 
-/** Requests for each pod, at most: one per step of its life that nobody else could take; a few may be repeated. */
+/** Maximum requests per pod: one per step of its life that no other component could do; a few may be repeated. */
 const COMES: Readonly<Record<string, number>> = {
   'manager: POST pods': 1,
   'scheduler: POST pods/binding': 1,
   'node: PATCH pods/status': 1.5,
-  // Who made it, where it went, image, container, start.
+  // Creation, scheduling, image, container, start.
   'manager: POST events': 1.2,
   'scheduler: POST events': 1.1,
   'node: POST events': 3.1,
@@ -64,9 +64,9 @@ const GOES: Readonly<Record<string, number>> = {
   ...STATUS,
 };
 
-/** Whether the pod may start, and whether it is gone, past every cache. */
+/** Uncached reads whether the pod may start, and whether it is gone. */
 const LOOKS = 'node: GET pods (list)';
-/** Of the owners, of nodes and of leases: for all pods together. */
+/** Requests about owners, nodes and leases: shared by all pods. */
 const SHARED_MAX = 1;
 
 function check(calls: readonly WireCall[], allowed: Readonly<Record<string, number>>, looks: number): void {

@@ -31,7 +31,7 @@ const pod = (namespace: string, name: string, nodeName: string): Pod => ({
   status: {},
 });
 
-/** Stands in for a kubelet: says Ready, and renews the lease. */
+/** Acts as a kubelet: reports Ready and renews the lease. */
 async function report(client: ApiClient, name: string, beat: number): Promise<void> {
   const stored = await client.get(NODES, { name });
   if (stored.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') !== true) {

@@ -38,7 +38,7 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
 
-/** Nothing but these, and all of them ready. */
+/** Only these, and all of them ready. */
 const settled = (
   { admin }: WholeCluster,
   count: number,

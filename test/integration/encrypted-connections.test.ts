@@ -129,7 +129,7 @@ test('a Redis that cannot be trusted, given up in the middle of a handshake, may
     );
     await Promise.all(opened.map((each) => assert.rejects(each, { code: 'STORE_UNREACHABLE' })));
   }
-  // What is said late is said before the sockets are closed by force.
+  // Late messages arrive before the sockets are closed by force.
   await clock.sleep(10 * REDIS_DISCONNECT_TIMEOUT_MS);
 });
 

@@ -73,7 +73,7 @@ async function useSecrets(store: Store): Promise<void> {
   await api.stop();
 }
 
-/** What stands in the files of a folder, in whichever form. */
+/** Asserts that no file of the folder contains the text in any encoding. */
 async function assertNothingShown(folder: string): Promise<void> {
   const names = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
   const files = await Promise.all(names.map((each) => readFile(path.join(each.parentPath, each.name))));

@@ -16,7 +16,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../services/fencer/src/main.t
 const FENCER = 'system:holdfast:fencer';
 const clock = createSystemClock();
 
-/** Notes what it is asked, and says that it was done. */
+/** Records its requests and confirms them. */
 const AGENT = `
 import { appendFileSync, readFileSync } from 'node:fs';
 const request = JSON.parse(readFileSync(0, 'utf8'));
@@ -34,7 +34,7 @@ const tokenOf = (holdfast: HoldfastProcess, user: string): string => {
 
 interface Rig {
   readonly admin: ApiClient;
-  /** What the agent was asked, each question once: one whose result could not be stored is asked again. */
+  /** The distinct requests to the agent: one whose result could not be stored is repeated. */
   readonly asked: () => readonly string[];
 }
 

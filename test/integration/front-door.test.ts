@@ -210,7 +210,7 @@ test('a second Ctrl-C stops at once, and the next start finds the pods that stil
     );
     const container = ['get', 'pod', 'deaf', '-o', 'jsonpath={.status.containerStatuses[0].containerID}'];
     const before = await waitFor('it is reported', () => kubectl(first.ready.kubeconfig, container));
-    // Signals close together are one; these go on until they are not.
+    // Close signals count as one; these continue until they do not.
     await waitFor('it is gone', () => !signalled(first.pid));
     assert.equal(await first.stop(), 130);
     await using second = await HoldfastProcess.start([], folder);

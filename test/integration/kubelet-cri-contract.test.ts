@@ -60,7 +60,7 @@ async function createHarness(): Promise<RuntimeHarness & { readonly stateDirecto
 
 const shell = (script: string): readonly string[] => ['/bin/sh', '-c', script];
 
-/** What the container wrote, without the time and stream in front of every line. */
+/** The container's output, without time and stream of every line. */
 async function output(container: ContainerStatus): Promise<string> {
   const file = container.logPath ?? '';
   if (!existsSync(file)) return '';
@@ -178,7 +178,7 @@ test('cri runtime: a log that grew too long is replaced, and no line is lost, no
   try {
     const { runtime } = harness;
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
-    // However late it is looked at: it goes on until it was told that it is enough.
+    // Continues until it is stopped, however late it is observed.
     const count = 'i=0; while [ ! -e /enough ]; do i=$((i+1)); echo line $i; usleep 1000; done';
     const id = await runtime.createContainer(sandbox, containerConfig(shell(count)));
     await runtime.startContainer(id);

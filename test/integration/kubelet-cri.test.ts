@@ -213,7 +213,7 @@ test('[QOS-11] a container over its memory limit is OOMKilled and starts again; 
     const [first] = status.containerStatuses ?? [];
     return first?.lastState?.terminated ?? first?.state?.terminated;
   };
-  // containerd tells the end and its cause as two events, and the end may be seen first.
+  // containerd reports the end and its cause as two events, and the end may be seen first.
   const pod = await podWhere('greedy', (each) => lastEnd(each)?.reason === 'OOMKilled', 'was ended for its memory');
   assert.equal(lastEnd(pod)?.exitCode, 137);
   const again = await podWhere(

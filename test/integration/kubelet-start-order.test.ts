@@ -29,7 +29,7 @@ interface World {
   readonly stateDirectory: string;
 }
 
-/** One node that runs real processes. */
+/** One node with real processes. */
 async function startNode(t: TestContext): Promise<World> {
   const api = await startApi();
   const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-order-'));

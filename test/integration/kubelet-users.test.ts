@@ -27,7 +27,7 @@ interface World {
   readonly admin: ApiClient;
   /** Ends the kubelet as a crash would, and starts another. */
   readonly restart: () => Promise<void>;
-  /** Where ids of this pod begin on the machine, as its own process shows it. */
+  /** The first id of this pod on the machine, as its own process shows it. */
   readonly firstId: (name: string) => Promise<number>;
 }
 

@@ -109,7 +109,7 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Of whom may everything. */
+/** The token of the administrator. */
 function adminToken(): string {
   return /^([^,]*),[^,]*,[^,]*,"system:masters/m.exec(readFileSync(at('tokens.csv'), 'utf8'))?.[1] ?? '';
 }

@@ -49,7 +49,7 @@ test('[SPREAD-01] [SPREAD-15] constraints are kept as written, spread new pods, 
   }
   const placed = (await admin.list(PODS, { namespace: 'default' })).items;
   assert.equal(placed.filter(({ spec }) => spec.nodeName === 'a').length, 2);
-  // Nobody runs them: for the API they end when they are removed.
+  // There are no kubelets: for the API these pods end when they are removed.
   for (const { metadata, spec } of placed) {
     if (spec.nodeName === 'a') {
       await admin.delete(PODS, { namespace: 'default', name: metadata.name ?? '' }, { gracePeriodSeconds: 0 });

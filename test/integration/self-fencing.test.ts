@@ -15,7 +15,7 @@ const NODE_NAMES = ['n1', 'n2', 'n3'];
 interface Scene {
   readonly cluster: WholeCluster;
   readonly directory: string;
-  /** Containers of the pet that were alive at one of the looks at the process table, all together. */
+  /** The containers of the pet that were alive in any poll of the process table. */
   readonly lives: Lives;
   readonly lost: string;
 }
@@ -98,7 +98,7 @@ function commandLine(pid: number): string {
 
 const LOOK_MS = 20;
 
-/** Which containers have processes that carry the word, by what the machine itself says. */
+/** The containers with processes that carry the marker, read from the machine itself. */
 class Lives {
   readonly seen = new Set<string>();
   /** Looks that found two containers alive. */

@@ -12,7 +12,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main
 const SCRIPTS = path.resolve(import.meta.dirname, '../../scripts/sources');
 const DEADLINE_MS = 60_000;
 
-/** Each thread tells at its end whether Node's own stripper of types is in its memory, or what `import 'node:http'` loads. */
+/** Each thread reports at its end whether Node's own type stripper is loaded, or what `import 'node:http'` loads. */
 const TELLING = ['--require', path.resolve(import.meta.dirname, '../support/tell-large.mjs')];
 
 /** `environment`: NAME=value, beside what this process has. */

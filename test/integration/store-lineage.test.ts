@@ -69,7 +69,7 @@ async function copyData(t: TestContext, server: RedisServer): Promise<string> {
   return copy;
 }
 
-/** One API server is cut off; meanwhile an older copy is put in place and another server writes `past` onto it. */
+/** One API server is disconnected; meanwhile an older copy is put in place and another server writes `past` onto it. */
 async function forkBehind(t: TestContext, past: readonly string[]) {
   const server = await startRedis();
   t.after(() => server.stop());

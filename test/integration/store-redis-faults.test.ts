@@ -41,7 +41,7 @@ function intrude(t: TestContext, url: string): Redis {
   return redis;
 }
 
-/** Follows from the beginning in the background, over every interruption, until told how far it must have come. */
+/** Follows from the beginning in the background across interruptions, up to a given revision. */
 function followAll(store: Store): { upTo(revision: number): Promise<Change[]> } {
   const seen: Change[] = [];
   const stop = new AbortController();
@@ -66,7 +66,7 @@ async function serves(store: Store): Promise<void> {
   await until(async () => (await store.health()).length === 0, 'the store serves again');
 }
 
-/** What another process would find on the server, and what the objects are, must be what the changes tell. */
+/** The objects and the server's data for another process must match the changes. */
 async function assertWhole(store: Store, changes: readonly Change[]): Promise<void> {
   const current = new Map<string, [number, string]>();
   for (const { kind, key, revision, value } of changes) {
@@ -87,7 +87,7 @@ async function loadUnderFaults(
   const neighbour = await open(t, server.url, options);
   const follower = followAll(store);
   const load = startStoreLoad([store, neighbour], CLIENTS);
-  // A test that fails must not go on writing for ever.
+  // A failed test must not keep writing.
   t.after(() => load.stop());
   await load.acknowledged(100);
   await fault();
@@ -136,7 +136,7 @@ test(`redis: ${PAUSES} x SIGSTOP under load: writes that time out are resolved b
 
 test('redis: a write without an answer until its deadline is reported as unknown, and its id settles it later', async (t) => {
   await using server = await startRedis();
-  // What is not paused must be answered in time by a slow machine, with a slow disk.
+  // Without a pause a slow machine with a slow disk must respond in time.
   const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 3_000 });
   const operations = [{ kind: 'create', key: 'core/pods/default/a', value: '{}' }] as const;
   server.pause();
@@ -155,14 +155,14 @@ test('redis: a repeated write that is refused is not applied by a late packet of
   const operations = [{ kind: 'create', key, value: '{}' }] as const;
   server.pause();
   await assert.rejects(store.write(operations, { writeId: 'w-1' }), { name: 'OutcomeUnknown' });
-  // What was on its way is late, not lost: it comes at the end.
+  // Packets in flight are late, not lost: they arrive at the end.
   await server.restart();
   await serves(store);
   const { revision } = await store.get(key);
   assert.equal((await store.write(operations)).outcome, 'committed');
   assert.equal((await store.write(operations, { writeId: 'w-1' })).outcome, 'exists');
   await store.write([{ kind: 'delete', key, value: '{}', expectedRevision: revision + 1 }]);
-  // Another process sends what a first attempt is.
+  // Another process sends a first attempt.
   const late = await open(t, server.url);
   assert.equal((await late.write(operations, { writeId: 'w-1' })).outcome, 'exists');
   assert.equal((await store.get(key)).object, undefined);

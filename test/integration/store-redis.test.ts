@@ -90,7 +90,7 @@ async function watchScripts(redis: Redis) {
   const seen: string[][] = [];
   const monitor = await openMonitor(redis, (words) => seen.push(words));
   return {
-    /** How many keys each run of this script has named. */
+    /** The number of keys of each run of this script. */
     runsOf: async ({ sha }: { readonly sha: string }): Promise<readonly number[]> => {
       const mark = `until here ${seen.length}`;
       await redis.echo(mark);

@@ -6,7 +6,7 @@ import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { loadKubeConfig } from '../support/javascript-client.ts';
 import { waitFor } from '../support/wait.ts';
 
-/** What the test reads of OTLP/HTTP with JSON. */
+/** The part of OTLP/HTTP with JSON that the test reads. */
 interface Exported {
   readonly resourceSpans: readonly {
     readonly scopeSpans: readonly { readonly spans: readonly ExportedSpan[] }[];

@@ -19,7 +19,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_IDLE_TIMEOUT_MS = 90_000;
 const BEARER = 'Bearer ';
 
-/** What a party sees of a store that only it uses: its own latency and faults. */
+/** A party's private view of a store: its own latency and faults. */
 export type StoreOf = (store: Store, machine: SimulatedMachine) => Store;
 
 export interface ApiServersOptions {
@@ -41,12 +41,12 @@ interface RunningServer {
   readonly services: readonly Service[];
 }
 
-/** One or more API servers over one store, each with a cache and a relay of its own. They crash and start again one by one. */
+/** One or more API servers over one store, each with its own cache and relay. They crash and restart independently. */
 export class ApiServers {
   readonly #options: ApiServersOptions;
   readonly #processes = new Map<string, SimulatedProcess>();
   readonly #running = new Map<string, RunningServer>();
-  /** Who asked for the write that is under way. */
+  /** The requester of the current write. */
   readonly #asking = new AsyncLocalStorage<string>();
   #data: Store;
 
@@ -84,7 +84,7 @@ export class ApiServers {
     return this.#running.has(party) ? [] : this.#boot(party).services;
   }
 
-  /** All of them start anew, on these data. */
+  /** All of them restart on these data. */
   startOn(data: Store): readonly Service[] {
     this.#data = data;
     this.#running.clear();

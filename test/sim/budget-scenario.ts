@@ -21,8 +21,8 @@ export interface BudgetRun {
 }
 
 /**
- * Evictions among deletions by users, rollouts and lost nodes, on caches that lag. The oracle looks at what the store commits: at the
- * moment in which an eviction takes a ready pod, the others that are ready have to be enough.
+ * Evictions among deletions by users, rollouts and lost nodes, on stale caches. The oracle checks the store's commits:
+ * when an eviction takes a ready pod, enough others must be ready.
  */
 export async function runBudgetScenario(seed: number): Promise<BudgetRun> {
   const oracle = new BudgetOracle();
@@ -47,7 +47,7 @@ export async function runBudgetScenario(seed: number): Promise<BudgetRun> {
   return { violations: oracle.violations, granted: oracle.granted, refused };
 }
 
-/** One or two requests at once; resolves to the number of evictions that were refused. */
+/** One or two concurrent requests; resolves with the number of refused evictions. */
 async function act(cluster: SimCluster, random: Random): Promise<number> {
   const { admin, network, nodeNames } = cluster;
   const { items } = await cluster.ask(admin.list(PODS, { namespace: 'default' }));
@@ -98,7 +98,7 @@ async function createWorkload({ admin }: SimCluster): Promise<void> {
   });
 }
 
-/** What the store holds of the pods of the budget. */
+/** The pods of the budget in the store. */
 class BudgetOracle {
   readonly violations: string[] = [];
   granted = 0;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runBudgetScenario } from './budget-scenario.ts';
 
-/** Without the count in the eviction half of the seeds find a violation. */
+/** Without the count in the eviction, half of the seeds find a violation. */
 const SEEDS = 8;
 
 test('[DISR-08] evictions among deletions, rollouts and lost nodes never leave fewer pods than their budget demands', async () => {

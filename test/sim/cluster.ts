@@ -45,11 +45,11 @@ export interface SimClusterOptions {
   /** StatefulSet pods whose identity the oracle guards. */
   readonly identities: RegExp;
   readonly labelsOf?: (node: string) => Readonly<Record<string, string>>;
-  /** Of every bus connection: the bus may lose, double and delay. */
+  /** For every bus connection: the bus may lose, duplicate and delay. */
   readonly busQuality?: Partial<LinkQuality>;
-  /** What a party writes to its log; nothing by default. */
+  /** A party's log; silent by default. */
   readonly logOf?: (party: string) => Log;
-  /** Told of every process that begins and ends, like the oracle. */
+  /** Called for every process that starts and ends, like the oracle. */
   readonly observe?: (fact: ProcessFact) => void;
   /** Planted bugs. `nodeIncarnations: 'off'`: kubelets do not say which machine they are. */
   readonly nodeIncarnations?: 'told' | 'off';
@@ -59,14 +59,14 @@ export interface SimClusterOptions {
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
   readonly storeOf?: StoreOf;
-  /** How many of each; from two on they have leases. Default: 1. */
+  /** Numbers of replicas; two or more use leases. Default: 1. */
   readonly replicas?: { readonly apiServers?: number; readonly schedulers?: number; readonly managers?: number };
   readonly observeCommit?: (commit: Commit) => void;
   readonly defaultTolerationSeconds?: number;
   readonly nodeMonitorGraceSeconds?: number;
 }
 
-/** One fencer of possibly several, each a process of its own. */
+/** One of several possible fencers, each its own process. */
 export interface SimFencerOptions {
   readonly party: string;
   /** A fencer that starts again has the name of the one before. */
@@ -107,7 +107,7 @@ function createBound(): BoundIncarnation {
 }
 
 export interface SimTwin {
-  /** In the network, and in the facts of the oracle. */
+  /** Its name on the network and in the oracle's facts. */
   readonly party: string;
 }
 
@@ -125,7 +125,7 @@ export class SimCluster {
   readonly kernel: SimulationKernel;
   readonly network: SimulatedNetwork;
   readonly oracle: AtMostOneOracle;
-  /** What the store holds. */
+  /** The content of the store. */
   readonly committed = new CommittedState();
   readonly nodeNames: readonly string[];
   /** A user's client, on the apiserver's own machine. */
@@ -199,13 +199,13 @@ export class SimCluster {
     return [...this.apiParties, ...this.#parts.keys()];
   }
 
-  /** One process of the control plane is gone in the middle of whatever it did. */
+  /** Crashes one control plane process in the middle of its work. */
   crash(party: string): void {
     if (this.apiParties.includes(party)) this.#apis.crash(party);
     else this.#parts.get(party)?.process.crash();
   }
 
-  /** Another one starts in place of one that crashed. */
+  /** Starts a replacement of a crashed process. */
   restart(party: string): void {
     const services = this.apiParties.includes(party) ? this.#apis.restart(party) : [this.#bootPart(party)];
     for (const service of services) this.background(service.start());
@@ -218,8 +218,8 @@ export class SimCluster {
   }
 
   /**
-   * Another machine joins under the name and with the credential of a node: with a disk of its own (a twin), or with a copy of that of
-   * the node (a clone). Nothing runs on it yet.
+   * Another machine joins with a node's name and credential: with its own disk (a twin), or with a copy of the node's
+   * disk (a clone). Nothing runs on it yet.
    */
   joinTwin(name: string, { copiedDisk }: { readonly copiedDisk: boolean }): SimTwin {
     const party = `${name}-twin`;
@@ -243,7 +243,7 @@ export class SimCluster {
     );
   }
 
-  /** It is gone in the middle of whatever it did; what it has asked may still be answered, to nobody. */
+  /** Kills it in the middle of its work; responses to its requests may still arrive. */
   killFencer(party: string): void {
     this.network.isolate(party);
     this.#fencers.get(party)?.crash();
@@ -276,7 +276,7 @@ export class SimCluster {
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
 
-  /** The kubelet alone is killed, or stopped for ever; the machine and its containers go on. */
+  /** Kills or permanently stops only the kubelet; the machine and its containers continue. */
   killKubelet(name: string): void {
     const { process, connection } = this.#machineOf(name);
     process.crash();
@@ -292,7 +292,7 @@ export class SimCluster {
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
 
-  /** The answer of a request, while virtual time goes on. */
+  /** Resolves with a response while virtual time continues. */
   async ask<T>(request: Promise<T>): Promise<T> {
     const settled = request.then(
       (value) => ({ value }),
@@ -306,7 +306,7 @@ export class SimCluster {
     return result.value;
   }
 
-  /** Work that goes on beside the run; its failure ends the run. */
+  /** Work beside the run; its failure ends the run. */
   background(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.kernel.fail(error));
   }
@@ -381,7 +381,7 @@ export class SimCluster {
     return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1), bound);
   }
 
-  /** The machine below the kubelet has a clock of its own: containers go on whatever happens to the kubelet. */
+  /** The machine below the kubelet has its own clock: containers continue whatever happens to the kubelet. */
   #runtimeOn(machineName: string): HollowRuntime {
     const observe = (fact: ProcessFact): void => {
       this.oracle.observe(fact);

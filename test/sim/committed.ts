@@ -1,11 +1,11 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { type Revision, resourcePrefix, type StoredObject, type WriteOperation } from '@holdfast/store';
 
-/** One object change that the store has taken, in the order of the store. */
+/** One committed change of an object, in the order of the store. */
 export interface Commit {
   readonly revision: Revision;
   readonly operation: WriteOperation;
-  /** The user who asked for it, or the API server that wrote it by itself. */
+  /** The requesting user, or the API server that wrote it by itself. */
   readonly by?: string;
 }
 
@@ -15,7 +15,7 @@ interface Entry {
   object?: KubeObject;
 }
 
-/** What the store holds, kept beside it: tests look here as often as they like without asking the API. */
+/** A copy of the store's content: tests read it as often as needed without requests to the API. */
 export class CommittedState {
   readonly #entries = new Map<string, Entry>();
   #version = 0;
@@ -38,7 +38,7 @@ export class CommittedState {
     for (const { key, revision, value } of objects) this.#entries.set(key, { revision, value });
   }
 
-  /** Something else happened that somebody may wait for. */
+  /** Signals another event to waiting code. */
   touch(): void {
     this.#version++;
   }

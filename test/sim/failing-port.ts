@@ -3,13 +3,13 @@ import type { Random } from '@holdfast/platform';
 export interface PortFaults {
   /** Only these calls fail. */
   readonly methods: readonly string[];
-  /** Chance of each call to be refused, and of each to be done although its caller is told that it failed. */
+  /** The probability that a call is refused, and that it is executed although its caller gets an error. */
   readonly share: (method: string) => number;
   readonly random: Random;
   readonly error: (method: string, isDone: boolean) => Error;
 }
 
-/** A port whose calls fail at random, before or after they did what was asked. */
+/** A port whose calls fail at random, before or after they took effect. */
 export function failingPort<T extends object>(port: T, { methods, share, random, error }: PortFaults): T {
   const fails = new Set(methods);
   return new Proxy(port, {

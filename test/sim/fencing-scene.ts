@@ -11,7 +11,7 @@ export interface FenceRuleFile {
   readonly app?: string;
 }
 
-/** One agent with one rule for the pods of one app. The command is never run: the simulator has agents of its own. */
+/** One agent with one rule for the pods of one app. The command never runs: the simulator has its own agents. */
 export const fencerConfiguration = (
   agent: string,
   fences: 'node' | 'storage',

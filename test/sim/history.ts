@@ -7,7 +7,7 @@ interface Line {
   readonly text: string;
 }
 
-/** What was stored, in the order of the store, whatever the order in which it was heard of. */
+/** The commits in the order of the store, whatever the order in which they were observed. */
 export class History {
   readonly #cluster: SimCluster;
   readonly #lines: Line[] = [];
@@ -17,7 +17,7 @@ export class History {
     this.#cluster = cluster;
   }
 
-  /** Notes what `say` says of every change of a kind from now on. */
+  /** Records the result of `say` for every later change of a kind. */
   follow<T extends KubeObject>(resource: ResourceRef<T>, say: (object: T, isGone: boolean) => string): void {
     const { admin } = this.#cluster;
     const { signal } = this.#over;
@@ -38,7 +38,7 @@ export class History {
     this.#over.abort(new Error('the run is over'));
   }
 
-  /** From the first of them on, all happened, for the first time each in this order. */
+  /** Asserts that all of them happened in this order, each for the first time. */
   assertOrder(first: string, ...then: readonly string[]): void {
     const start = this.#firstAfter(0, first);
     const revisions = [start, ...then.map((text) => this.#firstAfter(start, text))];

@@ -191,7 +191,7 @@ async function comeBack(
   await world.until('a while passes', HEAL_DEADLINE_MS, () => check() && cluster.kernel.elapsedMs > endAt);
 }
 
-/** By these a pod is known again, also if somebody made it anew. */
+/** These identify a pod, even if it was created again. */
 const marksOf = (pod: Pod): readonly string[] => [
   uidOf(pod),
   `${pod.metadata.namespace}/${pod.metadata.name} on ${pod.spec.nodeName}`,

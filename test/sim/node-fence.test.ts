@@ -64,7 +64,7 @@ const uidOf = ({ metadata }: Pod): string => metadata.uid ?? '';
 
 const look = ({ world }: Scene): Promise<void> => world.until('a look', SETTLE_DEADLINE_MS, () => true);
 
-/** It is somebody else, it is ready, and it is elsewhere. */
+/** Another pod, ready, and on another node. */
 function hasRecovered({ world, pod, lost }: Scene): boolean {
   const now = world.findPod(DB);
   return now !== undefined && uidOf(now) !== uidOf(pod) && isReady(now) && now.spec.nodeName !== lost;

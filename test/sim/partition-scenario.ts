@@ -13,7 +13,7 @@ const HEAL_DEADLINE_MS = 2 * MINUTE_MS;
 /** A bus at its worst: a third of the messages lost, some doubled, all of them late and out of order. */
 export const LOSSY_BUS = { loss: 0.3, duplication: 0.2, maxLatencyMs: 2000 } as const;
 
-/** What one run of the scenario found out. */
+/** The findings of one run of the scenario. */
 export interface PartitionReport {
   readonly traceHash: string;
   readonly steps: number;
@@ -50,7 +50,7 @@ export async function runPartitionScenario(
   return { traceHash: kernel.traceHash(), steps: kernel.steps, identitiesStarted: oracle.startCount, identitiesLost };
 }
 
-/** Cuts the node of `db-1` off until it is given up, and checks what the API says meanwhile. */
+/** Disconnects the node of `db-1` until it is declared lost, and checks the API meanwhile. */
 async function cutOff(
   cluster: SimCluster,
   world: World,

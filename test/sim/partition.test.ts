@@ -25,7 +25,7 @@ for (const seed of SEEDS.slice(0, 10)) {
   });
 }
 
-/** What the oracle says of each of the first seeds under these options. */
+/** The oracle's findings for the first seeds under these options. */
 async function violations(
   options: Omit<SimClusterOptions, 'seed' | 'nodes' | 'identities'>,
 ): Promise<readonly string[]> {

@@ -9,7 +9,7 @@ export const forceDelete: NonNullable<ControllerManagerDeps['podEviction']> = (c
   },
 });
 
-/** A node that says "dead" as soon as it was asked to stop, while the processes take their time. */
+/** A node that reports the end immediately after the stop request, while the processes are still ending. */
 export function confirmsTooEarly(runtime: ContainerRuntime): ContainerRuntime {
   const toldToStop = new Set<string>();
   return {

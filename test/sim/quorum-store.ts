@@ -8,7 +8,7 @@ const CLIENT_PARTY = 'user';
 const WRITE_EVERY_MS = 500;
 const WRITE_TIMEOUT_MS = 2_000;
 
-/** One life of a member. What it has stored is in its memory and on the disk of its identity, from where the next life takes it. */
+/** One life of a member. Its data are in memory and on the disk of its identity, where the next life finds them. */
 interface Member {
   readonly identity: string;
   readonly podUid: string;
@@ -19,7 +19,7 @@ interface Member {
 /** A write on its way through a majority: first the newest version that one knows, then the next one. */
 interface Write {
   readonly coordinator: Member;
-  /** Acknowledged to anybody before this one began: it has to come after it. */
+  /** The last acknowledged value before this operation: its result must come after it. */
   readonly after: number;
   readonly versions: Map<string, number>;
   readonly stored: Set<string>;
@@ -136,7 +136,7 @@ export class QuorumStore implements Oracle {
     this.#acknowledgedVersion = Math.max(this.#acknowledgedVersion, write.version);
   }
 
-  /** One member of each name, as a look-up of the name gives one address: of two, either. */
+  /** One member per name, as a DNS lookup returns one address: either of two. */
   #group(coordinator: Member): readonly Member[] {
     const names = Array.from({ length: MEMBERS }, (_, i) => `${coordinator.identity.replace(/\d+$/, '')}${i}`);
     return names.flatMap((identity) => {

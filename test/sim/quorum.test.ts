@@ -180,7 +180,7 @@ test('[TEST-08] [TEST-07] planted bug: with two members of one name the store lo
   const planted = { podEviction: forceDelete, ownershipRule: 'off' } as const;
   let found = 0;
   for (const seed of [26, 27, 28, 29, 30]) {
-    // Nobody watches the identities here: the application itself has to show the harm.
+    // No oracle watches the identities here: the application itself must show the harm.
     const scene = await setScene({ seed, ...planted }, /^$/);
     await changingMajorities(scene).catch((error: unknown) => {
       if (!(error instanceof SimulationFailure && error.oracle === scene.store.name)) throw error;

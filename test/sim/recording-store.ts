@@ -3,8 +3,8 @@ import type { SimulationKernel } from '@holdfast/testing';
 import type { Commit } from './committed.ts';
 
 /**
- * Folds every commit into the trace hash: two runs that agree on it wrote the same objects at the same times. `observe` is told of
- * each commit, in the order of the store.
+ * Folds every commit into the trace hash: two runs with the same hash wrote the same objects at the same times.
+ * `observe` gets each commit in the order of the store.
  */
 export function recordCommits(store: Store, kernel: SimulationKernel, observe: (commit: Commit) => void): Store {
   const recording: Store = {

@@ -58,7 +58,7 @@ for (const seed of SEEDS) {
   test(`[SAFE-22] an adopted older copy: everybody lists anew, and soon what lives is what the API says (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, copied } = scene;
-    // The data name the pet that was replaced: who adopts them accepts that it begins again while the other one ends.
+    // The data contain the replaced pet: an adoption accepts that it starts again while the other one ends.
     cluster.oracle.release(PET.namespace, PET.name);
     await cluster.restoreStore(copied, { adopted: true });
     const isUp = (): boolean => world.isUp('db', REPLICAS) && world.isUp('web', REPLICAS);

@@ -7,7 +7,7 @@ const NODE_COUNT = 4;
 const REPLICAS = 3;
 const RECOVERY_DEADLINE_MS = 120_000;
 const HEAL_DEADLINE_MS = 90_000;
-/** What a promise takes in the worst case, and some for the end of whatever was going on. */
+/** The worst case of a promise, plus some time for other activity to end. */
 export const LAPSE_MS = 9_000;
 
 export type Loss = 'cut-off' | 'cut-from-masters' | 'kubelet-dead' | 'power-off';
@@ -19,7 +19,7 @@ export interface SelfFencingScene {
   readonly lost: string;
 }
 
-/** Three pets on four nodes that promise. */
+/** Three pets on four nodes with promises. */
 export async function setScene(options: Omit<SimClusterOptions, 'nodes' | 'identities'>): Promise<SelfFencingScene> {
   const cluster = new SimCluster({
     selfFencing: { policy: 'exclusive' },
@@ -44,7 +44,7 @@ export function lose({ cluster, lost }: SelfFencingScene, how: Loss): void {
   else cluster.killKubelet(lost);
 }
 
-/** From now until the identity runs on another node, as its machine says. */
+/** Returns the time until the identity runs on another node, as its machine reports. */
 export async function recoveryMs(scene: SelfFencingScene): Promise<number> {
   const { cluster, world, lost } = scene;
   const lostAtMs = cluster.kernel.elapsedMs;
@@ -55,7 +55,7 @@ export async function recoveryMs(scene: SelfFencingScene): Promise<number> {
   return cluster.kernel.elapsedMs - lostAtMs;
 }
 
-/** Everything is as it was, and the node promises again. */
+/** The previous state is restored, and the node makes a new promise. */
 export async function heal({ cluster, world, lost }: SelfFencingScene): Promise<void> {
   const isHealed = (): boolean =>
     world.isUp('db', REPLICAS) && world.isUp('web', REPLICAS) && world.readyNodes().length === NODE_COUNT;

@@ -10,7 +10,7 @@ import { SETTLE_DEADLINE_MS, World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const [A, B] = ['node-1', 'node-2'] as const;
-/** Pod one goes on writing for so long after it was asked to end. */
+/** How long pod one continues to write after it was asked to end. */
 const SECONDS_TO_STOP = 1_500;
 /** After the partition was seen; together with the monitor's grace more than ten minutes. */
 const FENCE_AFTER_SECONDS = 600;

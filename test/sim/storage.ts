@@ -8,7 +8,7 @@ export const STORAGE_SERVER = '10.0.0.9';
 export const STORAGE_LABELS = { storagecluster: 'iscsi-1' };
 export const DISK = { name: 'disk' };
 
-/** A server of disks that takes the writes of whoever reaches it, except of nodes that its firewall keeps out. */
+/** A disk server that accepts writes of every node that can reach it, except those its firewall blocks. */
 export class SimStorageServer implements Oracle {
   readonly name = 'at most one node writes to the disk';
   readonly #cluster: SimCluster;
@@ -22,7 +22,7 @@ export class SimStorageServer implements Oracle {
     cluster.kernel.addOracle(this);
   }
 
-  /** What the storage-firewall agent does. */
+  /** Acts as the storage-firewall agent. */
   guard({ action, node }: FenceRequest): void {
     if (action === 'fence') this.#kept.add(node.name);
     else this.#kept.delete(node.name);

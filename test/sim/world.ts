@@ -4,11 +4,11 @@ import type { SimCluster } from './cluster.ts';
 import { appOf, isReady } from './workloads.ts';
 
 export const SETTLE_DEADLINE_MS = 30_000;
-/** What neither the store nor a machine says is asked for this often. */
+/** Poll interval for facts without store or machine events. */
 const LOOK_AGAIN_MS = 1_000;
 const ARRIVED_MS = 250;
 
-/** What the store holds, which is what a user sees through the API. */
+/** The store's content, as a user sees it through the API. */
 export class World {
   readonly #cluster: SimCluster;
   #seen = -1;
@@ -35,7 +35,7 @@ export class World {
       return held || kernel.elapsedMs >= giveUpAt;
     };
     await kernel.runUntil(what, isOver, deadlineMs + SETTLE_DEADLINE_MS);
-    // What follows in a test begins when the others have heard of it, too.
+    // The test continues when the other components have observed it, too.
     await kernel.runFor(ARRIVED_MS);
     assert.ok(held, `[seed ${kernel.seed}] ${what}: not within ${deadlineMs / 1000} s; ${this.#describe()}`);
   }

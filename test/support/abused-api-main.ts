@@ -36,7 +36,7 @@ const api = createApiServer({
       }),
   }),
 });
-/** A kubelet that has a log without end for every container. */
+/** A kubelet with endless logs for every container. */
 async function* endlessLog(): AsyncGenerator<Uint8Array> {
   for (;;) {
     yield Buffer.alloc(LOG_CHUNK_BYTES, 'l');

@@ -58,7 +58,10 @@ export class AbusedApi implements AsyncDisposable {
     return (await this.#measure()).bytes;
   }
 
-  /** What the server holds beyond `before` falls below the bound: freed buffers are given back some time after the last use. */
+  /**
+   * Waits until the server's memory beyond `before` falls below the bound: freed buffers are returned some time after
+   * their last use.
+   */
   async givesBack(before: number, bound: number): Promise<void> {
     let held = 0;
     const isBelow = async (): Promise<boolean> => {
@@ -88,9 +91,9 @@ export class AbusedApi implements AsyncDisposable {
     return (await answer) as Measured;
   }
 
-  /** What a normal client gets, over a connection of its own. */
+  /** A normal client's request over its own connection. */
   call(method: string, url: string, body?: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    // Node tells no length of the body of a DELETE by itself: the server would take the body for another request.
+    // Node sets no length for the body of a DELETE: the server would take the body for another request.
     const length = { 'content-length': `${Buffer.byteLength(body ?? '')}` };
     const type = body === undefined ? {} : { 'content-type': 'application/json', ...length };
     const all = { authorization: 'Bearer admin', ...type, ...headers };
@@ -242,7 +245,7 @@ export function startBystander(api: AbusedApi): Bystander {
     }
   };
   const done = work();
-  // The failure is reported by `finish`; until then it is nobody's unhandled rejection.
+  // `finish` reports the failure; until then it must not count as an unhandled rejection.
   done.catch(() => {});
   return {
     finish: async () => {
@@ -273,7 +276,7 @@ export async function unharmed<T>(api: AbusedApi, abuse: () => Promise<T>): Prom
   }
 }
 
-/** The `Status` in an answer; fails when it is none. */
+/** Returns the `Status` in a response; throws when there is none. */
 export function statusOf(reply: { readonly text: string }): { readonly code: number; readonly reason?: string } {
   const body: unknown = JSON.parse(reply.text.slice(reply.text.indexOf('{')));
   assert.ok(typeof body === 'object' && body !== null && 'kind' in body && 'code' in body, reply.text);

@@ -59,7 +59,7 @@ export class TestContainerd implements AsyncDisposable {
     });
   }
 
-  /** What runs in containers runs on. */
+  /** Containers continue to run. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -98,7 +98,7 @@ export class TestContainerd implements AsyncDisposable {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Whatever a failed test left: with its containerd gone nobody would end it. */
+  /** Remaining tasks of a failed test: without its containerd nothing would end them. */
   #endTasks(): void {
     try {
       for (const id of this.ctr(['tasks', 'ls', '-q']).split('\n').filter(Boolean))
@@ -113,7 +113,7 @@ export class TestContainerd implements AsyncDisposable {
   }
 }
 
-/** Without the right to protect processes from the end of memory (CAP_SYS_RESOURCE) nothing starts unless it is restricted. */
+/** Without the right to protect processes from the OOM killer (CAP_SYS_RESOURCE) only restricted ones start. */
 function config(directory: string): string {
   const quoted = (name: string): string => JSON.stringify(path.join(directory, name));
   return `

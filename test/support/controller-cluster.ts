@@ -18,7 +18,7 @@ const USERS = new Map([
 ]);
 
 export interface TestCluster extends AsyncDisposable {
-  /** What a user with all rights does. */
+  /** A client with all permissions. */
   readonly admin: ApiClient;
   readonly manager: ApiClient;
   readonly podGc: ApiClient;

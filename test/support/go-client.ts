@@ -34,7 +34,7 @@ export class GoAnswer {
     return path.split('.').reduce<unknown>((value, key) => (value as Fields | undefined)?.[key], this.object);
   }
 
-  /** What a Go program prints of an error. */
+  /** The error text of a Go program. */
   get message(): string {
     return String(this.at('message'));
   }
@@ -84,7 +84,7 @@ export class GoClient implements AsyncDisposable {
     return new GoClient(session, headers);
   }
 
-  /** As a typed client: the object in protobuf, and protobuf asked for. */
+  /** As a typed client: sends and accepts protobuf. */
   typed(method: string, path: string, object?: object): Promise<GoAnswer> {
     const accept = `${PROTOBUF}, */*`;
     const sent = object ?? (method === 'DELETE' ? deleteOptionsFor(path) : undefined);

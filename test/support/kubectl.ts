@@ -48,7 +48,7 @@ export async function kubectl(kubeconfig: string, args: readonly string[], input
   return result.stdout;
 }
 
-/** What a user at a shell has: commands that must succeed, commands that may fail, and commands that go on printing. */
+/** A user's shell: commands that must succeed, commands that may fail, and commands with continuous output. */
 export interface Kubectl {
   readonly run: (...args: readonly string[]) => Promise<string>;
   readonly attempt: (...args: readonly string[]) => Promise<KubectlResult>;
@@ -60,7 +60,7 @@ export interface Kubectl {
   readonly follow: (...args: readonly string[]) => KubectlStream;
 }
 
-/** kubectl speaks WebSocket by itself, and SPDY, as older ones do, when it is told to. */
+/** kubectl uses WebSocket by default, and SPDY, as older versions do, when configured. */
 export const STREAM_PROTOCOLS = [
   { name: 'WebSocket', environment: [] },
   {
@@ -69,7 +69,7 @@ export const STREAM_PROTOCOLS = [
   },
 ] as const;
 
-/** `kubeconfig` is asked for at each call: tests bind the commands before their cluster runs. */
+/** `kubeconfig` is read for each call: tests bind the commands before their cluster runs. */
 export function createKubectl(kubeconfig: () => string): Kubectl {
   const documents = (objects: readonly object[]): string => objects.map((each) => JSON.stringify(each)).join('\n');
   return {
@@ -83,7 +83,7 @@ export function createKubectl(kubeconfig: () => string): Kubectl {
   };
 }
 
-/** A kubectl that goes on printing, such as `get -w`; disposed of, it is ended. */
+/** A kubectl with continuous output, such as `get -w`; disposing ends it. */
 export class KubectlStream implements AsyncDisposable {
   readonly #child: ChildProcess;
   #printed = '';

@@ -25,7 +25,7 @@ export const clock: Clock = createSystemClock();
 const random = createSeededRandom(1, 'kubelet-cluster');
 const log = createSilentLog();
 
-/** What went over the wire from one node, in order. */
+/** The requests of one node, in order. */
 export interface WireRequest {
   readonly method: string;
   readonly path: string;

@@ -15,7 +15,7 @@ export interface NatsServer extends AsyncDisposable {
   restart(): Promise<void>;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** The process stands still without its connections noticing. */
+  /** The process is suspended without its connections noticing. */
   pause(): void;
   resume(): void;
   /** Kills it and removes its data. */
@@ -24,7 +24,7 @@ export interface NatsServer extends AsyncDisposable {
 
 const SYSTEM_PATHS = ['/usr/sbin/nats-server', '/usr/local/sbin/nats-server'];
 
-/** Without users everybody may do everything. */
+/** Without users everyone has all permissions. */
 export async function startNatsServer(
   options: {
     readonly users?: readonly NatsUser[];

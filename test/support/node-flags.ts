@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 const SOURCES = path.resolve(import.meta.dirname, '../../scripts/sources/use.mjs');
 
-/** As `npm start` runs Node (scripts/front-door.mjs). */
+/** Node's flags as in `npm start` (scripts/front-door.mjs). */
 export const NODE_FLAGS: readonly string[] = [
   '--disable-warning=ExperimentalWarning',
   '--v8-pool-size=2',

@@ -24,7 +24,7 @@ const SAFE_SETTINGS: Readonly<Record<string, string>> = {
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Where the server keeps its files. */
+  /** The server's data directory. */
   readonly directory: string;
   /** SIGKILL: nothing is flushed by the server itself. */
   kill(): Promise<void>;

@@ -14,7 +14,7 @@ const USERS = new Map([
 export interface SchedulerCluster extends AsyncDisposable {
   readonly handle: ApiHandler;
   readonly admin: ApiClient;
-  /** With the rights of whom the token stands for. */
+  /** With the permissions of the token's user. */
   readonly clientOf: (token: 'admin' | 'scheduler') => ApiClient;
   readonly schedulers: readonly Scheduler[];
 }
@@ -73,7 +73,7 @@ export async function addNode(
   await clearTaints(admin, name);
 }
 
-/** What the node controller does for a node that is ready. */
+/** Acts as the node controller for a ready node. */
 export async function clearTaints(admin: ApiClient, name: string): Promise<void> {
   await admin.patch(NODES, { name }, { type: 'merge', body: { spec: { taints: null } } });
 }

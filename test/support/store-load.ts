@@ -18,8 +18,8 @@ export interface StoreLoad {
 }
 
 /**
- * Clients that create, update, delete and read a few keys at once, and write down what they were answered. They share
- * out the stores, which are views of the same data.
+ * Clients that concurrently create, update, delete and read a few keys, and record the answers. They share out the
+ * stores, which are views of the same data.
  */
 export function startStoreLoad(stores: readonly Store[], clients: number): StoreLoad {
   const load = new Load(stores, createSystemClock());
@@ -27,7 +27,7 @@ export function startStoreLoad(stores: readonly Store[], clients: number): Store
   return load;
 }
 
-/** One client's way to the data and what it last knew of it. */
+/** One client's view of the data, with its last knowledge. */
 interface View {
   readonly store: Store;
   readonly known: Map<string, Revision>;

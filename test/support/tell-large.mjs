@@ -1,4 +1,4 @@
-// For `node --require`, which threads get as well: each tells at its end which large parts of Node it has loaded.
+// For `node --require`, which also applies to threads: each reports at its end which large parts of Node it has loaded.
 import { writeSync } from 'node:fs';
 
 process.on('exit', () => {

@@ -82,7 +82,7 @@ export async function createNamespace(client: GoClient, name: string, labels: Fi
   );
 }
 
-/** One conformance test: two namespaces of its own, and labels that keep its webhooks to them. */
+/** One conformance test: two namespaces, and labels that restrict its webhooks to them. */
 export class WebhookWalk {
   readonly name: string;
   readonly client: GoClient;
@@ -142,7 +142,7 @@ export class WebhookWalk {
     return this.hook(`adding-configmap-data-stage-${stage}.k8s.io`, '/mutating-configmaps', rule, more);
   }
 
-  /** Denies markers: whoever sees one denied knows that the configuration is in force. */
+  /** Denies markers: a denied marker shows that the configuration is in force. */
   marker(type: HookType): Fields {
     return this.hook(
       `${type.toLowerCase()}-is-webhook-configuration-ready.k8s.io`,

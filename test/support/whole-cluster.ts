@@ -19,7 +19,7 @@ import { cuttable } from './cut-transport.ts';
 const clock = createSystemClock();
 
 export interface WireCall {
-  /** Whose credential it carried. */
+  /** The user of its credential. */
   readonly who: string;
   readonly method: string;
   readonly path: string;
@@ -27,7 +27,7 @@ export interface WireCall {
 
 export interface WholeNode {
   readonly machine: HollowRuntime;
-  /** When processes began and ended, whatever the API says. */
+  /** The starts and ends of processes, whatever the API has. */
   readonly facts: readonly HollowProcessFact[];
   /** Cuts this node off from the API, or heals it. */
   cut(isCut: boolean): void;
@@ -38,7 +38,7 @@ export interface WholeCluster extends AsyncDisposable {
   readonly nodes: Readonly<Record<string, WholeNode>>;
   /** Every request of every component. */
   readonly calls: readonly WireCall[];
-  /** Those that whoever asked has no right to. */
+  /** Requests that were refused for lack of permission. */
   readonly forbidden: readonly WireCall[];
 }
 
@@ -108,7 +108,7 @@ export async function startWholeCluster(
   };
 }
 
-/** Admission says other things, for example of a namespace that ends. */
+/** Admission refuses with other messages, for example in a terminating namespace. */
 const LACKS_RIGHT = /User \\"[^"]*\\" cannot /;
 const textOf = ({ body }: ApiResponse): string => (body.kind === 'json' ? Buffer.from(body.bytes()).toString() : '');
 

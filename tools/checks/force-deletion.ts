@@ -6,7 +6,7 @@ import path from 'node:path';
  * instances running: a client, script, test or page that needs none must ask for a graceful one.
  */
 export const MAY_FORCE: Readonly<Record<string, string>> = {
-  // Those who know that the processes ended, or that the machine is gone.
+  // Components that know that the processes ended, or that the machine is gone.
   'services/kubelet/src/pod/pod-object.ts': 'the node itself, after every process is confirmed dead',
   'services/kubelet/src/pod/static-pods.ts':
     'the node itself takes down a mirror; the pod behind it is a file of the node',
@@ -22,7 +22,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'docs/pod-lifecycle.md': 'says what it means',
   'README.md': 'says what it risks',
 
-  // Tests of force deletion itself: who may, what it says, what happens then.
+  // Tests of force deletion itself: permission, warning, effect.
   'libs/api/src/protobuf/protobuf.test.ts': 'the number 0 survives the encoding',
   'libs/client/src/api-client.test.ts': 'the number 0 survives the request',
   'services/apiserver/src/authorization/node-incarnation.test.ts':
@@ -46,7 +46,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/sim/hunt/actions.ts': 'the user of a random schedule who forces: the oracle then takes the name for released',
   'test/sim/planted-bugs.ts': 'the bug that the simulator has to find',
 
-  // Tests without a node that could confirm: the user who forces stands for it.
+  // Tests without a node that could confirm: the user's force deletion replaces it.
   'services/controller-manager/src/controllers/namespace/namespace.test.ts':
     'a user releases a namespace whose node is silent',
   'services/controller-manager/src/controllers/statefulset/statefulset.test.ts':
@@ -57,7 +57,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/integration/bus-faults.test.ts': 'random deletions without any node',
   'test/integration/scheduler.test.ts': 'the nodes exist in the API only',
 
-  // Pods that grant themselves no time: a plain deletion of such a pod removes it at once.
+  // Pods with grace period 0: a plain deletion removes them immediately.
   'libs/api/src/kinds/pod/odd-pods.test.ts': 'a probe that grants no time is refused',
   'libs/api/src/kinds/pod/validation.test.ts': 'a probe that grants no time is refused',
   'test/integration/kubelet-cri.test.ts': 'the runtime is asked to kill without grace',

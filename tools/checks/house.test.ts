@@ -149,6 +149,17 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
     "test('a', { skip: true }, () => {});",
     "test('a', (t) => t.skip());",
   ].map((code) => ({ rule: 'holdfast(no-silent-skip)', file: 'libs/client/src/a.test.ts', code })),
+  ...[
+    '/** Who asks again waits. */',
+    '/** Done. Whoever asks again waits. */',
+    '/**\n * Done.\n * Whose it is shows later.\n */',
+    '// Of a node that is gone nothing is known.',
+    '// Of the others nothing is known.',
+  ].map((comment) => ({
+    rule: 'holdfast(plain-comments)',
+    file: 'libs/client/src/a.ts',
+    code: `${comment}\nexport const x = 1;`,
+  })),
   { rule: 'import(no-default-export)', file: 'libs/client/src/a.ts', code: 'export default 1;' },
   {
     rule: 'eslint(max-lines-per-function)',
@@ -204,6 +215,23 @@ test('lint rule holdfast(no-silent-skip) spares skips with a reason, helpers and
       "test('d', () => {\n  for (const x of [1, 2]) {\n    if (x > 1) continue;\n    /a/.test('a');\n  }\n});",
     ];
     writeFileSync(path.join(folder, 'libs/client/src/a.test.ts'), `${lines.join('\n')}\n`);
+    const result = tool('oxlint', ['-c', path.join(root, '.oxlintrc.json'), 'libs'], folder);
+    assert.equal(result.status, 0, result.output);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('lint rule holdfast(plain-comments) spares questions, and these words inside a sentence', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-lint-'));
+  try {
+    mkdirSync(path.join(folder, 'libs/client/src'), { recursive: true });
+    const comments = [
+      '/** Who asks? */',
+      '/** The client who asks again. Off by default. */',
+      '// Whole numbers, of a node.',
+    ];
+    writeFileSync(path.join(folder, 'libs/client/src/a.ts'), `${comments.join('\n')}\nexport const x = 1;\n`);
     const result = tool('oxlint', ['-c', path.join(root, '.oxlintrc.json'), 'libs'], folder);
     assert.equal(result.status, 0, result.output);
   } finally {

@@ -30,7 +30,7 @@ const IDENTIFIER =
   /^#?([a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+|(?:[A-Z][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:\(.*\))?$/;
 const VARIABLE = /^HOLDFAST_[A-Z0-9_]+$/;
 const WORD = /[A-Za-z_$][\w$]*/g;
-/** What others name so. */
+/** Names of other projects. */
 const NAMES_OF_OTHERS: ReadonlySet<string> = new Set([
   'CAP_NET_BIND_SERVICE',
   'CLOCK_MONOTONIC',
@@ -100,7 +100,7 @@ function leads(page: string, link: string): boolean {
   return anchor === undefined || anchorsOf(readFileSync(target, 'utf8')).includes(anchor);
 }
 
-/** As code hosts make them of headings. */
+/** Anchors as code hosts derive them from headings. */
 const anchorsOf = (text: string): readonly string[] =>
   Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
     heading

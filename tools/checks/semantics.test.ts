@@ -5,7 +5,7 @@ import { test } from 'node:test';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** What objects mean is said in `libs/api/src/semantics`. Each entry finds a second place that says it. */
+/** The meaning of objects is defined in `libs/api/src/semantics`. Each entry finds a second definition. */
 const MEANINGS: readonly { readonly what: string; readonly instead: string; readonly pattern: RegExp }[] = [
   {
     what: 'that a pod is finished',
@@ -102,7 +102,7 @@ test('semantics: no room has a copy of what libs/api/src/semantics says', () => 
   );
 });
 
-/** A label, an annotation, a taint, a finalizer, a signer; versions of groups are no such names. */
+/** A label, an annotation, a taint, a finalizer or a signer; group versions do not count. */
 const NAME = /'([a-z0-9.-]*(?:kubernetes\.io|k8s\.io)\/[A-Za-z0-9_.-]+)'/g;
 const GROUP_VERSION = /\/v\d+((alpha|beta)\d+)?$/;
 

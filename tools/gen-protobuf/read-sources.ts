@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** One field of a message, as the two kinds of source files describe it together. */
+/** One field of a message, combined from both kinds of source files. */
 export interface MessageField {
   readonly number: number;
   readonly json: string;
@@ -16,7 +16,7 @@ export interface MessageField {
 
 export type Messages = ReadonlyMap<string, readonly MessageField[]>;
 
-/** What the type declarations say of a field, by struct and field number. */
+/** A field in the type declarations, by struct and field number. */
 interface GoField {
   readonly json: string;
   readonly pointer: boolean;
@@ -24,7 +24,9 @@ interface GoField {
   readonly inline: boolean;
 }
 
-/** Reads `generated.proto` and the type declarations beside it, for every package below `root` (the folder `k8s.io`). */
+/**
+ * Reads `generated.proto` and the type declarations beside it, for every package below `root` (the folder `k8s.io`).
+ */
 export function readMessages(root: string, packages: readonly string[]): Messages {
   const messages = new Map<string, readonly MessageField[]>();
   for (const folder of packages) {

@@ -9,7 +9,7 @@ export interface FreshOptions {
   readonly jobs: number;
   readonly from: number;
   readonly say: (text: string) => void;
-  /** Where the scenario files go. */
+  /** The folder for scenario files. */
   readonly folder: string;
 }
 
@@ -17,7 +17,7 @@ const SEEDS_PER_PROCESS = 40;
 const MINUTE_MS = 60_000;
 const BYTES_PER_MB = 1024 * 1024;
 
-/** Plays fresh seeds until the time is over or somebody interrupts. Answers the exit code. */
+/** Runs fresh seeds until the time is over or an interrupt. Resolves with the exit code. */
 export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
@@ -60,7 +60,7 @@ export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptio
   return tally.found === 0 ? 0 : 1;
 }
 
-/** What the seeds of one hunt have shown and cost. */
+/** The findings and costs of one hunt. */
 export class Tally {
   found = 0;
   #seeds = 0;

@@ -1,9 +1,9 @@
-/** What the hunt for one planted bug has shown. */
+/** The result of the hunt for one planted bug. */
 export interface PlantedRow {
   readonly name: string;
   /** The rule that was broken; absent when no seed found it. */
   readonly rule?: string | undefined;
-  /** How many seeds were played, the one that found it included. */
+  /** The number of seeds, including the one that found it. */
   readonly seeds: number;
   readonly cpuSeconds: number;
 }

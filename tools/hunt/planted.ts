@@ -13,7 +13,7 @@ export interface PlantedOptions {
   /** Goes on after the seeds that the last hunt for a bug has played in vain. */
   readonly resumes: boolean;
   readonly say: (text: string) => void;
-  /** What was shown so far, by bug. */
+  /** The results so far, by bug. */
   readonly results: string;
   readonly table: string;
 }
@@ -21,7 +21,8 @@ export interface PlantedOptions {
 const MINUTE_MS = 60_000;
 
 /**
- * Hunts for planted bugs, seeds from 1, and writes the table anew after each. What earlier hunts have shown of the others stays in it.
+ * Hunts for planted bugs with seeds from 1, and rewrites the table after each. Earlier results of other bugs stay in
+ * it.
  */
 export async function huntPlanted(options: PlantedOptions): Promise<number> {
   const { which, jobs, say } = options;

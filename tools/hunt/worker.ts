@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { SeedReport } from '../../test/sim/hunt/hunter.ts';
 
-/** What one seed has shown, and what it has cost. */
+/** The result of one seed, and its cost. */
 export interface Report extends SeedReport {
   readonly cpuMs: number;
   /** The most memory that its process had up to then. */
@@ -18,11 +18,11 @@ export interface Work {
   readonly planted?: string | undefined;
   /** When it is aborted, the process finishes the seed at which it is. */
   readonly signal?: AbortSignal;
-  /** For tests: another program in place of the one that plays seeds. */
+  /** For tests: replaces the program that runs seeds. */
   readonly program?: string;
 }
 
-/** How a process ended that did not end as it should. */
+/** The abnormal end of a process. */
 export interface BadEnd {
   readonly why: string;
 }
@@ -55,7 +55,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
   const ended = new Promise<string>((resolve) => {
     child.on('error', (error) => resolve(error.message));
     child.on('close', (code, signal) => {
-      // It was told to finish before it could listen.
+      // It was asked to finish before it could listen.
       const isAsked = (signal === 'SIGTERM' || signal === 'SIGINT') && work.signal?.aborted === true;
       resolve(code === 0 || isAsked ? '' : `exit ${code ?? signal}`);
     });

@@ -94,7 +94,7 @@ const FORBIDDEN_MODULES = {
   'node:perf_hooks': TAKE_A_CLOCK,
   'node:process': TAKE_SETTINGS,
 };
-/** Of modules that are needed for other things. */
+/** For modules that are allowed except for these names. */
 const FORBIDDEN_NAMES = {
   'node:crypto': ['randomUUID', 'randomInt', 'default', 'getRandomValues'],
 };
@@ -302,7 +302,7 @@ function functionAround(node) {
 
 const textOf = (node, context) => context.sourceCode.getText(node).replaceAll('?.', '.');
 
-/** `void work().catch(() => promise)` hands the next rejection on to nobody. */
+/** Nothing handles the next rejection in `void work().catch(() => promise)`. */
 const endRejectionsInBackground = {
   create(context) {
     return {
@@ -383,11 +383,30 @@ function ancestor(node, pattern) {
   return at;
 }
 
-/** At the top of the file or of a `describe`: what runs there registers tests. */
+/** At the top of the file or of a `describe`: code there registers tests. */
 function isRegistering(node) {
   const around = functionAround(node);
   return !/Function/.test(around.type) || (isTestBody(around) && around.parent.callee.name === 'describe');
 }
+
+/** The beginnings of sentences whose subject comes late: `Who asks again ...`, `Of a node ...`. Questions may begin so. */
+const LATE_SUBJECT = /^(?:Who|Whoever|Whose|Of (?:an?|the|all))\s[^?]*$/;
+
+/** Comments are plain technical English: subject, verb, object. This refuses the sentences that are hardest to read. */
+const plainComments = {
+  create(context) {
+    return {
+      Program: () => {
+        for (const comment of context.sourceCode.getAllComments()) {
+          const sentence = sentencesOf(comment.value).find((each) => LATE_SUBJECT.test(each));
+          if (sentence !== undefined) context.report({ loc: comment.loc, message: `Begin with the subject: "${sentence.slice(0, 60)}"` });
+        }
+      },
+    };
+  },
+};
+
+const sentencesOf = (comment) => comment.replace(/^\s*\*+ ?/gm, ' ').replace(/\s+/g, ' ').trim().split(/(?<=[.!?]) /);
 
 const plugin = {
   meta: { name: 'holdfast' },
@@ -398,6 +417,7 @@ const plugin = {
     'machine-only-in-platform': machineOnlyInPlatform,
     'no-open-table': noOpenTable,
     'no-silent-skip': noSilentSkip,
+    'plain-comments': plainComments,
   },
 };
 

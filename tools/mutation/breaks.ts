@@ -61,7 +61,7 @@ export function applyBreak(root: string, { file, find, replace }: Break): Applie
   return { original, text: `${before}${replace}${after}` };
 }
 
-/** What is wrong with a row. Reads the files only; nothing is run. */
+/** Returns the faults of a row. Reads only the files; runs nothing. */
 export function checkRow(root: string, row: Row): readonly string[] {
   if (!isBreak(row)) return row.none.trim() === '' ? [`${row.id} has no breaks and no reason`] : [];
   const problems = row.tests.length === 0 ? [`${row.id} names no test file: ${row.find}`] : [];

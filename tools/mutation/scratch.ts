@@ -19,9 +19,9 @@ export interface Scratch {
   readonly remove: () => void;
 }
 
-/** What no test reads. */
+/** Folders that no test reads. */
 const LEFT_OUT = new Set(['.git', '.toolchain', '.holdfast', 'hunt-found']);
-/** Where the package manager keeps packages of others: 200 MB that nothing changes. */
+/** The package manager's store: 200 MB that nothing changes. */
 const PACKAGES = '.pnpm';
 
 export function createScratch(root: string): Scratch {

@@ -10,7 +10,7 @@ of a requirement, and the tests that notice it. \`npm run mutate -- --id TERM-29
 tree and runs its tests.
 `;
 
-/** One section for each group of requirements, so that changes of two groups do not touch the same lines. */
+/** One section per group of requirements, so that changes of two groups do not conflict. */
 export function renderPage(rows: readonly Row[], requirements: readonly string[]): string {
   const prefixes = [...new Set(requirements.map(prefixOf))];
   const sections = prefixes.flatMap((prefix) => {

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 
-/** How long another apt is waited for, by apt itself or, where apt does not, by us. */
+/** How long to wait for another apt, by apt itself or by us. */
 const LOCK_SECONDS = 120;
-/** For mirrors and networks that fail now and then. */
+/** For unreliable mirrors and networks. */
 const TRIES = 3;
 const PAUSE_MS = 5_000;
 
 export interface AptOptions {
-  /** What to do where this does not work. */
+  /** The manual step when this does not work. */
   readonly byHand: string;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -42,7 +42,7 @@ function failureOf(steps: readonly (readonly string[])[], { cwd, env = process.e
   for (const step of steps) {
     const { status, error, stderr } = spawnSync('apt-get', [...patience, ...step], {
       ...(cwd === undefined ? {} : { cwd }),
-      // In the language in which its complaints are read here.
+      // English messages, for the errors that are parsed here.
       env: { ...env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
       encoding: 'utf8',
       maxBuffer: 64 * 1024 * 1024,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ensurePackages, findOnPath } from './packages.ts';
 
-/** Where Debian keeps the plugins of the container network interface. */
+/** Debian's directory of CNI plugins. */
 export const CNI_PLUGINS = '/usr/lib/cni';
 
 /** Makes sure that a containerd with runc, networks for pods and the stuff of test images can be started. Starts nothing. */

@@ -21,7 +21,7 @@ export interface WantedFile {
   /** Path inside the package, without the leading slash. */
   readonly file: string;
   readonly target: string;
-  /** What to do where this does not work. */
+  /** The manual step when this does not work. */
   readonly byHand: string;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { arch } from 'node:os';
 
-/** One entry of a layer. Owned by root unless it says otherwise. */
+/** One entry of a layer. Owned by root by default. */
 export type LayerEntry =
   | { readonly kind: 'directory'; readonly path: string; readonly mode?: number }
   | { readonly kind: 'file'; readonly path: string; readonly content: Uint8Array; readonly mode?: number }

@@ -27,7 +27,7 @@ function unpackKubectl(): void {
   });
 }
 
-/** Installs Debian packages, or says what to install by hand. */
+/** Installs Debian packages, or prints what to install by hand. */
 export function ensurePackages(packages: readonly string[]): void {
   const byHand = `Install ${packages.join(', ')} and run the tests again.`;
   if (findOnPath('apt-get') === undefined || process.getuid?.() !== 0) {

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type LayerEntry, type OciImage, writeOciArchive } from './oci-archive.ts';
 
-/** What containerd runs for the sandbox of every pod. */
+/** containerd's sandbox image of every pod. */
 export const PAUSE_IMAGE = 'localhost/holdfast/pause:1';
 
-/** Reaps what it is handed as the first process of a shared process namespace, and ends at once when told to. */
+/** Reaps orphans as the first process of a shared PID namespace, and exits immediately on request. */
 const PAUSE = ['/bin/sh', '-c', 'trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done'];
 const PATH = 'PATH=/usr/local/bin:/usr/bin:/bin';
 

@@ -13,20 +13,20 @@ export function changedFiles(root: string, git = gitIn(root)): readonly string[]
   return [...new Set([...known, ...unknown])].filter((file) => existsSync(path.join(root, file)));
 }
 
-/** The lines of its output; none where it knows no such branch. */
+/** The lines of git's output; none when the branch is unknown. */
 type Git = (args: readonly string[]) => readonly string[];
 
 function gitIn(root: string): Git {
   return (args) => {
     const { stdout, stderr, status } = spawnSync('git', args, { cwd: root, encoding: 'utf8' });
     if (status === 0) return stdout.split('\n').filter((line) => line !== '');
-    // There may be no such branch. Anything else would choose no test and look good.
+    // The branch may not exist. Any other failure would select no test and look like a success.
     if (args[0] === 'merge-base') return [];
     throw new Error(`git ${args.join(' ')} failed: ${stderr ?? 'there is no git'}`);
   };
 }
 
-/** Those of `files` that are changed or import, also through others, what is changed. */
+/** Returns the `files` that changed, or that import a changed file directly or indirectly. */
 export function affectedFiles(root: string, changed: readonly string[], files: readonly string[]): readonly string[] {
   const importers = readImporters(root);
   const affected = new Set(changed);

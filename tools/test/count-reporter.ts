@@ -3,7 +3,7 @@ import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 import type { Skip } from './skips.ts';
 
-/** What a run of one suite comes to, as this reporter writes it. */
+/** The results of one suite's run, as this reporter writes them. */
 export interface RunReport {
   readonly passed: number;
   readonly failed: number;
@@ -58,7 +58,7 @@ function hasNoTest({ name, file, nesting }: PassedTest): boolean {
   return nesting === 0 && file !== undefined && name === path.relative(process.cwd(), file);
 }
 
-/** A suite or a parent that fails only because of a test in it would be told twice. */
+/** A suite or a parent that fails only because of an inner test would be reported twice. */
 function isOwnFailure(failed: FailedTest): boolean {
   return failed.todo === undefined && failed.skip === undefined && failureType(failed) !== 'subtestsFailed';
 }

@@ -15,7 +15,10 @@ export function removeLeftovers(folder: string): readonly string[] {
   return [...processes.map(({ pid, command }) => `process ${pid} (${command})`), ...files, ...removeFiles(folder)];
 }
 
-/** What a suite left behind is one failed test: who tidies up after it hides a process that was not ended, a mount that was not let go. */
+/**
+ * The leftovers of a suite count as one failed test: cleaning up silently would hide a process that was not ended, or a
+ * mount that was not released.
+ */
 export function countLeftovers(report: RunReport, suite: string, left: readonly string[]): RunReport {
   if (left.length === 0) return report;
   const failure = [`✖ leftovers of ${suite}: its tests left these behind`, ...left].join('\n    ');
@@ -27,7 +30,7 @@ function removeFiles(folder: string): readonly string[] {
   const mounted = mountsBelow(folder);
   if (mounted.length > 0) return mounted.map((target) => `${target} is still mounted: unmount it and remove ${folder}`);
   try {
-    // One that was just ended may still have been writing.
+    // A process that was just ended may still be writing.
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     return [];
   } catch (error) {
@@ -49,7 +52,7 @@ function processesThatStay(folder: string): ReturnType<typeof processesOf> {
   return found;
 }
 
-/** What was there before this process did, such as the shell of somebody who looks into the folder, is not of its tests. */
+/** Processes that started before this one, such as a developer's shell in the folder, do not belong to its tests. */
 function processesOf(folder: string): readonly { readonly pid: number; readonly command: string }[] {
   if (!existsSync('/proc/self/cmdline')) return [];
   const begunAt = beginningOf(process.pid);
@@ -61,7 +64,7 @@ function processesOf(folder: string): readonly { readonly pid: number; readonly 
     .filter(({ pid }) => beginningOf(pid) >= begunAt);
 }
 
-/** In ticks since the machine began; the name before it may hold anything. */
+/** In ticks since boot; the name before it may contain anything. */
 function beginningOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -83,7 +86,7 @@ function directoryOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
-    return ''; // It has ended, or belongs to somebody else.
+    return ''; // It has ended, or belongs to another user.
   }
 }
 

@@ -20,11 +20,11 @@ const chosen = chooseFiles(selection, SUITES, {
   root,
   affected: (files) => affectedFiles(root, changedFiles(root), files),
 });
-// As the machine names it when it says where processes stand and what is mounted.
+// The real path, as the machine reports it for working directories and mounts.
 const scratch = realpathSync(mkdtempSync(path.join(tmpdir(), 'holdfast-test-')));
 chmodSync(scratch, 0o755);
 const reports: RunReport[] = [];
-/** Ended by a signal: the suite that runs is told by it, too; what it leaves is removed, and no other begins. */
+/** Ended by a signal: the running suite gets it, too; its leftovers are removed, and no other suite starts. */
 let interruptedBy: NodeJS.Signals | undefined;
 for (const signal of SIGNALS) {
   process.on(signal, () => {
@@ -50,7 +50,7 @@ if (skipped.length > 0) process.stdout.write(`${summary(reports)} (the reasons a
 process.stdout.write(`${ran(reports)}\n`);
 process.exit(isGood() ? 0 : 1);
 
-/** With `--changed` it is right that nothing runs where nothing is affected. */
+/** With `--changed`, running nothing is correct when nothing is affected. */
 function isGood(): boolean {
   const hasRun = sum(reports, ({ passed }) => passed) > 0 || (selection.changed && chosen.length === 0);
   return sum(reports, ({ failed }) => failed) === 0 && hasRun && interruptedBy === undefined;

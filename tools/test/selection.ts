@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Suite } from './suites.ts';
 
-/** What the words behind `npm test --` ask for. */
+/** The selection behind `npm test --`. */
 export interface Selection {
   /** Names of suites; none: all of them, or `unit` with `changed`. */
   readonly suites: readonly string[];
@@ -55,11 +55,11 @@ export interface ChosenSuite {
 
 export interface Tree {
   readonly root: string;
-  /** Which of these files a change since main affects. */
+  /** Returns the files that a change since main affects. */
   readonly affected: (files: readonly string[]) => readonly string[];
 }
 
-/** Without a selection every suite is there, also one without files: that is a failure of its own. */
+/** Without a selection every suite is included, even one without files: that is a failure of its own. */
 export function chooseFiles(selection: Selection, suites: readonly Suite[], tree: Tree): readonly ChosenSuite[] {
   const named = selection.changed && selection.suites.length === 0 ? ['unit'] : selection.suites;
   const chosen = suites

@@ -1,6 +1,6 @@
 import type { Program } from '../setup/packages.ts';
 
-/** One layer of tests: run on its own with `npm test -- <name>`. */
+/** One layer of tests, which runs alone with `npm test -- <name>`. */
 export interface Suite {
   readonly name: string;
   readonly files: readonly string[];
@@ -16,7 +16,7 @@ export interface Suite {
   readonly sharesCompiledModules?: boolean;
 }
 
-/** In the order of running: what fails fast comes first. */
+/** In the order of execution: fast failures come first. */
 export const SUITES: readonly Suite[] = [
   { name: 'checks', files: ['tools/**/*.test.ts'], concurrency: 1, timeoutSecondsPerTest: 300 },
   {

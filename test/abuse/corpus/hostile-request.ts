@@ -16,27 +16,30 @@ export interface PlainRequest {
 export interface HostileRequest extends PlainRequest {
   readonly name: string;
   readonly sender: Sender;
-  /** What an administrator sends before, in this order; each may fail when an earlier run has left the object behind. */
+  /**
+   * Requests of an administrator before it, in this order; each may fail when an earlier run has left the object
+   * behind.
+   */
   readonly before?: readonly PlainRequest[];
-  /** So many of it at one time; absent = 1. */
+  /** Concurrency; default 1. */
   readonly atOnce?: number;
   /** A watch: its answer does not end by itself. */
   readonly staysOpen?: true;
 }
 
-/** The largest body that the server reads, less a little for what stands around the list of a request. */
+/** The largest accepted body, minus a little for the structure around the list of a request. */
 export const BODY_BYTES = 3 * 1024 * 1024 - 8 * 1024;
 
-/** What an object may weigh and still be stored, with its field ownership. */
+/** The maximum size of a storable object with its managedFields. */
 export const STORED_BYTES = 512 * 1024;
 
 /** The longest URL that fits into the headers of a request. */
 export const URL_BYTES = 60 * 1024;
 
-/** As many entries as the server reads in one list. */
+/** The maximum entries of one list. */
 const ENTRIES = 10_000;
 
-/** As many values as fit into so many bytes of JSON, and as are read. */
+/** As many values as fit into this many bytes of JSON, up to the limit of values. */
 export const filled = <T>(bytes: number, make: (index: number) => T): readonly T[] => overfilled(bytes, make, ENTRIES);
 
 /** As many as fit. The last of each group is measured: its number is the longest. */
@@ -59,7 +62,7 @@ export function filledMap<T>(bytes: number, make: (index: number) => readonly [s
   return Object.fromEntries(filled(bytes, make));
 }
 
-/** As many pieces of a text as fit. */
+/** As many pieces of text as fit. */
 export const filledText = (bytes: number, make: (index: number) => string, separator = ','): string =>
   overfilled(bytes, (index) => make(index)).join(separator);
 
@@ -85,7 +88,7 @@ export function creation(
   };
 }
 
-/** What an administrator stores before a request. */
+/** An object that an administrator stores before a request. */
 export const stored = (path: string, make: () => unknown): PlainRequest => ({
   method: 'POST',
   path,

@@ -11,7 +11,7 @@ import {
 
 const PODS = `${CORE}/pods`;
 const CONFIG_MAPS = `${CORE}/configmaps`;
-/** As many operations as a JSON patch may have. */
+/** The maximum operations of a JSON patch. */
 const OPERATIONS = 10_000;
 
 const container = (index: number): unknown => ({ name: `c${index}`, image: 'i' });

@@ -1,6 +1,6 @@
 import { BODY_BYTES, creation, filled, filledMap, type HostileRequest, overfilled } from './hostile-request.ts';
 
-/** Questions that anybody with a token may ask, without a single role. */
+/** Self-reviews, which any token allows without a role. */
 const SELF_ACCESS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const SELF_RULES = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 const SELF = '/apis/authentication.k8s.io/v1/selfsubjectreviews';

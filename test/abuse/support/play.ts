@@ -5,12 +5,12 @@ import type { HostileRequest, PlainRequest } from '../corpus.ts';
 import type { Attacker } from './attacker.ts';
 import { readyRequest, send } from './send.ts';
 
-/** What others wait for. */
+/** The waiting times of others. */
 export interface Waits {
   /** The longest that another user waited for a GET, and a node for its heartbeat. */
   readonly longestGetMs: number;
   readonly longestHeartbeatMs: number;
-  /** What the two were served meanwhile. */
+  /** The requests of both that were served meanwhile. */
   readonly served: number;
 }
 
@@ -25,11 +25,13 @@ const CONFIG_MAP = '/api/v1/namespaces/default/configmaps/bystander';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PAUSE_MS = 2;
 
-/** What a user below the administrator can send: an administrator may install a webhook that stops everybody, and so may one of Kubernetes. */
+/**
+ * Requests below administrator level: an administrator may install a webhook that blocks everybody, also in Kubernetes.
+ */
 export const playable = (corpus: readonly HostileRequest[]): readonly HostileRequest[] =>
   corpus.filter(({ sender }) => sender !== 'admin');
 
-/** What attackers and bystanders need. */
+/** The prerequisites of attackers and bystanders. */
 export async function prepare(api: AbusedApi): Promise<void> {
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' };
   const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'editor' }];
@@ -54,7 +56,7 @@ export async function play(api: AbusedApi, attacker: Attacker, hostile: HostileR
   return { name: hostile.name, statuses, ...waits };
 }
 
-/** What the two wait for while nobody is hostile: the part of the machine and of other programs. */
+/** The waiting times without hostile requests: the part of the machine and of other programs. */
 export async function playNothing(api: AbusedApi, forMs: number): Promise<Waits> {
   const [, waits] = await beside(api, () => clock.sleep(forMs));
   return waits;
@@ -62,7 +64,7 @@ export async function playNothing(api: AbusedApi, forMs: number): Promise<Waits>
 
 /** A user reads and a node renews its lease until the act is done. */
 async function beside<T>(api: AbusedApi, act: () => Promise<T>): Promise<readonly [T, Waits]> {
-  // A connection each, so that nobody waits for another one's bytes.
+  // One connection each, so that no request waits for the bytes of another.
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
   const [reader, node] = agents;
   try {
@@ -80,7 +82,7 @@ async function beside<T>(api: AbusedApi, act: () => Promise<T>): Promise<readonl
   }
 }
 
-/** What stands in a server already. Many hostile requests need the same thousands of objects. */
+/** Existing objects of a server. Many hostile requests need the same thousands of objects. */
 const standing = new WeakMap<AbusedApi, Set<PlainRequest>>();
 
 async function prepareFor(api: AbusedApi, { before = [] }: HostileRequest): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Agent, request } from 'node:https';
 import type { PlainRequest } from '../corpus.ts';
 
-/** Where a server listens, and whose certificate it shows. */
+/** The address and certificate of a server. */
 export interface Target {
   readonly port: number;
   readonly ca: string;

@@ -25,12 +25,12 @@ export interface ComposeCluster extends AsyncDisposable {
   readonly servers: readonly string[];
   /** A folder of this machine that every node sees as /shared. */
   readonly sharedFolder: string;
-  /** Cuts a service off a network: no packet of it reaches anybody there, and it is not told. A node has no other one. */
+  /** Disconnects a service from a network without a notification. A node has no other network. */
   disconnect(service: string, network?: Network): Promise<void>;
   connect(service: string, network?: Network): Promise<void>;
   /** SIGKILL, and start again. */
   crash(service: string): Promise<void>;
-  /** What the containers said last, for a failed test. */
+  /** The last output of the containers, for a failed test. */
   logs(): Promise<string>;
 }
 
@@ -122,7 +122,7 @@ async function connectAsAdmin(
   };
 }
 
-/** The containers' files belong to their users; a container may remove them whoever runs the test. */
+/** The containers' files belong to their users; a container can remove them for any user of the test. */
 async function removeScratch(scratch: string): Promise<void> {
   const remove = ['sh', '-c', 'rm -rf /scratch/state /scratch/shared'];
   await execute('docker', [

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** One sign of life, written by the process of a container itself. */
+/** One heartbeat, written by the process of a container itself. */
 export interface Heartbeat {
   readonly atMs: number;
   readonly pod: string;
@@ -10,7 +10,7 @@ export interface Heartbeat {
   readonly pid: string;
 }
 
-/** One process of a pod, from its first sign of life to its last. */
+/** One process of a pod, from its first heartbeat to its last. */
 export interface Life {
   readonly pod: string;
   readonly uid: string;
@@ -21,9 +21,9 @@ export interface Life {
 }
 
 /**
- * What a container runs to leave its signs of life in a folder that all nodes share: time, pod, uid, node and process, five
- * times a second. Asked to end, it takes two seconds more: a death that is confirmed too early would show as two lives.
- * `$$$$` is `$$`, the shell's own process id, after Kubernetes expanded the command.
+ * The command of a container that writes heartbeats into a folder shared by all nodes: time, pod, uid, node and
+ * process, five times a second. On a stop it takes two more seconds: a death that is confirmed too early would show as
+ * two lives. `$$$$` is `$$`, the shell's own process id, after Kubernetes expanded the command.
  */
 export const HEARTBEAT_COMMAND: readonly string[] = [
   'sh',

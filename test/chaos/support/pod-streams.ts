@@ -13,10 +13,10 @@ const NAMESPACE = 'default';
 const NAME = 'streams';
 const POD_PORT = 18_099;
 const READY_DEADLINE_MS = 60_000;
-/** A probe does not read what it is told, and its connection is reset: that must not end the server. */
+/** A probe does not read the response and resets its connection: that must not end the server. */
 const SERVER = `require('net').createServer((s) => s.on('error', () => {}).end('served')).listen(${POD_PORT}, '127.0.0.1')`;
 
-/** One container that repeats what it is told, one that serves. */
+/** One container that echoes, one that serves. */
 const pod: Pod = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -43,7 +43,7 @@ const pod: Pod = {
   },
 };
 
-/** What goes from a client through an API server to a kubelet and into a container, tried through each API server. */
+/** Tests the streams from a client through each API server to a kubelet and into a container. */
 export async function assertStreamsReachPods({ admin, kubeconfig, servers }: ComposeCluster): Promise<void> {
   await admin.create(PODS, pod);
   await waitFor('the pod to be ready', () => isPodReady(admin), READY_DEADLINE_MS);
@@ -68,7 +68,7 @@ async function isPodReady(admin: ComposeCluster['admin']): Promise<boolean> {
   return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
 }
 
-/** Says it again until it is heard: what is said before the connection stands may be lost. */
+/** Repeats until it is received: earlier input may be lost before the connection is established. */
 async function assertAttached(kubeconfig: string, args: readonly string[]): Promise<void> {
   const child = spawnKubectl(kubeconfig, args, KUBECTL_DEADLINE_MS);
   child.stdin?.on('error', () => {});

@@ -20,7 +20,7 @@ export const IDENTITIES = 3;
 /** Pods of the Deployment `web`. */
 export const REPLICAS = 6;
 const TOLERATION_SECONDS = 2;
-/** Signs of life come five times a second; silence of this length means that nobody is left. */
+/** Heartbeats arrive five times a second; silence of this length means that nothing is left. */
 export const SILENCE_MS = 3_000;
 
 const clock = createSystemClock();

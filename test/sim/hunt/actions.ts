@@ -16,7 +16,7 @@ import type { Living } from './living.ts';
 import { APPS, nodeOf, type Step, type StepKind } from './plan.ts';
 import { createDeployment, createJob, createOne, createSet, named } from './workloads.ts';
 
-/** What a step acts on. */
+/** The targets of a step. */
 export interface Scene {
   readonly cluster: SimCluster;
   readonly living: Living;
@@ -65,7 +65,7 @@ export const ACTIONS: Readonly<Record<StepKind, Action>> = {
   'store-down': ({ ways }, { target }) => change(ways.get(target), { isDown: true }),
   'store-slow': ({ ways }, { target, value = 0 }) => change(ways.get(target), { latencyMs: value }),
   'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
-  // The store moves to its replica: nobody reaches it, and of writes that were under way nobody knows whether they were done.
+  // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
   'store-failover': ({ ways }) => {
     const ends = [...ways.values()].map((way) => change(way, { isDown: true }));
     return () => {
@@ -113,7 +113,7 @@ export const ACTIONS: Readonly<Record<StepKind, Action>> = {
     });
   },
   evict: (scene, step) => onPod(scene, step, (admin, pod) => admin.evict(named(pod))),
-  // At one time, as several drains do.
+  // Concurrent, as several drains are.
   'evict-all': (scene, { target }) => {
     for (const pod of podsOf(scene, target)) send(scene.cluster, () => scene.cluster.admin.evict(named(pod)));
   },
@@ -182,7 +182,7 @@ function cut({ network }: SimCluster, links: readonly (readonly [string, string]
   };
 }
 
-/** Between a process and all API servers, both ways. */
+/** Between a process and all API servers, in both directions. */
 function worsen(
   { network, apiParties }: SimCluster,
   target: string,
@@ -223,13 +223,13 @@ function onPod(scene: Scene, step: Step, ask: (admin: SimCluster['admin'], pod: 
   if (pod !== undefined) send(scene.cluster, () => ask(scene.cluster.admin, pod));
 }
 
-/** One of the pods that are meant; which one follows from the time of the step. */
+/** One of the intended pods; the time of the step determines which. */
 function findPod(scene: Scene, { target, at }: Step): string | undefined {
   const pods = podsOf(scene, target);
   return pods[Math.round(at * 1000) % pods.length];
 }
 
-/** The step with the node that it means now; absent while there is none. */
+/** The step with its current node; absent while there is none. */
 export function meantNow({ cluster }: Scene, step: Step): Step | undefined {
   const app = APPS.find((each) => step.target.endsWith(nodeOf(each)));
   if (app === undefined) return step;

@@ -4,7 +4,7 @@ import type { Commit } from '../committed.ts';
 import { appOf, isReady } from '../workloads.ts';
 import { WEB_MIN_AVAILABLE } from './workloads.ts';
 
-/** At the moment in which an eviction takes a ready pod of `web`, enough others are ready. */
+/** When an eviction takes a ready pod of `web`, enough others are ready. */
 export class BudgetRule implements Oracle {
   readonly name = 'a budget is not overspent';
   readonly #pods = new Map<string, Pod>();

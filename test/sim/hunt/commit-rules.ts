@@ -10,13 +10,13 @@ export interface CommittedChange {
   readonly name: string;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** As it was when it was removed. */
+  /** Its state when it was removed. */
   readonly last?: KubeObject;
   readonly by: string;
   readonly nodeOf: (name: string) => Node | undefined;
 }
 
-/** What is wrong with a commit; `undefined` when it is allowed. */
+/** The violation in a commit; `undefined` when it is allowed. */
 export type CommitRule = (change: CommittedChange) => string | undefined;
 
 const ended = (pod: Pod): boolean => pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
@@ -25,7 +25,7 @@ const podsOf = ({ resource, before, after }: CommittedChange): { before?: Pod; a
 
 const ORDER = ['Pending', 'Running', 'Succeeded', 'Failed'];
 
-/** Who may remove a bound pod that has not ended: its own node, and users, who are told what they do. */
+/** The identities that may remove a bound, unfinished pod: its own node, and users, who get a warning. */
 const MAY_FORCE = new Set(['admin', 'owner']);
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
 

@@ -1,11 +1,11 @@
 import { type Change, OutcomeUnknown, type Revision, type Store, StoreUnavailable } from '@holdfast/store';
 import type { SimulatedMachine } from '@holdfast/testing';
 
-/** How the way between one API server and the store is now. Changed while a run goes on. */
+/** The current state of the path between one API server and the store. It changes during a run. */
 export interface StoreWay {
   /** Longest time of one direction. */
   latencyMs: number;
-  /** Nothing gets through; followers are cut off. */
+  /** Nothing gets through; followers end. */
   isDown: boolean;
   /** Chance that the answer of a write is lost, although it was done. */
   unknown: number;
@@ -16,8 +16,8 @@ export const goodWay = (): StoreWay => ({ latencyMs: 2, isDown: false, unknown: 
 const SHORTEST_SHARE = 0.1;
 
 /**
- * A store that takes its time, so that requests meet each other inside the server, and that fails as its way says. All of it runs on the
- * clock of its user: what a crashed API server had begun goes no further.
+ * A store with latency, so that requests overlap inside the server, and with the faults of its path. It runs on the
+ * clock of its user: work of a crashed API server does not continue.
  */
 export function createFaultyStore(store: Store, machine: SimulatedMachine, way: StoreWay): Store {
   return new Proxy(store, {

@@ -14,13 +14,13 @@ export interface SeedReport {
 }
 
 export interface HuntOptions {
-  /** At most so many tries to make smaller what fails. */
+  /** Maximum attempts to shrink a failure. */
   readonly shrinkRuns: number;
   /** The bug with which this process was loaded. */
   readonly planted: string | undefined;
 }
 
-/** One fresh seed; what it breaks is made as small as it gets. */
+/** Runs one fresh seed and shrinks its failure as far as possible. */
 export async function huntSeed(seed: number, options: HuntOptions): Promise<SeedReport> {
   const plan = planOf(seed);
   const { violation, steps, simulatedSeconds } = await runPlan(plan);

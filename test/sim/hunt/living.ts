@@ -7,7 +7,10 @@ export interface LivingPod {
   processes: number;
 }
 
-/** Which pods have living processes, as the machines say, and where; and that users of one disk are on one machine. */
+/**
+ * The pods with living processes, as the machines report, and their nodes; asserts that users of one disk are on one
+ * machine.
+ */
 export class Living implements Oracle {
   readonly name = 'what lives may live';
   readonly #pods = new Map<string, LivingPod>();
@@ -25,7 +28,7 @@ export class Living implements Oracle {
     for (const pod of this.#pods.values()) if (matches(pod)) this.#givenUp.add(`${pod.uid}@${pod.node}`);
   }
 
-  /** The API says that this pod has ended for good. */
+  /** The API declares this pod ended for good. */
   ended(uid: string): void {
     this.#ended.add(uid);
   }

@@ -1,6 +1,6 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
 
-/** One fault or one thing that a user does: data, so that a schedule can be written down, read, and made smaller. */
+/** One fault or one user action, as data, so that a schedule can be saved, read and shrunk. */
 export interface Step {
   /** Seconds after the workloads are up. */
   readonly at: number;
@@ -9,9 +9,9 @@ export interface Step {
    * Whom it concerns: a node, a process of the control plane, an application, a pod, a pod on a node (`@node-1`), or the node of an application
    * (`node-of-db`). */
   readonly target: string;
-  /** For how many seconds. */
+  /** Duration in seconds. */
   readonly for?: number;
-  /** How much: milliseconds, replicas, or a chance, as the kind says. */
+  /** The amount: milliseconds, replicas, or a probability, by kind. */
   readonly value?: number;
 }
 
@@ -33,7 +33,7 @@ interface Kind {
   readonly for?: readonly [number, number];
   readonly value?: readonly [number, number];
   readonly isWhole?: boolean;
-  /** On average this many in one minute, where the seed has this kind at all. */
+  /** Average number per minute, when the seed uses this kind. */
   readonly perMinute: number;
 }
 
@@ -112,11 +112,11 @@ interface Drawn {
   readonly random: Random;
 }
 
-/** What the steps of one burst have in common. */
+/** The common targets of one burst. */
 interface Focus {
   readonly node: string;
   readonly app: string;
-  /** Of the control plane. */
+  /** The control plane process. */
   readonly master: string;
   readonly at: number;
   readonly seconds: number;
@@ -164,7 +164,7 @@ function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): S
   };
 }
 
-/** What a burst meets: its node, its process of the control plane, its application, the pods there. */
+/** The targets of a burst: its node, its control plane process, its application, and the pods there. */
 function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: Focus): readonly string[] {
   const of = { node: [node], app: [app], master: [master], process: [master, node], pod: [app, `@${node}`] };
   return targets === 'api' || targets === 'none' ? targetsOf(targets, shape) : of[targets];

@@ -1,5 +1,5 @@
-// For `node --import .../plant.mjs?bug=NAME`: loads the product with one planted bug. The sources on the disk stay as they are, so that no
-// release can contain one.
+// For `node --import .../plant.mjs?bug=NAME`: loads the product with one planted bug. The sources on disk are
+// unchanged, so that no release can contain it.
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import path from 'node:path';

@@ -1,5 +1,6 @@
-// Bugs that are planted into the product for one run, each as exact changes of its sources. Where a source changes, the test of this table says
-// which entry no longer fits. Plain JavaScript: the hook that plants them runs before anything else is loaded.
+// Bugs that are planted into the product for one run, each as exact changes of its sources. When a source changes, the
+// test of this table names the entry that no longer fits. Plain JavaScript: the hook that plants them runs before
+// anything else is loaded.
 
 const KUBELET = 'services/kubelet/src';
 const API = 'services/apiserver/src';

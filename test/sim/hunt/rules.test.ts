@@ -44,7 +44,7 @@ const inUse = {
   resource: 'persistentvolumes',
 };
 
-/** For each rule one commit that it allows and one that it does not. */
+/** For each rule, one allowed and one forbidden commit. */
 const CASES: Readonly<Record<string, readonly Case[]>> = {
   'a bound pod stays on its node': [
     { change: changed(pod({ spec: { nodeName: undefined } }), pod()), broken: false },

@@ -15,7 +15,7 @@ import type { HuntPlan, Step } from './plan.ts';
 import { WatchOracle } from './watch-oracle.ts';
 import { createHuntWorkloads, createOne, REPLICAS } from './workloads.ts';
 
-/** What was found: the same rule broken by a smaller schedule counts as the same. */
+/** The finding: the same rule violated by a smaller schedule counts as equal. */
 export interface Violation {
   readonly rule: string;
   readonly story: string;
@@ -34,7 +34,7 @@ const QUIET_MS = 30_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
 
-/** One seed: the cluster comes up, is disturbed as the plan says, is left alone, and has to be whole again. */
+/** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}): Promise<HuntOutcome> {
   const hunt = new Hunt(plan, extra);
   const violation = await hunt.run();
@@ -144,7 +144,7 @@ export class Hunt {
     });
   }
 
-  /** What users had changed is as it was; asked again until it is. */
+  /** Reverts changes of users; retries until it succeeds. */
   async #restoreWorkloads(): Promise<void> {
     const { cluster } = this;
     const again: Step = { at: 0, do: 'scale', target: '' };
@@ -186,7 +186,7 @@ export class Hunt {
     throw new SimulationFailure({ oracle: 'liveness', seed: kernel.seed, atMs: kernel.elapsedMs, story });
   }
 
-  /** Nodes ready, applications complete, and what lives is what the API says. */
+  /** Nodes are ready, applications complete, and the living processes match the API. */
   #whyNotWhole(): string | undefined {
     const world = this.#world;
     const ready = world.readyNodes();
@@ -204,7 +204,7 @@ export class Hunt {
   }
 }
 
-/** What a kubelet has declared as ended; elsewhere a pod is only given up, and its node may not know yet. */
+/** Records ends that a kubelet declared; other writers only give a pod up, and its node may not know yet. */
 function noteEnd(living: Living, { operation: { kind, key, value }, by = '' }: Commit): void {
   if (kind !== 'update' || !key.startsWith('core/pods/') || !by.startsWith('system:node:')) return;
   const { metadata, status } = JSON.parse(value) as Pod;

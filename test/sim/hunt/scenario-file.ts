@@ -8,7 +8,7 @@ export interface ScenarioFile {
   readonly story: string;
   /** The planted bug with which it fails; absent where it was a bug of ours. */
   readonly planted?: string;
-  /** In words, one line a step. */
+  /** In words, one line per step. */
   readonly reads: readonly string[];
   readonly plan: HuntPlan;
 }

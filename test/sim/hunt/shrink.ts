@@ -1,6 +1,6 @@
 import type { HuntPlan, Step } from './plan.ts';
 
-/** Whether a smaller plan still breaks the same rule. */
+/** Resolves with whether a smaller plan still violates the same rule. */
 export type StillFails = (plan: HuntPlan) => Promise<boolean>;
 
 export interface Shrunk {

@@ -6,8 +6,8 @@ import type { SimCluster } from '../cluster.ts';
 const PAUSE_MS = 3_000;
 
 /**
- * A client that watches pods and goes on where it was, whichever API server answers: every revision that the store gave to a pod after
- * its list comes once and in order.
+ * A client that watches pods and resumes with any API server: it must get every revision of a pod after its list once
+ * and in order.
  */
 export class WatchOracle implements Oracle {
   readonly name = 'a watch tells every change once, in order';
@@ -21,7 +21,7 @@ export class WatchOracle implements Oracle {
     this.#cluster = cluster;
   }
 
-  /** Told of every commit of a pod. */
+  /** Called for every commit of a pod. */
   committed(revision: number): void {
     this.#committed.push(revision);
   }

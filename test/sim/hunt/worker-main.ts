@@ -1,5 +1,5 @@
-// One process of a hunt: plays some seeds and prints a report of each as one line of JSON. The hunt starts another one for the next seeds, so
-// that memory stays flat. After SIGTERM or SIGINT it finishes the seed at which it is.
+// One process of a hunt: runs some seeds and prints a report of each as one line of JSON. The hunt starts a new process
+// for the next seeds, so that memory stays flat. After SIGTERM or SIGINT it finishes the current seed.
 import { huntSeed, SHRINK_RUNS } from './hunter.ts';
 import { runPlan } from './run.ts';
 import { readScenario } from './scenario-file.ts';

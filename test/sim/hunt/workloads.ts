@@ -17,12 +17,15 @@ export const REPLICAS: Readonly<Record<(typeof APPS)[number], number>> = { db: 3
 export const WEB_MIN_AVAILABLE = 2;
 const STOP_SECONDS = '4';
 const GRACE_SECONDS = 10;
-/** How long pods stay on a node that cannot be reached. */
+/** How long pods stay on an unreachable node. */
 const TOLERATION_SECONDS = 15;
 
 export const named = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
-/** A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a disk for one node, a pod `one` of nobody, and a Job that ends. */
+/**
+ * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, a pod `one`
+ * without an owner, and a finite Job.
+ */
 export async function createHuntWorkloads(admin: ApiClient): Promise<void> {
   await createDisk(admin);
   await createSet(admin);

@@ -13,7 +13,7 @@ import type { RemoteApi } from './api-services.ts';
 export interface FrontProxy {
   readonly certificate: string;
   readonly key: string;
-  /** Of the authority that signed the certificate. */
+  /** The authority that signed the certificate. */
   readonly ca: string;
 }
 

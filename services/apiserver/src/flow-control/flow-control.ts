@@ -93,7 +93,7 @@ export class FlowControl {
     return (schema === undefined ? undefined : routes.get(schema)) ?? fallback;
   }
 
-  /** The request has its seats, or waits for them; throws 429 when it is turned away. Whoever gets one calls `finish`. */
+  /** Gives the request its seats, or queues it; throws 429 when it is rejected. The owner of a ticket calls `finish`. */
   enter(
     route: Route,
     request: ApiRequest,

@@ -42,9 +42,9 @@ const EXPECTATION_WEIGHT = 0.1;
 const COMPACTED_FROM = 32;
 
 /**
- * The seats of one priority level on this server, and the queues of those who wait for one. Start-time fair queueing: each queue has a virtual
- * time that grows with the seat-milliseconds it is given; the queue that is least far is served next. Who did not wait has saved nothing up.
- * Pure but for the callbacks of its tickets: the time is given with each call.
+ * The seats of one priority level on this server, and its queues of waiting requests. Start-time fair queueing: each
+ * queue has a virtual time that grows with the seat-milliseconds it gets, and the queue with the lowest one is served
+ * next. An idle queue saves nothing up. Pure except for the callbacks of its tickets: each call passes the time.
  */
 export class QueueSet<T extends Ticket = Ticket> {
   /** Queues used so far: a queue's virtual time must be remembered. */

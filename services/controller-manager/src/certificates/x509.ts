@@ -80,7 +80,7 @@ async function issue(
   return pem;
 }
 
-/** A subject can be written so that two libraries read it differently. Whoever is shown the certificate must see who was judged. */
+/** Two libraries may read one encoded subject differently. The certificate must show exactly the subject that was checked. */
 function refuseAmbiguousSubject(pem: string, { subjectName }: Pkcs10CertificateRequest): void {
   const lines = (new ReadCertificate(pem).subject ?? '').split('\n');
   const shown = (field: string): readonly string[] =>

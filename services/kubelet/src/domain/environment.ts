@@ -13,7 +13,7 @@ export class ContainerConfigError extends Error {
 export interface EnvironmentSources {
   readonly pod: Pod;
   readonly podIp: string;
-  /** Of the other address family. */
+  /** Addresses of the other address family. */
   readonly morePodIps?: readonly string[];
   readonly hostIp: string;
   /** Node allocatable: the default of limits that are not set. */

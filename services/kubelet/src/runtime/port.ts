@@ -240,7 +240,7 @@ export interface SandboxStatus {
   readonly state: 'ready' | 'notReady';
   readonly createdAt: number;
   readonly ip: string;
-  /** Of the other address family. */
+  /** Addresses of the other address family. */
   readonly moreIps?: readonly string[];
   /** The directory of the pod's volumes, shared by all its sandboxes. Absent: the runtime has no files. */
   readonly volumesPath?: string;

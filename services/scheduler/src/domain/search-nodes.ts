@@ -120,7 +120,7 @@ function rejectionOf({ pod, snapshot }: Cycle, node: NodeInfo, checks: Checks): 
 }
 
 /**
- * Returns all nodes of a small cluster. Of a large one, returns a fraction that shrinks with its size, because more
+ * Returns all nodes of a small cluster. For a large one it returns a fraction that shrinks with its size, because more
  * choice hardly helps.
  */
 export function feasibleToFind(nodes: number, percentage = 0): number {

@@ -96,7 +96,7 @@ function refuseOtherIdentity(hook: CompiledWebhook, { object }: Attributes, json
   );
 }
 
-/** Puts what a webhook made of an object in its place. Who owns its fields is not for webhooks to say. */
+/** Replaces the object by the result of a webhook. Webhooks cannot change field ownership. */
 function replaceBy(object: KubeObject, definition: ResourceDefinition, json: JsonObject): void {
   const { managedFields } = object.metadata;
   const decoded = decodeStored(json, definition) as unknown as KubeObject;

@@ -8,7 +8,7 @@ import { residentMb } from './lib/server-process.ts';
 /** Controllers under load: a whole cluster in one process with nodes that only pretend, driven and watched from outside. */
 const SETTINGS = {
   store: { kind: 'string', help: 'Where the objects are: memory, sqlite, redis-nats', default: 'memory' },
-  nodes: { kind: 'integer', help: 'Nodes that only pretend', default: 50, min: 1 },
+  nodes: { kind: 'integer', help: 'Nodes with simulated pods', default: 50, min: 1 },
   pods: { kind: 'integer', help: 'Pods of the Deployment', default: 1000, min: 4 },
   objects: { kind: 'integer', help: 'Objects in the namespace that is deleted', default: 2000, min: 1 },
   deployments: { kind: 'integer', help: 'Deployments of the idle cluster', default: 500, min: 1 },

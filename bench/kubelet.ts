@@ -11,7 +11,7 @@ const SETTINGS = {
   store: { kind: 'string', help: 'Where the objects are: memory, sqlite, redis-nats', default: 'memory' },
   single: { kind: 'integer', help: 'Pods that are started one after the other', default: 20, min: 1, max: 100 },
   pods: { kind: 'integer', help: 'Pods that are started together', default: 100, min: 1, max: 110 },
-  nodes: { kind: 'integer', help: 'Nodes that only pretend; 0 leaves these rows out', default: 5000, min: 0 },
+  nodes: { kind: 'integer', help: 'Nodes with simulated pods; 0 leaves these rows out', default: 5000, min: 0 },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
 

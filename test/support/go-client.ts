@@ -79,7 +79,7 @@ export class GoClient implements AsyncDisposable {
       session.once('connect', () => resolve());
       session.once('error', reject);
     });
-    // Whoever waits for an answer is told by the stream.
+    // The stream reports the error to the waiting caller.
     session.on('error', () => session.destroy());
     return new GoClient(session, headers);
   }

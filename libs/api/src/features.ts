@@ -11,7 +11,7 @@ export const DEFAULT_FEATURES: Features = { userNamespacesSupport: false, podPri
 
 export const FEATURE_GATES_SETTING = {
   kind: 'string',
-  help: 'UserNamespacesSupport=true: pods may have users of their own (hostUsers: false); PodPriority=false: no priorities; the same for all components',
+  help: 'UserNamespacesSupport=true: pods may have user namespaces (hostUsers: false); PodPriority=false: no priorities; use the same for all components',
   default: '',
 } as const;
 

@@ -34,7 +34,7 @@ export const COMPONENT_SETTINGS = {
   'token-file': { kind: 'file', help: 'file with the bearer token of this component; read again when it changes' },
   bus: {
     kind: 'list',
-    help: 'NATS servers of the event bus, nats:// or tls://; without it the API is watched',
+    help: 'NATS servers of the event bus, nats:// or tls://; without it the component watches the API',
   },
   'bus-user': { kind: 'string', help: 'user name on the bus' },
   'bus-password': { kind: 'string', help: 'password on the bus' },

@@ -3,7 +3,7 @@ import { createStatusServer, statusText } from './status-server.ts';
 
 export const HEALTH_SETTING = {
   kind: 'string',
-  help: 'host:port of this machine where GET /healthz answers 200, or 503 with what is wrong; for health checks of containers; default: none',
+  help: 'host:port of this machine for GET /healthz: 200, or 503 with the problems; for container health checks; default: none',
 } as const;
 
 /** Sentences about what is wrong; empty when the component works. */

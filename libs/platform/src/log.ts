@@ -17,7 +17,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const LOG_LEVEL_SETTING = {
   kind: 'enum',
   values: LOG_LEVELS,
-  help: 'least important messages that are logged',
+  help: 'minimum level of logged messages',
   default: 'info',
 } as const;
 

@@ -13,7 +13,7 @@ const RESERVE_PART = 1 / 10;
 
 export const STORE_LIMIT_SETTING = {
   kind: 'integer',
-  help: 'MiB of objects and kept history that the store takes; default: an eighth of the heap (node --max-old-space-size), at most 2048',
+  help: 'maximum MiB of objects and history in the store; default: an eighth of the heap (node --max-old-space-size), at most 2048',
   min: 1,
   max: 1_048_576,
 } as const;

@@ -16,14 +16,14 @@ export const STORE_TLS_SETTINGS = {
   'store-ca-file': { kind: 'file', help: 'PEM of the authority that signed the certificate of a rediss:// server' },
   'store-cert-file': {
     kind: 'file',
-    help: 'PEM certificate by which Redis knows this client, where it asks for one',
+    help: 'PEM client certificate for Redis, if it requires one',
   },
   'store-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 
 export const BUS_TLS_SETTINGS = {
   'bus-ca-file': { kind: 'file', help: 'PEM of the authority that signed the certificates of tls:// servers' },
-  'bus-cert-file': { kind: 'file', help: 'PEM certificate by which NATS knows this client, where it asks for one' },
+  'bus-cert-file': { kind: 'file', help: 'PEM client certificate for NATS, if it requires one' },
   'bus-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
 

@@ -19,7 +19,7 @@ import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 export const APISERVER_SETTINGS = {
   store: {
     kind: 'string',
-    help: 'redis://host:port, rediss://host:port for TLS, or "memory" to keep nothing',
+    help: 'redis://host:port, rediss://host:port for TLS, or "memory" without persistence',
     default: 'memory',
   },
   ...STORE_TLS_SETTINGS,
@@ -27,7 +27,7 @@ export const APISERVER_SETTINGS = {
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
   bus: {
     kind: 'string',
-    help: 'nats://host:port, tls://host:port for TLS, several with commas; absent = changes are not published',
+    help: 'nats://host:port, tls://host:port for TLS, several separated by commas; absent = changes are not published',
   },
   'bus-user': { kind: 'string', help: 'NATS user that may publish' },
   'bus-password-file': { kind: 'file', help: 'File with the password of that user' },
@@ -36,20 +36,20 @@ export const APISERVER_SETTINGS = {
   port: { kind: 'integer', help: 'Port to listen on; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
   'tls-cert-file': { kind: 'file', help: 'PEM certificate of the server' },
   'tls-key-file': { kind: 'file', help: 'PEM key of the server' },
-  'client-ca-file': { kind: 'file', help: 'PEM of the authority whose client certificates are believed' },
+  'client-ca-file': { kind: 'file', help: 'PEM of the authority of client certificates' },
   'kubelet-client-cert-file': {
     kind: 'file',
-    help: 'PEM certificate by which kubelets know this server; absent = no logs, exec, attach and port-forward',
+    help: 'PEM client certificate of this server for kubelets; absent = no logs, exec, attach and port-forward',
   },
   'kubelet-client-key-file': { kind: 'file', help: 'PEM key of that certificate' },
-  'kubelet-ca-file': { kind: 'file', help: 'PEM of the authority of the certificates of kubelets' },
+  'kubelet-ca-file': { kind: 'file', help: 'PEM of the authority of kubelet certificates' },
   'requestheader-client-ca-file': {
     kind: 'file',
-    help: 'PEM of the authority of the next certificate, told to API servers behind this one (APIService)',
+    help: 'PEM of the authority of the next certificate, published to aggregated API servers (APIService)',
   },
   'proxy-client-cert-file': {
     kind: 'file',
-    help: 'PEM certificate by which such servers know this one; absent = they believe nothing that it says of users',
+    help: 'PEM client certificate of this server for aggregated API servers; absent = they ignore its user headers',
   },
   'proxy-client-key-file': { kind: 'file', help: 'PEM key of that certificate' },
   'token-file': { kind: 'file', help: 'Lines of token,user,uid,"group1,group2"' },
@@ -57,16 +57,16 @@ export const APISERVER_SETTINGS = {
     kind: 'file',
     help: 'PEM key that signs service account tokens; absent = none are issued',
   },
-  'service-account-issuer': { kind: 'string', help: 'Issuer that the tokens name' },
+  'service-account-issuer': { kind: 'string', help: 'Issuer in service account tokens' },
   'default-toleration-seconds': {
     kind: 'integer',
-    help: 'How long pods stay on a node that is lost',
+    help: 'Default time that pods stay on a lost node',
     default: DEFAULT_TOLERATION_SECONDS,
     min: 0,
   },
   'service-cluster-ip-range': {
     kind: 'string',
-    help: 'IPv4 network that services get their addresses from; the same for every apiserver of a cluster',
+    help: 'IPv4 network of service addresses; the same for every apiserver of a cluster',
     default: DEFAULT_SERVICE_NETWORK,
   },
   ...AUDIT_SETTINGS,

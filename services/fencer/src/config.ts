@@ -5,14 +5,14 @@ import { readSettings, type SettingSource, type SettingSpecs, type Settings } fr
 
 export const FENCER_SETTINGS = {
   ...COMPONENT_SETTINGS,
-  config: { kind: 'file', help: 'file (YAML or JSON) that says which nodes are fenced when, and by which agents' },
+  config: { kind: 'file', help: 'file (YAML or JSON) with the fencing rules and agents' },
   'node-monitor-grace-seconds': {
     ...NODE_MONITOR_GRACE_SETTING,
-    help: 'what the controller manager is set to; part of the bound that is published for a fence',
+    help: 'setting of the controller manager; part of the published bound of a fence',
   },
   identity: {
     kind: 'string',
-    help: 'name of this fencer: one that starts again under the same name goes on with its fences at once',
+    help: 'name of this fencer; a restart under the same name continues its fences immediately',
     default: 'fencer',
   },
   'status-address': { kind: 'string', help: 'host:port of this machine that serves /healthz, /readyz and /metrics' },

@@ -24,8 +24,8 @@ const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
 export const START_SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API; 0 takes a free one', default: 6443, min: 0, max: 65_535 },
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
-  'data-dir': { kind: 'string', help: 'Where data, certificates and kubeconfig are kept', default: '.holdfast' },
-  memory: { kind: 'boolean', help: 'Keep objects in memory; on disk only the kubeconfig and what pods write' },
+  'data-dir': { kind: 'string', help: 'Directory of data, certificates and kubeconfig', default: '.holdfast' },
+  memory: { kind: 'boolean', help: 'Keep objects in memory; write only the kubeconfig and files of pods to disk' },
   store: {
     kind: 'string',
     help: 'Use this Redis (redis://host:port, rediss://host:port for TLS) instead of the data directory',
@@ -47,19 +47,19 @@ export const START_SETTINGS = {
   },
   'container-runtime-endpoint': {
     kind: 'string',
-    help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: they are processes',
+    help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: pods are processes',
   },
   'cluster-dns': {
     kind: 'list',
-    help: 'Servers that know the names of services, addresses; none: nobody; default for processes: this process',
+    help: 'Addresses of DNS servers for service names; none: no DNS; default for process pods: this process',
   },
-  'hollow-nodes': { kind: 'integer', help: 'Nodes that only pretend', default: 0, min: 0, max: HOLLOW_NODES_MAX },
-  without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to leave out, to bring your own', default: [] },
+  'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
+  without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
   'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
     kind: 'string',
-    help: 'host:port that serves /metrics and /debug/cache of the scheduler over HTTPS, to whom the API allows it',
+    help: 'host:port of /metrics and /debug/cache of the scheduler over HTTPS, for authorized callers',
   },
   ...AUDIT_SETTINGS,
   'encryption-provider-config': ENCRYPTION_SETTING,

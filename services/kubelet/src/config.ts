@@ -18,15 +18,15 @@ export const KUBELET_SETTINGS = {
   ...COMPONENT_SETTINGS,
   'node-name': { kind: 'string', help: 'name of this node; default: the host name' },
   'node-labels': { kind: 'string', help: 'labels of the node: key=value, separated by commas' },
-  'state-dir': { kind: 'string', help: 'directory of what must outlive this process: container records and logs' },
+  'state-dir': { kind: 'string', help: 'directory for data that outlive this process: container records and logs' },
   'container-runtime-endpoint': {
     kind: 'string',
     help: 'socket of a container runtime (CRI), unix:///run/containerd/containerd.sock; default: pods are processes',
   },
-  'pod-manifest-path': { kind: 'string', help: 'directory whose files are pods of this node alone (static pods)' },
-  'cluster-dns': { kind: 'list', help: 'addresses of servers that know the names of services', default: [] },
-  'cluster-domain': { kind: 'string', help: 'what the names of services end in', default: 'cluster.local' },
-  host: { kind: 'string', help: 'address that this node listens on for the API servers', default: '0.0.0.0' },
+  'pod-manifest-path': { kind: 'string', help: 'directory with files of static pods' },
+  'cluster-dns': { kind: 'list', help: 'addresses of DNS servers for service names', default: [] },
+  'cluster-domain': { kind: 'string', help: 'DNS suffix of service names', default: 'cluster.local' },
+  host: { kind: 'string', help: 'listen address of this node for API servers', default: '0.0.0.0' },
   port: {
     kind: 'integer',
     help: 'port for the API servers; 0 takes a free one',
@@ -45,7 +45,7 @@ export const KUBELET_SETTINGS = {
   },
   'nodes-on-machine': {
     kind: 'integer',
-    help: 'how many nodes share this machine or its container runtime; each promises pods an equal part of it',
+    help: 'number of nodes that share this machine or its container runtime; each offers an equal part of it to pods',
     default: 1,
     min: 1,
     max: 1_000,
@@ -55,19 +55,19 @@ export const KUBELET_SETTINGS = {
     help: 'directory of the machine that the API shows below nodes/NAME/proxy/logs/; empty = none',
     default: '/var/log',
   },
-  'max-pods': { kind: 'integer', help: 'how many pods the node takes', default: MAX_PODS_PER_NODE, min: 1 },
+  'max-pods': { kind: 'integer', help: 'maximum number of pods on the node', default: MAX_PODS_PER_NODE, min: 1 },
   ...LOG_SETTINGS,
   ...PRESSURE_SETTINGS,
   ...GARBAGE_SETTINGS,
   'self-fencing': {
     kind: 'enum',
     values: ['exclusive', 'all', 'off'],
-    help: 'which pods a watchdog ends when the API acknowledges nothing for 8 s, so that they may run elsewhere; exclusive: of StatefulSets and with claims; always off for container runtimes',
+    help: 'pods that a watchdog ends when the API acknowledges no heartbeat for 8 s, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; always off for container runtimes',
     default: 'exclusive',
   },
-  config: { kind: 'file', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables win' },
+  config: { kind: 'file', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables override it' },
   'feature-gates': FEATURE_GATES_SETTING,
-  help: { kind: 'boolean', help: 'print the settings and end' },
+  help: { kind: 'boolean', help: 'print the settings and exit' },
 } as const;
 
 export interface KubeletConfig {

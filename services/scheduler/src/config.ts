@@ -11,19 +11,19 @@ export const SCHEDULER_SETTINGS = {
   },
   'scheduler-name': {
     kind: 'string',
-    help: 'pods with this schedulerName are scheduled, when no file is given',
+    help: 'schedulerName of the default profile, without a file',
     default: 'default-scheduler',
   },
-  'leader-elect': { kind: 'boolean', help: 'let only one of several schedulers work at a time' },
+  'leader-elect': { kind: 'boolean', help: 'only one of several schedulers works at a time' },
   'feature-gates': FEATURE_GATES_SETTING,
   'status-address': {
     kind: 'string',
-    help: 'host:port that serves /healthz and /readyz to all, /metrics and /debug/cache to whom the API allows it',
+    help: 'host:port of /healthz and /readyz for everyone, /metrics and /debug/cache for authorized callers',
   },
   'status-tls-cert-file': { kind: 'file', help: 'PEM file with the certificate of the status address' },
   'status-tls-key-file': {
     kind: 'file',
-    help: 'PEM file with its key; without both it is HTTP, for this machine only',
+    help: 'PEM file with its key; without both: HTTP on loopback only',
   },
   help: { kind: 'boolean', help: 'print this list' },
 } as const satisfies SettingSpecs;

@@ -6,24 +6,24 @@ import { AUDIT_MODES, type AuditMode } from './sink.ts';
 export const AUDIT_SETTINGS = {
   'audit-policy-file': {
     kind: 'file',
-    help: 'Which requests are audited, and how much of them: an audit.k8s.io/v1 Policy; absent = none',
+    help: 'audit.k8s.io/v1 Policy that selects the audited requests and their level; absent = no audit',
   },
   'audit-log-path': {
     kind: 'file',
-    help: 'File that audit events are written to, one on a line; - is the standard output',
+    help: 'File for audit events, one per line; - is standard output',
   },
   'audit-log-mode': {
     kind: 'enum',
     values: AUDIT_MODES,
-    help: 'How the log is written; blocking answers wait for their event, strict ones are refused without it',
+    help: 'How the log is written; blocking: a response waits for its event; strict: a request without its event is refused',
     default: 'blocking',
   },
-  'audit-log-maxsize': { kind: 'integer', help: 'Megabytes after which the file is put aside', default: 100, min: 1 },
-  'audit-log-maxbackup': { kind: 'integer', help: 'Files put aside that are kept; 0 = all', default: 0, min: 0 },
-  'audit-log-maxage': { kind: 'integer', help: 'Days that files put aside are kept; 0 = for ever', default: 0, min: 0 },
+  'audit-log-maxsize': { kind: 'integer', help: 'Megabytes after which the file is rotated', default: 100, min: 1 },
+  'audit-log-maxbackup': { kind: 'integer', help: 'Number of rotated files to keep; 0 = all', default: 0, min: 0 },
+  'audit-log-maxage': { kind: 'integer', help: 'Days to keep rotated files; 0 = for ever', default: 0, min: 0 },
   'audit-webhook-config-file': {
     kind: 'file',
-    help: 'Kubeconfig of the HTTPS server that audit events are sent to, in batches',
+    help: 'Kubeconfig of the HTTPS server that gets batches of audit events',
   },
 } as const satisfies SettingSpecs;
 

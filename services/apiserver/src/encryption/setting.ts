@@ -2,5 +2,5 @@ import type { SettingSpec } from '@holdfast/platform/config';
 
 export const ENCRYPTION_SETTING = {
   kind: 'file',
-  help: 'Which resources are encrypted in the store, and with which keys: an EncryptionConfiguration; absent = none',
+  help: 'EncryptionConfiguration with the encrypted resources and their keys; absent = no encryption',
 } as const satisfies SettingSpec;

@@ -23,7 +23,7 @@ interface CommandForm<S extends SettingSpecs> {
   act(given: Arguments<S & ConnectionSettings>, session: Session, terminal: Terminal): Promise<void>;
 }
 
-const HELP = { help: { kind: 'boolean', short: 'h', help: 'Print this' } } as const satisfies SettingSpecs;
+const HELP = { help: { kind: 'boolean', short: 'h', help: 'Print this help' } } as const satisfies SettingSpecs;
 
 /** Defines a command that calls an API server: flags, help and connection are shared. */
 export function defineCommand<S extends SettingSpecs>(form: CommandForm<S>): Command {

@@ -9,11 +9,11 @@ interface RegistryEntry {
 export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
   get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
   delete: {
-    summary: 'Ask objects to end; with --force, remove them',
+    summary: 'Delete objects; with --force without confirmation by their node',
     load: async () => (await import('./commands/delete.ts')).DELETE,
   },
   store: {
-    summary: 'Go on with the data of a halted store: store adopt',
+    summary: 'Accept the data of a halted store: store adopt',
     load: async () => (await import('./commands/store.ts')).STORE,
   },
   detach: {

@@ -17,8 +17,8 @@ import { plainName } from './misuse.ts';
 import { warningsOf } from './warnings.ts';
 
 export const CONNECTION_SETTINGS = {
-  namespace: { kind: 'string', short: 'n', help: 'Namespace; otherwise that of the kubeconfig' },
-  kubeconfig: { kind: 'string', help: 'Otherwise KUBECONFIG, otherwise .holdfast/kubeconfig' },
+  namespace: { kind: 'string', short: 'n', help: 'Namespace; default: that of the kubeconfig' },
+  kubeconfig: { kind: 'string', help: 'Kubeconfig file; default: KUBECONFIG, then .holdfast/kubeconfig' },
 } as const satisfies SettingSpecs;
 export type ConnectionSettings = typeof CONNECTION_SETTINGS;
 

@@ -2,7 +2,11 @@ import { OperatorError } from '@holdfast/platform';
 import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 
 export const SETUP_SETTINGS = {
-  'state-dir': { kind: 'string', help: 'where certificates, credentials and configurations go', default: '/state' },
+  'state-dir': {
+    kind: 'string',
+    help: 'directory for certificates, credentials and configurations',
+    default: '/state',
+  },
   'api-servers': {
     kind: 'list',
     help: 'host names of the API servers',
@@ -11,13 +15,13 @@ export const SETUP_SETTINGS = {
   nodes: { kind: 'list', help: 'names of the nodes', default: ['node-1', 'node-2', 'node-3'] },
   'api-ports': {
     kind: 'list',
-    help: 'ports of this machine where the kubeconfig finds the API servers',
+    help: 'ports of the API servers on this machine, for the kubeconfig',
     default: ['7443', '7444'],
   },
   'component-uid': { kind: 'integer', help: 'user that the components run as', default: 1000, min: 0 },
   'redis-uid': { kind: 'integer', help: 'user that Redis runs as', default: 999, min: 0 },
-  'owner-of': { kind: 'string', help: 'whoever owns this file owns the kubeconfig' },
-  help: { kind: 'boolean', help: 'print the settings and end' },
+  'owner-of': { kind: 'string', help: 'the kubeconfig gets the owner of this file' },
+  help: { kind: 'boolean', help: 'print the settings and exit' },
 } as const satisfies SettingSpecs;
 
 export interface SetupConfig {

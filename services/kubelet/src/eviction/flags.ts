@@ -6,48 +6,56 @@ import { DEFAULT_EVICTION_FLAGS as DEFAULTS, type EvictionFlags } from './thresh
 /** Reservations of a node and its eviction thresholds. */
 export const PRESSURE_SETTINGS = {
   'register-with-taints': { kind: 'string', help: 'taints of a new node: key=value:Effect, separated by commas' },
-  'system-reserved': { kind: 'string', help: 'what the machine keeps for itself: cpu=200m,memory=500Mi', default: '' },
-  'kube-reserved': { kind: 'string', help: 'what the agents of the cluster keep: cpu=100m,memory=200Mi', default: '' },
+  'system-reserved': { kind: 'string', help: 'resources reserved for the machine: cpu=200m,memory=500Mi', default: '' },
+  'kube-reserved': {
+    kind: 'string',
+    help: 'resources reserved for cluster agents: cpu=100m,memory=200Mi',
+    default: '',
+  },
   'shutdown-grace-period': {
     kind: 'duration',
-    help: 'when this kubelet is told to end, its pods end first, in this time; 0 = they run on',
+    help: 'grace period of all pods when this kubelet shuts down; 0 = they keep running',
     default: '0',
   },
   'shutdown-grace-period-critical-pods': {
     kind: 'duration',
-    help: 'how much of that time is kept for critical pods, which end last',
+    help: 'part of that time reserved for critical pods, which end last',
     default: '0',
   },
   'shutdown-grace-period-by-pod-priority': {
     kind: 'string',
-    help: 'instead of both: priority=seconds, separated by commas',
+    help: 'replaces both: priority=seconds, separated by commas',
     default: '',
   },
   'eviction-hard': {
     kind: 'string',
-    help: 'pods are ended at once below this; 0% = nobody looks',
+    help: 'thresholds below which pods are evicted immediately; 0% = disabled',
     default: DEFAULTS.hard,
   },
-  'eviction-soft': { kind: 'string', help: 'pods are ended when it stays below this', default: DEFAULTS.soft },
+  'eviction-soft': {
+    kind: 'string',
+    help: 'thresholds below which pods are evicted after a grace period',
+    default: DEFAULTS.soft,
+  },
   'eviction-soft-grace-period': {
     kind: 'string',
-    help: 'for how long: memory.available=1m30s',
+    help: 'grace periods of these thresholds: memory.available=1m30s',
     default: DEFAULTS.softGracePeriod,
   },
   'eviction-minimum-reclaim': {
     kind: 'string',
-    help: 'how much more than the limit is freed: nodefs.available=1Gi',
+    help: 'minimum amount to free beyond the threshold: nodefs.available=1Gi',
     default: DEFAULTS.minimumReclaim,
   },
   'eviction-max-pod-grace-period': {
     kind: 'integer',
-    help: "seconds that pods get when a soft limit ends them; 0 = the pod's own",
+    help: "maximum grace period in seconds of pods evicted by a soft threshold; 0 = the pod's own",
     default: DEFAULTS.maxPodGracePeriod,
     min: 0,
   },
   'eviction-pressure-transition-period': {
     kind: 'duration',
-    help: 'how long a condition of the node stays after it was last seen',
+    help: 'how long a pressure condition stays after its last observation',
     default: `${DEFAULTS.pressureTransitionMs / 1000}s`,
   },
 } as const;

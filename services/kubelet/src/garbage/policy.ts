@@ -30,37 +30,37 @@ export interface GarbagePolicy {
 export const GARBAGE_SETTINGS = {
   'image-gc-high-threshold': {
     kind: 'integer',
-    help: 'percentage of the disk of images above which unused ones are removed; 100 = never',
+    help: 'usage percentage of the image disk above which unused images are removed; 100 = never',
     default: 85,
     min: 0,
     max: 100,
   },
   'image-gc-low-threshold': {
     kind: 'integer',
-    help: 'percentage of that disk down to which they are removed',
+    help: 'usage percentage down to which images are removed',
     default: 80,
     min: 0,
     max: 100,
   },
-  'minimum-image-ttl-duration': { kind: 'duration', help: 'age below which no image is removed', default: '2m0s' },
+  'minimum-image-ttl-duration': { kind: 'duration', help: 'minimum age of a removed image', default: '2m0s' },
   'image-maximum-gc-age': {
     kind: 'duration',
-    help: 'images that were not used for so long are removed; 0 = never',
+    help: 'age after the last use at which images are removed; 0 = never',
     default: '0',
   },
   'minimum-container-ttl-duration': {
     kind: 'duration',
-    help: 'age below which no container that ended is removed',
+    help: 'minimum age of a removed ended container',
     default: '0',
   },
   'maximum-dead-containers-per-container': {
     kind: 'integer',
-    help: 'how many ended containers are kept of each container, for their logs; negative = all',
+    help: 'number of ended containers to keep per container, for their logs; negative = all',
     default: 1,
   },
   'maximum-dead-containers': {
     kind: 'integer',
-    help: 'how many ended containers a node keeps; negative = all',
+    help: 'number of ended containers to keep per node; negative = all',
     default: -1,
   },
 } as const;

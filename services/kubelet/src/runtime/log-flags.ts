@@ -6,18 +6,18 @@ import type { LogLimits } from './log-limits.ts';
 export const LOG_SETTINGS = {
   'container-log-max-size': {
     kind: 'string',
-    help: 'how long the log of a container gets before a new part begins; logs shows the present part',
+    help: 'size of a container log at which it is rotated; kubectl logs shows the current part',
     default: '10Mi',
   },
   'container-log-max-files': {
     kind: 'integer',
-    help: 'how many parts of a log are kept, with the present one',
+    help: 'number of parts of a log to keep, including the current one',
     default: 5,
     min: 2,
   },
   'container-log-monitor-interval': {
     kind: 'duration',
-    help: 'time between looks at how long logs are',
+    help: 'check interval of log sizes',
     default: '10s',
     min: '1ms',
   },

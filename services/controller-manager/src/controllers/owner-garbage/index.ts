@@ -197,7 +197,7 @@ interface Tools {
   readonly resource: ResourceRef;
 }
 
-/** Of an object whose metadata alone is known no more than that can be written. */
+/** Writes only metadata, because nothing else of an aggregated object is known. */
 async function writeMetadata({ context, graph, resource }: Tools, object: KubeObject): Promise<void> {
   const { client } = context;
   if (!graph.isAggregated(resource)) {

@@ -13,9 +13,9 @@ export const DELETE = defineCommand({
     'Asks objects to end: a pod gets its grace period, and its node removes it when its processes have ended.\n' +
     'Force deletion and deleting a Node wait for nobody; they say what that risks and need --confirm.',
   settings: {
-    'grace-period': { kind: 'integer', min: 0, help: 'Seconds to end in; 0 is force deletion' },
-    force: { kind: 'boolean', help: 'Force deletion: remove the object at once' },
-    confirm: { kind: 'boolean', help: 'Do it in spite of the warning' },
+    'grace-period': { kind: 'integer', min: 0, help: 'Grace period in seconds; 0 is force deletion' },
+    force: { kind: 'boolean', help: 'Force deletion: remove the object immediately' },
+    confirm: { kind: 'boolean', help: 'Proceed despite the warning' },
   },
   act: async ({ settings, words }, session, terminal) => {
     const { named } = await resolveWords(words, session);

@@ -9,7 +9,7 @@ export const DETACH = defineCommand({
   about:
     'Breaks the attachment of a volume to its node without the word of that node, so that another node may have it.\n' +
     'Only for a node that is off, or cut off from the storage: this client cannot see whether it still writes.',
-  settings: { confirm: { kind: 'boolean', help: 'Do it in spite of the warning' } },
+  settings: { confirm: { kind: 'boolean', help: 'Proceed despite the warning' } },
   act: async ({ settings, words: [what = '', word = '', ...more] }, { client }, terminal) => {
     if (what !== 'volume' || word === '' || more.length > 0) {
       throw misuse('one volume has to be named', 'Use `detach volume <name>`, with the name of the PersistentVolume.');

@@ -11,13 +11,13 @@ import { misuse } from '../misuse.ts';
 const SETTINGS = {
   'data-dir': {
     kind: 'string',
-    help: 'Data directory of the cluster; its server must have ended',
+    help: 'Data directory of the cluster; stop its server first',
     default: '.holdfast',
   },
   store: { kind: 'string', help: 'Redis of the cluster (redis://host:port), instead of a data directory' },
   ...STORE_TLS_SETTINGS,
-  confirm: { kind: 'boolean', help: 'Do it in spite of the warning' },
-  help: { kind: 'boolean', short: 'h', help: 'Print this' },
+  confirm: { kind: 'boolean', help: 'Proceed despite the warning' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
 const ABOUT =

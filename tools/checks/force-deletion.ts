@@ -90,11 +90,13 @@ const TEXTS = [
   '*.{md,yaml,yml,json}',
   'Dockerfile',
 ];
-/** History is not an instruction, generated texts send nothing, and this file and its test talk about it. */
+/** History is not an instruction, generated texts send nothing, breaks of a mutation are never sent, and this file and its test talk about it. */
 const NOT_LOOKED_AT = [
   '**/node_modules/**',
   '**/generated/**',
   'CHANGELOG.md',
+  'docs/internals/mutations.md',
+  'tools/mutation/breaks/**',
   'tools/checks/force-deletion*.ts',
   'pnpm-lock.yaml',
 ];

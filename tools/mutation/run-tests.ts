@@ -19,7 +19,8 @@ export interface TestsSeen {
 }
 
 const FILES_AT_ONCE = 2;
-const RESULT = /^\s*(not )?ok \d+ - (.*?)(?: # (SKIP|TODO).*)?$/;
+/** The directive of TAP: a test that is skipped or still to be done. */
+const RESULT = /^\s*(not )?ok \d+ - (.*?)(?: # ([A-Z]{4})\b.*)?$/;
 
 /** Runs the tests of these requirements in these files. The tests and all they started end with it. */
 export async function runTests({ tree, temporary }: Scratch, asked: TestsAsked): Promise<TestsSeen> {

@@ -1,9 +1,6 @@
 import { limitHeap } from '@holdfast/platform/heap';
 
-/**
- * The terminal, npm and the launcher all forward one Ctrl-C, on a busy machine with delays. Signals this close together
- * count as one.
- */
+/** The terminal, npm and the launcher forward one Ctrl-C each, with delays: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1000;
 
 const [command = 'help', ...argv] = process.argv.slice(2);

@@ -2,7 +2,7 @@ import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 
 /** Fraction of the heap for cached parsed values. */
 const PART_OF_HEAP = 1 / 4;
-/** Of the heap's size, though outside of it: for the bytes that clients get of objects, JSON and protobuf. */
+/** Outside the heap, but sized as a fraction of it: the encoded bytes of objects for clients, JSON and protobuf. */
 const BYTES_PART_OF_HEAP = 1 / 16;
 /** A member or an element takes about so much beside its text: places in tables, an empty object. */
 const BYTES_PER_VALUE = 64;

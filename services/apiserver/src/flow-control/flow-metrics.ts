@@ -41,7 +41,7 @@ const WATCHERS = [0, 1, 10, 100, 1_000, 10_000];
 export interface FlowMetricsSource {
   readonly levels: () => readonly PriorityLevel[];
   readonly kinds: RequestKinds;
-  /** Of the seats that were divided last. */
+  /** The seats of the last division. */
   readonly fairFraction: () => number;
   readonly now: () => number;
 }

@@ -245,7 +245,9 @@ export class ApiModel {
   #compare<T extends KubeObject>(resource: ResourceRef<T>, object: T): T {
     const { name = '', namespace = '', uid, resourceVersion } = object.metadata;
     const old = this.get(resource, { namespace, name });
-    if (old.metadata.resourceVersion !== resourceVersion || (uid !== undefined && old.metadata.uid !== uid))
+    // As in the API, a write that names no revision is unconditional.
+    const isStale = resourceVersion !== undefined && old.metadata.resourceVersion !== resourceVersion;
+    if (isStale || (uid !== undefined && old.metadata.uid !== uid))
       throw conflict(this.#subject(resource, object), MODIFIED_CONCURRENTLY);
     return old;
   }

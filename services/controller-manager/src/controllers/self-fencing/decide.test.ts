@@ -62,6 +62,8 @@ test('[FENCE-06] whatever the rates of two clocks within the accepted difference
         assert.ok(deadMs + LIMITS.marginMs <= brokenMs);
       },
     ),
+    // The worst case, which chance does not meet.
+    { examples: [[LIMITS.clockRate, 0, 0]] },
   );
 });
 

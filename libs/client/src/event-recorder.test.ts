@@ -148,6 +148,10 @@ test('[EXP-09] an event names the part of the object that it is about, and parts
       ['spec.initContainers{b}', 2],
     ],
   );
+  // Also those that wait together to be written.
+  for (const name of ['c', 'd']) recorder.event(pod('p'), { ...pulled, fieldPath: `spec.initContainers{${name}}` });
+  await clock.advance(10);
+  assert.equal(events().length, 4);
 });
 
 test('an event that was removed is written anew', async () => {

@@ -40,7 +40,7 @@ test('[EXS-01] [SPREAD-09] only the zone with fewer pods is allowed', () => {
   assert.deepEqual(passing(cluster, incoming([constraint('zone', HARD, 3)])), ['a', 'b']);
 });
 
-test('[EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constraints over zones, nodes, and both', () => {
+test('[DISR-03] [EXS-02] [EXS-03] [EXS-04] [EXS-06] [SPREAD-07] [SPREAD-35] hard constraints over zones, nodes, and both', () => {
   assert.deepEqual(passing(FOUR, incoming([constraint('zone')])), ['node3', 'node4']);
   assert.deepEqual(passing(FOUR, incoming([constraint('zone', HARD, 2)])), ['node1', 'node2', 'node3', 'node4']);
   assert.deepEqual(passing(FOUR, incoming([constraint('node')])), ['node4']);

@@ -102,7 +102,7 @@ test('[RWO-08] while a pod is terminating its attachment stays; it starts none',
   assert.equal(cluster.attached(), '');
 });
 
-test('[RWO-10] [RWO-12] [RWO-13] the second pod is told to wait; when the first is gone the volume is cleared by one write and attached by another', async () => {
+test('[EXS-31] [RWO-10] [RWO-12] [RWO-13] the second pod is told to wait; when the first is gone the volume is cleared by one write and attached by another', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');

@@ -1,34 +1,25 @@
 import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { type Clock, describeError, type Log, type Tracer } from '@holdfast/platform';
-import { ContainerConfigError } from '../domain/environment.ts';
+import type { Clock, Log, Tracer } from '@holdfast/platform';
 import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from '../domain/network-identity.ts';
 import type { NodeFacts, PodAction, PodMemory } from '../domain/pod-worker-types.ts';
-import { notEnforced, sandboxRefusal } from '../domain/refusals.ts';
+import { sandboxRefusal } from '../domain/refusals.ts';
 import { sandboxIsolation } from '../domain/sandbox-isolation.ts';
-import { VolumeError } from '../domain/volume-files.ts';
 import { ownerOf, tokenUser } from '../domain/volume-owner.ts';
-import {
-  ATTACH_RETRY_INITIAL_MS,
-  ATTACH_RETRY_MAX_MS,
-  ATTACH_WAITS_UNTOLD,
-  POST_START_TIMEOUT_MS,
-  START_RETRY_MS,
-  VOLUME_RETRY_INITIAL_MS,
-} from '../limits.ts';
 import type { NodeAdmission } from '../node/node-admission.ts';
 import type { UserRanges } from '../node/user-ranges.ts';
 import { RuntimeError, type SandboxConfig, type SandboxStatus } from '../runtime/port.ts';
 import { type ExclusiveStarts, fencingClassOf } from '../self-fencing/exclusive-starts.ts';
-import { START_RETRY_MS as FENCED_RETRY_MS } from '../self-fencing/limits.ts';
-import { PromiseWait } from '../self-fencing/promise-keeper.ts';
 import { type ContainerVolumes, PodVolumes, type VolumePlace } from '../volumes/pod-volumes.ts';
-import { AttachWait, type VolumeAttachments } from '../volumes/volume-attachments.ts';
+import type { VolumeAttachments } from '../volumes/volume-attachments.ts';
 import { type ContainerConfigDeps, containerConfig } from './container-config.ts';
 import { containerFiles } from './container-files.ts';
-import { type HandlerDeps, runHook } from './hooks.ts';
+import type { HandlerDeps } from './hooks.ts';
 import type { TellPod } from './pod-events.ts';
-import { ImageWait, PodImages } from './pod-images.ts';
+import { type ImageWait, PodImages } from './pod-images.ts';
+import { runPostStart } from './post-start.ts';
+import { alreadyPresent, created, missingDns, notEnforcedEvent, started } from './start-events.ts';
+import { StartFailures } from './start-failures.ts';
 
 export interface ContainerStarterDeps extends HandlerDeps {
   readonly client: ApiClient;
@@ -61,13 +52,13 @@ export class ContainerStarter {
   readonly #volumes: PodVolumes | undefined;
   /** Absent where the runtime has no images. */
   readonly #images: PodImages | undefined;
-  #volumeFailures = 0;
-  #attachWaits = 0;
+  readonly #failures: StartFailures;
   /** Its volumes may have been begun, its first sandbox has not been seen. */
   #withoutSandbox: string | undefined;
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
+    this.#failures = new StartFailures(deps);
     const { client, clock, allocatable, node, tell, admission } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
@@ -93,8 +84,8 @@ export class ContainerStarter {
     const { images } = runtime;
     if (images === undefined) return undefined;
     const onPulled = (pod: Pod, container: Container, failure: ImageWait | undefined): void => {
-      if (failure === undefined) this.#clearFailure(container.name);
-      else this.#imageMissing(pod, container, failure);
+      if (failure === undefined) this.#failures.clear(container.name);
+      else this.#failures.imageMissing(pod, container, failure);
       wake();
     };
     return new PodImages({ images, client, clock, tell, onPulled });
@@ -112,40 +103,30 @@ export class ContainerStarter {
   }
 
   async runSandbox(attempt: number, pod: Pod): Promise<void> {
+    try {
+      await this.#makeSandbox(attempt, pod);
+    } catch (error) {
+      this.#failures.sandboxFailed(pod, error);
+    }
+  }
+
+  async #makeSandbox(attempt: number, pod: Pod): Promise<void> {
     const { runtime, node, dns, tell } = this.#deps;
     const { uid: podUid = '', namespace: podNamespace = '', name: podName = '' } = pod.metadata;
-    try {
-      const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod, runtime.abilities);
-      if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
-      const isolation = await this.#isolation(pod);
-      const users = await this.#users(pod, isolation);
-      await this.#deps.exclusives?.confirm(pod, attempt > 0);
-      await this.#ensureAttached(pod);
-      if (attempt === 0) this.#withoutSandbox = podUid;
-      await this.#setUpVolumes(pod, this.#owners(pod, users));
-      const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
-      const fencing = fencingClassOf(pod);
-      await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
-      this.#withoutSandbox = undefined;
-      this.#clearFailure('');
-      if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
-    } catch (error) {
-      if (error instanceof AttachWait) {
-        this.#waitForAttach(pod, '', error);
-        return;
-      }
-      if (isFenced(error)) {
-        this.#remember('', creating(pod), describeError(error), FENCED_RETRY_MS);
-        return;
-      }
-      if (error instanceof VolumeError) {
-        this.#volumesFailed(pod, '', error);
-        return;
-      }
-      this.#startFailed(pod, '', { reason: 'FailedCreatePodSandBox', error });
-      const message = `Failed to create pod sandbox: ${describeError(error)}`;
-      tell(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
-    }
+    const refusal = runtime.abilities === undefined ? undefined : sandboxRefusal(pod, runtime.abilities);
+    if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
+    const isolation = await this.#isolation(pod);
+    const users = await this.#users(pod, isolation);
+    await this.#deps.exclusives?.confirm(pod, attempt > 0);
+    await this.#ensureAttached(pod);
+    if (attempt === 0) this.#withoutSandbox = podUid;
+    await this.#setUpVolumes(pod, this.#owners(pod, users));
+    const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
+    const fencing = fencingClassOf(pod);
+    await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
+    this.#withoutSandbox = undefined;
+    this.#failures.clear('');
+    if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));
   }
 
   /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
@@ -154,7 +135,7 @@ export class ContainerStarter {
     const path = this.#deps.runtime.volumes?.path(uid);
     if (path === undefined) return;
     await this.#volumes?.setUp({ pod, path, podIp: '', ...owners });
-    this.#volumeFailures = 0;
+    this.#failures.volumesReady();
   }
 
   /** Without a sandbox nothing else removes the volumes. */
@@ -168,13 +149,6 @@ export class ContainerStarter {
     } catch (error) {
       log.warn('volumes of a pod that never ran not removed: the next start of the node tries again', { uid, error });
     }
-  }
-
-  #volumesFailed(pod: Pod, name: string, error: VolumeError): void {
-    const retryMs = Math.min(VOLUME_RETRY_INITIAL_MS * 2 ** this.#volumeFailures, START_RETRY_MS);
-    this.#volumeFailures++;
-    this.#startFailed(pod, name, { reason: creating(pod), error }, retryMs);
-    this.#deps.tell(pod, { type: 'Warning', reason: 'FailedMount', message: describeError(error) });
   }
 
   async #isolation(pod: Pod): Promise<Pick<SandboxConfig, 'isolation'>> {
@@ -203,34 +177,45 @@ export class ContainerStarter {
   }
 
   async startContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
+    try {
+      await this.#makeContainer(action, pod, sandboxes);
+    } catch (error) {
+      this.#failures.containerFailed(pod, action.container, error);
+    }
+  }
+
+  async #makeContainer(action: StartContainer, pod: Pod, sandboxes: readonly SandboxStatus[]): Promise<void> {
     const { runtime, tell } = this.#deps;
     const { container, restartCount, sandboxId } = action;
-    const { name } = container;
-    try {
-      const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
-      // The path of the first sandbox: a later one of the same pod finds its files.
-      const path = sandboxes[0]?.volumesPath;
-      const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
-      const place = { pod, container, restartCount, podIp, path, ...owners };
-      const startBeforeMs = await this.#deps.exclusives?.confirm(pod, restartCount > 0);
-      await this.#ensureAttached(pod);
-      const image = await this.#images?.ensure(pod, container);
-      const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;
-      if (!hasOwnUsers) this.#deps.ranges.name(pod, container, runtime.abilities);
-      const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes), hasOwnUsers };
-      const config = await containerConfig(this.#configDeps(place), pod, container, life);
-      const id = await runtime.createContainer(sandboxId, config);
-      if (image === undefined) tell(pod, alreadyPresent(container));
-      tell(pod, { type: 'Normal', reason: 'Created', message: `Created container: ${name}`, container: name });
-      await runtime.startContainer(id, startBeforeMs);
-      this.#clearFailure(name);
-      this.#volumeFailures = 0;
-      if (container.lifecycle?.postStart !== undefined) this.#runPostStart(id, { pod, container, podIp });
-      tell(pod, { type: 'Normal', reason: 'Started', message: `Started container ${name}`, container: name });
-      this.#tellNotEnforced(pod, container);
-    } catch (error) {
-      this.#containerFailed(pod, container, error);
-    }
+    const { ip: podIp = '', moreIps: morePodIps = [] } = sandboxes.find(({ id }) => id === sandboxId) ?? {};
+    // The path of the first sandbox: a later one of the same pod finds its files.
+    const path = sandboxes[0]?.volumesPath;
+    const owners = this.#owners(pod, sandboxes[0]?.config ?? {});
+    const place = { pod, container, restartCount, podIp, path, ...owners };
+    const startBeforeMs = await this.#deps.exclusives?.confirm(pod, restartCount > 0);
+    await this.#ensureAttached(pod);
+    const image = await this.#images?.ensure(pod, container);
+    const hasOwnUsers = sandboxes[0]?.config.userRange !== undefined;
+    if (!hasOwnUsers) this.#deps.ranges.name(pod, container, runtime.abilities);
+    const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes), hasOwnUsers };
+    const config = await containerConfig(this.#configDeps(place), pod, container, life);
+    const id = await runtime.createContainer(sandboxId, config);
+    if (image === undefined) tell(pod, alreadyPresent(container));
+    tell(pod, created(container));
+    await runtime.startContainer(id, startBeforeMs);
+    this.#started(id, place);
+  }
+
+  #started(id: string, { pod, container, podIp }: StartPlace): void {
+    const { tell, node, runtime } = this.#deps;
+    this.#failures.clear(container.name);
+    this.#failures.volumesReady();
+    runPostStart(this.#deps, id, { pod, container, podIp });
+    tell(pod, started(container));
+    if (runtime.abilities === undefined) return;
+    const { watchesFiles = false } = node;
+    const caution = notEnforcedEvent(pod, container, { ...runtime.abilities, watchesFiles });
+    if (caution !== undefined) tell(pod, caution);
   }
 
   #configDeps(place: StartPlace): ContainerConfigDeps {
@@ -254,111 +239,10 @@ export class ContainerStarter {
     return { ...made, mounts: [...made.mounts, ...files] };
   }
 
-  #containerFailed(pod: Pod, container: Container, error: unknown): void {
-    const { tell } = this.#deps;
-    const { name } = container;
-    const message = describeError(error);
-    if (error instanceof ImageWait) {
-      this.#imageMissing(pod, container, error);
-      return;
-    }
-    if (error instanceof AttachWait) {
-      this.#waitForAttach(pod, name, error);
-      return;
-    }
-    if (isFenced(error)) {
-      this.#remember(name, creating(pod), message, FENCED_RETRY_MS);
-      return;
-    }
-    if (error instanceof VolumeError) {
-      this.#volumesFailed(pod, name, error);
-      return;
-    }
-    this.#startFailed(pod, name, { reason: reasonOf(error), error });
-    tell(pod, { type: 'Warning', reason: 'Failed', message: `Error: ${message}`, container: name });
-  }
-
-  #imageMissing(pod: Pod, { name }: Container, { reason = creating(pod), message, retryMs }: ImageWait): void {
-    this.#remember(name, reason, message, retryMs);
-  }
-
   /** On every start, not only the first: an attachment may be removed while the pod runs. */
   async #ensureAttached(pod: Pod): Promise<void> {
     await this.#deps.attachments?.ensure(pod);
-    this.#attachWaits = 0;
-  }
-
-  /**
-   * The attach controller reports what the volume waits for. After a while this reports it, too, in case there is no
-   * such controller.
-   */
-  #waitForAttach(pod: Pod, name: string, { message }: AttachWait): void {
-    const retryMs = Math.min(ATTACH_RETRY_INITIAL_MS * 2 ** this.#attachWaits, ATTACH_RETRY_MAX_MS);
-    this.#attachWaits++;
-    this.#remember(name, creating(pod), message, retryMs);
-    if (this.#attachWaits % ATTACH_WAITS_UNTOLD !== 0) return;
-    this.#deps.tell(pod, { type: 'Warning', reason: 'FailedMount', message: `Unable to attach volumes: ${message}` });
-  }
-
-  #remember(name: string, reason: string, message: string, retryMs: number): void {
-    const { clock, remember } = this.#deps;
-    const failure = { reason, message, retryAt: clock.now() + retryMs };
-    remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
-  }
-
-  /** Reports limits and restrictions that are not enforced here. */
-  #tellNotEnforced(pod: Pod, container: Container): void {
-    const { abilities } = this.#deps.runtime;
-    if (abilities === undefined) return;
-    const { watchesFiles = false } = this.#deps.node;
-    const fields = notEnforced(pod, container, { ...abilities, watchesFiles });
-    if (fields.length === 0) return;
-    const message = `Not enforced for processes of this node: ${fields.join(', ')}`;
-    this.#deps.tell(pod, { type: 'Warning', reason: 'NotEnforced', message, container: container.name });
-  }
-
-  /** In the background: a deletion must not wait for a hanging hook. */
-  #runPostStart(id: string, of: { readonly pod: Pod; readonly container: Container; readonly podIp: string }): void {
-    const { pod, container, podIp } = of;
-    const { remember, tell, wake } = this.#deps;
-    const hook = container.lifecycle?.postStart;
-    if (hook === undefined) return;
-    remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'running' } }));
-    const target = { id, podIp, ports: container.ports ?? [], timeoutMs: POST_START_TIMEOUT_MS };
-    void runHook(this.#deps, hook, target)
-      .then(
-        () =>
-          remember((memory) => {
-            const { [id]: _done, ...postStart } = memory.postStart;
-            return { ...memory, postStart };
-          }),
-        (error: unknown) => {
-          remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'failed' } }));
-          const message = `PostStartHook failed: ${describeError(error)}`;
-          tell(pod, { type: 'Warning', reason: 'FailedPostStartHook', message, container: container.name });
-        },
-      )
-      .finally(wake);
-  }
-
-  #startFailed(
-    { metadata }: Pod,
-    name: string,
-    { reason, error }: { readonly reason: string; readonly error: unknown },
-    retryMs = START_RETRY_MS,
-  ): void {
-    const { clock, log, remember } = this.#deps;
-    const failure = { reason, message: describeError(error), retryAt: clock.now() + retryMs };
-    remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
-    const { uid, namespace } = metadata;
-    log.warn('container not started', { pod: { uid, namespace, name: metadata.name }, container: name, error });
-  }
-
-  #clearFailure(name: string): void {
-    this.#deps.remember((memory) => {
-      const { [name]: _cleared, ...failures } = memory.failures;
-      return { ...memory, failures };
-    });
+    this.#failures.attached();
   }
 }
 
@@ -372,36 +256,10 @@ interface StartPlace extends VolumeOwners {
   readonly path: string | undefined;
 }
 
-/** Not an error: the pod must be confirmed again. */
-const isFenced = (error: unknown): boolean =>
-  error instanceof PromiseWait || (error instanceof RuntimeError && error.code === 'Fenced');
-
-const creating = ({ spec }: Pod): string =>
-  (spec.initContainers ?? []).length > 0 ? 'PodInitializing' : 'ContainerCreating';
-
-const alreadyPresent = ({ name, image = '' }: Container) =>
-  ({
-    type: 'Normal',
-    reason: 'Pulled',
-    message: `Container image "${image}" already present on machine`,
-    container: name,
-  }) as const;
-
 /** EPH: the running container whose processes this one is to see. */
 function targetOf(container: Container, sandboxes: readonly SandboxStatus[]): string | undefined {
   const name = 'targetContainerName' in container ? container.targetContainerName : undefined;
   if (name === undefined || name === '') return undefined;
   const all = sandboxes.flatMap(({ containers }) => containers);
   return all.find(({ config, state }) => config.name === name && state === 'running')?.id;
-}
-
-const missingDns = ({ spec }: Pod) =>
-  ({
-    type: 'Warning',
-    reason: 'MissingClusterDNS',
-    message: `kubelet does not have ClusterDNS IP configured and cannot create Pod using "${spec.dnsPolicy ?? ''}" policy. Falling back to "Default" policy.`,
-  }) as const;
-
-function reasonOf(error: unknown): string {
-  return error instanceof ContainerConfigError ? 'CreateContainerConfigError' : 'CreateContainerError';
 }

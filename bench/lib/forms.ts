@@ -33,7 +33,8 @@ export interface Placement {
   readonly onLine?: (line: string) => void;
 }
 
-const READY_DEADLINE_MS = 60_000;
+/** Of a large store on a busy machine, too. */
+const READY_DEADLINE_MS = 300_000;
 const ROOT = path.join(import.meta.dirname, '..', '..');
 
 /**

@@ -1,11 +1,13 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
+import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
 import { EventRing } from './event-ring.ts';
 import { ObjectIndex } from './object-index.ts';
+import { bytesBudget, type Keeper } from './parsed-budget.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import { encodeStored, withRevision } from './stored-json.ts';
@@ -67,6 +69,28 @@ test('the length of an object, and its bytes when lent, are those of its bytes',
       assert.deepEqual(JSON.parse(object.bytes.toString()), object.object);
       assert.ok(object.bytes.toString('utf8', object.metadataAt).startsWith('"metadata":{'));
     }
+  }
+});
+
+test('an object answers its bytes also when they are dropped at once, because the budget is full', () => {
+  const object = new CachedObject(keyOf('x'), stored('x'), 1);
+  const keeper: Keeper = {
+    shrinkTo: () => {
+      object.forgetBytes();
+      return 0;
+    },
+  };
+  bytesBudget.join(keeper);
+  try {
+    for (const make of [() => object.bytes, () => object.encoded(() => Buffer.from('y'))]) {
+      // Overflows, which empties the budget; then fills it to the brim.
+      bytesBudget.keep(heapLimitBytes());
+      bytesBudget.keep(heapLimitBytes() / 16);
+      assert.ok(make().length > 0);
+      assert.equal(object.keptBytes, 0);
+    }
+  } finally {
+    bytesBudget.leave(keeper);
   }
 });
 

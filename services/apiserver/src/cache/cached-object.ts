@@ -59,11 +59,12 @@ export class CachedObject {
 
   /** UTF-8 of the JSON that clients get: with `metadata.resourceVersion`. */
   get bytes(): Buffer {
-    if (this.#bytes === undefined) {
-      this.#bytes = Buffer.from(this.#text());
-      bytesBudget.keep(this.#bytes.length);
-    }
-    return this.#bytes;
+    if (this.#bytes !== undefined) return this.#bytes;
+    const bytes = Buffer.from(this.#text());
+    this.#bytes = bytes;
+    // A full budget may drop them at once.
+    bytesBudget.keep(bytes.length);
+    return bytes;
   }
 
   /** The same for one who copies it at once: valid until the next object lends its own. Nothing is kept. */
@@ -89,13 +90,11 @@ export class CachedObject {
 
   /** Caches the result of `encode`. The value parsed for it is not kept. */
   encoded(encode: (object: KubeObject) => Buffer): Buffer {
-    if (this.#encoded === undefined) {
-      this.#encoded = encode(
-        this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)),
-      );
-      bytesBudget.keep(this.#encoded.length);
-    }
-    return this.#encoded;
+    if (this.#encoded !== undefined) return this.#encoded;
+    const content = encode(this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)));
+    this.#encoded = content;
+    bytesBudget.keep(content.length);
+    return content;
   }
 
   /** The same content at another revision: what a watcher gets when an object leaves its selection. */

@@ -33,7 +33,7 @@ export interface Placement {
   readonly onLine?: (line: string) => void;
 }
 
-/** Of a large store on a busy machine, too. */
+/** A large store on a busy machine takes minutes. */
 const READY_DEADLINE_MS = 300_000;
 const ROOT = path.join(import.meta.dirname, '..', '..');
 

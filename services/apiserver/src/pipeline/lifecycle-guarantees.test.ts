@@ -205,23 +205,26 @@ test('[TERM-42] the period that results is what is stored, answered and acted up
 const GUARANTEES = new URL('../../../../docs/pod-lifecycle.md', import.meta.url);
 
 test('[SAFE-35] the guarantees are written down for users, each with what it means, in the words of the server', () => {
-  const page = readFileSync(GUARANTEES, 'utf8');
+  const page = readFileSync(GUARANTEES, 'utf8').replaceAll('\n> ', '\n');
   const sections = new Map(
     page
       .split('\n## ')
       .slice(1)
-      .map((part) => [part.split('\n')[0] ?? '', part]),
+      .map((part) => [part.split('\n')[0] ?? '', part.replaceAll(/\s+/g, ' ')]),
   );
   const told: readonly (readonly [string, readonly RegExp[]])[] = [
     ['Who removes a pod', [/only the kubelet/i, /never scheduled/i, /403/]],
-    ['How long a pod gets', [/at least/i, /30 s/, /only be shortened/i, /afresh/i]],
-    ['At most one, and where not', [/StatefulSet/, /at most one/i, /ReplicaSet.*two/is, /Deployment/]],
-    ['Nodes that promise to stop', [/less than 8 s ago/, /never two/i, /SAFE-32/, /hypervisor pauses/]],
+    [
+      'The grace period',
+      [/at least/i, /30 s/, /only a later deletion .* can shorten it/i, /restarts the whole period/i],
+    ],
+    ['At most one instance, and exceptions', [/StatefulSet/, /at most one/i, /ReplicaSet.*two/is, /Deployment/]],
+    ['Nodes that promise to stop', [/less than 8 s ago/, /two instances never run/i, /SAFE-32/, /hypervisor pauses/]],
     ['Force deletion', [/gracePeriodSeconds: 0/, /two instances/i, /data/i, /finalizer/i]],
     ['Deleting a Node', [/processes have ended/i, /pod garbage collector/i, /StatefulSet/]],
-    ['A machine under the name of another', [/OtherIncarnation/, /not started a second time/, /kubectl delete node/]],
+    ['A machine under the name of another', [/OtherIncarnation/, /starts a second time/, /kubectl delete node/]],
     ['Shared volumes', [/not safe/i, /ReadWriteOnce/]],
-    ['What else', [/Kubernetes 1\.32/, /never moved/i, /earlier versions/i]],
+    ['Everything else', [/Kubernetes 1\.32/, /never moves to another node/i, /not safe/i]],
   ];
   assert.deepEqual(
     [...sections.keys()],

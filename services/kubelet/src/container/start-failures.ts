@@ -1,7 +1,7 @@
 import type { Container, Pod } from '@holdfast/api';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { ContainerConfigError } from '../domain/environment.ts';
-import type { PodMemory } from '../domain/pod-worker-types.ts';
+import type { PodMemory, StartFailure } from '../domain/pod-worker-types.ts';
 import { VolumeError } from '../domain/volume-files.ts';
 import {
   ATTACH_RETRY_INITIAL_MS,
@@ -75,17 +75,21 @@ export class StartFailures {
     this.#deps.tell(pod, { type: 'Warning', reason: 'Failed', message, container: name });
   }
 
-  imageMissing(pod: Pod, { name }: Container, { reason = creating(pod), message, retryMs }: ImageWait): void {
-    this.#remember(name, reason, message, retryMs);
+  imageMissing(pod: Pod, { name, image }: Container, { reason = creating(pod), message, retryMs }: ImageWait): void {
+    this.#remember(name, { reason, message, retryMs, image });
   }
 
   /** Handles what the sandbox and containers wait for alike: attachments, the promise of the node, volumes. */
   #isKnownWait(pod: Pod, name: string, error: unknown): boolean {
     if (error instanceof AttachWait) this.#waitForAttach(pod, name, error);
-    else if (isFenced(error)) this.#remember(name, creating(pod), describeError(error), FENCED_RETRY_MS);
+    else if (isFenced(error)) this.#waitForPromise(pod, name, error);
     else if (error instanceof VolumeError) this.#volumesFailed(pod, name, error);
     else return false;
     return true;
+  }
+
+  #waitForPromise(pod: Pod, name: string, error: unknown): void {
+    this.#remember(name, { reason: creating(pod), message: describeError(error), retryMs: FENCED_RETRY_MS });
   }
 
   #volumesFailed(pod: Pod, name: string, error: VolumeError): void {
@@ -102,21 +106,21 @@ export class StartFailures {
   #waitForAttach(pod: Pod, name: string, { message }: AttachWait): void {
     const retryMs = Math.min(ATTACH_RETRY_INITIAL_MS * 2 ** this.#attachWaits, ATTACH_RETRY_MAX_MS);
     this.#attachWaits++;
-    this.#remember(name, creating(pod), message, retryMs);
+    this.#remember(name, { reason: creating(pod), message, retryMs });
     if (this.#attachWaits % ATTACH_WAITS_UNTOLD !== 0) return;
     this.#deps.tell(pod, { type: 'Warning', reason: 'FailedMount', message: `Unable to attach volumes: ${message}` });
   }
 
   #failed({ metadata }: Pod, name: string, { reason, error, retryMs }: Failure): void {
-    this.#remember(name, reason, describeError(error), retryMs);
+    this.#remember(name, { reason, message: describeError(error), retryMs });
     const { uid, namespace } = metadata;
     const pod = { uid, namespace, name: metadata.name };
     this.#deps.log.warn('container not started', { pod, container: name, error });
   }
 
-  #remember(name: string, reason: string, message: string, retryMs: number): void {
+  #remember(name: string, { retryMs, ...failed }: Omit<StartFailure, 'retryAt'> & { readonly retryMs: number }): void {
     const { clock, remember } = this.#deps;
-    const failure = { reason, message, retryAt: clock.now() + retryMs };
+    const failure = { ...failed, retryAt: clock.now() + retryMs };
     remember((memory) => ({ ...memory, failures: { ...memory.failures, [name]: failure } }));
   }
 }

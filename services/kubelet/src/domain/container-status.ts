@@ -28,7 +28,7 @@ export function containerStatus(container: Container, context: StatusContext): A
   return {
     ...(id === '' && old?.containerID !== undefined ? { containerID: old.containerID } : {}),
     ...(id === '' ? {} : { containerID: `${context.runtimeName}://${id}` }),
-    image: container.image ?? '',
+    image: life === undefined || life.image === '' ? (container.image ?? '') : life.image,
     imageID: life?.imageId ?? old?.imageID ?? '',
     lastState,
     name: container.name,

@@ -9,7 +9,7 @@ import { containerGrace, effectivePodGrace, type KillCause } from './grace.ts';
 import { podStatus, writeIfChanged } from './pod-status.ts';
 import type { Decision, PodAction, PodMemory, PodObservation } from './pod-worker-types.ts';
 import { allContainers, type ContainerLife, latestLife, livesOf } from './records.ts';
-import { appsAreDone, initHasFailed, isOutdated, lifeLookup, restartVerdict, roleOf } from './restart.ts';
+import { appsAreDone, backOffOf, initHasFailed, isOutdated, lifeLookup, restartVerdict, roleOf } from './restart.ts';
 
 interface At {
   readonly memory: PodMemory;
@@ -129,7 +129,9 @@ class Steps {
       this.#killUnfit(container, life);
       return;
     }
-    const waitMs = untilRetry(ownValue(this.memory.failures, container.name)?.retryAt, this.#now);
+    const failure = ownValue(this.memory.failures, container.name);
+    const isOfOtherImage = failure?.image !== undefined && failure.image !== container.image;
+    const waitMs = isOfOtherImage ? 0 : untilRetry(failure?.retryAt, this.#now);
     if (waitMs > 0) {
       this.#wakeIn(waitMs);
       return;
@@ -142,7 +144,7 @@ class Steps {
   #restart(container: Container, life: ContainerLife): void {
     const verdict = restartVerdict(container, this.#pod, life, { memory: this.memory, now: this.#now });
     if (verdict.kind === 'never') return;
-    const before = ownValue(this.memory.backOff, container.name);
+    const before = backOffOf(container, life, this.memory);
     if (verdict.kind === 'now') {
       this.#setBackOff(container, nextBackOff(before, life.finishedAt, this.#now));
       this.#start(container, this.#nextCount(container));

@@ -64,6 +64,8 @@ export interface StartFailure {
   readonly reason: string;
   readonly message: string;
   readonly retryAt: number;
+  /** The image that is missing: another one need not wait. */
+  readonly image?: string | undefined;
 }
 
 /** Results of a running container's probes, by container id. Absent = no result yet. */

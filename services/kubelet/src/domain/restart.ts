@@ -1,6 +1,6 @@
 import { type Container, isSidecar, type Pod } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
-import { restartDelay } from './back-off.ts';
+import { type BackOff, restartDelay } from './back-off.ts';
 import type { PodMemory } from './pod-worker-types.ts';
 import { type ContainerLife, latestLife } from './records.ts';
 
@@ -25,11 +25,21 @@ export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<Containe
 
 /** The pod names another image now. Only a container that comes back whatever its end is ended for that. */
 export function isOutdated(container: Container, pod: Pod, life: Pick<ContainerLife, 'image'>): boolean {
-  const { image = '' } = container;
-  if (life.image === '' || life.image === image) return false;
+  if (!namesOtherImage(container, life)) return false;
   const role = roleOf(container, pod);
   return role === 'sidecar' || (role === 'app' && (pod.spec.restartPolicy ?? 'Always') === 'Always');
 }
+
+/** False when the image of this life is unknown. */
+const namesOtherImage = ({ image = '' }: Container, life: Pick<ContainerLife, 'image'>): boolean =>
+  life.image !== '' && life.image !== image;
+
+/** The back-off belongs to one image: a container with another image restarts immediately. */
+export const backOffOf = (
+  container: Container,
+  life: Pick<ContainerLife, 'image'>,
+  memory: Pick<PodMemory, 'backOff'>,
+): BackOff | undefined => (namesOtherImage(container, life) ? undefined : ownValue(memory.backOff, container.name));
 
 export type RestartVerdict =
   | { readonly kind: 'never' }
@@ -43,7 +53,7 @@ export function restartVerdict(
   at: { readonly memory: PodMemory; readonly now: number },
 ): RestartVerdict {
   if (!shouldRestart(roleOf(container, pod), pod, life)) return { kind: 'never' };
-  const delayMs = restartDelay(ownValue(at.memory.backOff, container.name), life.finishedAt, at.now);
+  const delayMs = restartDelay(backOffOf(container, life, at.memory), life.finishedAt, at.now);
   return delayMs === 0 ? { kind: 'now' } : { kind: 'wait', delayMs };
 }
 

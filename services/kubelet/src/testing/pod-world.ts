@@ -177,7 +177,7 @@ export class World {
     assert.equal(sandbox?.state, 'ready');
     sandbox?.containers.push({
       id: this.#id(),
-      config: { name, image: 'i', restartCount: action.restartCount },
+      config: { name, image: action.container.image ?? '', restartCount: action.restartCount },
       state: 'running',
       createdAt: this.now,
       startedAt: this.now,

@@ -60,18 +60,23 @@ export class CachedObject {
   /** UTF-8 of the JSON that clients get: with `metadata.resourceVersion`. */
   get bytes(): Buffer {
     if (this.#bytes !== undefined) return this.#bytes;
-    const bytes = Buffer.from(this.#text());
+    const bytes = this.makeBytes();
     this.#bytes = bytes;
     // A full budget may drop them at once.
     bytesBudget.keep(bytes.length);
     return bytes;
   }
 
+  /** The same, without keeping them. */
+  makeBytes(): Buffer {
+    return Buffer.from(this.#text());
+  }
+
   /** The same for one who copies it at once: valid until the next object lends its own. Nothing is kept. */
   lend(): Buffer {
     if (this.#bytes !== undefined) return this.#bytes;
     const length = this.byteLength;
-    if (length > LENT_BYTES_MAX) return Buffer.from(this.#text());
+    if (length > LENT_BYTES_MAX) return this.makeBytes();
     scratch.write(this.#text(), 0, length);
     return scratch.subarray(0, length);
   }
@@ -156,5 +161,15 @@ export class CachedObject {
 
   #text(): string {
     return withRevision(this.stored, this.revision);
+  }
+}
+
+/**
+ * A state in the form of a version that differs from its stored text. It lives as long as the stored state but outside
+ * the cache, where the budget of bytes cannot drop anything. So it keeps no bytes.
+ */
+export class ConvertedObject extends CachedObject {
+  override get bytes(): Buffer {
+    return this.makeBytes();
   }
 }

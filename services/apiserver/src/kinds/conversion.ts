@@ -5,7 +5,7 @@ import {
   type WebhookClientConfig,
 } from '@holdfast/api';
 import { unclassifiedError } from '@holdfast/machinery';
-import { CachedObject } from '../cache/cached-object.ts';
+import { type CachedObject, ConvertedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 import type { Core } from '../core.ts';
 import {
@@ -57,7 +57,7 @@ async function convertAll(core: Core, definition: ResourceDefinition, due: reado
     const converted = await convert(core, definition, objects, definition.version);
     for (const [i, each] of batch.entries()) {
       const object = definition.custom?.fit(converted[i] ?? each.object) ?? each.object;
-      rememberShown(definition, each, new CachedObject(each.key, encodeStored(object), each.revision));
+      rememberShown(definition, each, new ConvertedObject(each.key, encodeStored(object), each.revision));
     }
   }
 }

@@ -1,6 +1,10 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { CachedObject } from '../cache/cached-object.ts';
+import { encodeStored } from '../cache/stored-json.ts';
 import { startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
+import { asServed } from './stored-object.ts';
 
 const CORE = '/api/v1/namespaces/default/events';
 const NEW = '/apis/events.k8s.io/v1/namespaces/default/events';
@@ -38,4 +42,19 @@ test('an event of one API is the same event in the other: read, listed, watched,
   assert.equal(valueAt(event?.object, 'regarding.name'), 'p');
   assert.equal((await api.call('DELETE', `${NEW}/e`)).status, 200);
   assert.equal((await api.call('GET', `${CORE}/e`)).status, 404);
+});
+
+test('a custom resource in another version than the stored one keeps no bytes: no budget could drop them', () => {
+  const same = (object: KubeObject): KubeObject => object;
+  const custom = { conversion: 'None', sibling: () => undefined, readStored: same, fit: same };
+  const inVersion = (version: string): ResourceDefinition =>
+    ({ group: 'example.com', version, custom }) as unknown as ResourceDefinition;
+  const text = encodeStored({ apiVersion: 'example.com/v1', kind: 'Coral', metadata: { name: 'a' } });
+  const stored = new CachedObject('example.com/corals/default/a', text, 3);
+  assert.equal(asServed(inVersion('v1'), stored), stored);
+  const served = asServed(inVersion('v2'), stored);
+  const read = JSON.parse(served.bytes.toString()) as KubeObject;
+  assert.deepEqual([read.apiVersion, read.metadata.resourceVersion], ['example.com/v2', '3']);
+  assert.equal(served.bytes.length, served.byteLength);
+  assert.equal(served.keptBytes, 0);
 });

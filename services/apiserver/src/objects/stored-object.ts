@@ -1,6 +1,6 @@
 import type { CustomKind, KubeObject, ResourceDefinition } from '@holdfast/api';
 import { type StatusError, unclassifiedError } from '@holdfast/machinery';
-import { CachedObject } from '../cache/cached-object.ts';
+import { CachedObject, ConvertedObject } from '../cache/cached-object.ts';
 import { encodeStored } from '../cache/stored-json.ts';
 
 /** Under which name a kind is kept: some are another version or group of one thing. */
@@ -64,7 +64,7 @@ function customAsServed(definition: ResourceDefinition, custom: CustomKind, stor
   if (found !== undefined) return found;
   const { object } = stored;
   const read = readStored(definition, custom, object);
-  const served = read === object ? stored : new CachedObject(stored.key, encodeStored(read), stored.revision);
+  const served = read === object ? stored : new ConvertedObject(stored.key, encodeStored(read), stored.revision);
   known.set(stored, served);
   return served;
 }

@@ -1,5 +1,5 @@
 import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
-import { copySchema, entriesOf, type RenameReference } from './foreign-schemas.ts';
+import { copySchema, entriesOf, extensionValue, type RenameReference } from './foreign-schemas.ts';
 
 /** Paths and parameters of an OpenAPI 2 document that another server wrote. */
 
@@ -24,7 +24,7 @@ export function copyPathItem(item: Json, renames: Renames): JsonObject {
   const copied = entriesOf(item).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
     if (METHODS.has(key)) return [[key, copyOperation(value, renames)]];
     if (key === 'parameters') return [[key, copyParameters(value, renames)]];
-    return key.startsWith('x-') ? [[key, value]] : [];
+    return key.startsWith('x-') ? [[key, extensionValue(key, value)]] : [];
   });
   return Object.fromEntries(copied);
 }
@@ -33,8 +33,8 @@ function copyOperation(operation: Json, renames: Renames): JsonObject {
   const copied = entriesOf(operation).flatMap(([key, value]): readonly (readonly [string, Json])[] => {
     if (key === 'parameters') return [[key, copyParameters(value, renames)]];
     if (key === 'responses') return [[key, copyResponses(value, renames)]];
-    const isTaken = key.startsWith('x-') || isPlainMember(key, value);
-    return isTaken ? [[key, value]] : [];
+    if (key.startsWith('x-')) return [[key, extensionValue(key, value)]];
+    return isPlainMember(key, value) ? [[key, value]] : [];
   });
   return Object.fromEntries(copied);
 }
@@ -79,7 +79,10 @@ export function copyParameter(parameter: Json, { definition, parameter: rename }
   if (members === undefined) return undefined;
   const copied = Object.entries(parameter)
     .filter(([key, value]) => key.startsWith('x-') || (members.has(key) && isParameterMember(key, value)))
-    .map(([key, value]) => [key, key === 'schema' ? copySchema(value, definition) : value] as const);
+    .map(([key, value]) => {
+      if (key === 'schema') return [key, copySchema(value, definition)] as const;
+      return [key, key.startsWith('x-') ? extensionValue(key, value) : value] as const;
+    });
   return Object.fromEntries(copied);
 }
 

@@ -6,7 +6,9 @@ import { BODY_DEPTH_MAX } from '../limits.ts';
 export const DEFINITION_PREFIX = '#/definitions/';
 
 const isText = (value: Json): boolean => typeof value === 'string';
-const isNumber = (value: Json): boolean => typeof value === 'number';
+/** `1e999` is valid JSON, but no number: written again it becomes `null`. */
+const isNumber = (value: Json): boolean => Number.isFinite(value);
+const isInteger = (value: Json): boolean => Number.isSafeInteger(value);
 const isFlag = (value: Json): boolean => typeof value === 'boolean';
 const isTexts = (value: Json): boolean => isJsonArray(value) && value.every(isText);
 const TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'string', 'integer', 'number', 'boolean']);
@@ -16,14 +18,27 @@ type Check = (value: Json) => boolean;
 /** Members that hold no schemas. Clients decode the whole document into typed fields: one wrong type makes all of it unreadable. */
 const PLAIN_MEMBERS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...['title', 'description', 'format', 'pattern'].map((key) => [key, isText] as const),
-  ...['multipleOf', 'maximum', 'minimum', 'maxLength', 'minLength'].map((key) => [key, isNumber] as const),
-  ...['maxItems', 'minItems', 'maxProperties', 'minProperties'].map((key) => [key, isNumber] as const),
+  ...['multipleOf', 'maximum', 'minimum'].map((key) => [key, isNumber] as const),
+  ...['maxLength', 'minLength', 'maxItems', 'minItems'].map((key) => [key, isInteger] as const),
+  ...['maxProperties', 'minProperties'].map((key) => [key, isInteger] as const),
   ...['exclusiveMaximum', 'exclusiveMinimum', 'uniqueItems'].map((key) => [key, isFlag] as const),
   ['required', isTexts],
-  ['enum', isJsonArray],
-  ['default', () => true],
+  ['enum', (value) => isJsonArray(value) && !isTooDeep(value)],
+  ['default', (value) => !isTooDeep(value)],
   ['type', (value) => TYPES.has(value)],
 ]);
+
+/** Values of any form are written by recursive functions, which end with an error at a few thousand levels. */
+function isTooDeep(value: Json, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth > BODY_DEPTH_MAX || Object.values(value).some((each) => isTooDeep(each, depth + 1));
+}
+
+/** Throws for an extension (`x-...`) that is nested too deeply. */
+export function extensionValue(key: string, value: Json): Json {
+  if (isTooDeep(value)) throw new Error(`the member ${key} is nested more than ${BODY_DEPTH_MAX} levels deep`);
+  return value;
+}
 
 export type RenameReference = (definition: string) => string;
 
@@ -45,7 +60,7 @@ export function copySchema(schema: Json | undefined, rename: RenameReference, de
 }
 
 function copyMember(key: string, value: Json, copy: (child: Json) => JsonObject): Json | undefined {
-  if (key.startsWith('x-')) return value;
+  if (key.startsWith('x-')) return extensionValue(key, value);
   const isRight = PLAIN_MEMBERS.get(key);
   if (isRight !== undefined) {
     if (!isRight(value)) throw new Error(`the member ${key} of a schema has a wrong type`);

@@ -70,6 +70,24 @@ test('the kinds that a definition is used for are united', () => {
   assert.deepEqual(definitions, options('A', 'B', 'C'));
 });
 
+test('a definition with very many kinds is united in time that grows with their number', () => {
+  const kinds = (count: number): JsonObject => ({
+    Options: {
+      type: 'object',
+      'x-kubernetes-group-version-kind': Array.from({ length: count }, (_, i) => ({
+        group: '',
+        version: 'v1',
+        kind: `K${i}`,
+      })),
+    },
+  });
+  const { definitions } = merged(
+    documentOf(kinds(1)),
+    documentOf(kinds(80_000), { [FISH]: answering(reference('Options')) }),
+  );
+  assert.deepEqual(definitions, kinds(80_000));
+});
+
 test('shared parameters come along, renamed where another has their name', () => {
   const withParameter = (path: string, parameter: JsonObject): JsonObject => ({
     ...documentOf({}, { [path]: { parameters: [{ $ref: '#/parameters/p' }] } }),
@@ -102,6 +120,11 @@ for (const [what, document, why] of [
   ['a type that nobody knows', documentOf({ Fish: { type: ['object', 'null'] } }), /member type/],
   ['a text that is none', documentOf({ Fish: { description: 5 } }), /member description/],
   ['a schema without an end', documentOf({ Fish: deep(500) }), /levels deep/],
+  ['a number that is none', documentOf({ Fish: JSON.parse('{"minimum":1e999}') }), /member minimum/],
+  ['half a length', documentOf({ Fish: { maxLength: 1.5 } }), /member maxLength/],
+  ['a default value without an end', documentOf({ Fish: { default: deep(500) } }), /member default/],
+  ['an extension without an end', documentOf({ Fish: { 'x-a': deep(500) } }), /x-a is nested/],
+  ['an extension of a path without an end', documentOf({}, { [FISH]: { 'x-a': deep(500) } }), /x-a is nested/],
   ['properties that are none', documentOf({ Fish: { properties: [] } }), /not an object/],
 ] as const) {
   test(`a document that clients could not read is refused: ${what}`, () => {

@@ -82,10 +82,17 @@ function addDefinition(definitions: Map<string, Json>, name: string, schema: Jso
     definitions.set(name, schema);
     return;
   }
-  const kinds = [...kindsOf(known)];
-  for (const kind of kindsOf(schema)) if (!kinds.some((each) => deepEqual(each, kind))) kinds.push(kind);
-  if (kinds.length > kindsOf(known).length) definitions.set(name, { ...known, [KINDS]: kinds });
+  const kinds = new Map(kindsOf(known).map((kind) => [kindText(kind), kind]));
+  const added = kindsOf(schema).filter((kind) => isKind(kind) && !kinds.has(kindText(kind)));
+  for (const kind of added) kinds.set(kindText(kind), kind);
+  if (added.length > 0) definitions.set(name, { ...known, [KINDS]: [...kinds.values()] });
 }
+
+/** Comparing each kind with all others would take minutes for a document with very many. */
+const kindText = (kind: Json): string =>
+  isKind(kind) ? JSON.stringify([kind['group'], kind['version'], kind['kind']]) : JSON.stringify(kind);
+
+const isKind = (kind: Json): kind is JsonObject => isJsonObject(kind) && typeof kind['kind'] === 'string';
 
 function kindsOf(schema: JsonObject): readonly Json[] {
   const kinds = schema[KINDS];

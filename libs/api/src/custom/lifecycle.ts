@@ -33,15 +33,23 @@ export function withCondition(
   return { ...status, conditions: old === undefined ? [...conditions, next] : others };
 }
 
+/** The names in the group of a definition that it may not have. */
+export interface TakenNames {
+  /** The other definitions of the group. */
+  readonly others: readonly Crd[];
+  /** Plural names of the kinds of this build in the group. Objects are stored by group and plural name alone. */
+  readonly builtIn: readonly string[];
+}
+
 /**
  * Returns the status that a definition should have beside the others of its group; `undefined` when it is up to date.
  */
 export function decideDefinitionStatus(
   crd: Crd,
-  others: readonly Crd[],
+  taken: TakenNames,
   now: number,
 ): CustomResourceDefinitionStatus | undefined {
-  const { names, condition } = acceptNames(crd, others);
+  const { names, condition } = acceptNames(crd, taken);
   let status: CustomResourceDefinitionStatus = { ...crd.status, acceptedNames: names };
   status = withCondition(status, condition, now);
   const established = establishedCondition(crd, condition.status === 'True');
@@ -72,8 +80,8 @@ interface Accepted {
 }
 
 /** Accepts each name on its own unless another definition of the group has it. Reports the last conflict. */
-function acceptNames({ spec, status }: Crd, others: readonly Crd[]): Accepted {
-  const used = usedNames(others);
+function acceptNames({ spec, status }: Crd, taken: TakenNames): Accepted {
+  const used = usedNames(taken);
   const wanted = spec.names;
   const names: CustomResourceDefinitionNames = { ...status.acceptedNames };
   let condition = told('NamesAccepted', 'True', 'NoConflicts', 'no conflicts found');
@@ -109,15 +117,16 @@ function setOrDelete<K extends 'shortNames' | 'categories'>(
   else names[key] = value;
 }
 
-function usedNames(others: readonly Crd[]): {
+function usedNames({ others, builtIn }: TakenNames): {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 } {
   const accepted = others.map(({ status }) => status.acceptedNames);
   return {
-    resources: new Set(
-      accepted.flatMap(({ plural, singular = '', shortNames = [] }) => [plural, singular, ...shortNames]),
-    ),
+    resources: new Set([
+      ...builtIn,
+      ...accepted.flatMap(({ plural, singular = '', shortNames = [] }) => [plural, singular, ...shortNames]),
+    ]),
     kinds: new Set(accepted.flatMap(({ kind, listKind = '' }) => [kind, listKind])),
   };
 }

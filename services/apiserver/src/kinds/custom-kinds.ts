@@ -13,6 +13,10 @@ import { describeError, type Log } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import type { ObjectFeed } from '../cache/watch-cache.ts';
 
+/** Such a kind has its own objects in the place where those of a definition of the same name would be. */
+export const isBuiltIn = (group: string, plural: string): boolean =>
+  allResources().some((each) => each.group === group && each.plural === plural);
+
 /** One served definition with its kind in each version. */
 export interface CustomDefinition {
   readonly summary: DefinitionSummary;
@@ -113,7 +117,8 @@ export class CustomKinds implements Kinds, ObjectFeed {
   /** An unreadable definition serves nothing and does not affect others. */
   #read(object: CachedObject): DefinitionSummary | undefined {
     try {
-      return summaryOf(object.mutableCopy() as CustomResourceDefinition);
+      const crd = object.mutableCopy() as CustomResourceDefinition;
+      return isBuiltIn(crd.spec.group, crd.spec.names.plural) ? undefined : summaryOf(crd);
     } catch (error) {
       this.#deps.log.warn('a definition cannot be read', { definition: object.name, error: describeError(error) });
       return undefined;

@@ -353,3 +353,42 @@ test('the largest integers of 64 bits are kept as integers that clients in Go ca
     assert.equal(made.at('spec.share'), 2 ** 63);
   });
 });
+
+test('a definition with the name of a kind of this build serves nothing and takes no objects with it', async () => {
+  const name = 'leases.coordination.k8s.io';
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const made = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'kept' }, spec: {} };
+  assert.equal((await api.call('POST', lease, { body: made })).status, 201);
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name, annotations: { 'api-approved.kubernetes.io': 'unapproved' } },
+    spec: {
+      group: 'coordination.k8s.io',
+      scope: 'Namespaced',
+      names: { plural: 'leases', singular: 'lease', kind: 'Lease', listKind: 'LeaseList' },
+      versions: [{ name: 'v7', served: true, storage: true, schema: schemaWith({}) }],
+    },
+  };
+  assert.equal((await api.call('POST', definitionUrl('').slice(0, -1), { body: definition })).status, 201);
+  await until(async () => (await conditionsOf(api, name))['NamesAccepted'] === 'False');
+  assert.equal((await conditionsOf(api, name))['Established'], 'False');
+  // A client that may write the status says otherwise.
+  const told = {
+    type: 'Established',
+    status: 'True',
+    reason: 'Told',
+    message: '',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  const patched = await api.call('PATCH', definitionUrl(name, '/status'), {
+    body: { status: { conditions: [told] } },
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  assert.equal(patched.status, 200);
+  assert.equal((await api.call('GET', '/apis/coordination.k8s.io/v7/namespaces/default/leases')).status, 404);
+  assert.equal((await api.call('DELETE', definitionUrl(name))).status, 200);
+  await until(async () => (await api.call('GET', definitionUrl(name))).status === 404);
+  assert.equal((await api.call('GET', `${lease}/kept`)).status, 200);
+  await api.call('DELETE', `${lease}/kept`);
+});

@@ -1,4 +1,5 @@
 import {
+  allResources,
   CLEANUP_FINALIZER,
   CUSTOM_RESOURCE_DEFINITIONS,
   type CustomResourceDefinition,
@@ -29,6 +30,7 @@ import {
 } from '../limits.ts';
 import { versionOf } from '../objects/stored-object.ts';
 import type { DeleteObject } from '../verbs/delete.ts';
+import { isBuiltIn } from './custom-kinds.ts';
 
 export interface DefinitionController {
   /** A definition came, changed or went. */
@@ -131,8 +133,11 @@ class Controller implements DefinitionController {
       return;
     }
     if (isTerminating(crd)) return this.#cleanUp(crd);
-    const sameGroup = rivals.filter(({ spec }) => spec.group === crd.spec.group);
-    const status = decideDefinitionStatus(crd, sameGroup, core.clock.now());
+    const { group } = crd.spec;
+    const others = rivals.filter(({ spec }) => spec.group === group);
+    const builtIn = allResources().filter((each) => each.group === group);
+    const taken = { others, builtIn: builtIn.map(({ plural }) => plural) };
+    const status = decideDefinitionStatus(crd, taken, core.clock.now());
     if (status !== undefined) await this.#writeStatus(crd, status);
   }
 
@@ -143,7 +148,8 @@ class Controller implements DefinitionController {
     if (hasFailedDeletion(crd) && this.#timers.has(name)) return;
     await catchUp(core);
     const { group, names } = crd.spec;
-    const instances = core.cache.resource(group, names.plural).all(undefined);
+    // A client may have written the status of a definition that has the name of a kind of this build.
+    const instances = isBuiltIn(group, names.plural) ? [] : core.cache.resource(group, names.plural).all(undefined);
     const step = decideCleanup(crd, instances.length);
     if (step.kind === 'nothing') return;
     if (step.kind === 'finish') {

@@ -58,7 +58,7 @@ export class AggregatedKindPool extends KindPool {
     this.#isDue = true;
     if (this.#isLooking) return;
     this.#isLooking = true;
-    void this.#lookWhileDue().finally(() => (this.#isLooking = false));
+    void this.#lookWhileDue();
   }
 
   async #lookWhileDue(): Promise<void> {
@@ -67,6 +67,8 @@ export class AggregatedKindPool extends KindPool {
       await this.#discover();
       this.#arrange();
     }
+    // In the turn of the last check: a change right after it begins the next look.
+    this.#isLooking = false;
     this.#timer?.cancel();
     if (this.#isStopped || this.#forwarded().length === 0) return;
     this.#timer = this.#deps.clock.timer(AGGREGATED_KINDS_INTERVAL_MS, () => this.look());

@@ -31,11 +31,13 @@ interface Reef {
   isAway: boolean;
   /** Its server answers every question with this. */
   lie: StatusError | undefined;
+  /** Its server answers with objects of which this is different. */
+  forged: Partial<KubeObject>;
 }
 
 function createReef(kinds = [CORALS]): Reef {
   const world = createWorld();
-  const state = { isAway: false, lie: undefined as StatusError | undefined };
+  const state = { isAway: false, lie: undefined as StatusError | undefined, forged: {} };
   const client = world.api.client.bind(world.api);
   world.api.client = (identity) => {
     const inner = client(identity);
@@ -46,7 +48,11 @@ function createReef(kinds = [CORALS]): Reef {
     };
     return {
       ...inner,
-      get: async (resource, ...rest) => (refuse(resource), inner.get(resource, ...rest)),
+      get: async (resource, ...rest) => {
+        refuse(resource);
+        const found = await inner.get(resource, ...rest);
+        return resource.plural === CORALS.plural ? { ...found, ...state.forged } : found;
+      },
       find: async (resource, ...rest) => (refuse(resource), inner.find(resource, ...rest)),
       list: async (resource, ...rest) => (refuse(resource), inner.list(resource, ...rest)),
       delete: async (resource, ...rest) => (refuse(resource), inner.delete(resource, ...rest)),
@@ -145,6 +151,64 @@ for (const [what, details, isBelieved] of [
     assert.deepEqual(names(reef, CONFIG_MAPS), isBelieved ? [] : ['dependent']);
   });
 }
+
+for (const [what, metadata] of [
+  ['without a uid', { name: 'gone' }],
+  ['about another object', { name: 'other', uid: 'other' }],
+] as const) {
+  test(`an answer ${what} does not prove that an owner in an aggregated API is absent`, async () => {
+    const reef = createReef();
+    put(reef, CORALS, 'owner');
+    reef.world.api.cache(CORALS).freeze();
+    put(reef, CONFIG_MAPS, 'dependent', { kind: 'Coral', uid: 'gone' });
+    reef.world.api.put<KubeObject>(CORALS, {
+      apiVersion: 'reef.example.com/v1',
+      kind: 'Coral',
+      metadata: { namespace: 'default', name: 'gone', uid: 'gone' },
+    });
+    reef.forged = { metadata };
+    await steps(reef, 20);
+    assert.deepEqual(names(reef, CONFIG_MAPS), ['dependent']);
+  });
+}
+
+test('an object whose kind goes while it is looked at is still changed by its metadata alone', async () => {
+  const world = createWorld();
+  const client = world.api.client.bind(world.api);
+  let end = (): void => {};
+  const whole: string[] = [];
+  world.api.client = (identity) => {
+    const inner = client(identity);
+    const find: typeof inner.find = (resource, target) => {
+      end();
+      return inner.find(resource, target);
+    };
+    const update: typeof inner.update = (resource, object) => {
+      whole.push(resource.plural);
+      return inner.update(resource, object);
+    };
+    return { ...inner, find, update };
+  };
+  const aggregatedKinds: CustomKinds = {
+    list: () => [CORALS],
+    follow: (subscribe) => {
+      end = subscribe(CORALS, world.api.cache(CORALS));
+      return () => {};
+    },
+  };
+  const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
+  const controller = new DrivenController(world, definition, world.api.informers, { aggregatedKinds });
+  const reef: Reef = { world, controller, isAway: false, lie: undefined, forged: {} };
+  put(reef, CONFIG_MAPS, 'here');
+  put(reef, CORALS, 'of-both', { kind: 'ConfigMap', uid: 'here' }, { kind: 'ConfigMap', uid: 'gone' });
+  await controller.settle();
+  const [coral] = world.api.list<KubeObject>(CORALS);
+  assert.deepEqual(
+    coral?.metadata.ownerReferences?.map(({ uid }) => uid),
+    ['here'],
+  );
+  assert.deepEqual(whole, []);
+});
 
 test('foreground: an owner of an aggregated API waits for what blocks its deletion, and ends after it', async () => {
   const reef = createReef();

@@ -1,6 +1,7 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import { describeError } from '@holdfast/platform';
 import type { ControllerContext } from '../../common/context.ts';
 import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
@@ -39,7 +40,12 @@ export class OwnershipGraph {
   /** Of servers behind the API server: any of them may be away, lie or hang. */
   readonly #aggregated = new Set<ResourceRef>();
   #caches: readonly (readonly [ResourceRef, Informer<KubeObject>])[] | undefined;
-  /** Uids are never used twice, so a proof of absence holds for ever. */
+  /** Also those that are not served any more: a pass that began before knows only the metadata of its object. */
+  readonly #metadataOnly = new WeakSet<ResourceRef>();
+  /**
+   * By place and uid: an owner that is absent from the place that one reference names may be in that of another. Uids are
+   * never used twice, so a proof of absence holds for ever.
+   */
   readonly #absent = new Set<string>();
 
   constructor(context: ControllerContext, resources: readonly ResourceRef[]) {
@@ -50,7 +56,12 @@ export class OwnershipGraph {
 
   addAggregated(kind: CustomKindRef, cache: Informer<KubeObject>): void {
     this.#aggregated.add(kind);
+    this.#metadataOnly.add(kind);
     this.add(kind, cache);
+  }
+
+  hasOnlyMetadata(resource: ResourceRef): boolean {
+    return this.#metadataOnly.has(resource);
   }
 
   isAggregated(resource: ResourceRef): boolean {
@@ -161,7 +172,10 @@ export class OwnershipGraph {
 
   /** The result without a request to the API. */
   knownOwnerState(dependent: KubeObject, owner: OwnerReference): OwnerState | undefined {
-    return this.cachedOwnerState(dependent, owner) ?? (this.#absent.has(owner.uid) ? 'absent' : undefined);
+    const cached = this.cachedOwnerState(dependent, owner);
+    if (cached !== undefined) return cached;
+    const node = this.ownerNode(dependent, owner);
+    return node !== undefined && this.#absent.has(placeOf(node, owner)) ? 'absent' : undefined;
   }
 
   async askedOwnerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
@@ -169,21 +183,30 @@ export class OwnershipGraph {
     if (node === undefined) return 'present';
     const live = await this.#live(node);
     if (live !== undefined && uidOf(live) === owner.uid) return stateOf(live);
-    this.#rememberAbsent(owner.uid);
+    this.#rememberAbsent(placeOf(node, owner));
     return 'absent';
   }
 
-  /** A server that has forgotten its whole API (it starts, or its registration went) also answers with 404. */
+  /**
+   * A server that does not serve the whole kind also answers with 404: it starts, its registration went, or it has not
+   * heard of the definition yet. Neither that nor an answer about something else proves absence.
+   */
   async #live({ resource, key }: Node): Promise<KubeObject | undefined> {
     const { client } = this.#context;
     const target = parseKey(key);
-    if (!this.isAggregated(resource)) return client.find(resource, target);
+    if (!this.#customCaches.has(resource)) return client.find(resource, target);
+    let live: KubeObject;
     try {
-      return await client.get(resource, target);
+      live = await client.get(resource, target);
     } catch (error) {
       if (isAbsence(error, target.name)) return undefined;
-      throw error;
+      // Not the error itself: it says that the owner is not found, and the pass is to be repeated.
+      throw new Error(
+        `it is not known whether the owner ${workKey({ resource, key })} exists: ${describeError(error)}`,
+      );
     }
+    if (live.metadata.name === target.name && live.metadata.uid !== undefined) return live;
+    throw new Error(`the answer about the owner ${workKey({ resource, key })} is about something else`);
   }
 
   /**
@@ -220,15 +243,17 @@ export class OwnershipGraph {
     return found;
   }
 
-  #rememberAbsent(uid: string): void {
+  #rememberAbsent(place: string): void {
     const [oldest] = this.#absent;
     if (this.#absent.size >= ABSENT_OWNERS_REMEMBERED && oldest !== undefined) this.#absent.delete(oldest);
-    this.#absent.add(uid);
+    this.#absent.add(place);
   }
 }
 
 const isAbsence = (error: unknown, name: string): boolean =>
   error instanceof StatusError && error.code === 404 && error.body.details?.name === name;
+
+const placeOf = (node: Node, { uid }: OwnerReference): string => `${workKey(node)} ${uid}`;
 
 const stateOf = (owner: KubeObject): OwnerState => (isWaitingForDependents(owner) ? 'waiting' : 'present');
 

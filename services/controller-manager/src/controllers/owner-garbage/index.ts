@@ -175,7 +175,9 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
     const known = graph.knownOwnerState(object, owner);
     // Owners beyond the limit count as present: the write about the others triggers the next pass.
     if (known === undefined && asked++ >= OWNERS_ASKED_PER_PASS) break;
-    owners.set(owner.uid, known ?? (await graph.askedOwnerState(object, owner)));
+    const state = known ?? (await graph.askedOwnerState(object, owner));
+    // Two references may have the same uid, of which one names another place.
+    if (owners.get(owner.uid) !== 'present') owners.set(owner.uid, state);
   }
   const dependents = graph
     .dependentsOf(uidOf(object))
@@ -200,7 +202,7 @@ interface Tools {
 /** Writes only metadata, because nothing else of an aggregated object is known. */
 async function writeMetadata({ context, graph, resource }: Tools, object: KubeObject): Promise<void> {
   const { client } = context;
-  if (!graph.isAggregated(resource)) {
+  if (!graph.hasOnlyMetadata(resource)) {
     await client.update(resource, object);
     return;
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, NODES, PODS, REPLICA_SETS, type ResourceRef } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
 import fc from 'fast-check';
 import type { CustomKindRef, CustomKinds } from '../../common/kind-pool.ts';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
@@ -385,4 +386,44 @@ test('dependents of one custom kind in another, both known at the start, follow 
   };
   await new DrivenController(world, collector, world.api.informers, { customKinds: kinds }).settle();
   assert.deepEqual([...world.api.list(WIDGETS), ...world.api.list(gadgets)], []);
+});
+
+test('an owner that is absent from the place that one reference names is not absent from that of another', async () => {
+  const world = createWorld();
+  const cached = world.api.newInformers();
+  cached.of(DEPLOYMENTS).freeze();
+  const uid = uidOf(await world.api.client('user').create(DEPLOYMENTS, deployment()));
+  const reference = (name: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name, uid });
+  const put = (name: string, ...ownerReferences: readonly ReturnType<typeof reference>[]): void =>
+    world.api.put(PODS, pod({ name, ownerReferences: [...ownerReferences] }, { phase: 'Running' }, { nodeName: 'n' }));
+  put('astray', reference('other'));
+  put('owned', reference('web'));
+  put('both', reference('web'), reference('other'));
+  await new DrivenController(world, collector, cached).settle();
+  assert.deepEqual(world.api.list(PODS).filter(isTerminating).map(nameOf), ['astray']);
+});
+
+test('a server that does not know the definition of an owner proves nothing about it, and is asked again', async () => {
+  const world = createWorld();
+  const client = world.api.client.bind(world.api);
+  let isKnown = false;
+  world.api.client = (identity) => {
+    const inner = client(identity);
+    const get: typeof inner.get = async (resource, target) => {
+      if (isKnown || resource.plural !== WIDGETS.plural) return inner.get(resource, target);
+      const message = 'the server could not find the requested resource';
+      throw new StatusError({ code: 404, reason: 'NotFound', message });
+    };
+    const find: typeof inner.find = (resource, target) =>
+      isKnown || resource.plural !== WIDGETS.plural ? inner.find(resource, target) : Promise.resolve(undefined);
+    return { ...inner, get, find };
+  };
+  putConfigMap(world, 'dependent', { apiVersion: 'example.com/v2', uid: 'gone' });
+  const { controller, fill } = startedBeforeWidgets(world);
+  fill();
+  for (let step = 0; step < 20; step++) await controller.step();
+  assert.equal(world.api.list(CONFIG_MAPS).length, 1);
+  isKnown = true;
+  await controller.settle();
+  assert.deepEqual(world.api.list(CONFIG_MAPS), []);
 });

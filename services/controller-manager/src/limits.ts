@@ -248,6 +248,9 @@ invariant(
 /** What servers behind the API server serve is asked this often, and when a registration changes. */
 export const AGGREGATED_KINDS_INTERVAL_MS = 30_000;
 
+/** How long a deletion that orphans waits for servers whose cache is not filled. */
+export const AGGREGATED_DEPENDENTS_MS = 5_000;
+
 /** Kinds of such servers that are followed, and objects of each: their memory is in the hands of others. */
 export const AGGREGATED_KINDS_MAX = 500;
 export const AGGREGATED_OBJECTS_MAX = 100_000;

@@ -60,8 +60,11 @@ test('kinds come with their registration, stay while its server is away, and go 
     return () => void followed.push(`-${kind.plural}`);
   });
   pool.start();
+  assert.equal(pool.isComplete(), true, 'there are no registrations');
   world.api.put(API_SERVICES, registration('v1', 10));
+  assert.equal(pool.isComplete(), false);
   await turns();
+  assert.equal(pool.isComplete(), true);
   assert.deepEqual(followed, ['+corals']);
   answer = () => {
     throw new Error('away');

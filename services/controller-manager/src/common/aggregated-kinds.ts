@@ -29,6 +29,7 @@ export class AggregatedKindPool extends KindPool {
   #timer: Timer | undefined;
   #isLooking = false;
   #isDue = false;
+  #hasLooked = false;
   #isStopped = false;
   #unsubscribe: () => void = () => {};
 
@@ -44,6 +45,11 @@ export class AggregatedKindPool extends KindPool {
       if ([object, old].some((each) => each !== undefined && isForwarded(each))) this.look();
     });
     if (this.#forwarded().length > 0) this.look();
+  }
+
+  /** One look is enough: a server that does not answer it may stay away. */
+  override isComplete(): boolean {
+    return this.#hasLooked || this.#forwarded().length === 0;
   }
 
   override async stop(): Promise<void> {
@@ -66,6 +72,7 @@ export class AggregatedKindPool extends KindPool {
       this.#isDue = false;
       await this.#discover();
       this.#arrange();
+      this.#hasLooked = true;
     }
     // In the turn of the last check: a change right after it begins the next look.
     this.#isLooking = false;

@@ -5,6 +5,8 @@ import type { Log } from '@holdfast/platform';
 /** Kinds that come and go while controllers run: each is followed in one of its versions while it is served. */
 export interface CustomKinds {
   list(): readonly CustomKindRef[];
+  /** False while `list` may lack kinds that are served. */
+  isComplete(): boolean;
   /**
    * Calls `subscribe` for every kind that is served now or later, once its cache is filled, and what that returns when the kind
    * goes. Returns what ends everything.
@@ -44,6 +46,10 @@ export class KindPool implements CustomKinds {
 
   names(): readonly string[] {
     return [...this.#followed.keys()];
+  }
+
+  isComplete(): boolean {
+    return true;
   }
 
   list(): readonly CustomKindRef[] {
@@ -122,4 +128,4 @@ class Subscriber {
 }
 
 /** For controllers of clusters that have no such kinds. */
-export const NO_CUSTOM_KINDS: CustomKinds = { list: () => [], follow: () => () => {} };
+export const NO_CUSTOM_KINDS: CustomKinds = { list: () => [], isComplete: () => true, follow: () => () => {} };

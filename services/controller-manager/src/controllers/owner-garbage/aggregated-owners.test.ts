@@ -60,6 +60,7 @@ function createReef(kinds = [CORALS]): Reef {
   };
   const aggregated: CustomKinds = {
     list: () => kinds,
+    isComplete: () => true,
     follow: (subscribe) => {
       const ends = kinds.map((kind) => subscribe(kind, world.api.cache(kind)));
       return () => ends.forEach((end) => end());
@@ -191,6 +192,7 @@ test('an object whose kind goes while it is looked at is still changed by its me
   };
   const aggregatedKinds: CustomKinds = {
     list: () => [CORALS],
+    isComplete: () => true,
     follow: (subscribe) => {
       end = subscribe(CORALS, world.api.cache(CORALS));
       return () => {};
@@ -234,4 +236,33 @@ test('orphan: dependents in an aggregated API lose the reference, by their metad
     ['second'],
   );
   assert.deepEqual(names(reef, CONFIG_MAPS), ['second']);
+});
+
+test('orphan: a deletion right after a start waits until aggregated kinds are known, and asks those without a cache', async () => {
+  const world = createWorld();
+  let fill = (): void => {};
+  let isComplete = false;
+  const aggregatedKinds: CustomKinds = {
+    list: () => (isComplete ? [CORALS] : []),
+    isComplete: () => isComplete,
+    follow: (subscribe) => {
+      fill = () => void subscribe(CORALS, world.api.cache(CORALS));
+      return () => {};
+    },
+  };
+  const definition = ownerGarbageController({ resources: [CONFIG_MAPS] });
+  const controller = new DrivenController(world, definition, world.api.informers, { aggregatedKinds });
+  const reef: Reef = { world, controller, isAway: false, lie: undefined, forged: {} };
+  put(reef, CONFIG_MAPS, 'owner');
+  put(reef, CORALS, 'kept', { kind: 'ConfigMap', uid: 'owner' });
+  const owner = { namespace: 'default', name: 'owner' };
+  await world.api.client('user').delete(CONFIG_MAPS, owner, { propagationPolicy: 'Orphan' });
+  await steps(reef, 20);
+  assert.deepEqual(names(reef, CONFIG_MAPS), ['owner']);
+  isComplete = true;
+  await controller.settle();
+  assert.deepEqual(names(reef, CONFIG_MAPS), []);
+  fill();
+  await controller.settle();
+  assert.deepEqual(names(reef, CORALS), ['kept']);
 });

@@ -5,7 +5,8 @@ import { describeError } from '@holdfast/platform';
 import type { ControllerContext } from '../../common/context.ts';
 import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
-import { ABSENT_OWNERS_REMEMBERED } from '../../limits.ts';
+import { inParallel } from '../../common/writes.ts';
+import { ABSENT_OWNERS_REMEMBERED, AGGREGATED_DEPENDENTS_MS } from '../../limits.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
 /** One object of one kind, as a key of the work queue: `apps/v1/deployments default/web`. */
@@ -217,8 +218,28 @@ export class OwnershipGraph {
     // Lists need no cache: kinds whose cache is not filled yet are asked too.
     const { customKinds = NO_CUSTOM_KINDS } = this.#context;
     const asked = [...this.#byPath.values(), ...customKinds.list()].filter((kind) => !this.isAggregated(kind));
+    const unfilled = await this.#unfilledDependents(owner);
     const cached = this.dependentsOf(uidOf(owner)).filter(({ resource }) => this.isAggregated(resource));
-    return [...(await this.#listDependents(new Set(asked), owner)), ...cached];
+    return [...(await this.#listDependents(new Set(asked), owner)), ...unfilled, ...cached];
+  }
+
+  /** Dependents on servers whose cache is not filled yet, as those of all are after a start. */
+  async #unfilledDependents(owner: KubeObject): Promise<readonly Dependent[]> {
+    const { aggregatedKinds = NO_CUSTOM_KINDS, clock, log } = this.#context;
+    if (!aggregatedKinds.isComplete()) throw new Error('the kinds of aggregated APIs are not known yet');
+    const kinds = aggregatedKinds.list().filter((kind) => !this.#byPath.has(pathOf(kind)));
+    if (kinds.length === 0) return [];
+    const ending = new AbortController();
+    const timer = clock.timer(AGGREGATED_DEPENDENTS_MS, () => ending.abort());
+    const found: Dependent[] = [];
+    const failure = await inParallel(kinds, async (kind) => {
+      this.#metadataOnly.add(kind);
+      found.push(...(await this.#listDependents([kind], owner, ending.signal)));
+    });
+    timer.cancel();
+    if (failure !== undefined)
+      log.info('dependents in aggregated APIs are not known', { error: describeError(failure) });
+    return found;
   }
 
   /** The same of kinds whose cache is not filled yet: nearly always there are none. */
@@ -229,12 +250,19 @@ export class OwnershipGraph {
     return (await this.#listDependents(unseen, owner)).map(({ object }) => object);
   }
 
-  async #listDependents(resources: Iterable<ResourceRef>, owner: KubeObject): Promise<readonly Dependent[]> {
+  async #listDependents(
+    resources: Iterable<ResourceRef>,
+    owner: KubeObject,
+    signal?: AbortSignal,
+  ): Promise<readonly Dependent[]> {
     const namespace = namespaceOf(owner);
     const found: Dependent[] = [];
     for (const resource of resources) {
       if (namespace !== '' && !resource.namespaced) continue;
-      const { items } = await this.#context.client.list(resource, namespace === '' ? {} : { namespace });
+      const { items } = await this.#context.client.list(resource, {
+        ...(namespace === '' ? {} : { namespace }),
+        ...(signal === undefined ? {} : { signal }),
+      });
       for (const object of items) {
         if (object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid))
           found.push({ resource, object });

@@ -286,6 +286,7 @@ function startedBeforeWidgets(world: World): { readonly controller: DrivenContro
   const filled: (() => void)[] = [];
   const kinds: CustomKinds = {
     list: () => [WIDGETS],
+    isComplete: () => true,
     follow: (subscribe) => {
       filled.push(() => void subscribe(WIDGETS, world.api.cache(WIDGETS)));
       return () => {};
@@ -379,6 +380,7 @@ test('dependents of one custom kind in another, both known at the start, follow 
   world.api.put<KubeObject>(gadgets, { apiVersion: 'example.com/v2', kind: 'Gadget', metadata: gadget });
   const kinds: CustomKinds = {
     list: () => [WIDGETS, gadgets],
+    isComplete: () => true,
     follow: (subscribe) => {
       const ends = [WIDGETS, gadgets].map((kind) => subscribe(kind, world.api.cache(kind)));
       return () => ends.forEach((end) => end());
@@ -395,7 +397,10 @@ test('an owner that is absent from the place that one reference names is not abs
   const uid = uidOf(await world.api.client('user').create(DEPLOYMENTS, deployment()));
   const reference = (name: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name, uid });
   const put = (name: string, ...ownerReferences: readonly ReturnType<typeof reference>[]): void =>
-    world.api.put(PODS, pod({ name, ownerReferences: [...ownerReferences] }, { phase: 'Running' }, { nodeName: 'n' }));
+    void world.api.put(
+      PODS,
+      pod({ name, ownerReferences: [...ownerReferences] }, { phase: 'Running' }, { nodeName: 'n' }),
+    );
   put('astray', reference('other'));
   put('owned', reference('web'));
   put('both', reference('web'), reference('other'));

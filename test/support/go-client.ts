@@ -115,6 +115,7 @@ export class GoClient implements AsyncDisposable {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => resolve(new GoAnswer(answered, Buffer.concat(chunks))));
       stream.on('error', reject);
+      stream.on('close', () => reject(new Error(`${method} ${path}: the stream was closed before the answer ended`)));
       if (body !== undefined) stream.end(body);
     });
   }
@@ -124,7 +125,10 @@ export class GoClient implements AsyncDisposable {
     const stream = this.#session.request({ ':path': path, accept: JSON_TYPE, ...this.#authorization });
     const events: GoWatchEvent[] = [];
     stream.on('error', () => stream.destroy());
-    const opened = new Promise<IncomingHttpHeaders>((resolve) => stream.once('response', resolve));
+    const opened = new Promise<IncomingHttpHeaders>((resolve, reject) => {
+      stream.once('response', resolve);
+      stream.once('close', () => reject(new Error(`GET ${path}: the watch was closed before it was answered`)));
+    });
     createInterface({ input: stream }).on('line', (line) => events.push(JSON.parse(line) as GoWatchEvent));
     assert.equal((await opened)[':status'], 200);
     return { events, close: () => stream.close() };

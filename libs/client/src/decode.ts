@@ -28,7 +28,34 @@ export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value
 
 /** The metadata of an object, under the kind of the object whatever form the server chose for it. */
 export function metadataOf<T extends KubeObject>(resource: ResourceRef<T>, { metadata }: T): T {
+  checkMetadata(metadata);
   return Object.freeze({ apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }) as unknown as T;
+}
+
+/** Servers behind the API server validate nothing for their clients. Throws for what a cache or a controller would trip over. */
+function checkMetadata(metadata: KubeObject['metadata']): void {
+  const {
+    ownerReferences = [],
+    finalizers = [],
+    name = '',
+    ...others
+  }: Readonly<Record<string, unknown>> = { ...metadata };
+  const { namespace = '', uid = '', resourceVersion = '' } = others;
+  const isRight =
+    [name, namespace, uid, resourceVersion].every(isText) &&
+    isListOf(finalizers, isText) &&
+    isListOf(ownerReferences, isOwner);
+  if (!isRight) throw new TransportError('the metadata of an object is not readable');
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+  value === null || (Array.isArray(value) && value.every(isItem));
+
+function isOwner(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { apiVersion, kind, name, uid }: Readonly<Record<string, unknown>> = { ...value };
+  return [apiVersion, kind, name, uid].every(isText);
 }
 
 /** Decodes an APIResourceList. Drops subresources and entries that miss their name or kind. */

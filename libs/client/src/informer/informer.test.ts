@@ -19,6 +19,7 @@ import { WATCH_DEBT_IDLE_MS } from '../limits.ts';
 import { FakeApi, type FakeChange, pathFor } from '../testing/fake-api.ts';
 import { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts';
 import { createDirectTransport } from '../transport/direct.ts';
+import type { ApiResponse } from '../transport/port.ts';
 import { createInformer, type InformerOptions } from './informer.ts';
 
 const pod = (name: string, nodeName?: string, label = 'x'): Pod => ({
@@ -139,6 +140,12 @@ function rig(seed: number, extra: Partial<InformerOptions<Pod>> = {}, hidden = f
   return { clock, api, hub, weather, publisher, random, informer };
 }
 
+const jsonAnswer = (value: unknown): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'json', value: () => value, bytes: () => Buffer.from(JSON.stringify(value)) },
+});
+
 const path = (name: string): string => pathFor(PODS, 'default', name);
 
 const stateOf = (objects: Iterable<KubeObject>): Record<string, string> =>
@@ -234,6 +241,72 @@ test('start, synced and stop while the API is away', async () => {
   await clock.advance(60_000);
   await informer.stop();
   assert.equal(await synced, 'stopped');
+});
+
+test('a list that goes on and on with empty pages is given up, and asked for again after a pause', async () => {
+  const clock = createVirtualClock();
+  let asked = 0;
+  const list = { metadata: { resourceVersion: '1', continue: 'more' }, items: [] };
+  const transport = createDirectTransport(async () => {
+    asked += 1;
+    if (asked > 1_000) throw new Error('without an end');
+    return jsonAnswer(list);
+  });
+  const client = createApiClient({ transport, userAgent: 'test' });
+  const informer = createInformer<Pod>({ client, resource: PODS, clock, log: createSilentLog() });
+  await informer.start();
+  await clock.advance(1_000);
+  assert.ok(asked < 20, `asked ${asked} times`);
+  await informer.stop();
+});
+
+for (const [what, metadata] of [
+  ['owners that are no list', { ownerReferences: 'x' }],
+  ['an owner that is none', { ownerReferences: [null] }],
+  ['an owner without a name', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', uid: 'u' }] }],
+  ['finalizers that are no texts', { finalizers: [{}] }],
+  ['a name that is no text', { name: 5 }],
+] as const) {
+  test(`the metadata of another server with ${what} is not kept`, async () => {
+    const clock = createVirtualClock();
+    const item = { metadata: { name: 'a', namespace: 'default', resourceVersion: '1', ...metadata } };
+    const list = { metadata: { resourceVersion: '1' }, items: [item] };
+    const transport = createDirectTransport(async () => jsonAnswer(list));
+    const client = createApiClient({ transport, userAgent: 'test' });
+    const selection = { metadataOnly: true } as const;
+    const informer = createInformer<Pod>({ client, resource: PODS, clock, log: createSilentLog(), selection });
+    await informer.start();
+    await clock.advance(100);
+    assert.deepEqual(informer.list(), []);
+    await informer.stop();
+  });
+}
+
+test('metadata alone is followed like whole objects, through bookmarks, which have no name', async () => {
+  const { clock, api, informer } = rig(1, { bus: undefined, selection: { metadataOnly: true } });
+  const watches = (): number => api.requests.filter(({ query }) => query.get('watch') === 'true').length;
+  api.bookmarkIntervalMs = 1_000;
+  await informer.start();
+  await clock.advance(10);
+  for (const name of ['a', 'b']) api.put(path(name), pod(name));
+  await clock.advance(30_000);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  assert.equal(watches(), 1);
+  await informer.stop();
+});
+
+test('a copy of more objects than it may have stays as it was, until there are fewer', async () => {
+  const { clock, api, informer } = rig(1, { bus: undefined, objectsMax: 2 });
+  for (const name of ['a', 'b']) api.put(path(name), pod(name));
+  await informer.start();
+  await clock.advance(10);
+  for (const name of ['c', 'd', 'e']) api.put(path(name), pod(name));
+  await clock.advance(60_000);
+  assert.ok(informer.list().length <= 3);
+  for (const name of ['a', 'b', 'c']) api.remove(path(name));
+  await clock.advance(60_000);
+  assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+  await informer.stop();
 });
 
 test('a half-open watch is noticed and opened again', async () => {

@@ -220,6 +220,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       items.push(...page.items);
       this.#refuseTooMany(items.length);
       continueToken = page.continueToken;
+      // Without this a server that nobody here has written can keep the informer asking, without a pause.
+      if (continueToken !== undefined && page.items.length === 0)
+        throw new TransportError('a page of the list is empty');
     } while (continueToken !== undefined);
     if (this.#isAhead || this.#seen.isOver(seen)) this.#beginHistory();
     this.#seen.note(seen, revision);

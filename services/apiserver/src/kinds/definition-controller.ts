@@ -14,7 +14,7 @@ import {
 } from '@holdfast/api';
 import type { ApiHandler, ApiResponse } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { describeError, type Timer } from '@holdfast/platform';
+import { describeError, nextTurn, type Timer } from '@holdfast/platform';
 import type { User } from '../authentication/identity.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { catchUp } from '../cache/reader.ts';
@@ -174,10 +174,12 @@ class Controller implements DefinitionController {
   ): Promise<readonly string[]> {
     if (definition === undefined) return [];
     const faults: string[] = [];
-    const due = instances.filter((each) => !isTerminating(each.mutableCopy()));
-    for (let start = 0; start < due.length; start += INSTANCES_DELETED_AT_ONCE) {
-      const batch = due.slice(start, start + INSTANCES_DELETED_AT_ONCE);
-      const deletions = batch.map((each) => this.#deleteInstance(definition, each));
+    for (let start = 0; start < instances.length; start += INSTANCES_DELETED_AT_ONCE) {
+      const batch = instances.slice(start, start + INSTANCES_DELETED_AT_ONCE);
+      // Each look parses every instance: requests go on between two batches, even when nothing is left to be deleted.
+      await nextTurn();
+      const due = batch.filter((each) => !isTerminating(each.mutableCopy()));
+      const deletions = due.map((each) => this.#deleteInstance(definition, each));
       for (const result of await Promise.allSettled(deletions))
         if (result.status === 'rejected') faults.push(describeError(result.reason));
     }

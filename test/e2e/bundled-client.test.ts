@@ -144,5 +144,5 @@ test('mistakes are named with the next step, and nothing is guessed', async () =
     assert.match(stderr, says);
     assert.match(stderr, /^holdfast: .+\n {2}\S.+\n$/s);
   }
-  assert.match((await holdfast()).stdout, /delete +Ask objects to end/);
+  assert.match((await holdfast()).stdout, /delete +Delete objects/);
 });

@@ -264,12 +264,17 @@ describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
   });
 });
 
+/** Retries a conflict: the server writes the status of a new definition at the same time. */
 async function storeAs(definition: Definition, stored: string): Promise<void> {
   const url = `${DEFINITIONS}/${definition.metadata.name}`;
-  const { object } = await must(200, client.typed('GET', url));
-  const spec = object['spec'] as { versions: readonly Fields[] };
-  const versions = spec.versions.map((version) => ({ ...version, storage: version['name'] === stored }));
-  await must(200, client.typed('PUT', url, { ...object, spec: { ...spec, versions } }));
+  for (let attempt = 1; ; attempt++) {
+    const { object } = await must(200, client.typed('GET', url));
+    const spec = object['spec'] as { versions: readonly Fields[] };
+    const versions = spec.versions.map((version) => ({ ...version, storage: version['name'] === stored }));
+    const answer = await client.typed('PUT', url, { ...object, spec: { ...spec, versions } });
+    if (answer.status === 200) return;
+    assert.ok(answer.status === 409 && attempt < 5, JSON.stringify(answer.object));
+  }
 }
 
 /** Names that were added and names that were deleted, as a follower has seen them. */

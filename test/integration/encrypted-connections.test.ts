@@ -98,10 +98,14 @@ test('a Redis that cannot be trusted, or does not trust us, is refused with the 
   const open = await startTlsRedis(t, pki);
   const strict = await startTlsRedis(t, pki, { 'tls-auth-clients': 'yes' });
   const cases: readonly (readonly [string, TlsClient | undefined, RegExp])[] = [
-    [open.encrypted, { ca: other.ca }, /certificate is of another authority: name the one .* with --store-ca-file/],
-    [open.encrypted, undefined, /certificate is of another authority/],
+    [
+      open.encrypted,
+      { ca: other.ca },
+      /certificate is signed by another authority: name that authority with --store-ca-file/,
+    ],
+    [open.encrypted, undefined, /certificate is signed by another authority/],
     [open.plain.replace('redis:', 'rediss:'), { ca: pki.ca }, /a server that does not speak TLS/],
-    [open.asPlain, undefined, /a server that speaks TLS ends connections like this: try rediss:/],
+    [open.asPlain, undefined, /a server that requires TLS closes connections like this: try rediss:/],
     [open.encrypted.replace('//', '//apiserver:wrong@'), { ca: pki.ca }, /user or password is wrong/],
     [strict.encrypted, { ca: pki.ca }, /refuses this client's certificate: name one .* with --store-cert-file/],
   ];
@@ -166,8 +170,12 @@ test('a NATS that cannot be trusted, or does not trust us, is reported with the 
   await using strict = await startNatsServer({ tls: serverTls(pki, true) });
   const user = 'apiserver';
   const cases: readonly (readonly [string, Parameters<typeof openBus>[1], RegExp])[] = [
-    ['wrong authority', { servers: [open.url], tls: { ca: other.ca } }, /of another authority: .* --bus-ca-file/],
-    ['no authority', { servers: [open.url] }, /of another authority/],
+    [
+      'wrong authority',
+      { servers: [open.url], tls: { ca: other.ca } },
+      /signed by another authority: .* --bus-ca-file/,
+    ],
+    ['no authority', { servers: [open.url] }, /signed by another authority/],
     ['plain', { servers: [plain.url.replace('nats:', 'tls:')], user, password: PASSWORD }, /does not speak TLS/],
     ['password', { servers: [open.url], tls: { ca: pki.ca }, user, password: 'wrong' }, /user or password is wrong/],
     ['no certificate', { servers: [strict.url], tls: { ca: pki.ca } }, /refuses this client's certificate|--bus-cert/],

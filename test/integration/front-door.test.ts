@@ -109,7 +109,7 @@ test('a setting that is no address is named before anything starts', async () =>
       /cannot listen.*an address of this machine/s,
     );
     const runtime = await runStart(...common, '--container-runtime-endpoint', 'containerd');
-    assertOperatorError(runtime, /"containerd" is no socket.*unix:\/\//s);
+    assertOperatorError(runtime, /"containerd" is not the socket.*unix:\/\//s);
   });
 });
 
@@ -127,9 +127,9 @@ test('a corrupt data directory is refused and left as it is', async () => {
 
 test('a data directory whose files cannot be read or written is told in two lines', async () => {
   for (const [spoil, says] of [
-    [(folder: string) => mkdirSync(path.join(folder, 'tokens.csv')), /cannot be used: EISDIR.*in the way/s],
-    [(folder: string) => writeFileSync(path.join(folder, 'pki'), ''), /cannot be used: ENOTDIR.*in the way/s],
-    [(folder: string) => writeFileSync(path.join(folder, 'nodes'), ''), /cannot be used: ENOTDIR.*in the way/s],
+    [(folder: string) => mkdirSync(path.join(folder, 'tokens.csv')), /cannot be used: EISDIR.*in its place/s],
+    [(folder: string) => writeFileSync(path.join(folder, 'pki'), ''), /cannot be used: ENOTDIR.*in its place/s],
+    [(folder: string) => writeFileSync(path.join(folder, 'nodes'), ''), /cannot be used: ENOTDIR.*in its place/s],
     [(folder: string) => symlinkSync('/dev/full', path.join(folder, 'tokens.csv.new')), /ENOSPC.*Free some space/s],
   ] as const) {
     await withFolder(async (folder) => {
@@ -159,7 +159,7 @@ test('a bus that asks for a user is used with the one of its address; who is ref
   const withPassword = (password: string): string => nats.url.replace('//', `//${user}:${password}@`);
   await withFolder(async (folder) => {
     const refused = await runStart('--port', '0', '--data-dir', folder, ...flags, withPassword('secret'));
-    assertOperatorError(refused, /event bus at nats:\/\/127.*user or password is wrong.*the user that it asks for/s);
+    assertOperatorError(refused, /event bus at nats:\/\/127.*user or password is wrong.*check its address and user/s);
     assert.doesNotMatch(refused.stderr, /secret/);
   });
   await using cluster = await HoldfastProcess.start([...flags, withPassword('sec%2Fret')]);

@@ -183,7 +183,7 @@ check('[LIFE-18] [LIFE-16] a program that does not exist, and an image without a
     ({ status }) => status.containerStatuses?.[0]?.state.waiting?.reason === 'CreateContainerError',
     'waits',
   );
-  assert.match(waiting.status.containerStatuses?.[0]?.state.waiting?.message ?? '', /set the container's command/);
+  assert.match(waiting.status.containerStatuses?.[0]?.state.waiting?.message ?? '', /set the command of the container/);
 });
 
 test('[EXP-10] logs: the whole, the last lines, the life before, following to the end', async () => {

@@ -51,7 +51,7 @@ function ofLabel({ key, operator, values }: NodeSelectorRequirement): Requiremen
 function ofField({ key, operator, values = [] }: NodeSelectorRequirement): Requirement {
   const known = OPERATORS.get(operator);
   if ((known !== 'in' && known !== 'notin') || values.length !== 1) {
-    throw new SelectorError('a field is compared with one value');
+    throw new SelectorError('a field requirement takes the operator In or NotIn and exactly one value');
   }
   return { key, operator: known, values };
 }

@@ -55,7 +55,7 @@ export const NATS_RETRY_FIRST_MS = 100;
 export const NATS_RETRY_LONGEST_MS = 5_000;
 
 // Relations between limits. A violation fails every test of this library.
-invariant(CONSUMER_SILENCE_MS > 2 * CONSUMER_HEARTBEAT_MS, 'one lost heartbeat is no silence');
+invariant(CONSUMER_SILENCE_MS > 2 * CONSUMER_HEARTBEAT_MS, 'one lost heartbeat does not count as silence');
 invariant(NATS_RETRY_FIRST_MS <= NATS_RETRY_LONGEST_MS, 'the back-off begins with the shortest delay');
 invariant(NATS_CONNECTION_WAIT_MS < NATS_REQUEST_TIMEOUT_MS, 'a request that waits for a connection has time left');
 invariant(NATS_MAX_PAYLOAD_BYTES < STREAM_MAX_BYTES, 'the stream holds more than one message');

@@ -222,7 +222,7 @@ class Elector implements LeaderElector {
     try {
       await client.update(LEASES, { ...held, spec });
     } catch (error) {
-      log.debug('the lease was not given back and will run out', { lease: lease.name, error });
+      log.debug('the lease could not be released and will expire', { lease: lease.name, error });
     }
   }
 

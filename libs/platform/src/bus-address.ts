@@ -15,8 +15,7 @@ export function readBusAddress(text: string): BusAddress {
   throw new OperatorError({
     code: 'BadSetting',
     message: `--bus takes nats://host:port or tls://host:port, not "${withoutCredentials(text)}"`,
-    nextStep:
-      'Give the address of a NATS server; what is special in its password (such as / ? # %) is written percent-encoded.',
+    nextStep: 'Give the address of a NATS server; percent-encode special characters (such as / ? # %) in its password.',
     exitCode: 2,
   });
 }

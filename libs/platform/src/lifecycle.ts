@@ -74,7 +74,7 @@ export class Running {
       await start();
     } catch (error) {
       await this.#stop(STOP_AFTER_FAILURE_MS).catch((hindered: unknown) =>
-        this.#tools.log.error('what was started could not be stopped', { error: describeError(hindered) }),
+        this.#tools.log.error('services could not be stopped after a failed start', { error: describeError(hindered) }),
       );
       throw error;
     }

@@ -10,7 +10,7 @@ export async function readSettingFile(path: string): Promise<string> {
     throw new OperatorError({
       code: 'FILE',
       message: `The file ${path} cannot be read.`,
-      nextStep: 'Check the path and who may read it.',
+      nextStep: 'Check the path and the permissions of the file.',
       exitCode: 2,
       cause: error,
     });

@@ -132,7 +132,7 @@ export function badSetting(message: string, cause?: unknown): OperatorError {
   return new OperatorError({
     code: 'BadSetting',
     message,
-    nextStep: 'Run with --help to see every setting and what it takes.',
+    nextStep: 'Run with --help to see every setting and its values.',
     exitCode: 2,
     cause,
   });

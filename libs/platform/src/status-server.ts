@@ -125,7 +125,7 @@ function refuseOpenAddress(host: string, { component, tlsSettings }: StatusServe
   if (isLoopback(host)) return;
   const ownAddress = 'an address of this machine such as 127.0.0.1';
   throw badAddress(
-    `the status address ${host} of the ${component} is seen by other machines, and without a certificate all would be said in the clear`,
+    `the status address ${host} of the ${component} is reachable from other machines, and without a certificate the traffic would not be encrypted`,
     tlsSettings === undefined ? `Give ${ownAddress}.` : `Give ${tlsSettings}, or ${ownAddress}.`,
   );
 }
@@ -137,6 +137,6 @@ const notListening = ({ component, address }: StatusServerOptions, cause: unknow
   new OperatorError({
     code: 'StatusAddress',
     message: `the status address ${address} of the ${component} cannot be served: ${describeError(cause)}`,
-    nextStep: 'Give an address that this machine has and a port that nobody uses.',
+    nextStep: 'Give an address of this machine and a free port.',
     cause,
   });

@@ -7,7 +7,7 @@ export function readStoreAddress(text: string, forms: string): string {
     code: 'BadSetting',
     message: `--store takes ${forms}, not "${withoutCredentials(text)}"`,
     nextStep:
-      'Give the address of the Redis that holds the cluster; what is special in its password (such as / ? # %) is written percent-encoded.',
+      'Give the address of the Redis that holds the cluster; percent-encode special characters (such as / ? # %) in its password.',
     exitCode: 2,
   });
 }

@@ -21,7 +21,7 @@ test('files become texts; nothing named is nothing', (t) => {
   const store = readSettings(STORE_TLS_SETTINGS, { argv: [], env });
   assert.deepEqual(readStoreTls({ ...store, store: 'rediss://redis:6379' }), { cert: PEM, key: PEM });
   for (const address of ['redis://redis:6379', 'memory', undefined]) {
-    assert.throws(() => readStoreTls({ ...store, store: address }), /are for a store that speaks TLS/, address);
+    assert.throws(() => readStoreTls({ ...store, store: address }), /need a store that uses TLS/, address);
     assert.equal(
       readStoreTls({ ...readSettings(STORE_TLS_SETTINGS, { argv: [], env: {} }), store: address }),
       undefined,

@@ -39,7 +39,7 @@ export function readStoreTls(
   if (tls === undefined || settings.store?.startsWith('rediss://') === true) return tls;
   throw new OperatorError({
     code: 'BadSetting',
-    message: '--store-ca-file, --store-cert-file and --store-key-file are for a store that speaks TLS',
+    message: '--store-ca-file, --store-cert-file and --store-key-file need a store that uses TLS',
     nextStep: 'Give its address as --store=rediss://host:port, or name none of these files.',
     exitCode: 2,
   });
@@ -79,7 +79,7 @@ function readPem(setting: string, file: string): string {
     throw new OperatorError({
       code: 'FILE',
       message: `The file of --${setting}, ${file}, cannot be read.`,
-      nextStep: 'Check the path and who may read it.',
+      nextStep: 'Check the path and the permissions of the file.',
       cause,
       exitCode: 2,
     });
@@ -97,7 +97,7 @@ function readPem(setting: string, file: string): string {
 const CAUSES: readonly (readonly [RegExp, (of: string) => string])[] = [
   [
     /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)|self-signed certificate|unable to (?:verify|get)/,
-    (of) => `the server's certificate is of another authority: name the one that signed it with --${of}-ca-file`,
+    (of) => `the server's certificate is signed by another authority: name that authority with --${of}-ca-file`,
   ],
   [
     /ERR_TLS_CERT_ALTNAME_INVALID/,

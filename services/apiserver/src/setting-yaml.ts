@@ -10,8 +10,8 @@ export async function parseSettingYaml(text: string, path: string): Promise<Json
     const [sentence = ''] = describeError(error).split('\n');
     throw new OperatorError({
       code: 'FILE',
-      message: `The file ${path} is no YAML: ${sentence}`,
-      nextStep: 'Mend the file.',
+      message: `The file ${path} is not valid YAML: ${sentence}`,
+      nextStep: 'Correct the file.',
       exitCode: 2,
       cause: error,
     });

@@ -85,9 +85,9 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
   if (podGcTokenFile === undefined) {
     throw new OperatorError({
       code: 'MissingSetting',
-      message: 'the pod garbage collector has no identity of its own',
+      message: 'the pod garbage collector has no credential',
       nextStep:
-        'set --pod-gc-token-file (HOLDFAST_POD_GC_TOKEN_FILE); without it nobody releases the pods of a lost node',
+        'set --pod-gc-token-file (HOLDFAST_POD_GC_TOKEN_FILE); without it the pods of a lost node are never released',
       exitCode: 2,
     });
   }
@@ -124,7 +124,7 @@ function certificateFiles(settings: Settings<typeof CONTROLLER_MANAGER_SETTINGS>
   }
   throw new OperatorError({
     code: 'MissingSetting',
-    message: 'the authority that signs certificates is described in part',
+    message: 'the settings of the signing authority are incomplete',
     nextStep:
       'set --cluster-signing-cert-file, --cluster-signing-key-file and --certificates-token-file, or none of them',
     exitCode: 2,

@@ -230,7 +230,7 @@ invariant(
   NODE_MONITOR_STALL_MS < NODE_MONITOR_GRACE_SETTING.min * 1_000,
   'a stall of the manager is seen before its nodes seem silent',
 );
-invariant(PROMISE_LOOK_MS < PROMISE_STALL_MS, 'a look at the promises in time is no stall');
+invariant(PROMISE_LOOK_MS < PROMISE_STALL_MS, 'a punctual check of the promises is not a stall');
 invariant(PROMISE_HEARD_MS <= PROMISE_HEARD_OTHER_MS, 'other nodes are heard for longer than the one that is judged');
 invariant(POD_GC_PERIOD_MS <= POD_GC_NODE_QUARANTINE_MS, 'a missing node is looked for before its pods are orphans');
 invariant(NODE_EVICTION_INTERVAL_MS <= NODE_EVICTION_INTERVAL_DISRUPTED_MS, 'a disrupted zone is evicted more slowly');

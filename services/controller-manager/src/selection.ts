@@ -14,7 +14,7 @@ export function selectControllers(
     if (!isWanted(definition, wanted)) return false;
     const missing = definition.watches.filter((kind) => !served.has(pathOf(kind)));
     if (missing.length === 0) return true;
-    of.log.warn('a controller stays away because the API does not serve its kinds', {
+    of.log.warn('a controller does not start because the API does not serve its kinds', {
       controller: definition.name,
       missing: missing.map(({ plural }) => plural),
     });
@@ -39,8 +39,8 @@ function refuseUnknown(all: readonly ControllerDefinition[], wanted: readonly st
     message:
       unknown.length > 0
         ? `there is no controller named ${unknown.join(', ')}`
-        : `${fixed.map(({ name }) => name).join(', ')} cannot be switched off: nobody else releases the pods of a lost node`,
-    nextStep: `choose from *, ${all.map(({ name }) => name).join(', ')}; a minus in front leaves one out`,
+        : `${fixed.map(({ name }) => name).join(', ')} cannot be switched off: without it the pods of a lost node are never released`,
+    nextStep: `choose from *, ${all.map(({ name }) => name).join(', ')}; a leading minus leaves one out`,
     exitCode: 2,
   });
 }

@@ -70,7 +70,7 @@ export class Applier {
   }
 
   async #unmark(node: Node): Promise<void> {
-    const message = 'nothing was fenced, so there is nothing to lift; nor is the node fenced for what is seen now';
+    const message = 'nothing was fenced, so there is nothing to lift; the node is not fenced for its present state';
     this.#event(await this.#writes.unmark(node, message), 'Normal', 'Unfenced', message);
   }
 
@@ -120,7 +120,7 @@ export class Applier {
     const question = `${action} ${claim.requestId}`;
     const verb = this.#pending.has(question) ? 'status' : action;
     try {
-      if (agent === undefined) throw new Error(`there is no agent ${claim.agent} in the configuration any more`);
+      if (agent === undefined) throw new Error(`there is no agent ${claim.agent} in the configuration`);
       const answer = await agent.ask(this.#requestFor(node, claim, verb), signal);
       if (answer.state === 'pending') this.#pends(node, claim, question);
       else this.#pending.delete(question);
@@ -142,7 +142,7 @@ export class Applier {
     this.#pending.set(question, clock.monotonic() + timeoutMs);
     if (tellAtMs === undefined) return;
     const wayOut =
-      claim.lifting === undefined ? `; look at the agent, or give up with the annotation ${UNFENCE}=true` : '';
+      claim.lifting === undefined ? `; check the agent, or give up with the annotation ${UNFENCE}=true` : '';
     this.#failed(node, claim, `still at work after more than ${timeoutMs / 1000} s${wayOut}`);
   }
 

@@ -156,7 +156,7 @@ function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
 }
 
-const SEE_HELP = 'Run with --help to see every setting and what it takes.';
+const SEE_HELP = 'Run with --help to see every setting and its values.';
 
 function badSetting(message: string, nextStep: string): OperatorError {
   return new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });

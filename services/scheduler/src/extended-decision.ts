@@ -67,7 +67,7 @@ async function filterBy(
     return answer.feasible;
   } catch (error) {
     if (!extender.config.ignorable) throw error;
-    log.warn('an extender was left out of a decision', { extender: extender.name, pod: pod.key, error });
+    log.warn('an extender was skipped in a decision', { extender: extender.name, pod: pod.key, error });
     return feasible;
   }
 }
@@ -99,7 +99,7 @@ export async function candidatesOfExtenders(
       left = await extender.preempt(pod, left);
     } catch (error) {
       if (!extender.config.ignorable) throw error;
-      log.warn('an extender was not asked about preemption', { extender: extender.name, pod: pod.key, error });
+      log.warn('an extender was skipped in preemption', { extender: extender.name, pod: pod.key, error });
     }
   }
   return left;

@@ -51,7 +51,7 @@ function addWork(registry: MetricRegistry, { cacheSizes, inFlightEvents, asked, 
   registry.gauge('scheduler_inflight_events', 'Changes that came while a decision is under way.', () =>
     Array.from(inFlightEvents(), ([event, count]) => [labelText(['event'], [event]), count]),
   );
-  registry.counted('scheduler_plugin_evaluation_total', 'How often plugins were really asked.', () =>
+  registry.counted('scheduler_plugin_evaluation_total', 'Number of plugin calls.', () =>
     [...asked()].flatMap(([profile, plugin, counts]) => evaluations(profile, plugin, counts)),
   );
 }

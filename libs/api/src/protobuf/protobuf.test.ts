@@ -170,7 +170,7 @@ const BAD: readonly { title: string; body: Uint8Array; says: RegExp }[] = [
   ].map(({ title, time }) => ({
     title,
     body: envelope('coordination.k8s.io/v1', 'Lease', message(2, message(4, ...time))),
-    says: /a time has no form in JSON/,
+    says: /a timestamp cannot be written as JSON/,
   })),
   {
     title: 'an endless varint',

@@ -31,7 +31,9 @@ function readTime(bytes: Uint8Array, formatFraction: (nanos: number) => string):
   if (seconds === undefined) return undefined;
   const nanos = readInteger(bytes, 2) ?? 0n;
   if (seconds < YEAR_0 || seconds >= YEAR_10000 || nanos < 0n || nanos >= NANOS_PER_SECOND) {
-    throw new WireError('a time has no form in JSON: its year has more than four digits, or its fraction is none');
+    throw new WireError(
+      'a timestamp cannot be written as JSON: its year has more than four digits, or its nanoseconds are out of range',
+    );
   }
   return formatTime(Number(seconds) * 1000).replace('Z', `${formatFraction(Number(nanos))}Z`);
 }

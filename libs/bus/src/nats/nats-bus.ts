@@ -110,10 +110,13 @@ class NatsBus implements Bus {
    * this drops everything and reports it.
    */
   async #dropMisplaced(connection: NatsConnection, sequence: number, revision: number): Promise<never> {
-    this.#options.log.warn('dropping the change stream: changes came to places of others', { sequence, revision });
+    this.#options.log.warn('dropping the change stream: the broker stored changes at wrong sequence numbers', {
+      sequence,
+      revision,
+    });
     await this.#emptyStream(requestOn(connection));
     connection.publish(RESTART_SUBJECT);
-    throw new BusUnavailable(`the stream started anew while changes were on their way: ${revision} became ${sequence}`);
+    throw new BusUnavailable(`the stream restarted while changes were in flight: ${revision} became ${sequence}`);
   }
 
   async #emptyStream(request: Request): Promise<void> {

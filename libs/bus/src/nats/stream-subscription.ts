@@ -167,7 +167,7 @@ export class StreamSubscription {
   #restart(reason: string, error?: Error): void {
     const connection = this.#connection;
     if (connection === undefined || connection.isClosed()) return;
-    this.#deps.log.info('following the change stream anew', { filter: this.#deps.filter, reason, error });
+    this.#deps.log.info('subscribing to the change stream again', { filter: this.#deps.filter, reason, error });
     void this.establish(connection);
   }
 }

@@ -266,7 +266,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   /** The copy belongs to another history, so its revisions cannot be compared with new ones. */
   #beginHistory(): void {
-    this.#options.log.warn('the history of the server is another one, replacing the copy', { informer: this.name });
+    this.#options.log.warn('the server has a different history, replacing the cached copy', { informer: this.name });
     this.#isAhead = false;
     this.#cache.forgetRevisions();
     this.#progress.restart();
@@ -397,7 +397,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
         this.#owe({ bookmark: true });
         return;
       } catch (error) {
-        this.#options.log.warn('the bus did not take the subscription, trying again', { informer: this.name, error });
+        this.#options.log.warn('the bus refused the subscription, trying again', { informer: this.name, error });
         await backoff.wait(signal).catch(() => {});
       }
     }
@@ -409,7 +409,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       if (message.subject === HEARTBEAT_SUBJECT) this.#receiveHeartbeat(message);
       else this.#receiveChange(message);
     } catch (error) {
-      this.#options.log.error('a bus message cannot be used, asking the API', { informer: this.name, error });
+      this.#options.log.error('a bus message cannot be used, reading from the API', { informer: this.name, error });
       this.#owe({ revision: message.revision });
     }
   }

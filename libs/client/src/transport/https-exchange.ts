@@ -103,7 +103,7 @@ function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch (error) {
-    throw new TransportError('the answer is not the JSON it says it is', { cause: error });
+    throw new TransportError('the answer declares JSON but is not valid JSON', { cause: error });
   }
 }
 

@@ -6,6 +6,6 @@ test('redis: a server that hangs up is told in words for operators, and without 
   const cause = new Error("Stream isn't writeable and enableOfflineQueue options is false");
   assert.equal(
     unreachableError('redis://:secret@web:80', cause).message,
-    'Redis at redis://web:80 cannot be used: the connection was closed at once; a server that speaks TLS ends connections like this: try rediss://',
+    'Redis at redis://web:80 cannot be used: the connection was closed at once; a server that requires TLS closes connections like this: try rediss://',
   );
 });

@@ -36,7 +36,7 @@ function reasonOf(url: string, cause: unknown): string {
   if (encrypted && /no answer|ETIMEDOUT/.test(reason))
     return `${reason}; a server that does not speak TLS keeps silent like this`;
   if (!encrypted && /ECONNRESET|closed/.test(reason))
-    return `${reason}; a server that speaks TLS ends connections like this: try rediss://`;
+    return `${reason}; a server that requires TLS closes connections like this: try rediss://`;
   return reason;
 }
 

@@ -118,7 +118,7 @@ export class Tail {
     if (this.#brokenSince !== undefined || standing.closed) return;
     this.#brokenSince = clock.monotonic();
     this.#endFollowers = clock.timer(REDIS_TAIL_END_AFTER_MS, () => {
-      log.warn('the followers of changes are ended', { reason: describeError(link.lastError) });
+      log.warn('ending all subscriptions to changes', { reason: describeError(link.lastError) });
       feed.interrupt(new StoreUnavailable('changes cannot be read from the store'));
     });
   }

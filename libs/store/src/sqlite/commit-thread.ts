@@ -103,7 +103,7 @@ export class CommitThread implements CommitLog {
       return;
     }
     const waiting = this.#waiting.shift();
-    invariant(waiting !== undefined, 'the thread answers only what it was asked');
+    invariant(waiting !== undefined, 'the thread answers only pending requests');
     if (message.kind === 'done') waiting.resolve(message);
     else if (message.kind === 'refused') waiting.reject(new ThreadRefused(message.message));
     else if (message.kind === 'replaced') waiting.reject(new ThreadFilesReplaced(message.message));

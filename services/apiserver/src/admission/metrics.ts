@@ -99,7 +99,7 @@ function webhookFamilies(registry: MetricRegistry) {
     ),
     leftOut: registry.counter(
       'apiserver_admission_webhook_fail_open_count',
-      'Webhooks that failed and were left out, as their failurePolicy says.',
+      'Webhooks that failed and were skipped because of their failurePolicy.',
       ['name', 'type'],
     ),
     conditionErrors: registry.counter(

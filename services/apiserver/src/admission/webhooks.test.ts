@@ -123,8 +123,8 @@ describe('validating webhooks', () => {
   });
 
   const ANSWERS: readonly (readonly [string, unknown, RegExp])[] = [
-    ['no JSON', 'hello', /received invalid webhook response: the answer is no JSON/],
-    ['a list', '[]', /the answer is no JSON object/],
+    ['no JSON', 'hello', /received invalid webhook response: the answer is not valid JSON/],
+    ['a list', '[]', /the answer is not a JSON object/],
     [
       'another kind',
       '{"kind":"Pod","apiVersion":"v1"}',

@@ -33,7 +33,7 @@ interface GroupVersion {
 /** Takes only the fields that it reads from a foreign document. Throws when the document is invalid. */
 export function resourcesOfGroups(text: string, { group, version }: GroupVersion): readonly RemoteResource[] {
   const document = objectOf(JSON.parse(text));
-  if (document['kind'] !== 'APIGroupDiscoveryList') throw new Error('the answer is no APIGroupDiscoveryList');
+  if (document['kind'] !== 'APIGroupDiscoveryList') throw new Error('the answer is not an APIGroupDiscoveryList');
   const groups = objectsOf(document['items']).filter(
     (each) => textOf(objectOf(each['metadata'] ?? {})['name']) === group,
   );
@@ -45,7 +45,7 @@ export function resourcesOfGroups(text: string, { group, version }: GroupVersion
 /** The same from the list that a server without such documents has for each version. */
 export function resourcesOfList(text: string): readonly RemoteResource[] {
   const document = objectOf(JSON.parse(text));
-  if (document['kind'] !== 'APIResourceList') throw new Error('the answer is no APIResourceList');
+  if (document['kind'] !== 'APIResourceList') throw new Error('the answer is not an APIResourceList');
   const entries = objectsOf(document['resources']);
   return entries
     .filter((each) => !textOf(each['name']).includes('/'))
@@ -100,13 +100,13 @@ const some = (key: string, values: readonly unknown[]): object => (values.length
 
 function objectOf(value: unknown): JsonObject {
   if (isJsonObject(value)) return value;
-  throw new Error('the answer is not what was asked for');
+  throw new Error('the answer has a value that is not an object');
 }
 
 function objectsOf(value: Json | undefined): readonly JsonObject[] {
   if (value === undefined || value === null) return [];
   if (!isJsonArray(value) || value.length > AGGREGATED_RESOURCES_MAX) {
-    throw new Error(`the answer has a list that is none, or one of more than ${AGGREGATED_RESOURCES_MAX} entries`);
+    throw new Error(`the answer has a list that is not an array or has more than ${AGGREGATED_RESOURCES_MAX} entries`);
   }
   return value.map(objectOf);
 }

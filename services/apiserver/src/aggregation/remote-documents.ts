@@ -116,10 +116,13 @@ export class RemoteDocuments {
     const version2 = await this.#schemas(api, openApi2, fetchOpenApi2(this.#deps, api, openApi2));
     const all: Kept = { ...others, openApi: version3, openApi2: version2 };
     if (this.#hasRoom(api.name, all)) return all;
-    this.#deps.log.info('the schemas of an aggregated API are left out: those of all together are too large', {
-      apiService: api.name,
-      bytesMax: AGGREGATED_OPENAPI_BYTES_KEPT,
-    });
+    this.#deps.log.info(
+      'the schemas of an aggregated API are left out: the schemas of all APIs together are too large',
+      {
+        apiService: api.name,
+        bytesMax: AGGREGATED_OPENAPI_BYTES_KEPT,
+      },
+    );
     return others;
   }
 

@@ -39,7 +39,7 @@ export async function fetchOpenApi(
   const { status, text } = await fetchDocument(deps, { ...bounds, path: url, bytesMax: AGGREGATED_OPENAPI_BYTES_MAX });
   const document: unknown = status === 200 ? JSON.parse(text) : undefined;
   if (!isJsonObject(document) || typeof document['openapi'] !== 'string')
-    throw new Error(`${url} is no OpenAPI document`);
+    throw new Error(`${url} is not an OpenAPI document`);
   const json = Buffer.from(text);
   if (kept?.url === url && json.equals(kept.json)) return kept;
   return { url, json, protobuf: await inProtobuf(document), hash: tagOf(json) };

@@ -42,7 +42,7 @@ async function readPolicyFile(path: string): Promise<AuditPolicy> {
   throw new OperatorError({
     code: 'AUDIT_POLICY',
     message: `The audit policy ${path} cannot be used: ${mistakes.slice(0, MISTAKES_TOLD).join('; ')}${more}.`,
-    nextStep: 'Mend the file of --audit-policy-file; docs/audit.md shows one that works.',
+    nextStep: 'Correct the file of --audit-policy-file; docs/audit.md has an example.',
     exitCode: 2,
   });
 }

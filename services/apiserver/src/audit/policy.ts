@@ -106,7 +106,7 @@ class PolicyReader {
 
   read(file: Json): AuditPolicy {
     if (!isJsonObject(file)) {
-      this.mistakes.push('the file holds no object');
+      this.mistakes.push('the file does not contain an object');
       return { rules: [] };
     }
     if (file['apiVersion'] !== API_VERSION) this.mistakes.push(`apiVersion: must be ${API_VERSION}`);

@@ -222,7 +222,7 @@ test('a webhook that is gone costs a bounded number of events, one line in the l
   for (let i = 0; i < AUDIT_QUEUE_EVENTS_MAX * 2; i++) assert.equal(sink.take('{}'), undefined);
   await sink.stop();
   assert.equal(sink.lost(), AUDIT_QUEUE_EVENTS_MAX * 2);
-  assert.deepEqual(said, ['audit events are lost: the audit webhook does not take them']);
+  assert.deepEqual(said, ['audit events are lost: the audit webhook does not accept them']);
 });
 
 /** Only the deadline of a stop passes, immediately. */
@@ -251,7 +251,7 @@ test('a webhook that holds up the stop costs what waits, counted and told', asyn
     'what comes later is counted once, and so is what was on its way',
   );
   assert.equal(closed, 1);
-  assert.equal(said[0], 'audit events are lost: the server stops before the audit webhook has taken them');
+  assert.equal(said[0], 'audit events are lost: the server stops before the audit webhook has accepted them');
 });
 
 test('a stop delivers all that waits, batch by batch', async () => {
@@ -346,10 +346,10 @@ test('mistakes of an operator are one sentence with the next step', async (t) =>
   await writeFile(policyFile, 'rules: [{level: Everything}]');
   assert.match(
     await refusal(both),
-    /cannot be used: apiVersion: must be audit.k8s.io\/v1; .*not "Everything"\. Mend the file/,
+    /cannot be used: apiVersion: must be audit.k8s.io\/v1; .*not "Everything"\. Correct the file/,
   );
   await writeFile(policyFile, ': : [');
-  assert.match(await refusal(both), /is no YAML: .* Mend the file\.$/);
+  assert.match(await refusal(both), /is not valid YAML: .* Correct the file\.$/);
   await writeFile(policyFile, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n');
   const unwritable = { ...both, 'audit-log-path': path.join(policyFile, 'audit.log') };
   assert.match(await refusal(unwritable), /^The audit log .* cannot be written: .*Name a file in a folder/);

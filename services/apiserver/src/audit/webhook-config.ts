@@ -138,6 +138,6 @@ const unusable = (file: string, why: string): OperatorError =>
   new OperatorError({
     code: 'AUDIT_WEBHOOK',
     message: `The audit webhook of ${file} cannot be used: ${why}.`,
-    nextStep: 'Mend the kubeconfig of --audit-webhook-config-file.',
+    nextStep: 'Correct the kubeconfig of --audit-webhook-config-file.',
     exitCode: 2,
   });

@@ -68,7 +68,7 @@ class WebhookSink {
     const left = this.#inFlight + this.#queue.length;
     if (left > 0) {
       this.lost += left;
-      this.#deps.log.error('audit events are lost: the server stops before the audit webhook has taken them', {
+      this.#deps.log.error('audit events are lost: the server stops before the audit webhook has accepted them', {
         events: left,
       });
     }
@@ -117,12 +117,12 @@ class WebhookSink {
     this.lost += events;
     if (this.#isFailing) return;
     this.#isFailing = true;
-    this.#deps.log.error('audit events are lost: the audit webhook does not take them', { error: why });
+    this.#deps.log.error('audit events are lost: the audit webhook does not accept them', { error: why });
   }
 
   #works(): void {
     if (!this.#isFailing) return;
     this.#isFailing = false;
-    this.#deps.log.info('the audit webhook takes events again', { eventsLost: this.lost });
+    this.#deps.log.info('the audit webhook accepts events again', { eventsLost: this.lost });
   }
 }

@@ -77,7 +77,7 @@ for (const [what, incarnation] of [
         [answer.status, answer.at('reason'), answer.at('details.causes.0.reason')],
         [403, 'Forbidden', OTHER_INCARNATION],
       );
-      assert.match(answer.textAt('message'), /bound to another incarnation.*delete the Node, or have it fenced/);
+      assert.match(answer.textAt('message'), /bound to another incarnation.*surely off, delete or fence the Node/);
     }
     assert.equal((await other('GET', NODE)).status, 200, 'it may look at the Node');
     assert.equal((await api.call('GET', `${PODS}/p`)).at('status.phase'), 'Pending');

@@ -65,6 +65,6 @@ const refusal = (name: string, why: string): StatusError =>
   new StatusError({
     code: 403,
     reason: 'Forbidden',
-    message: `node "${name}" is bound to another incarnation: ${why}; delete the Node, or have it fenced, when the machine that has the name is known to be off`,
+    message: `node "${name}" is bound to another incarnation: ${why}; when the machine that has this name is surely off, delete or fence the Node`,
     details: { name, kind: 'nodes', causes: [{ reason: OTHER_INCARNATION, message: why }] },
   });

@@ -53,7 +53,7 @@ test('rules that cannot be compared within the bound are refused with the next s
   await bind('own', 'Role', 'own');
   const refused = await create('next', [rule(resources, names)]);
   assert.equal(refused.status, 403);
-  assert.match(refused.textAt('message'), /too manifold .* split them into several roles/);
+  assert.match(refused.textAt('message'), /too complex .* split them into several roles/);
   assert.equal((await create('part', [rule(resources, names.slice(0, 100))])).status, 201);
 });
 

@@ -67,7 +67,8 @@ class Keeper {
         const { body } = await handle({ method: 'GET', path, query, headers: {}, signal });
         if (body.kind === 'watch') for await (const frame of body.frames) await onEvent(frame.value());
       } catch (error) {
-        if (!signal.aborted) core.log.warn('tokens of accounts are not kept', { path, error: describeError(error) });
+        if (!signal.aborted)
+          core.log.warn('the tokens of service accounts could not be watched', { path, error: describeError(error) });
       }
       if (!signal.aborted) await core.clock.sleep(ACCOUNT_TOKEN_RETRY_MS, signal).catch(() => {});
     }
@@ -136,6 +137,6 @@ class Keeper {
   }
 
   #tell(target: { readonly namespace: string; readonly name: string }, why: string): void {
-    this.#deps.core.log.warn('the Secret of an account is not as it should be', { ...target, why });
+    this.#deps.core.log.warn('the token Secret of a service account could not be updated', { ...target, why });
   }
 }

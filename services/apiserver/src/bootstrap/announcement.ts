@@ -49,6 +49,6 @@ export async function announce(handle: ApiHandler, log: Log, at: ApiAddress): Pr
       headers: { 'content-type': 'application/apply-patch+yaml', 'user-agent': 'kube-apiserver' },
       body: JSON.stringify(object),
     });
-    if (status >= 300) log.warn('the address of the API was not written down', { path, status, ...at });
+    if (status >= 300) log.warn('the address of the API could not be published', { path, status, ...at });
   }
 }

@@ -22,7 +22,7 @@ export async function untilStoreServes(
       if (error instanceof StoreHalted) throw haltedError(error);
       if (!isPassing(error) || clock.monotonic() >= giveUpAt) throw error;
       if (attempt === 1)
-        log.warn('the store does not serve yet, the start waits for it', { reason: describeError(error) });
+        log.warn('the store is not ready yet, the start waits for it', { reason: describeError(error) });
     }
     await clock.sleep(STORE_PATIENCE_RETRY_MS, signal);
   }

@@ -275,7 +275,7 @@ const notCreated = (name: string, answer: ApiResponse): OperatorError =>
   new OperatorError({
     code: 'SYSTEM_OBJECTS',
     message: `The system object "${name}" could not be created: the API answered ${answer.status}: ${statusErrorOf(answer).message}`,
-    nextStep: 'Mend what it says, then start again.',
+    nextStep: 'Correct the cause, then start again.',
   });
 
 function pathOf({ group, version, plural, namespace }: SystemObject): string {

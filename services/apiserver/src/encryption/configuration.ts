@@ -14,7 +14,7 @@ export async function openEncryption(file: string): Promise<(store: Store) => St
     throw new OperatorError({
       code: 'ENCRYPTION',
       message: `The encryption configuration ${file} cannot be used: ${mistakes.join('; ')}.`,
-      nextStep: 'Mend the file of --encryption-provider-config; docs/encryption.md shows one that works.',
+      nextStep: 'Correct the file of --encryption-provider-config; docs/encryption.md has an example.',
       exitCode: 2,
     });
   }
@@ -56,7 +56,7 @@ class ConfigurationReader {
 
   read(config: Json): readonly EncryptionRule[] {
     if (!isJsonObject(config)) {
-      this.mistakes.push('the file holds no object');
+      this.mistakes.push('the file does not contain an object');
       return [];
     }
     if (config['apiVersion'] !== API_VERSION) this.mistakes.push(`apiVersion: must be ${API_VERSION}`);

@@ -288,7 +288,7 @@ export class FlowControl {
       routes.set(schema, route);
       if (route.schemaName === CATCH_ALL_FLOW_SCHEMA.name) fallback = route;
     }
-    invariant(fallback !== undefined, 'there is a schema for what no other matches');
+    invariant(fallback !== undefined, 'a catch-all schema exists');
     return { matcher: new FlowMatcher(schemas), routes, fallback };
   }
 

@@ -76,7 +76,7 @@ class Keeper implements FlowObjects {
     this.#timer = this.#core.clock.timer(FLOW_OBJECTS_KEPT_MS, () => {
       this.#keep()
         .catch((error: unknown) =>
-          this.#core.log.warn('objects of flow control were not looked after', { error: describeError(error) }),
+          this.#core.log.warn('flow control objects could not be reconciled', { error: describeError(error) }),
         )
         .finally(() => {
           if (this.#state === 'running') this.#schedule();
@@ -162,7 +162,7 @@ class Keeper implements FlowObjects {
     const answer = await this.#handle({ method, path, query: new URLSearchParams(query), headers, body });
     // Another server or a user was faster.
     if (answer.status < 300 || answer.status === 404 || answer.status === 409) return;
-    this.#core.log.warn('an object of flow control was not written', { path, status: answer.status });
+    this.#core.log.warn('a flow control object could not be written', { path, status: answer.status });
   }
 }
 

@@ -41,6 +41,6 @@ function statusOf(code: string): StatusError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: 'chunk extensions are too large' });
     default:
-      return badRequest('what was sent is not an HTTP request');
+      return badRequest('the data are not an HTTP request');
   }
 }

@@ -79,7 +79,7 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
     listen: async () => {
       await server.listen({ host: deps.host, port: deps.port });
       const [first] = server.addresses();
-      invariant(typeof first === 'object', 'the address of a server is asked for after its start');
+      invariant(typeof first === 'object', 'the address of a server is known only after its start');
       return { host: first.address, port: first.port };
     },
     close: async () => {

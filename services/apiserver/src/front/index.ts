@@ -136,13 +136,13 @@ class Front {
   }
 
   address(): { readonly host: string; readonly port: number } {
-    invariant(this.#address !== undefined, 'the address of a server is asked for after its start');
+    invariant(this.#address !== undefined, 'the address of a server is known only after its start');
     return this.#address;
   }
 
   async measure(): Promise<FrontFigures> {
     const message = await this.#ask('measure', FRONT_START_MS);
-    invariant(message.kind === 'figures', 'the front answers what it was asked');
+    invariant(message.kind === 'figures', 'the front answers the request that was sent');
     return { bytes: message.bytes, connections: message.connections };
   }
 
@@ -176,7 +176,7 @@ class Front {
     throw new OperatorError({
       code: 'HttpsThreadFailed',
       message: `The thread of the HTTPS server has failed: ${describeError(error)}`,
-      nextStep: 'Start it again. If it fails again, report the error that the log has before this.',
+      nextStep: 'Start it again. If it fails again, report the error that precedes this one in the log.',
       exitCode: 70,
       cause: error,
     });
@@ -187,13 +187,13 @@ const silence = (wish: string): OperatorError =>
   new OperatorError({
     code: 'HttpsThreadSilent',
     message: `The thread of the HTTPS server did not answer "${wish}" in time.`,
-    nextStep: 'Start it again when the machine has less to do.',
+    nextStep: 'Start it again when the machine is less busy.',
   });
 
 /** By Node's error text. */
 function adviceOn(why: string): string {
   if (/EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/.test(why)) return 'Give an address of this machine as --host.';
-  if (/EACCES/.test(why)) return 'Choose a port above 1023, or let a user start it who may use this one.';
+  if (/EACCES/.test(why)) return 'Choose a port above 1023, or start it as a user who may listen on this one.';
   if (/EADDRINUSE/.test(why))
     return 'Another program has it, perhaps another Holdfast. Free the port or choose another one with --port.';
   return 'Free the port or choose another one with --port.';

@@ -137,12 +137,12 @@ class Filling {
   }
 
   *rest(): Generator<Buffer> {
-    invariant(this.#at === this.#left, 'a document is as long as it was said to be');
+    invariant(this.#at === this.#left, 'a document has its declared length');
     if (this.#at > 0) yield this.#piece;
   }
 
   #turn(): void {
-    invariant(this.#left > 0, 'a document is as long as it was said to be');
+    invariant(this.#left > 0, 'a document has its declared length');
     this.#piece = pieceFor(this.#left);
     this.#at = 0;
   }

@@ -25,7 +25,7 @@ export function encoderFor(request: Pick<ApiRequest, 'headers'>): Promise<void> 
 }
 
 export function encoder(): Encoder {
-  invariant(loaded !== undefined, 'whoever may be answered in protobuf has waited for its tables');
+  invariant(loaded !== undefined, 'the protobuf tables are loaded before an answer is negotiated');
   return loaded;
 }
 

@@ -1,4 +1,4 @@
-/** A text that is no YAML, or more of it than is taken. */
+/** A text that is not valid YAML, or more of it than is taken. */
 export class YamlSyntaxError extends Error {
   override readonly name = 'YamlSyntaxError';
 }

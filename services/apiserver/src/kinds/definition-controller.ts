@@ -107,7 +107,7 @@ class Controller implements DefinitionController {
       try {
         await this.#look(name);
       } catch (error) {
-        core.log.warn('a definition could not be looked after', { definition: name, error: describeError(error) });
+        core.log.warn('a definition could not be reconciled', { definition: name, error: describeError(error) });
         this.#again(name, DEFINITION_RETRY_MS);
       }
     }

@@ -60,7 +60,7 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     'Time of calls of conversion webhooks.',
     { labelNames: ['result', 'failure_type'], buckets: DURATION_BUCKETS },
   );
-  registry.gauge('holdfast_store_halted', '1 while the store is halted: its data are not what was promised.', () => [
+  registry.gauge('holdfast_store_halted', '1 while the store is halted because its data are inconsistent.', () => [
     ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
   registerStoreSize(registry, deps.store);
@@ -120,7 +120,7 @@ function registerStoreSize(registry: MetricRegistry, store: Pick<Store, 'usage'>
       [labelText(['part'], ['history']), historyBytes],
     ];
   });
-  registry.gauge('holdfast_store_limit_bytes', 'What the store takes at most; 0 = no limit.', () => [
+  registry.gauge('holdfast_store_limit_bytes', 'Maximum size of the store; 0 = no limit.', () => [
     ['', store.usage().limits?.bytes ?? 0],
   ]);
   registry.gauge('holdfast_store_full', '1 when the store is nearly full or refuses what would make it larger.', () => [

@@ -15,7 +15,7 @@ import { contentOf3, documentNames3, documentParts3 } from './version-3-document
 import { openApi3Protobuf } from './version-3-protobuf.ts';
 
 export interface OpenApiDocuments {
-  /** `undefined` for a path that is no OpenAPI document. */
+  /** `undefined` for a path that is not an OpenAPI document. */
   answer(request: ApiRequest, asked: Asked): Promise<ApiResponse> | undefined;
 }
 

@@ -15,7 +15,8 @@ export interface ForeignPart {
  * could not read: merged into the document of this server it would make that one unreadable too.
  */
 export function* foreignPart(document: unknown, prefix: string): Parts<ForeignPart> {
-  if (!isJsonObject(document) || document['swagger'] !== '2.0') throw new Error('the answer is no OpenAPI 2 document');
+  if (!isJsonObject(document) || document['swagger'] !== '2.0')
+    throw new Error('the answer is not an OpenAPI 2 document');
   const wanted = new Wanted(document);
   const paths: [string, Json][] = [];
   for (const [path, item] of entriesOf(document['paths'])) {

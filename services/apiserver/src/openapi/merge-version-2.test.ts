@@ -112,8 +112,8 @@ test('a definition that is named like a member of every object is one like other
 const deep = (levels: number): Json => (levels === 0 ? { type: 'string' } : { type: 'array', items: deep(levels - 1) });
 
 for (const [what, document, why] of [
-  ['no document', [], /no OpenAPI 2 document/],
-  ['a document of another version', { openapi: '3.0.0' }, /no OpenAPI 2 document/],
+  ['no document', [], /not an OpenAPI 2 document/],
+  ['a document of another version', { openapi: '3.0.0' }, /not an OpenAPI 2 document/],
   ['a reference to nothing', documentOf({}), /leads to nothing/],
   ['a reference elsewhere', documentOf({ Fish: { $ref: 'https://example.com/x' } }), /does not lead to a definition/],
   ['an array of nothing', documentOf({ Fish: { type: 'array' } }), /no schema of items/],

@@ -53,7 +53,7 @@ function placeOf({ metadata, status }: Node): Way['place'] {
     if (isIP(address) !== 0 && !isGlobalUnicast(address)) throw badRequest('address not allowed');
     return { host: address, port };
   }
-  throw brokenBackend(`node ${metadata.name} does not say where its kubelet listens`);
+  throw brokenBackend(`node ${metadata.name} does not report the address of its kubelet`);
 }
 
 function exchange({ agent, clock, name, place }: Way, request: ApiRequest): Promise<ApiResponse> {

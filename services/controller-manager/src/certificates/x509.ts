@@ -87,7 +87,7 @@ function refuseAmbiguousSubject(pem: string, { subjectName }: Pkcs10CertificateR
     lines.filter((line) => line.startsWith(`${field}=`)).map((line) => unescaped(line.slice(field.length + 1)));
   for (const field of ['CN', 'O']) {
     if (isDeepStrictEqual(shown(field), subjectName.getField(field))) continue;
-    throw new Error(`the ${field} of the certificate request cannot be read without doubt`);
+    throw new Error(`the ${field} of the certificate request is ambiguous`);
   }
 }
 

@@ -26,7 +26,7 @@ test('[FENCE-04] a file is completed: what a rule does not say is what matters l
 });
 
 const mistakes: readonly (readonly [file: Json, complaint: RegExp])[] = [
-  [[], /holds no object/],
+  [[], /does not contain an object/],
   [{}, /agents: at least one is needed/],
   [{ agents: [POWER], rule: [] }, /unknown field "rule"/],
   [{ agents: 3 }, /cannot unmarshal/],

@@ -90,7 +90,7 @@ export function decodeConfiguration(
 }
 
 function decodeWire(file: Json): WireConfiguration {
-  if (!isJsonObject(file)) throw new ConfigurationError('the file holds no object');
+  if (!isJsonObject(file)) throw new ConfigurationError('the file does not contain an object');
   try {
     const { value, unknownFields } = decodeWithSchema(file, CONFIGURATION);
     if (unknownFields.length > 0) throw new ConfigurationError(unknownFields.join('\n'));

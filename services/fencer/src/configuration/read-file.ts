@@ -5,6 +5,6 @@ import { decodeConfiguration, type FencerConfiguration } from './configuration.t
 export const readConfigurationFile = (path: string, graceSeconds?: number): Promise<FencerConfiguration> =>
   readFile(path, {
     what: "the fencer's configuration",
-    nextStep: 'Correct the file; docs/fencing.md lists what it may hold.',
+    nextStep: 'Correct the file; docs/fencing.md lists what it may contain.',
     decode: (file) => decodeConfiguration(file, graceSeconds),
   });

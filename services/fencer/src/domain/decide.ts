@@ -88,7 +88,7 @@ const turn = (claim: FenceClaim, lifting: 'asked' | 'heard'): FenceAction => ({
  */
 const orphaned = (node: Node): FenceAction =>
   isMarked(node, UNFENCE)
-    ? { kind: 'tell', reason: UNFENCED, message: 'the note of the fence is lost: nothing was asked of an agent' }
+    ? { kind: 'tell', reason: UNFENCED, message: 'the record of the fence is lost: no agent was called' }
     : { kind: 'rest', lookAgainMs: FENCED_LOOK_MS };
 
 function decideFresh(fencer: FencerIdentity, snapshot: FenceSnapshot, now: number): FenceAction {
@@ -147,7 +147,7 @@ function claimForUser(fencer: FencerIdentity, node: Node, condition: NodeConditi
   const agent = agentForUser(fencer.config, node);
   if (agent === undefined)
     return tellOnce(condition, { reason: HELD_BACK, message: 'requested, but no agent fences this node' });
-  const why = 'a user asked for it';
+  const why = 'requested by a user';
   return { kind: 'claim', claim: claimBy(fencer, agent, { trigger: 'request', why, waitSeconds: 0 }) };
 }
 

@@ -14,7 +14,7 @@ const OK_BELOW = 300;
  */
 export async function answerFor(question: string): Promise<string> {
   const asked = parseJson(question).value;
-  if (!isJsonObject(asked)) throw new Error('the request is no JSON object');
+  if (!isJsonObject(asked)) throw new Error('the request is not a JSON object');
   const { action, requestId = '' } = asked;
   const node = textIn(asked['node'], 'name', '');
   const socket = textIn(asked['parameters'], 'socket', SOCKET);
@@ -35,7 +35,7 @@ function textIn(object: unknown, key: string, fallback: string): string {
 function stateIn(container: JsonObject): FenceState {
   const state = container['State'];
   const isRunning = isJsonObject(state) ? state['Running'] : undefined;
-  if (typeof isRunning !== 'boolean') throw new Error('the daemon did not say whether the container runs');
+  if (typeof isRunning !== 'boolean') throw new Error('the daemon did not report whether the container runs');
   return isRunning ? 'unfenced' : 'fenced';
 }
 

@@ -67,9 +67,9 @@ test('[FENCE-06] it confirms only what the packet filter itself says: one addres
   const model = new FilterModel();
   model.forgets.add('fd00::2');
   assert.equal(await ask(model, 'fence'), 'unfenced');
-  await assert.rejects(ask(model, 'fence', []), /has no address to keep out/);
+  await assert.rejects(ask(model, 'fence', []), /has no address to block/);
   const evil = [{ type: 'InternalIP', address: '10.0.0.2; reboot' }];
-  await assert.rejects(ask(model, 'fence', evil), /is no address/);
+  await assert.rejects(ask(model, 'fence', evil), /is not an IP address/);
   const mute: RunProgram = async () => '{"nftables": []}';
   const node = { addresses: ADDRESSES };
   await assert.rejects(answerFor(JSON.stringify({ action: 'status', node }), mute), /did not list the set/);

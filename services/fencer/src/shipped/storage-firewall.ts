@@ -18,7 +18,7 @@ const ADDRESS_TYPES = new Set(['InternalIP', 'ExternalIP']);
  */
 export async function answerFor(question: string, run: RunProgram): Promise<string> {
   const asked = parseJson(question).value;
-  if (!isJsonObject(asked)) throw new Error('the request is no JSON object');
+  if (!isJsonObject(asked)) throw new Error('the request is not a JSON object');
   const { action, requestId = '' } = asked;
   const filter = new Filter(isJsonObject(asked['parameters']) ? asked['parameters'] : {}, run);
   const addresses = addressesOf(asked['node']);
@@ -42,10 +42,10 @@ function addressesOf(node: unknown): readonly string[] {
     return typeof type === 'string' && ADDRESS_TYPES.has(type) && typeof address === 'string' ? [address] : [];
   });
   const addresses = [...new Set(found.map(canonical))];
-  if (addresses.length === 0) throw new Error('the node has no address to keep out');
+  if (addresses.length === 0) throw new Error('the node has no address to block');
   // The addresses become arguments of a command, possibly of a remote shell: accept nothing else.
   const odd = addresses.find((address) => !ADDRESS.test(address));
-  if (odd !== undefined) throw new Error(`"${odd}" is no address`);
+  if (odd !== undefined) throw new Error(`"${odd}" is not an IP address`);
   return addresses;
 }
 

@@ -62,7 +62,7 @@ test('what this client does not do is refused by name, not left out', () => {
   assert.throws(() => readAccess(config({}, { 'client-key-data': 'eA==' })), /only one of client-certificate/);
   assert.throws(() => readAccess(config({ server: 'https://host/prefix' }, {})), /names the server/);
   assert.throws(() => readAccess(written('current-context: gone')), /has no context "gone"/);
-  assert.throws(() => readAccess(written('a: [')), /no YAML/);
+  assert.throws(() => readAccess(written('a: [')), /not valid YAML/);
   assert.throws(() => readAccess(path.join(folder, 'absent')), /cannot be read/);
 });
 

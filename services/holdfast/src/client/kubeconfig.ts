@@ -33,7 +33,7 @@ export function readAccess(file: string): Access {
   const entry = (part: Part, name = ''): Fields => {
     const found = entryOf(config, part, name);
     if (found !== undefined) return found;
-    throw unusable(`${file} has no ${part} "${name}"`, 'Mend the file, or name another one with --kubeconfig.');
+    throw unusable(`${file} has no ${part} "${name}"`, 'Correct the file, or name another one with --kubeconfig.');
   };
   const context = entry('context', textOf(config, 'current-context'));
   const cluster = entry('cluster', textOf(context, 'cluster'));
@@ -72,7 +72,7 @@ function parseFile(file: string): unknown {
   try {
     return parse(text);
   } catch (cause) {
-    throw unusable(`${file} is no YAML`, 'Name another file with --kubeconfig.', cause);
+    throw unusable(`${file} is not valid YAML`, 'Name another file with --kubeconfig.', cause);
   }
 }
 
@@ -108,7 +108,7 @@ function inlineOrFile(fields: Fields, field: string, folder: string): string | u
   return file === undefined ? undefined : readText(path.resolve(folder, file));
 }
 
-function readText(file: string, nextStep = 'Check the path and who may read it.'): string {
+function readText(file: string, nextStep = 'Check the path and the permissions of the file.'): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {

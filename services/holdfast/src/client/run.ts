@@ -35,7 +35,7 @@ function unknownCommand(name: string): OperatorError {
   return new OperatorError({
     code: 'UnknownCommand',
     message: `unknown command "${name}"`,
-    nextStep: `Use one of start, ${Object.keys(COMMANDS).join(', ')}; \`help\` says what they do.`,
+    nextStep: `Use one of start, ${Object.keys(COMMANDS).join(', ')}; \`help\` describes them.`,
     exitCode: 2,
   });
 }

@@ -62,6 +62,9 @@ test('who asks is said with every request, and every warning of the server is to
 test('of silence it is said what may have happened: a question can be repeated, a change may have been made', async (t) => {
   const { session } = await sessionWith(t, (request) => request.socket.destroy());
   const tells = (step: RegExp) => (error: unknown) => error instanceof OperatorError && step.test(error.nextStep);
-  await assert.rejects(session.read('/version', 'application/json'), tells(/^Is it running/));
-  await assert.rejects(session.client.delete(PODS, { namespace: 'a', name: 'b' }), tells(/^It may have been done/));
+  await assert.rejects(session.read('/version', 'application/json'), tells(/^Check that it runs/));
+  await assert.rejects(
+    session.client.delete(PODS, { namespace: 'a', name: 'b' }),
+    tells(/^The server may have applied it/),
+  );
 });

@@ -76,8 +76,8 @@ function noAnswer(server: string, { method }: ApiRequest, error: TransportError)
     code: 'NoAnswer',
     message: `${server} gave no answer: ${describeError(error.cause ?? error)}`,
     nextStep: unknown
-      ? 'It may have been done all the same: look before you repeat it.'
-      : 'Is it running, and is this the right kubeconfig (--kubeconfig)? `npm start` starts a cluster.',
+      ? 'The server may have applied it: check before you repeat it.'
+      : 'Check that it runs and that this is the right kubeconfig (--kubeconfig). `npm start` starts a cluster.',
     cause: error,
   });
 }

@@ -12,15 +12,19 @@ for (const [says, error, nextStep] of [
   [
     'a file that may not be read',
     failure('EACCES', { path: '/data/pki/ca.key' }),
-    /^Mend its permissions, or choose another one with --data-dir\.$/,
+    /^Correct its permissions, or choose another one with --data-dir\.$/,
   ],
   [
     'a file system that is not written to',
     failure('EROFS', { path: '/data/tokens.csv.new' }),
-    /^Mend its permissions, or choose another one with --data-dir\.$/,
+    /^Correct its permissions, or choose another one with --data-dir\.$/,
   ],
-  ['a file where a folder belongs', failure('ENOTDIR', { path: '/data/nodes/node-1' }), /Remove what is in the way/],
-  ['the directory itself', failure('ENOTDIR', { path: '/data' }), /Remove what is in the way/],
+  [
+    'a file where a folder belongs',
+    failure('ENOTDIR', { path: '/data/nodes/node-1' }),
+    /Remove the file that is in its place/,
+  ],
+  ['the directory itself', failure('ENOTDIR', { path: '/data' }), /Remove the file that is in its place/],
   ['a full disk, which names no file', failure('ENOSPC', { syscall: 'write' }), /Free some space/],
 ] as const) {
   test(`${says} is told with the next step`, () => {

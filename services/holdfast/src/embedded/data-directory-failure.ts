@@ -2,8 +2,8 @@ import path from 'node:path';
 import { describeError, OperatorError } from '@holdfast/platform';
 
 const NO_SPACE = 'Free some space on its disk';
-const NO_RIGHTS = 'Mend its permissions';
-const IN_THE_WAY = 'Remove what is in the way there';
+const NO_RIGHTS = 'Correct its permissions';
+const IN_THE_WAY = 'Remove the file that is in its place';
 
 /** File system errors that an operator can correct. Any other error is a bug. */
 const REMEDIES: ReadonlyMap<string, string> = new Map(

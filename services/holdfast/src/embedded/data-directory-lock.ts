@@ -32,7 +32,7 @@ function refusal(directory: string, cause: unknown): OperatorError {
     : new OperatorError({
         code: 'DataDirectoryUnusable',
         message: `the data directory ${directory} cannot be written`,
-        nextStep: 'Choose another one with --data-dir, or mend its permissions.',
+        nextStep: 'Choose another one with --data-dir, or correct its permissions.',
         cause,
       });
 }

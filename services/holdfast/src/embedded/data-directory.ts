@@ -37,7 +37,7 @@ export class DataDirectory {
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
         message: `the data directory ${this.path} cannot be made`,
-        nextStep: 'Choose another one with --data-dir, or mend its permissions.',
+        nextStep: 'Choose another one with --data-dir, or correct its permissions.',
         cause: error,
       });
     }
@@ -74,7 +74,7 @@ export class DataDirectory {
   /** Tokens survive restarts, so that running clients and nodes stay authenticated. New nodes get new ones. */
   credentials(nodeNames: readonly string[]): ReadonlyMap<string, Credential> {
     const kept = parseTokenFile(this.#read('tokens.csv') ?? '');
-    if (kept === undefined) throw this.#damaged('tokens.csv holds a line that is no token', 'tokens.csv');
+    if (kept === undefined) throw this.#damaged('tokens.csv has a line that is not a token', 'tokens.csv');
     const all = new Map([...createCredentials(nodeNames), ...kept]);
     if (!this.#ephemeral) this.#write('tokens.csv', formatTokenFile(all.values()));
     return all;
@@ -137,7 +137,7 @@ export class DataDirectory {
     return new OperatorError({
       code: 'DataDirectoryDamaged',
       message: `the data directory ${this.path} is damaged: ${what}`,
-      nextStep: `Restore ${remedy} from a backup, or remove it: then it is made anew, and clients need the new kubeconfig.`,
+      nextStep: `Restore ${remedy} from a backup, or remove it: then the next start creates a new one, and clients need the new kubeconfig.`,
     });
   }
 

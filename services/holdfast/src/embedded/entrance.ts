@@ -25,7 +25,7 @@ export function createEntrance({ machine, config, pki }: EntranceDeps): Entrance
   const answers = new AnswersUnderWay();
   const https = createHttpsServer({
     handle: (request) => {
-      invariant(handle !== undefined, 'nobody is let in before somebody answers');
+      invariant(handle !== undefined, 'no connection is accepted before a handler is set');
       return handle(request);
     },
     answers,

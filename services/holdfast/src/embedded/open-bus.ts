@@ -22,8 +22,7 @@ export async function openBus(config: StartConfig, machine: Machine): Promise<Bu
       throw new OperatorError({
         code: 'BUS_UNREACHABLE',
         message: `the event bus at ${server} cannot be reached: ${why}`,
-        nextStep:
-          'Start nats-server with JetStream (nats-server -js), give the address that it has and the user that it asks for, or leave --bus out.',
+        nextStep: 'Start nats-server with JetStream (nats-server -js), check its address and user, or leave --bus out.',
       });
     }
     await machine.clock.sleep(LOOK_AGAIN_MS);

@@ -22,8 +22,8 @@ function parsed(text: string): unknown {
   } catch {
     throw new OperatorError({
       code: 'DataDirectoryDamaged',
-      message: 'secrets/passwords.json of the state directory is damaged: it is no JSON',
-      nextStep: 'Restore it from a backup, or remove it and start all containers anew.',
+      message: 'secrets/passwords.json of the state directory is damaged: it is not JSON',
+      nextStep: 'Restore it from a backup, or remove it and restart all containers.',
     });
   }
 }

@@ -42,7 +42,7 @@ export function createStaticPodDirectory(deps: {
         });
         watcher.on('error', () => watcher?.close());
       } catch (error) {
-        log.warn('the directory of static pods is not watched, only looked at', {
+        log.warn('the directory of static pods cannot be watched and is only polled', {
           directory,
           error: describeError(error),
         });
@@ -80,7 +80,7 @@ function tryRead(read: () => Pod, { log, name }: { readonly log: Log; readonly n
   try {
     return read();
   } catch (error) {
-    log.error('a file is no static pod and is left out', { file: name, error: describeError(error) });
+    log.error('a file is not a valid static pod and is ignored', { file: name, error: describeError(error) });
     return undefined;
   }
 }

@@ -147,7 +147,10 @@ export class ContainerStarter {
     try {
       runtime.volumes?.remove(uid);
     } catch (error) {
-      log.warn('volumes of a pod that never ran not removed: the next start of the node tries again', { uid, error });
+      log.warn('the volumes of a pod that never ran could not be removed: the next start of the node tries again', {
+        uid,
+        error,
+      });
     }
   }
 

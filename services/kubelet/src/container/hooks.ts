@@ -32,7 +32,7 @@ export async function runHook(deps: HandlerDeps, hook: LifecycleHandler, target:
     return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
   }
   if (hook.sleep !== undefined) return deps.clock.sleep(hook.sleep.seconds * 1000);
-  throw new Error('the handler names nothing that this node can run');
+  throw new Error('the handler has no action that this node supports');
 }
 
 export async function runExec(deps: HandlerDeps, command: readonly string[], target: HandlerTarget): Promise<void> {

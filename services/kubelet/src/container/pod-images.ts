@@ -50,7 +50,7 @@ export class PodImages {
   }
 
   stop(): void {
-    this.#stopping.abort(new Error('the pod is not started any more'));
+    this.#stopping.abort(new Error('the start of the pod was cancelled'));
   }
 
   /** Rejects with `ImageWait` while the image is not there. */

@@ -213,7 +213,7 @@ class ProbeLoop {
     if (probe.exec !== undefined)
       return runExec(this.#deps, expandByStaticValues(probe.exec.command ?? [], spec), target);
     if (probe.grpc !== undefined) return runGrpc(this.#deps, probe.grpc, target);
-    if (probe.tcpSocket === undefined) throw new CheckError('the probe names no check that this node can make');
+    if (probe.tcpSocket === undefined) throw new CheckError('the probe has no check that this node supports');
     const port = portNumber(probe.tcpSocket.port, target.ports);
     return this.#deps.network.connect(probe.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
   }

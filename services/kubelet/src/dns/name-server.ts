@@ -59,11 +59,11 @@ export class NameServer {
         return;
       } catch (error) {
         if (isInUse(error)) continue;
-        log.warn('names of services are not answered: this process may not listen on the port of DNS', { error });
+        log.warn('service names are not resolved: this process is not permitted to listen on the DNS port', { error });
         return;
       }
     }
-    log.warn('names of services are not answered: every address that was tried is in use', { port });
+    log.warn('service names are not resolved: every address that was tried is in use', { port });
   }
 
   async stop(): Promise<void> {
@@ -91,8 +91,8 @@ export class NameServer {
       tcp.close();
       throw error;
     }
-    udp.on('error', (error) => this.#deps.log.warn('a name was not answered', { error }));
-    tcp.on('error', (error) => this.#deps.log.warn('a connection for names was not accepted', { error }));
+    udp.on('error', (error) => this.#deps.log.warn('a DNS query was not answered', { error }));
+    tcp.on('error', (error) => this.#deps.log.warn('a DNS connection was not accepted', { error }));
     udp.on('message', (query, from) => void this.#answerDatagram(udp, query, from));
     return { address, port, udp, tcp };
   }
@@ -131,7 +131,7 @@ export class NameServer {
       const rest = await this.#askFor(query, reply.target);
       return this.#encode(query, { ...reply.packet, answers: [...(reply.packet.answers ?? []), ...rest] }, transport);
     } catch (error) {
-      this.#deps.log.debug('a name was not answered', { error: describeError(error) });
+      this.#deps.log.debug('a DNS query was not answered', { error: describeError(error) });
       return this.#codec?.encode(respond(query, { code: RESPONSE_CODES.serverFailure }));
     }
   }

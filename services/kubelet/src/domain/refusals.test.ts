@@ -91,7 +91,7 @@ test('without the right to mount only the token of the account may be missing at
   const mounting = (mountPath: string): Container => container({ volumeMounts: [{ name: 'v', mountPath }] });
   refuseMounts(mounting('/var/run/secrets/kubernetes.io/serviceaccount'), AS_USER);
   refuseMounts(mounting('/data'), AS_ROOT);
-  assert.throws(() => refuseMounts(mounting('/data'), AS_USER), /volume "v" cannot be shown at \/data/);
+  assert.throws(() => refuseMounts(mounting('/data'), AS_USER), /volume "v" cannot be mounted at \/data/);
   assert.throws(
     () => refuseMounts(container({ volumeDevices: [{ name: 'd', devicePath: '/dev/x' }] }), AS_ROOT),
     /block devices/,

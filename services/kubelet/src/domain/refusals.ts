@@ -86,8 +86,8 @@ export function refuseMounts(container: Container, abilities: RuntimeAbilities):
   const mount = (container.volumeMounts ?? []).find(({ mountPath }) => mountPath !== TOKEN_MOUNT_PATH);
   if (mount === undefined) return;
   throw new ContainerConfigError(
-    `container "${container.name}": volume "${mount.name}" cannot be shown at ${mount.mountPath}: ` +
-      'this node has no right to mount (it needs root or unprivileged user namespaces)',
+    `container "${container.name}": volume "${mount.name}" cannot be mounted at ${mount.mountPath}: ` +
+      'this node is not permitted to mount (it needs root or unprivileged user namespaces)',
   );
 }
 

@@ -42,7 +42,7 @@ test('[POD-32] what would need the API, and what is no pod, is refused', () => {
     [file({}, {}), /metadata\.name is missing/],
     [file({ containers: [] }), /spec\.containers/],
     [file({ containers: 'none' }), /cannot unmarshal/],
-    [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }, /no v1 Pod|unknown/],
+    [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }, /not a v1 Pod|unknown/],
     [null, /cannot unmarshal/],
   ];
   for (const [document, expected] of refusals)

@@ -58,7 +58,7 @@ function decode(document: Json): Pod {
   if (schema === undefined) throw new StaticPodError('pods are not known');
   try {
     const { value } = decodeWithSchema(document, schema);
-    if (value['kind'] !== 'Pod' || value['apiVersion'] !== 'v1') throw new StaticPodError('this is no v1 Pod');
+    if (value['kind'] !== 'Pod' || value['apiVersion'] !== 'v1') throw new StaticPodError('this is not a v1 Pod');
     // Checked against the schema of pods just now.
     const pod = structuredClone(value) as unknown as Pod;
     const withStatus = { ...pod, metadata: pod.metadata ?? {}, status: {} };

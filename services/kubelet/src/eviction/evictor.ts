@@ -79,7 +79,9 @@ export class Evictor {
     try {
       evicted = await this.#pass();
     } catch (error) {
-      this.#deps.log.warn('the node could not be looked at, will retry', { error: describeError(error) });
+      this.#deps.log.warn('the resources of the node could not be checked, will retry', {
+        error: describeError(error),
+      });
     }
     if (this.#stopping.signal.aborted) return;
     this.#timer = this.#deps.clock.timer(evicted ? EVICTION_PAUSE_MS : EVICTION_LOOK_MS, () => this.start());
@@ -110,7 +112,7 @@ export class Evictor {
       return (await reclaim()) > 0;
     } catch (error) {
       // The disk is short all the same.
-      this.#deps.log.warn('nothing was removed from a disk that is short', { error: describeError(error) });
+      this.#deps.log.warn('nothing could be removed from a disk under pressure', { error: describeError(error) });
       return false;
     }
   }

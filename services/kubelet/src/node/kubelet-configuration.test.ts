@@ -55,8 +55,8 @@ test('every mistake of a file is told at once, with its field', async (t) => {
         'maxPods: cannot',
       ].every((text) => error.message.includes(text)),
   );
-  assert.throws(() => settingsOf({ ...HEADER, kind: 'Pod' }), /no KubeletConfiguration/);
-  assert.throws(() => settingsOf('text'), /no KubeletConfiguration/);
+  assert.throws(() => settingsOf({ ...HEADER, kind: 'Pod' }), /not a KubeletConfiguration/);
+  assert.throws(() => settingsOf('text'), /not a KubeletConfiguration/);
   await assert.rejects(withConfigurationFile({ argv: ['--config=/no/such/file'], env: {} }), /\/no\/such\/file/);
 });
 

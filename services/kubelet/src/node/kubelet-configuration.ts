@@ -56,7 +56,7 @@ export function settingsOf(file: unknown): Readonly<Record<string, string>> {
   const mistakes: string[] = [];
   const { apiVersion, kind, ...fields } = isRecord(file) ? file : {};
   if (apiVersion !== 'kubelet.config.k8s.io/v1beta1' || kind !== 'KubeletConfiguration')
-    mistakes.push('it is no KubeletConfiguration of kubelet.config.k8s.io/v1beta1');
+    mistakes.push('it is not a KubeletConfiguration of kubelet.config.k8s.io/v1beta1');
   for (const [name, content] of Object.entries(fields)) {
     const known = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
     const text = known === undefined ? undefined : textOf(content, known.form);

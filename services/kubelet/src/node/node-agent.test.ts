@@ -95,7 +95,7 @@ test('a node says that it is not well before its first heartbeat, and when the A
     notReady: () => fault,
     onVanished: () => Promise.resolve(),
   });
-  assert.deepEqual(agent.problems(), ['the API has taken no heartbeat yet']);
+  assert.deepEqual(agent.problems(), ['the API has accepted no heartbeat yet']);
   agent.start();
   await clock.advance(1);
   assert.deepEqual(agent.problems(), []);

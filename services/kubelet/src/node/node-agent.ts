@@ -103,9 +103,11 @@ export class NodeAgent {
     const { clock, notReady } = this.#deps;
     const reason = notReady()?.reason;
     if (reason !== undefined) return [`the node is not ready: ${reason}`];
-    if (this.#beatAt === undefined) return ['the API has taken no heartbeat yet'];
+    if (this.#beatAt === undefined) return ['the API has accepted no heartbeat yet'];
     const silentMs = clock.monotonic() - this.#beatAt;
-    return silentMs > HEARTBEAT_LATE_MS ? [`the API has taken no heartbeat for ${Math.round(silentMs / 1000)} s`] : [];
+    return silentMs > HEARTBEAT_LATE_MS
+      ? [`the API has accepted no heartbeat for ${Math.round(silentMs / 1000)} s`]
+      : [];
   }
 
   async stop(): Promise<void> {
@@ -190,7 +192,7 @@ export class NodeAgent {
       const { uid, resourceVersion } = found.metadata;
       const metadata = { uid, resourceVersion, annotations: { [NODE_INCARNATION]: incarnation } };
       await client.patch(NODES, { name }, { type: 'merge', body: { metadata } });
-      log.info('the node was claimed', { node: name });
+      log.info('the Node was bound to this machine', { node: name });
     }
     if (found !== undefined) this.#bind();
   }

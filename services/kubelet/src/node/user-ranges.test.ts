@@ -74,7 +74,7 @@ test('[USERNS-02] a kubelet that starts again learns from the sandboxes whose ra
 test('[USERNS-02] when all ranges are taken the next pod waits, and is told why', async () => {
   const ranges = new UserRanges({ firstId: 65_536, ranges: 1 });
   await firstIdOf(ranges, 'a');
-  await assert.rejects(firstIdOf(ranges, 'b'), /all 1 ranges of user ids of this node are taken/);
+  await assert.rejects(firstIdOf(ranges, 'b'), /all 1 ranges of user ids of this node are in use/);
   ranges.release('a');
   assert.equal(await firstIdOf(ranges, 'b'), 65_536);
 });

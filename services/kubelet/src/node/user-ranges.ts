@@ -83,7 +83,7 @@ export class UserRanges {
 
   #take(uid: string, pool: UserRangePool): UserRange {
     const range = this.#held.get(uid) ?? freeRange(pool, [...this.#held.values(), ...this.#named.values()].flat());
-    if (range === undefined) throw unsupported(`all ${pool.ranges} ranges of user ids of this node are taken`);
+    if (range === undefined) throw unsupported(`all ${pool.ranges} ranges of user ids of this node are in use`);
     this.#held.set(uid, range);
     return range;
   }

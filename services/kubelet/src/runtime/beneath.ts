@@ -41,7 +41,7 @@ export function openBeneath(root: string, names: readonly string[], options: Ben
   for (const [index, name] of names.entries()) {
     try {
       if (name === '' || name === '.' || name === '..' || name.includes('/'))
-        throw new BeneathError(`${JSON.stringify(name)} is no name in a directory`);
+        throw new BeneathError(`${JSON.stringify(name)} is not a file name`);
       options.beforeStep?.(name);
       const next = step(current, name, { ...options, isLast: index === names.length - 1 });
       closeSync(current);
@@ -85,7 +85,8 @@ function openStep(path: string, name: string, mayBeFile: boolean): number {
   try {
     return openSync(path, mayBeFile ? ANYTHING : DIRECTORY);
   } catch (error) {
-    if (hasCode(error, 'ENOTDIR', 'ELOOP')) throw new BeneathError(`${JSON.stringify(name)} is a link or no directory`);
+    if (hasCode(error, 'ENOTDIR', 'ELOOP'))
+      throw new BeneathError(`${JSON.stringify(name)} is a link or not a directory`);
     throw error;
   }
 }

@@ -282,7 +282,7 @@ export function testContainerRuntime(
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
     const create = runtime.createContainer(sandbox, containerConfig([], { image: 'nginx:1.27' }));
     if (vocabulary.imagesWithoutCommand === 'refused')
-      await assert.rejects(create, { code: 'Unsupported', message: /nginx:1\.27.*set the container's command/ });
+      await assert.rejects(create, { code: 'Unsupported', message: /nginx:1\.27.*set the command of the container/ });
     else assert.notEqual(await create, '');
   });
 

@@ -106,7 +106,7 @@ export class PromiseKeeper {
       await bounded(this.#deps.clock, WITHDRAW_MS, this.#takeBack());
       this.#deps.guard.withdraw();
     } catch (error) {
-      this.#deps.log.warn('the promise was not taken back: exclusive pods end at its deadline', { error });
+      this.#deps.log.warn('the promise could not be withdrawn: exclusive pods end at its deadline', { error });
     }
   }
 
@@ -241,7 +241,7 @@ export class PromiseKeeper {
       await guard.ready();
       return policy;
     } catch (error) {
-      log.warn('no watchdog runs: the node promises nothing', { error });
+      log.warn('no watchdog runs: the node makes no promise', { error });
       return undefined;
     }
   }
@@ -255,7 +255,11 @@ export class PromiseKeeper {
   #lapse(why: string): void {
     const { guard, log, nodeName } = this.#deps;
     const covers = this.#covers ?? 'all';
-    log.error('the promise of this node has lapsed: what it covers is ended', { node: nodeName, why, policy: covers });
+    log.error('the promise of this node has expired: ending the pods that it covers', {
+      node: nodeName,
+      why,
+      policy: covers,
+    });
     const isKept = guard.deadline() !== undefined && this.#isPast() && guard.policy() === covers;
     if (!isKept) guard.extend(guard.now(), covers);
     this.#become('lapsed');

@@ -68,7 +68,7 @@ export function createNodeServer(deps: NodeServerDeps): NodeServer {
     },
     port: () => {
       const address = server.address();
-      invariant(typeof address === 'object' && address !== null, 'the port of a server is asked for after its start');
+      invariant(typeof address === 'object' && address !== null, 'the port of a server is known only after its start');
       return address.port;
     },
   };
@@ -146,7 +146,7 @@ async function write(raw: ServerResponse, answer: ApiResponse, log: Log): Promis
       return;
     }
     // The client left in the middle.
-    log.debug('an answer of this node was cut off', { error: describeError(error) });
+    log.debug('a response of this node was cut off', { error: describeError(error) });
     raw.destroy();
   }
 }

@@ -45,7 +45,7 @@ async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwar
   error.resume();
   const port = Number(data.headers['port']);
   try {
-    if (!isPort(port)) throw new Error(`port ${JSON.stringify(data.headers['port'] ?? '')} is no port`);
+    if (!isPort(port)) throw new Error(`port ${JSON.stringify(data.headers['port'] ?? '')} is not a port number`);
     await join(await deps.connect(port), data, deps.clock);
   } catch (thrown) {
     error.write(`${deps.what(port)}: ${describeError(thrown)}`);

@@ -142,7 +142,7 @@ function upgraded({ log }: StreamDeps, headers: Readonly<Record<string, string>>
         socket.setTimeout(STREAM_IDLE_MS, () => socket.destroy());
       }
       take(socket, head).catch((error: unknown) => {
-        log.error('a stream of a client broke', { error: describeError(error) });
+        log.error('a client stream failed', { error: describeError(error) });
         socket.destroy();
       });
     },

@@ -26,7 +26,7 @@ export async function requestToken(
       status: { token: '', expirationTimestamp: formatTime(clock.now()) },
     });
     const endsAt = parseTime(status.expirationTimestamp);
-    if (endsAt === undefined) throw new VolumeError('failed to fetch token: the answer does not say when it ends');
+    if (endsAt === undefined) throw new VolumeError('failed to fetch token: the answer has no expiry time');
     return { token: status.token, lifetimeMs: endsAt - clock.now() };
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;

@@ -222,7 +222,7 @@ export class Bindings {
     for (const extender of this.#deps.extenders) if (await extender.bind(pod, nodeName)) return;
     const placing = this.#placing(placed);
     for (const { call } of profile.binds) if ((await call(placing)) === 'bound') return;
-    throw new Error(`no bind plugin of ${profile.schedulerName} took the pod`);
+    throw new Error(`no bind plugin of ${profile.schedulerName} accepted the pod`);
   }
 
   async #observe(pod: PodInfo): Promise<void> {

@@ -56,7 +56,7 @@ export class Evictor {
       recorders.of(profile.schedulerName).event(victim.pod, event);
     } catch (error) {
       if (error instanceof StatusError && (error.code === 404 || error.code === 409)) return;
-      log.warn('a pod that was to make room was not deleted', { pod: victim.key, for: pod.key, error });
+      log.warn('a preempted pod could not be deleted', { pod: victim.key, for: pod.key, error });
     }
   }
 

@@ -49,7 +49,7 @@ test('serves what machines and people ask for, and nothing else', async (t) => {
   assert.equal((await get('/readyz'))[0], 200);
   assert.deepEqual(JSON.parse((await get('/debug/cache', READER))[1]).assumed, ['a']);
   state.compare = () => Promise.reject(new Error('nobody answers'));
-  assert.deepEqual(await get('/debug/cache', READER), [503, 'the API could not be asked: nobody answers\n']);
+  assert.deepEqual(await get('/debug/cache', READER), [503, 'the API could not authorize you: nobody answers\n']);
   assert.equal((await get('/else'))[0], 404);
 });
 
@@ -63,7 +63,7 @@ test('health is open, the rest is for those whom the API allows it', async (t) =
 
 test('nothing is told while the API cannot say who asks', async (t) => {
   const { get } = await serve(t, { access: () => Promise.reject(new Error('no answer')) });
-  assert.deepEqual(await get('/metrics', READER), [503, 'the API could not be asked who you are: no answer\n']);
+  assert.deepEqual(await get('/metrics', READER), [503, 'the API could not authenticate you: no answer\n']);
 });
 
 test('with a certificate it speaks TLS', async (t) => {
@@ -89,6 +89,6 @@ test('an address that other machines see needs a certificate', () => {
   const create = (address: string): unknown => createStatusServer({ address, source, access: async () => 'allowed' });
   assert.throws(() => create('nowhere'), /form host:port, not "nowhere"/);
   for (const open of ['0.0.0.0:10259', '10.0.0.1:10259', '[::]:10259'])
-    assert.throws(() => create(open), /in the clear/);
+    assert.throws(() => create(open), /not be encrypted/);
   for (const own of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '1']) assert.ok(create(own));
 });

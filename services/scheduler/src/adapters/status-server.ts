@@ -74,7 +74,7 @@ async function refusalOf(
       ? statusText(403, `forbidden: you cannot get path "${path}"`)
       : statusText(401, 'Unauthorized');
   } catch (error) {
-    return statusText(503, `the API could not be asked who you are: ${describeError(error)}`);
+    return statusText(503, `the API could not authenticate you: ${describeError(error)}`);
   }
 }
 
@@ -82,7 +82,7 @@ async function compared(source: StatusSource): Promise<StatusAnswer> {
   try {
     return json(await source.compareCache());
   } catch (error) {
-    return statusText(503, `the API could not be asked: ${describeError(error)}`);
+    return statusText(503, `the API could not authorize you: ${describeError(error)}`);
   }
 }
 

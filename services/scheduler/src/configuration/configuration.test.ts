@@ -68,7 +68,7 @@ test('[SPREAD-20] the versions from v1alpha1 to v1 are read, others are not', ()
     /^apiVersion: Unsupported value/,
   );
   assert.match(mistakes({ ...V1, kind: 'Pod' })[0] ?? '', /^kind: Unsupported value: "Pod"/);
-  assert.deepEqual(mistakes([]), ['the file holds no object']);
+  assert.deepEqual(mistakes([]), ['the file does not contain an object']);
 });
 
 test('[SPREAD-24] [SPREAD-25] default constraints are checked like those of pods, and must not select', () => {

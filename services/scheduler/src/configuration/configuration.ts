@@ -42,7 +42,7 @@ export function defaultConfiguration(schedulerName: string = DEFAULT_SCHEDULER_N
 
 /** Throws a ConfigurationError that names every mistake. */
 export function decodeConfiguration(file: Json): SchedulerConfiguration {
-  if (!isJsonObject(file)) throw new ConfigurationError('the file holds no object');
+  if (!isJsonObject(file)) throw new ConfigurationError('the file does not contain an object');
   refuseOtherKinds(file);
   const errors: string[] = [];
   const isFirst = file['apiVersion'] === `${GROUP}/v1alpha1`;

@@ -29,6 +29,6 @@ test('[SPREAD-24] a file that cannot be used stops the start, with the field and
     error instanceof OperatorError && error.exitCode === 2 && error.nextStep !== '' && pattern.test(error.message);
   await assert.rejects(read(selecting), refused(/defaultConstraints\[0\]\.labelSelector: Forbidden/));
   await assert.rejects(read('{'), refused(/cannot be used/));
-  await assert.rejects(read(''), refused(/the file holds no object/));
+  await assert.rejects(read(''), refused(/the file does not contain an object/));
   await assert.rejects(readConfigurationFile(path.join(folder, 'absent')), refused(/ENOENT/));
 });

@@ -5,6 +5,6 @@ import { decodeConfiguration, type SchedulerConfiguration } from './configuratio
 export const readConfigurationFile = (path: string): Promise<SchedulerConfiguration> =>
   readFile(path, {
     what: "the scheduler's configuration",
-    nextStep: 'Correct the file; docs/scheduling.md lists what it may hold.',
+    nextStep: 'Correct the file; docs/scheduling.md lists what it may contain.',
     decode: decodeConfiguration,
   });

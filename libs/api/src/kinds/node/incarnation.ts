@@ -55,7 +55,7 @@ const LEASE_LIVE_MS = 25_000;
 export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFacts): IncarnationVerdict {
   const bound = node === undefined ? undefined : incarnationOf(node);
   if (node === undefined || bound === undefined) return { kind: 'same' };
-  if (claimed === undefined) return refused('the kubelet does not say which machine it is');
+  if (claimed === undefined) return refused('the kubelet does not report the identity of its machine');
   if (isSame(bound, claimed)) return { kind: 'same' };
   if (fenceOf(node) === 'node') return { kind: 'mayClaim' };
   if (bound.key !== claimed.key) return refused('another machine, or a new installation of this one, has this name');
@@ -64,7 +64,7 @@ export function judgeIncarnation({ node, lease, claimed, nowMs }: IncarnationFac
   const renewedAt = parseTime(lease?.spec?.renewTime ?? '') ?? Number.NEGATIVE_INFINITY;
   // A clock that was ahead may have written a renewal far in the future. Such a lease does not count as live.
   if (Math.abs(nowMs - renewedAt) < LEASE_LIVE_MS)
-    return refused('an earlier boot of this machine has spoken a moment ago');
+    return refused('an earlier boot of this machine reported a moment ago');
   return { kind: 'mayClaim' };
 }
 

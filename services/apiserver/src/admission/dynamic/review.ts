@@ -68,9 +68,9 @@ function parse(text: string): JsonObject {
   try {
     value = JSON.parse(text) as Json;
   } catch (error) {
-    throw new InvalidAnswer(`the answer is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new InvalidAnswer(`the answer is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (!isJsonObject(value)) throw new InvalidAnswer('the answer is no JSON object');
+  if (!isJsonObject(value)) throw new InvalidAnswer('the answer is not a JSON object');
   refuseDeepAnswer(value);
   return value;
 }

@@ -110,7 +110,7 @@ function failed({ invoked, error, answered }: Failure, deps: CallDeps, remarks: 
   if (rejected) throw callFailed(name, why);
   deps.metrics.webhookLeftOut(invoked.hook);
   noteLeftOut(remarks, invoked);
-  deps.log.warn('a webhook failed and was left out', { webhook: name, error: why });
+  deps.log.warn('a webhook failed and was skipped', { webhook: name, error: why });
   return undefined;
 }
 

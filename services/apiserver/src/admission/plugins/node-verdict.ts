@@ -93,5 +93,5 @@ function stayDown({ old, object }: AdmissionRequest): void {
 const refusal = (request: AdmissionRequest, what: string): Error =>
   forbiddenError(
     subjectOfRequest(request),
-    `only a user or the fencer may ${what}: it says that nothing runs on the machine any more`,
+    `only a user or the fencer may ${what}: it declares that nothing runs on the machine any more`,
   );

@@ -124,7 +124,7 @@ function missingOf(
     if (!(thrown instanceof RulesTooManifold)) throw thrown;
     throw forbiddenError(
       subjectOfRequest(request),
-      'the rules are too manifold to be compared with the permissions of the user; split them into several roles',
+      'the rules are too complex to compare with the permissions of the user; split them into several roles',
     );
   }
 }

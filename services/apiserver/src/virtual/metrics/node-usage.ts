@@ -31,7 +31,7 @@ export async function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
     const answer = await core.nodes.request(node, asked);
     return answer.status === 200 ? readSummary(await readJson(answer)) : NOTHING;
   } catch (error) {
-    core.log.debug('a node did not say what it uses', { node, error: describeError(error) });
+    core.log.debug('a node did not report its resource usage', { node, error: describeError(error) });
     return NOTHING;
   } finally {
     deadline.cancel();

@@ -131,7 +131,7 @@ async function countCollision(
   set: ReplicaSet,
 ): Promise<Deployment | undefined> {
   const holder = await context.client.find(REPLICA_SETS, targetOf(set));
-  if (holder === undefined) throw new Error(`the ReplicaSet ${nameOf(set)} vanished while it was looked at`);
+  if (holder === undefined) throw new Error(`the ReplicaSet ${nameOf(set)} was deleted while it was reconciled`);
   const isOurs = isControlledBy(holder, uidOf(deployment)) && findNewReplicaSet(deployment, [holder]) !== undefined;
   if (isOurs) return undefined;
   const status = { ...deployment.status, collisionCount: (deployment.status.collisionCount ?? 0) + 1 };

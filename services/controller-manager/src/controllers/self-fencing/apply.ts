@@ -27,7 +27,7 @@ export async function breakPromise({ client, clock, log }: ControllerContext, le
   const annotations = { ...lease.metadata.annotations, [SELF_FENCING_BROKEN]: formatTime(clock.now()) };
   const broken = { ...lease, metadata: { ...lease.metadata, annotations } };
   if ((await unlessChanged(() => client.update(LEASES, broken))) === undefined) return;
-  log.warn('a node has not renewed its promise: what it covers is dead by now', { node: nameOf(lease) });
+  log.warn('a node has not renewed its promise: the pods that it covers have ended', { node: nameOf(lease) });
 }
 
 /**

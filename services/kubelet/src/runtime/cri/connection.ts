@@ -75,7 +75,7 @@ export class CriConnection {
     if (error instanceof RuntimeError) return error;
     const { code, rawMessage } = ConnectError.from(error);
     const known = CODES[code] ?? 'Internal';
-    const message = known === 'Unavailable' ? `nobody answers at ${this.#socket}: ${rawMessage}` : rawMessage;
+    const message = known === 'Unavailable' ? `no answer at ${this.#socket}: ${rawMessage}` : rawMessage;
     return new RuntimeError(known, message, error);
   }
 }
@@ -96,7 +96,7 @@ function socketOf(endpoint: string): string {
   if (path.startsWith('/')) return path;
   throw new OperatorError({
     code: 'BadSetting',
-    message: `"${endpoint}" is no socket of a container runtime`,
+    message: `"${endpoint}" is not the socket of a container runtime`,
     nextStep: 'Write --container-runtime-endpoint unix:///path/to/socket.',
     exitCode: 2,
   });

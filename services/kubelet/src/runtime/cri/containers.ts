@@ -211,4 +211,4 @@ export const isAlive = (state: ContainerState): boolean =>
   state === ContainerState.CONTAINER_RUNNING || state === ContainerState.CONTAINER_UNKNOWN;
 
 const unconfirmed = (id: string): RuntimeError =>
-  new RuntimeError('Unconfirmed', `container ${id} was told to stop and still exists`);
+  new RuntimeError('Unconfirmed', `container ${id} was stopped and still exists`);

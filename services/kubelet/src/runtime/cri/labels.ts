@@ -38,7 +38,7 @@ export function sandboxAnnotations(config: SandboxConfig): Record<string, string
 
 export function decodeSandbox(id: string, annotations: Texts): SandboxConfig {
   const text = annotations[SANDBOX_ANNOTATION];
-  if (text === undefined) throw new RuntimeError('Internal', `sandbox ${id} was not made by this kubelet`);
+  if (text === undefined) throw new RuntimeError('Internal', `sandbox ${id} was not created by this kubelet`);
   return JSON.parse(text) as SandboxConfig;
 }
 

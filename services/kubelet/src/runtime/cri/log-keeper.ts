@@ -48,7 +48,7 @@ export class CriLogKeeper {
           if (state === 'running' && logPath !== undefined) await this.#rotate(id, logPath);
       }
     } catch (error) {
-      if (!this.#stopped) log.warn('logs of containers are not kept short', { error: describeError(error) });
+      if (!this.#stopped) log.warn('container logs could not be listed for rotation', { error: describeError(error) });
     }
     this.#later();
   }
@@ -58,7 +58,7 @@ export class CriLogKeeper {
       await rotateLog(this.#deps, id, logPath);
     } catch (error) {
       if (this.#stopped) return;
-      this.#deps.log.warn('the log of a container is not kept short', { id, error: describeError(error) });
+      this.#deps.log.warn('a container log could not be rotated', { id, error: describeError(error) });
     }
   }
 }

@@ -155,7 +155,7 @@ export class CriStore {
   #tellUntold(id: string, error: unknown): void {
     if (this.#untold.has(id)) return;
     this.#untold.add(id);
-    this.#deps.log.warn('the container runtime does not tell the state of one pod', { id, error });
+    this.#deps.log.warn('the container runtime does not report the state of a pod', { id, error });
   }
 
   async #sandboxRecord({ id, state }: PodSandbox): Promise<SandboxRecord | undefined> {

@@ -49,7 +49,7 @@ export class CriWatch {
   #begin(): void {
     this.#listening = true;
     void this.#follow().catch((error: unknown) => {
-      this.#deps.log.error('changes of containers are not seen any more', { error: describeError(error) });
+      this.#deps.log.error('container changes are no longer observed', { error: describeError(error) });
     });
   }
 
@@ -76,7 +76,7 @@ export class CriWatch {
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       this.#hasEvents = !isUnimplemented(error);
-      if (this.#hasEvents) log.warn('the runtime tells no events, will retry', { error });
+      if (this.#hasEvents) log.warn('the container runtime sends no events, will retry', { error });
     }
   }
 

@@ -47,7 +47,7 @@ export function createHollowStreams(machine: HollowStreamMachine): RuntimeStream
       if (port !== ECHO_PORT) {
         throw new RuntimeError(
           'Internal',
-          `failed to connect to localhost:${port}: nothing of a hollow pod listens there`,
+          `failed to connect to localhost:${port}: a hollow pod does not listen there`,
         );
       }
       return new PassThrough();

@@ -98,7 +98,7 @@ export class ContainerEnds {
   unknownExit(): ContainerExit {
     return {
       ...this.exitNow(137, 'ContainerStatusUnknown'),
-      message: 'The container ended while nobody could collect its exit code',
+      message: 'The container ended while no supervisor could collect its exit code',
     };
   }
 

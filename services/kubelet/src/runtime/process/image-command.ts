@@ -15,8 +15,8 @@ export function commandOf(config: ContainerConfig): readonly string[] {
   if (SHELL_IMAGES.has(image)) return config.args.length === 0 ? [SHELL] : [];
   throw new RuntimeError(
     'Unsupported',
-    `container "${config.name}" names no command: this node runs commands of its machine and cannot read what image ` +
-      `"${config.image}" would run; set the container's command`,
+    `container "${config.name}" has no command: this node runs commands of its machine and cannot read the command of image ` +
+      `"${config.image}"; set the command of the container`,
   );
 }
 

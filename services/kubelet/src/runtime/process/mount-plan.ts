@@ -149,7 +149,7 @@ function placeStandIns({ root, directory }: MountPlace, targets: readonly string
 
 function standInOf(path: string, standIns: ReadonlyMap<string, StandIn>, machine: MachineFiles): StandIn {
   const found = standIns.get(deepestDirectory(path, machine));
-  if (found === undefined) throw new Error(`nothing stands in for the directory above ${path}`);
+  if (found === undefined) throw new Error(`there is no replacement for the directory above ${path}`);
   return found;
 }
 

@@ -142,7 +142,7 @@ function supervisorCheck(connection: SupervisorConnection, clock: Clock): () => 
     if (refusal !== undefined)
       throw new RuntimeError(
         'Unsupported',
-        'the supervisor is of an earlier version and keeps no deadline: it goes when the node is drained',
+        'the supervisor is of an earlier version and cannot enforce deadlines: drain the node to replace it',
         refusal,
       );
   };
@@ -162,7 +162,7 @@ function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log 
   try {
     writeLogLimits(stateDirectory, logs);
   } catch (error) {
-    log.warn('the limits of logs were not written: logs are kept as before', { error });
+    log.warn('the log limits could not be written: the previous limits stay in effect', { error });
   }
 }
 
@@ -179,7 +179,7 @@ function keepIsolation(
       hidesProcesses,
     });
   } catch (error) {
-    log.warn('what pods must not see was not written: the node goes on with what it had', { error });
+    log.warn('the paths that pods must not see could not be written: the previous list stays in effect', { error });
   }
 }
 

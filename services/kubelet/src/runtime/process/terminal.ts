@@ -32,7 +32,7 @@ export function assertTerminals(): void {
   throw new RuntimeError(
     'Unsupported',
     'this node cannot open a terminal: that needs the programs "script" (util-linux) and "stty" (coreutils); ' +
-      'install them, or ask without a terminal',
+      'install them, or repeat the request without a terminal',
   );
 }
 

@@ -69,7 +69,7 @@ export class SpdyFrameReader {
       this.#pending = this.#pending.subarray(HEAD_BYTES);
       return this.#piece({ stream: head, fin: (flags & FLAG_FIN) !== 0, left: length });
     }
-    if (((head >>> 16) & 0x7fff) !== VERSION) throw new SpdyProtocolError('a frame is of another version');
+    if (((head >>> 16) & 0x7fff) !== VERSION) throw new SpdyProtocolError('a frame has an unsupported version');
     if (length > SPDY_CONTROL_FRAME_MAX_BYTES) throw new SpdyProtocolError('a control frame is too long');
     if (this.#pending.length < HEAD_BYTES + length) return undefined;
     const payload = this.#pending.subarray(HEAD_BYTES, HEAD_BYTES + length);

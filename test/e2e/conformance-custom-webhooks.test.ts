@@ -133,7 +133,7 @@ describe('AdmissionWebhook of custom resources', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('what a webhook adds is pruned by the schema', async () => {
+  test('fields that a webhook adds are pruned by the schema', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'mutate-pruned');
     const properties = { 'mutation-start': { type: 'string' }, 'mutation-stage-1': { type: 'string' } };
     const schema = { openAPIV3Schema: { type: 'object', properties: { data: { type: 'object', properties } } } };

@@ -122,7 +122,7 @@ test('edit saves what the editor changed', async () => {
   assert.equal(await read('cm', 'edited', '{.data.a}'), 'after');
 });
 
-test('what may not change is refused with the field and the reason', async () => {
+test('a change of an immutable field is refused with the field and the reason', async () => {
   await send(['create'], deployment('fixed'));
   const selector = '{"spec":{"selector":{"matchLabels":{"app":"other"}}}}';
   const refused = await attempt('patch', 'deploy', 'fixed', '--type=merge', '-p', selector);

@@ -220,7 +220,7 @@ test('[EPH-01] kubectl debug adds a container to a running pod', async () => {
   assert.match(await run('describe', 'pod', 'debugged'), /Ephemeral Containers:\n +look:[\s\S]*State: +Terminated/);
 });
 
-test('[SAFE-04] [SAFE-09] [TERM-05] [TERM-06] [TERM-16] [TERM-17] what delete says about time is kept with the pod, and force gives the name free at once', async () => {
+test('[SAFE-04] [SAFE-09] [TERM-05] [TERM-06] [TERM-16] [TERM-17] the grace period of a deletion is kept on the pod, and force frees the name at once', async () => {
   const deaf = shell('c', 'trap "" TERM; while :; do sleep 600; done');
   const grace = async (name: string): Promise<number | undefined> =>
     (await podOf(name)).metadata.deletionGracePeriodSeconds;

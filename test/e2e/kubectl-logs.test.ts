@@ -90,7 +90,7 @@ test('logs --previous shows the life before this one', async () => {
   assert.notEqual(latest, before);
 });
 
-test('what cannot be answered says why', async () => {
+test('a log request that cannot be served reports the reason', async () => {
   assert.match((await attempt('logs', 'nobody')).stderr, /pods "nobody" not found/);
   await create('stuck', { containers: [{ name: 'c', image: 'nginx:1.27' }] });
   await waitFor('the reason', async () => / CreateContainerError /.test(await status('stuck')));

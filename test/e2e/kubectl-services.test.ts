@@ -53,7 +53,7 @@ test('expose makes a service whose endpoints and slices follow the pods', async 
   });
 });
 
-test('what a user writes down for a service without a selector is mirrored into a slice, and goes with it', async () => {
+test('Endpoints of a service without a selector are mirrored into a slice, and deleted with it', async () => {
   const metadata = { name: 'outside' };
   const ports = [{ port: 5432 }];
   await send(

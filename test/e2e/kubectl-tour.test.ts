@@ -138,7 +138,7 @@ for (const { kind, apiVersion, resource, selector } of [
   });
 }
 
-test('what does not exist is an honest error', async () => {
+test('an absent object gives a NotFound error', async () => {
   const missing = await tryKubectl(cluster.ready.kubeconfig, ['get', 'pod', 'nobody']);
   assert.equal(missing.code, 1);
   assert.match(missing.stderr, /Error from server \(NotFound\): pods "nobody" not found/);

@@ -59,7 +59,7 @@ test('[EXP-07] an init container writes what the next one reads, and every pod h
   await waitFor('it ran', async () => (await phase('passes')) === 'Succeeded');
 });
 
-test('[LIFE-16] what this node cannot do is said, not left out', async () => {
+test('[LIFE-16] unsupported features of this node are reported, not ignored', async () => {
   const containers = [{ name: 'c', image: 'busybox', command: ['sleep', '600'] }];
   const volumeMounts = [{ name: 'share', mountPath: '/share' }];
   await apply(

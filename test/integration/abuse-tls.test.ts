@@ -47,7 +47,7 @@ describe('bytes that are no good TLS', () => {
     await assert.rejects(api.connect('http/1.1', options), /alert protocol version|unsupported protocol/);
   });
 
-  test('what is no HTTP inside of TLS gets a Status and the door', async () => {
+  test('data inside TLS that are not HTTP get a Status, and the connection is closed', async () => {
     const manyHeaders = Array.from({ length: 9_000 }, (_, i) => `X-${i}: y\r\n`).join('');
     const cases = [
       ['\0\0\0 nonsense\r\n\r\n', 400],

@@ -128,7 +128,7 @@ test('a publisher out of place is told where the stream stands', async () => {
 const stretch = (first: number, last: number): readonly BusMessage[] =>
   Array.from({ length: last - first + 1 }, (_, i) => message(first + i));
 
-test('[TEST-10] of a stretch with a hole the stream takes what comes before it, and says so', async () => {
+test('[TEST-10] the stream accepts a batch with a gap up to the gap, and reports it', async () => {
   await using server = await startNatsServer();
   await using bus = connectTo(server);
   await using consumer = connectTo(server, { role: 'consumer' });
@@ -194,7 +194,7 @@ test('[TEST-10] two publishers that race with stretches leave each change once, 
   assert.deepEqual(seen.received, stretch(1, 400));
 });
 
-test('of two publishers racing for a revision exactly one wins', async () => {
+test('exactly one of two publishers racing for a revision wins', async () => {
   await using server = await startNatsServer();
   await using one = connectTo(server);
   await using other = connectTo(server);

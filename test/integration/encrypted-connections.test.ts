@@ -190,7 +190,7 @@ test('a NATS that cannot be trusted, or does not trust us, is reported with the 
   await eventually(() => trusted.health().length === 0, 'a client with a certificate is served');
 });
 
-test('who pretends to be a NATS server without TLS is told no password', async (t) => {
+test('a fake NATS server without TLS receives no password', async (t) => {
   let heard = '';
   let visits = 0;
   const pretender = createServer((socket) => {

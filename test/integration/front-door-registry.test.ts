@@ -85,7 +85,7 @@ test('a registry that goes on failing is told in its own words, with the next st
   assert.match(stderr, /pnpm install .* failed 3 times \(7\):\n {4}no such host\n {2}Check that the npm/);
 });
 
-test('what no further try can mend is told at once, with what can', (t) => {
+test('an error that a retry cannot solve is reported at once, with its remedy', (t) => {
   const { start, calls } = newCheckout(t, ['', 'ENOSPC: no space left on device, write']);
   const { status, stderr } = start();
   assert.equal(status, 1);
@@ -93,7 +93,7 @@ test('what no further try can mend is told at once, with what can', (t) => {
   assert.match(stderr, /pnpm .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
 });
 
-test('what is brought has to have the hashes of toolchain.json: npm compares them', (t) => {
+test('fetched programs must have the hashes of toolchain.json: npm compares them', (t) => {
   const { start, lockOf } = newCheckout(t, [], { node: '99.0.0' });
   assert.equal(start().status, 0);
   assert.deepEqual(Reflect.get(Object(lockOf()), `node_modules/node-${PLATFORM}`), {
@@ -106,7 +106,7 @@ test('what is brought has to have the hashes of toolchain.json: npm compares the
   assert.deepEqual(program, { version: '1.0.0', integrity: 'sha512-exe' });
 });
 
-test('what has no hash is not brought', (t) => {
+test('a program without a hash is not fetched', (t) => {
   const { start } = newCheckout(t, [], { node: '99.0.0', integrity: {} });
   const { status, stderr } = start();
   assert.equal(status, 1);

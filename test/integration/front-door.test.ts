@@ -188,7 +188,7 @@ test('the embedded cluster runs on Redis and NATS as well', async () => {
   assert.equal(await cluster.stop('SIGINT'), 0);
 });
 
-test('what was acknowledged is there after a restart, with the same credentials', async () => {
+test('acknowledged writes exist after a restart, with the same credentials', async () => {
   await withFolder(async (folder) => {
     const first = await HoldfastProcess.start(['--nodes', '0'], folder);
     await kubectl(first.ready.kubeconfig, ['create', 'configmap', 'kept', '--from-literal=a=b']);

@@ -226,7 +226,7 @@ test('[QOS-11] a container over its memory limit is OOMKilled and starts again; 
   await remove('greedy');
 });
 
-test('what a pod asks of its security holds', async () => {
+test('the security settings of a pod take effect', async () => {
   const report =
     'id -u; id -g; id -G; grep NoNewPrivs /proc/self/status; touch /no 2> /dev/null || echo readonly; hostname';
   await create('confined', {
@@ -253,7 +253,7 @@ test('what a pod asks of its security holds', async () => {
   await remove('confined');
 });
 
-test('what the node makes for a pod belongs to its group; memory is a volume of its size', async () => {
+test('files of a pod belong to its group; a memory volume has its size', async () => {
   const report =
     'touch /data/mine; stat -c %g /data/mine; cat /info/name; echo; dd if=/dev/zero of=/ram/x bs=1024 count=2048 2>/dev/null || echo full; grep " /ram tmpfs" /proc/mounts > /dev/null && echo memory';
   const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' }, mode: 0o400 }];

@@ -111,7 +111,7 @@ test('volumes end with their pod, whether or not it ever ran', async (t) => {
   await eventually(() => left().length === 0, 'nothing is left of either');
 });
 
-test('what is in memory ends with the node, whose pods may still be there', { skip: unlessRoot() }, async (t) => {
+test('memory volumes end with the node, also when its pods still exist', { skip: unlessRoot() }, async (t) => {
   const { admin, runtime, stateDirectory } = await startNode(t);
   assert.equal(
     runtime.abilities?.memoryVolumes,

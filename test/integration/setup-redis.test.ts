@@ -154,7 +154,7 @@ test('apiservers cannot weaken the server, health checks can only ping, stranger
   }
 });
 
-test('[TEST-03] what was acknowledged under these rights is there after the server was killed', async () => {
+test('[TEST-03] writes acknowledged with these permissions exist after the server was killed', async () => {
   await using server = await startConfiguredRedis();
   const open = () =>
     createRedisStore({

@@ -29,13 +29,13 @@ test('a process with the helper runs the same without the stripper of types in i
   assert.equal(helped.stdout, alone.stdout);
 });
 
-test('where the helper can write nothing, Node strips the types itself', () => {
+test('when the helper cannot write, Node strips the types itself', () => {
   const { stdout, stderr } = help([...NODE_FLAGS, ...TELLING], ['TMPDIR=/does/not/exist']);
   assert.match(stderr, /LARGE amaro/);
   assert.match(stdout, /--data-dir/);
 });
 
-test('where the disk is full, Node strips the types itself', () => {
+test('when the disk is full, Node strips the types itself', () => {
   const noFileMayGrow = ['-c', 'ulimit -f 0 && exec "$0" "$@"', process.execPath];
   const command = [...NODE_FLAGS, ...TELLING, MAIN, 'start', '--help'];
   const { stdout, stderr } = spawnSync('sh', [...noFileMayGrow, ...command], {
@@ -65,7 +65,7 @@ function runWithHelper(t: TestContext, helper: string, change: (texts: string) =
   return spawnSync(process.execPath, command, { encoding: 'utf8', timeout: DEADLINE_MS });
 }
 
-test('what a helper does not write is stripped by Node', (t) => {
+test('Node strips a file that the helper does not write', (t) => {
   const ending = `import { writeSync } from 'node:fs';
     import { encodeRecord } from './record.mjs';
     writeSync(1, encodeRecord('', ''));`;

@@ -87,7 +87,7 @@ for (const seed of SEEDS) {
     assert.ok(party.startsWith(node));
   });
 
-  test(`[SAFE-31] [SAFE-17] as before, and the kubelet of the old machine starts again out of reach: it still ends what runs there (seed ${seed})`, async () => {
+  test(`[SAFE-31] [SAFE-17] after the same, the cut-off kubelet of the old machine restarts: it still ends its pods (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, node } = scene;
     cluster.cutFromMasters(node);

@@ -38,7 +38,7 @@ test('apt waits for the lock of another, and what fails is tried again from the 
   );
 });
 
-test('what goes on failing is told in its own words, with what to do', (t) => {
+test('a permanent failure is reported in its own words, with the next step', (t) => {
   const { run, calls } = aptThatFails(t, ['E: no route', 'E: no route', 'E: no such host', 'works']);
   assert.throws(run, /^Error: apt-get failed 3 times: update: E: no such host\. Install x\.$/);
   assert.equal(calls().length, 3);

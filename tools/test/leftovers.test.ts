@@ -82,7 +82,7 @@ test('a process that was there before whoever tidies up is not of its tests', as
   assert.equal(earlier.exitCode ?? earlier.signalCode, null);
 });
 
-test('what stays mounted keeps its files, and is told', (t) => {
+test('a directory that stays mounted keeps its files, and is reported', (t) => {
   const folder = makeFolder(t);
   const target = path.join(folder, 'a volume');
   mkdirSync(target);
@@ -100,7 +100,7 @@ test('what stays mounted keeps its files, and is told', (t) => {
   }
 });
 
-test('what is mounted there is let go before files are removed', (t) => {
+test('mounts are released before files are removed', (t) => {
   const folder = makeFolder(t);
   const target = path.join(folder, 'a volume');
   mkdirSync(target);
@@ -111,7 +111,7 @@ test('what is mounted there is let go before files are removed', (t) => {
   assert.ok(!readFileSync('/proc/self/mounts', 'utf8').includes(target));
 });
 
-test('what a suite left behind counts as one failed test that names it', () => {
+test('a leftover of a suite counts as one failed test that names it', () => {
   const report = { passed: 3, failed: 1, skips: [], failures: ['✖ other'] };
   assert.equal(countLeftovers(report, 'unit', []), report);
   const counted = countLeftovers(report, 'unit', ['state', 'process 7 (sleep 9)']);

@@ -66,7 +66,7 @@ test('a change affects the unit tests that import it, also through others, but n
   assert.deepEqual(choose(root, ['--changed'], ['libs/b/src/three.test.ts']), ['unit: libs/b/src/three.test.ts']);
 });
 
-test('what is changed is what differs from main, and new files, but not what was removed', (t) => {
+test('changed files are those that differ from main and new files, but not removed ones', (t) => {
   const root = tree(t, FILES);
   const answers = new Map([
     ['merge-base HEAD main', []],

@@ -63,7 +63,7 @@ test('deep, long and wide expressions are refused or end, without an exception',
   for (const source of hostile) assert.notEqual(run(source).message, '', source.slice(0, 40));
 });
 
-test('what grows by itself is stopped by its cost', () => {
+test('an expression whose values grow is stopped by its cost limit', () => {
   const nested =
     'l.map(a, l.map(b, l.map(c, l.map(d, l.map(e, l.map(f, l.map(g, l.map(h, l.map(i, l.map(j, l.map(k, a)))))))))))';
   assert.match(run(`${nested}.size() > 0`).message, /cost limit exceeded/);

@@ -27,7 +27,7 @@ async function connect(folder: string, settings: typeof SOUND): Promise<void> {
   await connection.close();
 }
 
-test('what a component is given to reach the API is looked at before it starts', async (t) => {
+test('the API settings of a component are checked before it starts', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-component-config-'));
   t.after(() => rmSync(folder, { recursive: true }));
   await connect(folder, SOUND);

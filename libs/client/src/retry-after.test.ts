@@ -40,7 +40,7 @@ function rig(answer: (request: number) => ApiResponse): Rig {
 
 const isTurnedAway = (error: unknown): boolean => error instanceof StatusError && error.code === 429;
 
-test('who is told when to come back comes back then', async () => {
+test('a client with a Retry-After header retries at that time', async () => {
   const { clock, client, came } = rig((request) => (request < 3 ? turnedAway({ 'retry-after': '2' }) : FOUND));
   const got = client.get(PODS, POD);
   await clock.advance(4_000);

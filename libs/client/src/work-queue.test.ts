@@ -59,7 +59,7 @@ test('waits are exact: 5, 10, 20 ms', async () => {
   }
 });
 
-test('of several delays the earliest counts, with one timer', async () => {
+test('the earliest of several delays applies, with one timer', async () => {
   const clock = createVirtualClock();
   const queue = createWorkQueue({ clock });
   queue.addAfter('a', 500);

@@ -143,7 +143,7 @@ test('several conflicts are told by manager; updaters with their version', () =>
   assert.equal(details?.causes?.length, 3);
 });
 
-test('of thousands of conflicts some are told, and how many there are', () => {
+test('a report of thousands of conflicts names some of them and their number', () => {
   const annotations = (value: string) =>
     Object.fromEntries(Array.from({ length: MAX_CONFLICTS_TOLD + 5 }, (_, index) => [`a${index}`, value]));
   const of = (value: string) => ({ ...full, metadata: { name: 'web', annotations: annotations(value) } });
@@ -168,7 +168,7 @@ test('force takes the fields over, an equal value is shared', () => {
   assert.deepEqual(at(fieldsOf(forced, 'alice'), 'f:spec', 'f:selector'), {});
 });
 
-test('what an applier lets go is removed unless someone else owns it', () => {
+test('a field that an applier drops is removed unless another manager owns it', () => {
   const live = apply({ config: full });
   const shared = apply({
     live,

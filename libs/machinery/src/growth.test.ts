@@ -56,7 +56,7 @@ for (const operation of ['Update', 'Apply']) {
   });
 }
 
-test('of thousands of owners by update the oldest are one, who owns all that they owned', () => {
+test('the oldest of thousands of update entries are merged into one that owns their fields', () => {
   const live = objectOwnedBy(100, 'Update');
   const updated = { ...live, data: { ...(live['data'] as JsonObject), other: 'v' } };
   const tracked = trackUpdate({ manager: 'me', apiVersion: 'v1', live, updated, schema: configMap() });

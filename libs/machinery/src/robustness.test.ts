@@ -79,7 +79,7 @@ function only(expected: new (...args: never[]) => Error, run: () => unknown): vo
   }
 }
 
-test('whatever a client sends as a document, the answer is a document or a refusal', () => {
+test('any input gives a document or an error', () => {
   fc.assert(
     fc.property(hostileObject, hostileObject, fc.boolean(), (live, sent, force) => {
       only(DecodeError, () => decodeWithSchema(sent, pod()));
@@ -94,7 +94,7 @@ test('whatever a client sends as a document, the answer is a document or a refus
   );
 });
 
-test('whatever a client sends as a JSON patch, the answer is a document or a refusal', () => {
+test('any JSON patch gives a document or an error', () => {
   const path = fc
     .array(fc.constantFrom('spec', 'containers', '0', '-1', '-', '__proto__', '~1', ''), { maxLength: 4 })
     .map((parts) => parts.map((p) => `/${p}`).join(''));
@@ -116,7 +116,7 @@ test('whatever a client sends as a JSON patch, the answer is a document or a ref
   );
 });
 
-test('what was decoded decodes to itself', () => {
+test('decoding a decoded document again does not change it', () => {
   fc.assert(
     fc.property(hostileObject, (sent) => {
       only(DecodeError, () => {

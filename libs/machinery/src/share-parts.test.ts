@@ -6,7 +6,7 @@ import { shareParts } from './share-parts.ts';
 
 const read = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-test('what is equal is shared, what is not keeps its content', () => {
+test('equal parts are shared, different parts keep their content', () => {
   const like = deepFreeze(read('{"a":{"b":[1,{"c":"x"}]},"d":[{"e":1},{"f":2}],"g":{"h":1}}'));
   const text = '{"a":{"b":[1,{"c":"x"}]},"d":[{"e":1},{"f":3}],"g":{"h":1,"i":2}}';
   const shared = shareParts(read(text), like);
@@ -17,7 +17,7 @@ test('what is equal is shared, what is not keeps its content', () => {
   assert.equal(shareParts(read('{"a":[]}'), deepFreeze(read('{"a":[]}')))['a'] instanceof Array, true);
 });
 
-test('what is frozen is left alone, and what is equal as a whole is the other', () => {
+test('frozen parts are not changed, and a wholly equal value is replaced by the other', () => {
   const like = deepFreeze(read('{"a":{"b":1}}'));
   assert.equal(shareParts(read('{"a":{"b":1}}'), like), like);
   const frozen = deepFreeze(read('{"a":{"b":1}}'));

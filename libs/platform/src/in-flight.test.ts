@@ -40,7 +40,7 @@ test('a number is given once, and everything goes at once', () => {
   assert.deepEqual([things.size, [...things.values()], things.get(second)], [0, [], undefined]);
 });
 
-test('what has gone does not wait for a collection of old objects', () => {
+test('finished requests do not wait for a garbage collection', () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as (how: { type: 'minor' | 'major' }) => void;
   const things = new InFlight<{ readonly payload: readonly number[] }>();

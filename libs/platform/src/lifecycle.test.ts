@@ -38,7 +38,7 @@ test('services start in order and stop in reverse', async () => {
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
 });
 
-test('who asks for the end once more waits for it, and is told of the same failure', async () => {
+test('a second stop waits for the first one and rejects with the same error', async () => {
   const seen: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const slow: Service = { name: 'slow', start: async () => {}, stop: () => released };
@@ -58,7 +58,7 @@ test('when one does not start, it and those before it are stopped, and the reaso
   assert.deepEqual(seen, ['start a', 'start b', 'stop b', 'stop a']);
 });
 
-test('what cannot be stopped after a failed start hides neither the reason nor keeps others running', async () => {
+test('a failed stop after a failed start neither hides the first error nor keeps other services running', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop'), serviceOf(seen, 'c', 'start')];
   await assert.rejects(startAll('all', services, tools), { message: 'c does not start' });

@@ -36,7 +36,7 @@ test('it holds what a list in order of use would hold, whatever is done to it', 
   fc.assert(property);
 });
 
-test('what is touched again and again takes no more memory', () => {
+test('repeated access to one entry takes no more memory', () => {
   setFlagsFromString('--expose-gc');
   const heapBytes = (): number => {
     runInNewContext('gc()');

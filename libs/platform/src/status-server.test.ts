@@ -38,7 +38,7 @@ test('an answer that fails is told to the one who asked, and the next is answere
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
 });
 
-test('what is no address, or one that others see without a certificate, is told with the next step', () => {
+test('an invalid address, or a public one without a certificate, is refused with the next step', () => {
   assert.throws(() => serverAt('nowhere'), /form host:port, not "nowhere"/);
   const refused = (error: unknown): boolean => error instanceof OperatorError && /Give --cert, or/.test(error.nextStep);
   assert.throws(() => serverAt('0.0.0.0:1', '--cert'), refused);

@@ -35,7 +35,7 @@ for (const [wrong, shown] of [
   });
 }
 
-test('what can be shown of an address keeps nothing of a password with special characters', () => {
+test('a printed address keeps nothing of a password with special characters', () => {
   for (const password of ['secret', 'sec/ret', 'sec@ret', 'sec?ret', 'sec\nret'])
     assert.equal(withoutCredentials(`redis://user:${password}@redis:6379/0`), 'redis://redis:6379/0');
 });

@@ -11,7 +11,7 @@ test('times are printed as Kubernetes prints them and read back', () => {
   assert.equal(parseTime('2026-02-03T05:05:06.789+01:00'), at);
 });
 
-test('what is no RFC 3339 time is none', () => {
+test('a text that is not an RFC 3339 time is refused', () => {
   for (const text of ['', 'yesterday', '2026-02-03', '2026-02-03 04:05:06Z', '2026-13-03T04:05:06Z']) {
     assert.equal(parseTime(text), undefined, text);
   }

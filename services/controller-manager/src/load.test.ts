@@ -29,7 +29,7 @@ function beat(world: World): void {
   world.api.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
 }
 
-test('what a Deployment costs: two writes for a pod that comes, one and a half for one that goes, hardly any question', async () => {
+test('the cost of a Deployment: two writes for a new pod, one and a half for a deleted one, hardly any read', async () => {
   const replicas = 400;
   const world = createWorld();
   const controllers = start(world);

@@ -562,7 +562,7 @@ test('[PREEMPT-08] [DISR-27] [DISR-28] a victim says in its conditions why it ha
   await stop();
 });
 
-test('what is measured has the names that dashboards know, and the cache is what the API says', async () => {
+test('metrics have the upstream names, and the cache matches the API', async () => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('a', { cpu: '1' });

@@ -45,7 +45,7 @@ test('plugins are counted whenever they are asked, and measured in some of the d
   assert.equal(timed('Score', 'Success', 'ImageLocality') + timed('PreScore', 'Skip', 'ImageLocality') > 0, true);
 });
 
-test('what is done while a pod waits is measured: hints, changes of the cluster, steps of the binding', async (t) => {
+test('metrics cover queueing hints, changes of the cluster and steps of the binding', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addPod('waits', { cpu: '4' });
@@ -97,7 +97,7 @@ test('the time of an attempt begins with its decision, and that of a pod when it
   );
 });
 
-test('where somebody wants traces, each decision is a span and so is each binding', async (t) => {
+test('with tracing on, each decision and each binding is a span', async (t) => {
   const spans: (readonly [name: string, told: SpanAttributes])[] = [];
   const tracer: Tracer = {
     span: (name, { attributes }, work) => {
@@ -125,7 +125,7 @@ test('where somebody wants traces, each decision is a span and so is each bindin
   ]);
 });
 
-test('what pods ask for and the configuration that is used can be read', async (t) => {
+test('pod resources and the configuration in use are served', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addNode('n1', { cpu: '1' });
@@ -154,7 +154,7 @@ test('the configuration that is shown says whether a leader is elected, whoever 
   }
 });
 
-test('what a pod asks for is told once while it is being bound', async (t) => {
+test('the requests of a pod are reported once while it is being bound', async (t) => {
   const { clock, api, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addNode('n1');

@@ -52,7 +52,7 @@ for (const name of SAMPLE) {
   });
 }
 
-test('[TEST-07] what is found is made small, is written as a file, and that file fails with the bug alone', (t) => {
+test('[TEST-07] a found failure is shrunk and written as a file, and that file fails only with the bug', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [name] = SAMPLE;

@@ -14,7 +14,7 @@ const PLAN: HuntPlan = {
   steps: Array.from({ length: 30 }, (_, i) => step(i === 7 ? 'isolate' : i === 21 ? 'drain' : 'pause', i)),
 };
 
-test('what a failure does not need is dropped: steps, processes and time', async () => {
+test('shrinking drops the steps, processes and time that a failure does not need', async () => {
   const needs = (plan: HuntPlan, what: Step['do']): boolean => plan.steps.some((each) => each.do === what);
   const stillFails = async (plan: HuntPlan): Promise<boolean> => needs(plan, 'isolate') && needs(plan, 'drain');
   const { plan, runs } = await shrink(PLAN, stillFails, 200);

@@ -65,7 +65,7 @@ test('values are judged in the words of Kubernetes', () => {
     assert.deepEqual(refusalsOf(value, schema), expected, JSON.stringify(schema));
 });
 
-test('of several schemas that do not fit, the faults of the one that came furthest are told', () => {
+test('when no schema matches, the errors of the closest schema are reported', () => {
   const schema = { type: 'object', oneOf: [{ required: ['b'] }, { required: ['c'] }] };
   assert.deepEqual(refusalsOf({}, schema), [
     '<nil>: Invalid value: "": "a" must validate one and only one schema (oneOf). Found none valid',
@@ -77,7 +77,7 @@ test('of several schemas that do not fit, the faults of the one that came furthe
   assert.deepEqual(refusalsOf({ b: 1 }, { type: 'object', anyOf: schema.oneOf }), []);
 });
 
-test('what an update leaves as it was may be wrong, beside what it changes', () => {
+test('an update may keep invalid fields that it does not change', () => {
   const item = { type: 'object', properties: { id: { type: 'string' }, n: { type: 'integer', maximum: 1 } } };
   const list = { type: 'array', items: item, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] };
   const old = {

@@ -24,7 +24,7 @@ test('property: a plain pattern matches what RE2 matches', () => {
   );
 });
 
-test('what could take more than linear time, or means something else in RE2, is no plain pattern', () => {
+test('a pattern that may take more than linear time, or differs in RE2, is not plain', () => {
   const others = [
     '[a-z]*$',
     '^a*a*$',

@@ -68,7 +68,7 @@ test('the condition of a schema says whether its priority level exists, and is t
   assert.equal(danglingCondition({ spec, status }, true, 'later')?.status, 'False');
 });
 
-test('what every cluster has is valid, complete, and refers only to levels that every cluster has', () => {
+test('the mandatory objects are valid, complete, and refer only to mandatory levels', () => {
   const levels = new Set(BOOTSTRAP_PRIORITY_LEVELS.map(({ name }) => name));
   const rows = [
     ...BOOTSTRAP_FLOW_SCHEMAS.map((each) => ({ ref: FLOW_SCHEMAS, kind: 'FlowSchema', ...each })),

@@ -133,14 +133,14 @@ test('bytes that were sent as null are none', () => {
   ]);
 });
 
-test('of terms that are all equal not every pair is told', () => {
+test('duplicates among many equal terms are reported up to a limit', () => {
   const allowedTopologies = Array.from({ length: 300 }, () => ({}));
   const type = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 's' }, provisioner: 'a/b' };
   assert.equal(refusals({ ...type, allowedTopologies }).length, 1000);
   assert.equal(refusals({ ...type, allowedTopologies: [{}, {}] }).length, 2 + 3);
 });
 
-test('what stands where a schema should be is none', () => {
+test('a value that is not a schema is ignored in the place of a schema', () => {
   const schema = {
     type: 'object',
     properties: { a: { type: 'array', items: { type: 'object', properties: { x: null } } } },

@@ -256,7 +256,7 @@ test('namespaces', () => {
   compareTexts(changeRefusals(namespace(), namespace({}, { labels: { a: 'a b' } })), [bad, bad], 'twice');
 });
 
-test('of the secrets of a service account only the names are kept', () => {
+test('a service account keeps only the names of its secrets', () => {
   const account = object('ServiceAccount', { secrets: [{ kind: 'Secret', namespace: 'm', name: 'a' }, { uid: 'u' }] });
   const secrets = (made: unknown): unknown => (made as { secrets: unknown }).secrets;
   assert.deepEqual(secrets(stored(account)), [{ name: 'a' }, {}]);

@@ -5,7 +5,7 @@ import { allResources } from '../registry.ts';
 import type { KubeObject } from '../resource.ts';
 import { statusReplaced } from './testing.ts';
 
-test('who replaces an object need not name the version that was read, but for a few kinds', () => {
+test('an update needs no resourceVersion, except for a few kinds', () => {
   const strict = allResources()
     .filter(({ verbs, strategy }) => verbs.includes('update') && strategy.allowUnconditionalUpdate !== true)
     .map(({ kind }) => kind);

@@ -135,7 +135,7 @@ test('pods: what is accepted and hardly wanted is said in the words of Kubernete
   ]);
 });
 
-test('whoever updates a pod is not told again', () => {
+test('an update of a pod does not repeat its warnings', () => {
   const object = pod({ terminationGracePeriodSeconds: -1 });
   assert.equal(warningsOf(object).length, 1);
   assert.deepEqual(warningsOf(object, object as unknown as KubeObject), []);

@@ -154,14 +154,14 @@ test('durations and usage of metrics are read as they were written', () => {
   }
 });
 
-test('what has no message has no form: tables, kinds that nobody knows, kinds from the prototype', () => {
+test('kinds without a message have no encoding: tables, unknown kinds, names from the prototype', () => {
   for (const kind of ['Table', 'Widget', 'constructor']) {
     assert.equal(encodeObject({ apiVersion: 'meta.k8s.io/v1', kind }), undefined);
   }
   assert.equal(encodeObject({ kind: 'Pod' }), undefined);
 });
 
-test('what is kept of an object holds no more memory than it has bytes', () => {
+test('a kept encoding holds no more memory than its bytes', () => {
   const content = encodeContent({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data: { a: 'b' } });
   assert.equal(content?.buffer.byteLength, content?.length);
   assert.ok(content !== undefined && content.length > 0);

@@ -15,7 +15,7 @@ test('schedules that cron understands', () => {
   for (const schedule of schedules) assert.equal(cronScheduleError(schedule), undefined, schedule);
 });
 
-test('what is wrong with a schedule is said in the words of the parser', () => {
+test('an error in a schedule has the text of the upstream parser', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['', 'empty spec string'],
     ['* * * *', 'expected exactly 5 fields, found 4: [* * * *]'],

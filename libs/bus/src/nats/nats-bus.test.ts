@@ -8,7 +8,7 @@ import { createNatsBus } from './nats-bus.ts';
 
 const INFO = { server_id: 'x', version: '2.9.10', proto: 1, headers: true, max_payload: 1_048_576 };
 
-test('who subscribes while the connection breaks is not kept waiting: the next connection asks again', async (t) => {
+test('a subscription during a lost connection does not hang: the next connection subscribes again', async (t) => {
   let subscriptions = 0;
   const server = createServer((socket) => {
     socket.on('error', () => {});

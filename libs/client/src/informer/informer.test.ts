@@ -415,7 +415,7 @@ test('[TEST-10] a change that is lost together with every heartbeat that names i
   await informer.stop();
 });
 
-test('[TEST-10] what no heartbeat can name because too much goes on is found by the periodic check', async () => {
+test('[TEST-10] a gap that no heartbeat names under load is found by the periodic check', async () => {
   const { clock, api, publisher, weather, informer } = rig(1, { safetyCheckIntervalMs: 300_000 });
   publisher.beat();
   publisher.crowded = true;

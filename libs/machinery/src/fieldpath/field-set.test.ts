@@ -98,7 +98,7 @@ test('elements have an order and their keys a fixed form', () => {
   );
 });
 
-test('what is no FieldsV1 is refused, what is unknown in it is left out', () => {
+test('invalid FieldsV1 is refused, unknown entries in it are left out', () => {
   for (const wrong of [null, [], 'x', { 'f:a': 1 }, { 'k:{': {} }])
     assert.throws(() => decodeFieldsV1(wrong), FieldsV1Error);
   assert.equal(isEmptySet(decodeFieldsV1({ 'x:new': {} })), true);

@@ -59,7 +59,7 @@ for (const [kind, schema] of [
   ['Deployment', deployment()],
   ['ConfigMap', configMap()],
 ] as const) {
-  test(`what the maker of a ${kind} owns is written down in one walk as a comparison finds it`, () => {
+  test(`one walk over a new ${kind} gives the same owned fields as a comparison`, () => {
     fc.assert(
       fc.property(objectOf(schema, 0), fc.constantFrom(undefined, STATUS), (object, reset) => {
         assert.equal(fieldsOfNewObject(object, { schema, reset }), byComparing(object, schema, reset));

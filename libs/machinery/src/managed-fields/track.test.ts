@@ -131,7 +131,7 @@ test('a writer keeps what it owned before; entries stand in the order of their t
   assert.deepEqual(fieldsOf(again, 1), { 'f:data': { 'f:b': {}, 'f:c': {} } });
 });
 
-test('what is removed has no owner, an owner of nothing is forgotten', () => {
+test('a removed field has no owner, and an entry without fields is dropped', () => {
   const created = update({ updated: configMapWith({ a: '1' }), manager: 'one' });
   const emptied = update({ live: created, updated: configMapWith(undefined), manager: 'two', time: T2 });
   assert.equal(managedFieldsOf(emptied), undefined);

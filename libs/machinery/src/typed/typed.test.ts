@@ -91,7 +91,7 @@ test('removal takes fields, items and keys', () => {
   assert.deepEqual(removeFields(value, gone, thing), { ids: [2], parts: { x: { size: 1 } }, spec: null });
 });
 
-test('what nobody has set yet', () => {
+test('fields that are not set yet', () => {
   assert.deepEqual(unsetObject(thing), { count: 0, flags: null, spec: {}, maybe: null });
 });
 

@@ -17,7 +17,7 @@ function recorded() {
   return { redis, happened, say };
 }
 
-test('what is called in one turn leaves at its end, in one packet', async () => {
+test('calls of one turn of the event loop are sent at its end, in one packet', async () => {
   const { redis, happened, say } = recorded();
   const answers = [withPacket(redis, say('a')), withPacket(redis, say('b'))];
   assert.deepEqual(happened, ['cork']);
@@ -26,7 +26,7 @@ test('what is called in one turn leaves at its end, in one packet', async () => 
   assert.deepEqual(await Promise.all(answers), ['a', 'b']);
 });
 
-test('what may not wait takes what was gathered with it, and the turn goes on with a new packet', async () => {
+test('an urgent call sends the gathered calls with it, and the turn continues with a new packet', async () => {
   const { redis, happened, say } = recorded();
   void withPacket(redis, say('a'));
   leaveNow(redis);

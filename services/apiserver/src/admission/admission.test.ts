@@ -57,7 +57,7 @@ describe('priority', () => {
     assert.equal((await pod('again', { priorityClassName: 'high' })).status, 403);
   });
 
-  test('[PRIO-11] what a stored pod has of its class does not change', async () => {
+  test('[PRIO-11] the priority of a stored pod does not change', async () => {
     await priorityClass('high', 1000);
     await priorityClass('low', 1);
     await pod('p', { priorityClassName: 'high' });
@@ -183,7 +183,7 @@ describe('limit ranges', () => {
     });
   });
 
-  test('what is missing or too far apart is said as it is in Kubernetes', async () => {
+  test('missing values and exceeded ratios have the messages of Kubernetes', async () => {
     await range([
       { type: 'Pod', min: { memory: '1Gi' }, maxLimitRequestRatio: { cpu: '2' } },
       { type: 'PersistentVolumeClaim', min: { storage: '2Gi' }, max: { storage: '3Gi' } },
@@ -211,7 +211,7 @@ describe('limit ranges', () => {
     assert.equal((await claim('3Gi')).status, 201);
   });
 
-  test('what is outside the bounds is 403, with every reason', async () => {
+  test('values outside the bounds give 403 with every reason', async () => {
     await range([
       { type: 'Container', max: { memory: '1Gi' } },
       { type: 'Pod', max: { cpu: '2' } },

@@ -67,7 +67,7 @@ describe('mutating webhooks', () => {
     assert.equal(released.status, 200, JSON.stringify(released.body));
   });
 
-  test('what they make is validated like what clients send', async () => {
+  test('the objects that they return are validated like those of clients', async () => {
     await world.hook('mutating', 'bad');
     world.respond = () => patchAnswer({ op: 'add', path: '/data', value: { 'not a key': '1' } });
     assert.equal((await world.create('m')).status, 422);

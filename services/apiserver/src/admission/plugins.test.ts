@@ -29,7 +29,7 @@ describe('runtime classes', () => {
     assert.deepEqual(created.at('spec.tolerations.2'), tolerations[0]);
   });
 
-  test('what contradicts it is refused', async () => {
+  test('a pod that contradicts it is refused', async () => {
     await runtime('vm', { overhead: { podFixed: { cpu: '250m' } }, scheduling: { nodeSelector: { vm: 'yes' } } });
     await runtime('plain', {});
     const message = async (spec: object): Promise<string> => (await pod(spec)).textAt('message');

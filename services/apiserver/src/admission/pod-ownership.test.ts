@@ -59,7 +59,7 @@ test('[LIFE-08] a pod has a UID of its own, is placed once, and never moves to a
   await api.stop();
 });
 
-test('[SAFE-01] of two bindings at the same time exactly one wins', async () => {
+test('[SAFE-01] exactly one of two concurrent bindings wins', async () => {
   const api = await startTestApi();
   await api.call('POST', PODS, { body: podBody('p') });
   const bind = (name: string) =>
@@ -200,7 +200,7 @@ test('a right to write leases is none to break the promise of a node, to shorten
   await api.stop();
 });
 
-test('who has the right of its own may break the promise of a node', async () => {
+test('a user with the separate permission may break the promise of a node', async () => {
   const { api } = await boundPod();
   await allow(api, LEASE_RULE, PROMISE_RULE);
   assert.equal((await api.call('POST', LEASES, { as: 'node-a', body: promises(false) })).status, 201);

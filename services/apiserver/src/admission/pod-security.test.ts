@@ -122,7 +122,7 @@ describe('controls of the restricted level', () => {
     assert.match(said('restricted', spec, 21), /^non-default capabilities .*, restricted volume types \(.*\)$/);
   });
 
-  test('[POD-12] what means nothing on Windows is not asked of pods for Windows', () => {
+  test('[POD-12] pods for Windows need no fields that mean nothing on Windows', () => {
     const spec = { os: { name: 'windows' }, containers: [container({ runAsNonRoot: true })] };
     assert.equal(said('restricted', spec), '');
     assert.match(said('restricted', spec, 24), /^allowPrivilegeEscalation != false /);

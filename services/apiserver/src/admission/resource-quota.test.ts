@@ -29,7 +29,7 @@ const pod = (name: string, spec: object = {}, query = '') =>
   api.call('POST', `${NAMESPACE}/pods${query}`, { body: podBody(name, { spec }) });
 const containers = (resources: object): object => ({ containers: [{ name: 'c', image: 'i', resources }] });
 
-describe('what is counted', () => {
+describe('the counted resources', () => {
   test('pods, and no more than the quota says', async () => {
     await quota('q', { pods: '2' });
     assert.equal((await pod('a')).status, 201);
@@ -43,7 +43,7 @@ describe('what is counted', () => {
     assert.deepEqual(await used('q'), { pods: '2' });
   });
 
-  test('what a pod asks for: containers together, init containers one by one, sidecars beside both', async () => {
+  test('requests of a pod: the sum of containers, the maximum of init containers, sidecars beside both', async () => {
     await quota('q', { 'requests.cpu': '2', 'limits.memory': '4Gi', cpu: '2', 'requests.example.com/gpu': '3' });
     const amounts = (cpu: string, memory: string, gpu = '1') => ({
       requests: { cpu, memory, 'example.com/gpu': gpu },
@@ -65,7 +65,7 @@ describe('what is counted', () => {
     });
   });
 
-  test('who wants cpu and memory counted has to say how much', async () => {
+  test('a quota of cpu or memory requires pods to set them', async () => {
     await quota('q', { 'limits.cpu': '2', 'requests.memory': '1Gi' });
     const refused = await pod('p', {
       containers: [

@@ -113,7 +113,7 @@ test('[RWO-22] a whole volume sent back without its attachment is a break like a
   assert.equal((await brokenEvents(api)).length, 1);
 });
 
-test('[RWO-22] whoever may write the status of volumes may not break attachments without the right to', async (t) => {
+test('[RWO-22] the permission to write the status of volumes does not permit breaking attachments', async (t) => {
   const api = await attachedVolume(t);
   const status = { apiGroups: [''], resources: ['persistentvolumes/status'], verbs: ['patch', 'update'] };
   await allow(api, [status]);

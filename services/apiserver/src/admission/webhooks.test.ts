@@ -111,7 +111,7 @@ describe('validating webhooks', () => {
     );
   });
 
-  test('whose certificate does not fit are not believed', async () => {
+  test('with a wrong certificate are not trusted', async () => {
     await world.hook('validating', 'untrusted', { clientConfig: { url: world.url } });
     const refused = await world.create('a');
     assert.equal(refused.status, 500);
@@ -189,7 +189,7 @@ describe('validating webhooks', () => {
     assert.match((await world.create('a')).headers['warning'] ?? '', /mind the gap/);
   });
 
-  test('what is absent matches no object selector', async () => {
+  test('an absent object matches no object selector', async () => {
     await world.api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'skipped', labels: { skip: '1' } } } });
     await world.hook('validating', 'others', {
       objectSelector: { matchExpressions: [{ key: 'skip', operator: 'DoesNotExist' }] },

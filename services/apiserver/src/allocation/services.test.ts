@@ -116,7 +116,7 @@ test('a node port that an external service once claimed is given back with it', 
   assert.ok(!(await claims()).includes('30101'));
 });
 
-test('what a service holds follows its type', async () => {
+test('the type of a service determines its allocations', async () => {
   const address = (await create('a')).textAt('spec.clusterIP');
   const patch = (spec: object): Promise<Answer> => api.call('PATCH', `${SERVICES}/a`, { body: { spec } });
   const ports = [
@@ -161,7 +161,7 @@ async function checkRefusals(cases: readonly (readonly [spec: object, status: nu
 const WHEN_SEVERAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
 const NOT_CONFIGURED = 'not configured on this cluster';
 
-test('what does not fit the families of the cluster is told in the words of Kubernetes', () =>
+test('addresses outside the families of the cluster have the messages of Kubernetes', () =>
   checkRefusals([
     [
       { ipFamilies: ['IPv4', 'IPv6'] },
@@ -190,7 +190,7 @@ test('what does not fit the families of the cluster is told in the words of Kube
     ],
   ]));
 
-test('what cannot be given to a service is told alone, before all else that is wrong with it', () =>
+test('an allocation error of a service is reported alone, before all other errors', () =>
   checkRefusals([
     [
       { ports: [], clusterIP: 'x' },

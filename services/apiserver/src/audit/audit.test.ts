@@ -197,7 +197,7 @@ test('credentials that nobody knows are told without them', async () => {
   assert.ok(!JSON.stringify(event).includes('stranger'));
 });
 
-test('who acts as somebody else is told with both names', async () => {
+test('an audit event of impersonation has both names', async () => {
   const api = await audited(METADATA);
   await api.call('GET', MAPS, { headers: { 'impersonate-user': 'jane' } });
   const event = api.events().at(-1);

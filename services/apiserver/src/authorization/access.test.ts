@@ -78,7 +78,7 @@ describe('RBAC', () => {
     ['a list of all', PODS, 403],
     ['a list of what cannot be read', `${PODS}?fieldSelector=metadata.name%3Da,x`, 403],
   ] as const) {
-    test(`who may read one object asks for ${title}: ${status}`, async () => {
+    test(`a user who may read one object requests ${title}: ${status}`, async () => {
       const rules = [{ ...podReader.rules[0], resourceNames: ['a'] }];
       await seed('roles', { kind: 'Role', metadata: { namespace: 'default', name: 'r' }, rules });
       const metadata = { namespace: 'default', name: 'b' };
@@ -88,7 +88,7 @@ describe('RBAC', () => {
     });
   }
 
-  test('who may not list one object is told of it', async () => {
+  test('a refused list of one object names that object', async () => {
     const got = await api.call('GET', `${PODS}?fieldSelector=metadata.name%3Da&watch=true`, { as: 'nobody' });
     const why = 'User "nobody" cannot watch resource "pods" in API group "" in the namespace "default"';
     assert.equal(got.textAt('message'), `pods "a" is forbidden: ${why}`);
@@ -177,7 +177,7 @@ describe('service account tokens', () => {
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
     });
 
-  test('whoever says nothing about the token gets the usual one', async () => {
+  test('a token request without options gets the default token', async () => {
     await account('silent');
     for (const body of [{}, { spec: null }, { spec: {} }]) {
       const answer = await api.call('POST', `${ACCOUNTS}/silent/token`, { body });
@@ -295,14 +295,14 @@ describe('service account tokens', () => {
 });
 
 describe('impersonation', () => {
-  test('who may impersonate acts with the rights of the other, no more', async () => {
+  test('impersonation gives exactly the permissions of the other user', async () => {
     const headers = { 'impersonate-user': 'jane' };
     const refused = await api.call('GET', PODS, { headers });
     assert.equal(refused.status, 403);
     assert.match(refused.textAt('message'), /User "jane" cannot list resource "pods"/);
   });
 
-  test('who may not impersonate is refused before anything else', async () => {
+  test('impersonation without permission is refused before any other check', async () => {
     const refused = await api.call('GET', PODS, { as: 'nobody', headers: { 'impersonate-user': 'admin' } });
     assert.match(refused.textAt('message'), /User "nobody" cannot impersonate resource "users"/);
   });

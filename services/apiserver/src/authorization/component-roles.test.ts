@@ -105,7 +105,7 @@ test('a controller makes no roles and bindings, and changes those that are there
   }
 });
 
-test('whoever answers for the names of services sees services and their endpoints, and changes nothing', () => {
+test('the DNS component reads services and their endpoints, and changes nothing', () => {
   for (const what of ['list services', 'watch services', 'list endpoints'])
     assert.equal(may(CLUSTER_DNS, what, ''), true);
   assert.equal(may(CLUSTER_DNS, 'watch endpointslices', 'discovery.k8s.io'), true);

@@ -130,7 +130,7 @@ test('[SAFE-31] another machine claims the node when a user says that the first 
   assert.equal((await twin('PATCH', `${NODE}/status`, { status: {} })).status, 403);
 });
 
-test('[SAFE-31] of two machines that claim a node at once one gets it', async (t) => {
+test('[SAFE-31] exactly one of two machines that claim a node at once gets it', async (t) => {
   const { api } = await start(t);
   const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
   const tainted = await api.call('PATCH', NODE, { body: { spec: { taints: [taint] } } });

@@ -57,7 +57,7 @@ function coversSingle(owner: PolicyRule, single: PolicyRule): boolean {
   );
 }
 
-test('what a role gives away without its author having it is the same as when every combination is written out', () => {
+test('the uncovered rules of a role are the same as with every combination written out', () => {
   fc.assert(
     fc.property(ruleSets, ruleSets, (owned, rules) => {
       assert.deepEqual(uncovered(owned, rules), writtenOut(owned, rules));

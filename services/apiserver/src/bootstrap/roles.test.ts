@@ -44,7 +44,7 @@ describe('roles that every cluster has', () => {
   });
 });
 
-describe('what a server makes of a role that is there when it starts', () => {
+describe('reconciliation of an existing role at the start of the server', () => {
   const wanted = role('r', rule(READ, '', 'pods'), rule('get', '', 'nodes'));
   const stored = (over: Partial<ClusterRole> = {}): ClusterRole => ({
     ...API,

@@ -53,7 +53,7 @@ test('a feed that is cut while this server goes on writing does not fill the mem
   );
 });
 
-test('what is written while the cache loads is in it, between the pages and after the last of them', async (t) => {
+test('writes during the load of the cache are in it, between the pages and after the last one', async (t) => {
   const real = createMemoryStore();
   const write = async (name: string): Promise<void> => {
     const key = `core/pods/a/${name}`;

@@ -337,7 +337,7 @@ test('a configuration says everything that is wrong with it, and no secret', () 
   ]);
 });
 
-test('what decides about writes cannot be encrypted: a server without the key would let everything through', () => {
+test('kinds that decide about writes cannot be encrypted: a server without the key would admit everything', () => {
   const mistakesOf = (name: string): readonly string[] =>
     readEncryptionConfiguration({
       apiVersion: 'apiserver.config.k8s.io/v1',

@@ -32,7 +32,7 @@ describe('health', () => {
     assert.equal(await ask('/livez/etcd', checks), '404 404 page not found\n');
   });
 
-  test('what fails is said, unless it is left out', async () => {
+  test('a failed check is reported unless it is excluded', async () => {
     const checks = [check('log'), check('store', ['down'])];
     assert.equal(
       await ask('/readyz', checks),
@@ -47,7 +47,7 @@ describe('health', () => {
   });
 });
 
-test('what the checks found is counted for whoever measures availability', async () => {
+test('the results of the checks are counted in metrics', async () => {
   for (const url of ['/readyz', '/readyz/ping', '/readyz?exclude=ping']) await api.call('GET', url);
   const { status, body, headers } = await api.call('GET', '/metrics/slis');
   assert.deepEqual([status, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
@@ -77,7 +77,7 @@ describe('discovery', () => {
     );
   });
 
-  test('what clients keep is known by a tag, and sent once', async () => {
+  test('a cached document has an ETag and is sent once', async () => {
     const form = (version: string): string =>
       `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
     const accept = `${form('v2')},${form('v2beta1')},application/json`;
@@ -120,7 +120,7 @@ describe('discovery', () => {
     ['/api', 'application/*', 'NotAcceptable'],
   ];
   for (const [path, accept, answer] of accepted) {
-    test(`who takes ${accept} of ${path} gets ${answer}`, async () => {
+    test(`${path} with Accept ${accept} answers ${answer}`, async () => {
       const { raw } = await api.call('GET', path, { headers: { accept } });
       const reason = raw.body.kind === 'json' ? (raw.body.value() as { readonly reason?: string }).reason : undefined;
       assert.deepEqual(

@@ -168,7 +168,7 @@ test('every answer names the schema and the level of its request, refusals too; 
   assert.deepEqual(await headers('/api/v1/namespaces/default/pods/p/log', 'admin'), [undefined, undefined]);
 });
 
-test('who comes to a full level waits, who comes to a full queue is told in plain text to come back', async () => {
+test('a request to a full level waits, and a request to a full queue gets a plain-text 429', async () => {
   await narrow();
   await oneSeat();
   gate.isOpen = false;
@@ -311,7 +311,7 @@ test('a schema says whether its level exists', async () => {
   await until(async () => (await dangling()) === 'True');
 });
 
-test('what every cluster has comes back within a minute; changes of a suggested object stay with its annotation', async () => {
+test('mandatory objects are restored within a minute; annotated changes of a suggested object stay', async () => {
   const status = async (path: string): Promise<number> => (await api.call('GET', `${FLOW}/${path}`)).status;
   for (const path of ['flowschemas/probes', 'flowschemas/catch-all', 'prioritylevelconfigurations/workload-low']) {
     assert.equal((await api.call('DELETE', `${FLOW}/${path}`)).status, 200);

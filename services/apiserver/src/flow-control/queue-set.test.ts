@@ -157,7 +157,7 @@ test('a queue that is full turns away, and a flow waits in the shortest queue of
   ]);
 });
 
-test('what waits no more is forgotten, and makes room', () => {
+test('a cancelled request leaves the queue and makes room', () => {
   const level = new Level(2);
   level.send(0);
   level.send(1, { seats: 2 });

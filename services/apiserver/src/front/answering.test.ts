@@ -85,7 +85,7 @@ test('a long text leaves in pieces that wait for their client', async () => {
   assert.equal(kinds().at(-1), 'end');
 });
 
-test('what is no method, no path or no answer is a Status', async () => {
+test('an invalid method, path or answer gives a Status', async () => {
   const { said, receive } = answering(() => Promise.reject(new Error('bug')));
   receive({ ...REQUEST, id: 1, method: 'BREW' });
   receive({ ...REQUEST, id: 2, url: '/%zz' });
@@ -175,7 +175,7 @@ test('a change passes once for a number of its watchers, between what went befor
 const CHANGE = Buffer.from('a change');
 const OTHER = Buffer.from('another change');
 
-test('of an endless answer to HEAD the head alone is sent, and whoever streams it is let go', async () => {
+test('HEAD of an endless answer sends only the head and ends the stream', async () => {
   const called: string[] = [];
   const chunks: AsyncIterable<Uint8Array> = {
     [Symbol.asyncIterator]: () => ({
@@ -211,7 +211,7 @@ test('a watch ends in order when the server stops, and one that comes later ends
   assert.equal(kinds().filter((kind) => kind === 'end').length, 2);
 });
 
-test('whoever would have been given a connection that has gone closes its own', async () => {
+test('a handler whose client connection is gone closes its own connection', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<ApiResponse>();
   const { receive, kinds } = answering(() => answered.promise);

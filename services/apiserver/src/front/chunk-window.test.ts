@@ -27,7 +27,7 @@ test('many answers that nobody reads have together no more on their way than the
   assert.equal(sendAll(late), RECEIPT_BYTES, 'and goes on when it reads');
 });
 
-test('what has ended, or was left, gives its part back', () => {
+test('an ended or cancelled request returns its share of the window', () => {
   const share = new AnswerShare(8 * KIB * KIB);
   const windows = Array.from({ length: 600 }, () => new ChunkWindow(share));
   for (const [n, window] of windows.entries()) {

@@ -45,7 +45,7 @@ async function http2(port: number, path: string): Promise<number | string | unde
   }
 }
 
-test('what clients sent who did not wait for their answer makes room for others', async (t) => {
+test('bodies of clients that disconnected make room for others', async (t) => {
   const body = Buffer.alloc(64 * 1024, '{');
   let left = 0;
   const handle: ApiHandler = async ({ path, signal }) => {
@@ -111,7 +111,7 @@ test('each cookie of a program behind us is a header of its own', async (t) => {
   assert.deepEqual(headers['set-cookie'], cookies);
 });
 
-test('whom a client wants to act as arrives name by name, with the commas of each, however many they are', async (t) => {
+test('impersonation headers arrive one by one, with their commas, in any number', async (t) => {
   const groups = ['cn=a,ou=b', 'c, d', ...Array.from({ length: 300 }, (_, index) => `group-${index}`)];
   const arrived: (string | undefined)[] = [];
   const port = await serve(t, async ({ headers }) => {
@@ -160,7 +160,7 @@ test('a client that sends without end and does not wait for answers loses its co
   assert.equal(asked, HTTP1_UNANSWERED_MAX + 1);
 });
 
-test('what is no media type is left to those who know which are taken', async (t) => {
+test('an invalid media type is passed on to the negotiation', async (t) => {
   const port = await serve(t, async ({ headers }) =>
     answered(headers['content-type'] === 'application/json' ? 200 : 415),
   );

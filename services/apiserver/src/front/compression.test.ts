@@ -78,7 +78,7 @@ test('long answers are compressed for clients that take it', async (t) => {
   }
 });
 
-test('what is short, has no length or is kept by its hash is not compressed', async (t) => {
+test('a short answer, one without length and one with a hash are not compressed', async (t) => {
   const answers: Readonly<Record<string, () => ApiResponse>> = {
     '/long': () => document(LONG),
     '/short': () => document(AT_LIMIT),

@@ -25,7 +25,7 @@ function recorded(): {
 const textsOf = ({ messages, bytes }: Batch<Note>): string[] =>
   messages.map((note) => `${note.text}:${carried(note, bytes)?.toString() ?? ''}`);
 
-test('what gathers in a turn of the event loop leaves together, in order, each with its own bytes', async () => {
+test('writes of one turn of the event loop are sent together, in order, each with its own bytes', async () => {
   const { outbox, batches } = recorded();
   outbox.push({ text: 'a' }, Buffer.from('one'));
   outbox.push({ text: 'b' });

@@ -34,7 +34,7 @@ const receiver = (): BodyReceiver =>
     receiveTimeoutMs: 60_000,
   });
 
-test('of all bodies that are not complete the largest makes room for what comes', async (t) => {
+test('the largest incomplete body makes room for new requests', async (t) => {
   const bodies = receiver();
   const senders = [80, 90, 80].map((bytes) => ({ bytes, ...sender(t, bodies) }));
   for (const { bytes, send } of senders) await send(bytes);
@@ -51,7 +51,7 @@ test('of all bodies that are not complete the largest makes room for what comes'
   assert.deepEqual([await senders[0]?.outcome, await senders[2]?.outcome], [80, 80]);
 });
 
-test('what is complete and not answered is held', async (t) => {
+test('a complete body is held until its answer', async (t) => {
   const bodies = receiver();
   for (const bytes of [100, 100]) {
     const complete = sender(t, bodies);

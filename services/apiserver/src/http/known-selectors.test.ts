@@ -27,7 +27,7 @@ test('a selector that hundreds of watches ask for is parsed once', () => {
   assert.equal(all[0]?.matches({ other: 'v' }), true);
 });
 
-test('what is kept is bounded; the selector that was not used for longest goes first', () => {
+test('the cache is bounded and evicts the least recently used selector', () => {
   const { selectors, parsed } = counting();
   const texts = ['a', 'b', 'c', 'd'].map((label) => long(label, KNOWN_SELECTORS_CHARS_MAX / 4 - 100));
   for (const text of texts) selectors.parse(text);

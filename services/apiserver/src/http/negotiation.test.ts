@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { negotiate, takesAny } from './negotiation.ts';
 
-test('what a client said before is remembered, what is long or many is not', () => {
+test('repeated Accept headers are cached, long or numerous ones are not', () => {
   for (let round = 0; round < 2; round++) {
     assert.equal(negotiate('application/yaml;q=0.5, application/json;as=Table;g=meta.k8s.io;v=v1').shape, 'table');
     assert.equal(negotiate('text/html, */*;q=0.1').encoding, 'json');

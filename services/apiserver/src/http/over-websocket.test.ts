@@ -113,7 +113,7 @@ for (const [protocol, decode] of [
   });
 }
 
-test('what cannot be upgraded is refused as it is without WebSocket', async () => {
+test('a request that cannot be upgraded is refused as without WebSocket', async () => {
   const api = await startWithPod('one');
   const status = async (url: string, headers: Record<string, string>): Promise<number> =>
     (await api.call('GET', url, { headers })).status;

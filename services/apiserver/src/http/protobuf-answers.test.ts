@@ -208,7 +208,7 @@ test('people who look at it by hand get no line breaks into it', async () => {
   assert.equal(object['kind'], 'ConfigMap');
 });
 
-test('what changed since is encoded anew', async () => {
+test('a changed object is encoded again', async () => {
   await createMap('a', { k: '1' });
   assert.deepEqual((await callInProtobuf(api, 'GET', `${MAPS}/a`)).object['data'], { k: '1' });
   await api.call('PATCH', `${MAPS}/a`, { body: { data: { k: '2' } } });

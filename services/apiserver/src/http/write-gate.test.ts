@@ -23,7 +23,7 @@ test('writes above the limit are 429 with Retry-After, reads always pass, and pl
   assert.equal(gate.inFlight(), 0);
 });
 
-test('what is refused at once holds no place', async () => {
+test('a request that is refused at once takes no slot', async () => {
   const gate = createWriteGate(1, 0);
   const refuse = (): never => {
     throw new Error('refused');

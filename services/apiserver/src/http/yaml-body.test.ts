@@ -23,7 +23,7 @@ test('a key that stands twice is named with its line, and the last one counts', 
   assert.deepEqual(duplicates, ['yaml: unmarshal errors:\n  line 4: key "a" already set in map']);
 });
 
-test('of keys that stand twice the inner ones are told first, each with the line of its value', () => {
+test('inner duplicate keys are reported first, each with the line of its value', () => {
   const text = 'a: {x: 1, x: 2}\nb: 1\na:\n  z: 1\n  z:\n  - 2\nb: 2\n1: q\n1: q\nyes: q\non: q\n';
   const lines = ['1: key "x"', '6: key "z"', '4: key "a"', '7: key "b"', '9: key 1', '11: key true'];
   assert.deepEqual(parseYamlText(text).duplicates, [
@@ -31,7 +31,7 @@ test('of keys that stand twice the inner ones are told first, each with the line
   ]);
 });
 
-test('what looks like a time is text', () => {
+test('a text that looks like a time stays a text', () => {
   const text = 'day: 2026-01-02\nmoment: 2026-01-02T03:04:05Z\nports: 22:22\nlong: 1:30:15.5\nlist: [1:30, 12]\n';
   assert.deepEqual(parseYamlText(text).value, {
     day: '2026-01-02',
@@ -70,7 +70,7 @@ test('a text of mistakes is refused with the first of them and its line', () => 
     assert.throws(() => parseYamlText(text), isSyntaxError(/^yaml: line 2: /), text.slice(0, 20));
 });
 
-test('what people get wrong most is told in the words of Go', () => {
+test('the most common mistakes have the messages of Go', () => {
   const words = (text: string): string => {
     try {
       parseYamlText(text);

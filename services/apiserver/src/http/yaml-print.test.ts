@@ -45,7 +45,7 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   ),
 }));
 
-test('what is printed in haste is what is printed with care', () => {
+test('the fast printer gives the same text as the full one', () => {
   fc.assert(
     fc.property(tree, (value) => assert.equal(stringifyYaml(value), printCarefully(value))),
     { numRuns: 1_000, seed: 7 },

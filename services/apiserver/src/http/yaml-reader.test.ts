@@ -50,7 +50,7 @@ test('the thread reads what is read here', async () => {
   }
 });
 
-test('what is wrong with a text is told to whoever asks for its document', async () => {
+test('a syntax error rejects the request for its document', async () => {
   const wrong = request('a: b: c\n');
   await reader.readAhead(USER, wrong);
   assert.throws(() => documentOf(wrong), YamlSyntaxError);
@@ -96,7 +96,7 @@ test('users take turns on the thread', async () => {
   assert.ok(order.indexOf('other') <= 2, order.join());
 });
 
-test('whoever waits when the server stops is told so', async () => {
+test('waiting requests are rejected when the server stops', async () => {
   const sent = [request(`${FILLER}a: 1`), request(`${FILLER}a: 2`)];
   const reads = sent.map((each) => reader.readAhead(USER, each));
   await reader.stop();

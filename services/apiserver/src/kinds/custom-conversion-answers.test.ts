@@ -239,7 +239,7 @@ test('too few, too many and no objects are refused', async () => {
   await nothingElseIsHarmed();
 });
 
-test('what is told of a failure is bounded, however much the webhook says', async () => {
+test('the message of a failure is bounded, however long the text of the webhook is', async () => {
   const long = 'x'.repeat(1_000_000);
   const answers: readonly Respond[] = [
     (response, review) => response.end(reviewOf(review, [], { status: 'Failed', message: long })),

@@ -170,7 +170,7 @@ test('a webhook that lies or fails is told to the caller, and harms nothing else
   });
 });
 
-test('of metadata a webhook changes labels and annotations alone', async () => {
+test('a webhook may change only labels and annotations in the metadata', async () => {
   await withWebhook(async (api, answerWith) => {
     await api.call('POST', CORALS, { body: coral('a', { host: 'x' }) });
     answerWith((review) =>

@@ -97,7 +97,7 @@ test('a name that another definition of the group has is not accepted until it i
   await until(async () => (await api.call('GET', definitionUrl(rival.metadata.name))).status === 404);
 });
 
-test('what the schema does not have is pruned, reported or refused', async () => {
+test('fields that the schema does not have are pruned, reported or refused', async () => {
   await withCorals(
     { spec: { ...DEFAULTED, any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } },
     async () => {

@@ -41,7 +41,7 @@ test('versions and subresources that nobody serves make no series of their own',
   ]);
 });
 
-test('[CVE-2020-8552] what strangers put into requests makes no series, however many they send', async (t) => {
+test('[CVE-2020-8552] values in requests of strangers make no metric series, however many they send', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;

@@ -58,7 +58,7 @@ test('a kind with anything at its root has no properties for clients to refuse o
   assert.deepEqual(await inVersion2(open), { type: 'object' });
 });
 
-test('what OpenAPI 2 has no words for is left open', async () => {
+test('schemas that OpenAPI 2 cannot express are left open', async () => {
   const open = { 'x-kubernetes-preserve-unknown-fields': true };
   const spec = {
     type: 'object',

@@ -132,7 +132,7 @@ for (const [what, document, why] of [
   });
 }
 
-test('whatever another server writes, the merged document can be written and refers to nothing that it does not hold', () => {
+test('any foreign document gives a merged document that can be written and has no dangling reference', () => {
   const name = fc.constantFrom('Fish', 'Meta', 'Same', '__proto__', 'a');
   const schema = fc.letrec((tie) => ({
     schema: fc.oneof(

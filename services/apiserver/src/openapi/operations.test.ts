@@ -98,7 +98,7 @@ for (const [at, id, tagAndAction, answer, parameters] of operations) {
   });
 }
 
-test('what all operations of a path take stands at the path', () => {
+test('parameters of all operations of a path are at the path', () => {
   const common: readonly (readonly [string, string])[] = [
     [PODS, 'namespace pretty'],
     [`${PODS}/{name}`, 'name namespace pretty'],

@@ -84,7 +84,7 @@ test('types of any content have names', () => {
   });
 });
 
-test('how values merge is said as it is in Kubernetes', () => {
+test('merge extensions are the same as in Kubernetes', () => {
   const fieldOf = (struct: string, field: string): unknown => (valueAt(version2[struct], 'properties') as Json)[field];
   assert.equal(valueAt(fieldOf(`${CORE}.PodList`, 'items'), 'x-kubernetes-list-type'), undefined);
   assert.equal(valueAt(fieldOf(`${CORE}.PersistentVolumeSpec`, 'claimRef'), 'x-kubernetes-map-type'), 'granular');

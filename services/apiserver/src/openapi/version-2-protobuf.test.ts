@@ -45,7 +45,7 @@ test('parameters stand where they are used, or once for all', () => {
   assert.equal(texts(on(all(pod, 9)[1] as Message, 2), 1)[0]?.startsWith('#/parameters/namespace-'), true);
 });
 
-test('what definitions say of their fields is told, and what nobody knows is left out', () => {
+test('descriptions of fields are kept, and unknown members are left out', () => {
   const schema = {
     description: 'a reef',
     type: 'object',

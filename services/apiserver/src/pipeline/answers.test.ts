@@ -266,7 +266,7 @@ test('an eviction may be of the version before', async () => {
   ]);
 });
 
-test('where no group is there is no Status; below a group there is', async () => {
+test('an unknown path outside groups has no Status; one below a group has', async () => {
   for (const path of ['/foo', '/apis/foo', '/apis/foo.io/v1', '/apis/foo.io/v1/things']) {
     const { status, body } = await api.call('GET', path);
     assert.deepEqual([status, body], [404, '404 page not found\n'], path);
@@ -323,7 +323,7 @@ test('patches that are none, or leave none, are told in the words of their kind'
   assert.match(other.textAt('message'), /: converting \(v1\.Secret\) to \(core\.ConfigMap\): unknown conversion$/);
 });
 
-test('whoever scales an object owns its replicas, through the subresource', async () => {
+test('a writer of the scale subresource owns the replicas field', async () => {
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const template = { metadata: { labels: { app: 'w' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const spec = { replicas: 1, selector: { matchLabels: { app: 'w' } }, template };
@@ -373,7 +373,7 @@ test('reviews that ask nothing, or too much, are told apart', () => {
   ]);
 });
 
-test('who may do something by a binding is told by which, and who grants too much what of it', async () => {
+test('an allowed answer names its binding, and a refused grant names the missing rules', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default';
   const apiVersion = 'rbac.authorization.k8s.io/v1';
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' };
@@ -488,7 +488,7 @@ test('a scale that is put is one, of that object', async () => {
   ]);
 });
 
-test('what is applied to a name that is not there must say it', () =>
+test('an apply to an absent object must contain its name', () =>
   compare([
     {
       method: 'PATCH',

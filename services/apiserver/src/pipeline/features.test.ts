@@ -25,7 +25,7 @@ async function created(t: TestContext, userNamespacesSupport: boolean | undefine
   return [plain.at('spec.hostUsers'), template.at('spec.template.spec.hostUsers')];
 }
 
-test('[USERNS-01] with the gate on, the server keeps the wish for a user namespace, also in templates', async (t) => {
+test('[USERNS-01] with the gate on, the server keeps hostUsers, also in templates', async (t) => {
   assert.deepEqual(await created(t, true), [false, false]);
 });
 

@@ -75,7 +75,7 @@ test('a full store still takes heartbeats, status and leases of the system, and 
   }
 });
 
-test('what is deleted from a full store makes room, also when finalizers have to go first', async () => {
+test('deletions in a full store make room, also when finalizers have to be removed first', async () => {
   await fill();
   const names = (await api.call('GET', CONFIG_MAPS)).names().filter((name) => name.startsWith('c-'));
   for (const name of names) {

@@ -59,7 +59,7 @@ test('[SAFE-10] finalizers hold a pod, against force and against the kubelet tha
   assert.equal(await statusOf(api), 404, 'with the last one the pod is gone');
 });
 
-test('[SAFE-11] whoever deletes a pod that runs, only the kubelet of its node removes the object', async (t) => {
+test('[SAFE-11] only the kubelet of its node removes a deleted pod that runs, whoever deletes it', async (t) => {
   const { api, uid } = await runningPod(t);
   for (const as of ['admin', 'manager', 'scheduler', 'pod-gc', 'node-a', 'node-b', 'fencer'])
     for (const body of [undefined, { gracePeriodSeconds: 1 }, { gracePeriodSeconds: -1 }]) {
@@ -73,7 +73,7 @@ test('[SAFE-11] whoever deletes a pod that runs, only the kubelet of its node re
   assert.equal(await statusOf(api), 404);
 });
 
-test('[SAFE-11] where no process can run, any deletion removes the object: never scheduled, or ended', async (t) => {
+test('[SAFE-11] any deletion removes a pod that cannot have a process: never scheduled, or ended', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   await api.call('POST', PODS, { body: podBody('p') });
@@ -108,7 +108,7 @@ test('[SAFE-14] the right to delete is the right to force; the answer says what 
   assert.equal(await statusOf(api), 404);
 });
 
-test('[SAFE-24] of several creations of one name at the same time exactly one succeeds, and a later one fails, too', async (t) => {
+test('[SAFE-24] exactly one of several concurrent creations of one name succeeds, and a later one fails, too', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const create = () => api.call('POST', PODS, { as: 'manager', body: podBody('p') });

@@ -200,7 +200,7 @@ test('a role that names an object lets it be listed and watched by its name', as
   );
 });
 
-test('who is bound to a role that is gone is told so; a role without rules is there', async () => {
+test('a refusal names a bound role that does not exist; a role without rules exists', async () => {
   const bind = (name: string, kind: string, role: string): Promise<unknown> =>
     api.call('POST', kind === 'Role' ? `${RBAC}/namespaces/default/rolebindings` : `${RBAC}/clusterrolebindings`, {
       body: {

@@ -46,7 +46,7 @@ test('answers have line breaks for whoever asks so, and for programs that people
   for (const url of ['/version', '/']) assert.equal(await isIndented(url), true, url);
 });
 
-test('what would be many times as long with line breaks has none', async () => {
+test('an answer that line breaks would lengthen many times has none', async () => {
   const url = '/apis/apps/v1/namespaces/default/controllerrevisions';
   const numbers = `[${'1,'.repeat(9_000)}1],`.repeat(6);
   const textAtDepth = async (name: string, depth: number): Promise<readonly [string, Answer]> => {
@@ -96,7 +96,7 @@ test('a form in which the outcome cannot be shown is refused before anything is 
   assert.equal((await api.call('GET', `${MAPS}/a`)).at('data.k'), 'v');
 });
 
-test('what is written and deleted is shown in the form that was asked for', async () => {
+test('writes and deletions are answered in the requested form', async () => {
   const ask = async (method: HttpMethod, url: string, as: string, body?: unknown): Promise<unknown> => {
     const answer = await api.call(method, url, { headers: form(as), ...(body === undefined ? {} : { body }) });
     return [answer.status, answer.at('kind')];
@@ -116,7 +116,7 @@ test('what is written and deleted is shown in the form that was asked for', asyn
   assert.equal((await api.call('GET', `${PODS}/q`)).status, 404);
 });
 
-test('who asks in the old way for dependents to go is told when it is not done yet', async () => {
+test('orphanDependents=false reports a deletion that is not complete', async () => {
   const held = { metadata: { name: 'held', finalizers: ['example.com/x'] } };
   assert.equal((await api.call('POST', MAPS, { body: held })).status, 201);
   const statusOf = async (body: unknown): Promise<number> =>
@@ -126,7 +126,7 @@ test('who asks in the old way for dependents to go is told when it is not done y
   assert.equal(await statusOf({ orphanDependents: true, dryRun: ['All'] }), 200);
 });
 
-test('what somebody else is known by may be escaped, and is taken as it is when that is done badly', async () => {
+test('impersonation values may be percent-encoded, and a badly encoded one is taken literally', async () => {
   const extraOf = async (header: string): Promise<unknown> => {
     const answer = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
       headers: { 'impersonate-user': 'u', [header]: 'v' },
@@ -155,7 +155,7 @@ test('no browser guesses what a refusal is that names what somebody asked for', 
   assert.equal((await api.call('GET', `${MAPS}/none`)).headers['x-content-type-options'], undefined);
 });
 
-test('how long a client wants to wait is a duration of Go', async () => {
+test('the timeout of a request is a Go duration', async () => {
   const answerTo = async (timeout: string, url = MAPS): Promise<unknown> => {
     const answer = await api.call('GET', `${url}?timeout=${encodeURIComponent(timeout)}`);
     return answer.status === 400 ? answer.at('message') : answer.status;

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => api.stop());
 
-test('what nodes and namespaces can be selected by', async () => {
+test('field selectors of nodes and namespaces', async () => {
   for (const [kind, field] of [
     ['namespaces', 'name'],
     ['namespaces', 'metadata.namespace'],
@@ -59,7 +59,7 @@ test('an event that is wrong in itself is not asked for its metadata', async () 
   assert.deepEqual(await fields('default'), ['metadata.labels']);
 });
 
-test('who writes a status that is all alone comes to own no metadata', async () => {
+test('a write of a status without metadata owns no metadata', async () => {
   const url = '/apis/storage.k8s.io/v1/volumeattachments';
   const spec = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } };
   assert.equal((await api.call('POST', url, { body: { metadata: { name: 's' }, spec } })).status, 201);

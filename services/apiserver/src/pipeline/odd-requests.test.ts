@@ -182,7 +182,7 @@ test('a collection that is deleted is shown as it was, in the form that was aske
   assert.deepEqual([list.names(), list.at('items.0.metadata.deletionTimestamp')], [['held'], undefined]);
 });
 
-test('what a client likes best is what it gets, if it is served at all', async () => {
+test('a client gets its preferred media type when it is served', async () => {
   const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
   const streams = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
   const refused = (available: string): Asked['answer'] => [
@@ -215,7 +215,7 @@ test('what a client likes best is what it gets, if it is served at all', async (
   assert.equal(await kindFor(form('PartialObjectMetadataList'), MAPS), 'meta.k8s.io/v1beta1 PartialObjectMetadataList');
 });
 
-test('who wants groups without a user gets no Status: nobody knows yet who asks', async () => {
+test('impersonation of groups without a user gets no Status, because the request is not authenticated yet', async () => {
   const got = await api.call('GET', `${MAPS}?limit=1`, {
     headers: { 'impersonate-group': 'g', 'impersonate-extra-x': 'v' },
   });
@@ -297,7 +297,7 @@ test('discovery says under which version a kind is kept', async () => {
   assert.equal(events.get('events'), of('events'));
 });
 
-test('what belongs to no namespace stands in none, and a group has a name', async () => {
+test('cluster-scoped paths have no namespace, and a group has a name', async () => {
   const none = 'the server could not find the requested resource';
   await compare([
     { url: '/api/v1/namespaces/default/nodes', answer: [404, none] },

@@ -209,7 +209,7 @@ describe('request pipeline', () => {
   });
 });
 
-describe('who may do what', () => {
+describe('permissions', () => {
   let api: TestApi;
   before(async () => {
     api = await startTestApi();

@@ -25,7 +25,7 @@ test('links to their own host lead back to who is behind the proxy, others where
   for (const [link, expected] of tests) assert.equal(linkBehind(link, SEAT), expected, link);
 });
 
-test('who is behind the proxy opens nothing of this server to pages of others', () => {
+test('a server behind the proxy cannot open this server to foreign pages', () => {
   const headers = { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true', 'x-a': '1' };
   const answer = behindProxy({ status: 302, headers: { ...headers, location: '/x' }, body: { kind: 'empty' } }, SEAT);
   assert.deepEqual(answer.headers, { 'x-a': '1', location: '/p/web/proxy/x' });

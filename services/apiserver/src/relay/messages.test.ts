@@ -20,7 +20,7 @@ test('a message holds nothing of what it does not show', () => {
   assert.equal(message.shared.object(), undefined);
 });
 
-test('what says a change in brief says it without the object', () => {
+test('a short change message has no object', () => {
   const key = objectKey({ group: 'apps', resource: 'deployments', namespace: 'ns', name: 'a' });
   const value = '{"metadata":{"name":"a"}}';
   const change = { key, revision: 7, previousRevision: 0, kind: 'created' as const, value };

@@ -322,7 +322,7 @@ function facade(bus: Bus): Bus {
   };
 }
 
-test('[TEST-10] of two relays one publishes, and when it dies the other goes on without gap or double', async () => {
+test('[TEST-10] one of two relays publishes, and when it dies the other continues without a gap or a duplicate', async () => {
   await using rig = await createRig();
   const bus = strict(rig.bus);
   const relays = [await rig.start(bus), await rig.start(bus)];
@@ -505,7 +505,7 @@ test('[TEST-10] a bus that was away for minutes gets everything that waited, in 
   assert.deepEqual(relay.health(), []);
 });
 
-test('[TEST-10] of changes on their way together one is lost: it and all behind it are published again, once', async () => {
+test('[TEST-10] when one of several changes in flight is lost, it and all later ones are published again, once', async () => {
   await using rig = await createRig();
   const lost = new Set([5, 6, 17, 40]);
   const relay = await rig.start(stretching(rig.bus, { isLost: ({ revision }) => lost.delete(revision) }));

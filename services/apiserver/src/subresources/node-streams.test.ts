@@ -62,7 +62,7 @@ test('a proxy without a path leads to one, in words that a header may have', asy
   assert.equal(headers['location'], '/api/v1/nodes/%E6%97%A5/proxy/');
 });
 
-test('what a proxy leads to cannot have its answers kept for others', async (t) => {
+test('answers through a proxy cannot be cached for others', async (t) => {
   let kept: string | undefined;
   const request: NodeGateway['request'] = async () => ({
     status: 200,

@@ -83,7 +83,7 @@ test('a proxy passes on what was asked, whatever the names of pod and namespace 
   assert.deepEqual([offered['upgrade'], offered['trailer'], offered['x-own']], [undefined, undefined, 'a']);
 });
 
-test('what a client says of its connection to this server is not for who is behind it', async (t) => {
+test('connection headers of a client are not forwarded by the proxy', async (t) => {
   const port = await startProgram(t);
   const api = await startApi(t);
   await makePod(api, DEFAULT, 'web');

@@ -43,7 +43,7 @@ test('a user who has just been given much waits behind others who come at the sa
   );
 });
 
-test('whoever was away for long has saved nothing up', () => {
+test('a long idle user accumulates no credit', () => {
   const queue = new FairQueue<number>();
   for (let n = 0; n < 50; n++) queue.push(user('a'), 1);
   drain(queue, 40);
@@ -101,7 +101,7 @@ test('property: nothing is lost or doubled, and among users who always wait nobo
   );
 });
 
-test('what was served is let go while its user keeps waiting', () => {
+test('served requests are released while their user keeps waiting', () => {
   const queue = new FairQueue<number>();
   queue.push(user('a'), 0);
   for (let n = 0; n < 1_000; n++) {

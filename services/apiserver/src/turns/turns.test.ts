@@ -47,7 +47,7 @@ test('while a turn is short everybody begins at once', async () => {
   assert.equal(turns.waiting, 0);
 });
 
-test('of many long requests of one user no other user waits for more than the one that has begun', async () => {
+test('another user waits for at most one of many long requests of one user', async () => {
   const all = Array.from({ length: 30 }, () => request(GREEDY, 500));
   all.push(request(OTHER, 1), request(NODE, 1));
   await Promise.all(all);
@@ -55,7 +55,7 @@ test('of many long requests of one user no other user waits for more than the on
   assert.equal(order.length, 32);
 });
 
-test('whoever comes while many wait is let in between', async () => {
+test('a new user is served between many waiting requests', async () => {
   const all = Array.from({ length: 10 }, () => request(GREEDY, 500));
   await nextTurn();
   const before = order.length;

@@ -23,7 +23,7 @@ test('applying creates the object, and applying the same again changes nothing',
   assert.deepEqual([again.status, again.at('metadata.resourceVersion')], [200, created.at('metadata.resourceVersion')]);
 });
 
-test('what is applied first gets the defaults of its kind, structs that nobody has named too', async () => {
+test('an apply that creates an object sets the defaults of its kind, also in structs that it does not name', async () => {
   const body = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',

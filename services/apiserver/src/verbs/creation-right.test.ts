@@ -8,7 +8,7 @@ const RBAC = `/apis/${GROUP}/v1/namespaces/default`;
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/default/leases/made';
 const MAP = '/api/v1/namespaces/default/configmaps/made?fieldManager=m';
 
-test('who may change objects and not create them makes none by an update or an apply either', async (t) => {
+test('without the permission to create, an update or an apply creates no object either', async (t) => {
   const api = await startTestApi({ store: createMemoryStore() });
   t.after(() => api.stop());
   const rules = (...verbs: readonly string[]) => [

@@ -27,7 +27,7 @@ const answers: readonly (readonly [kind: string, path: string, body: object])[] 
   ['Status', `${CORE}/secrets`, {}],
 ];
 for (const [kind, path, body] of answers) {
-  test(`who deletes one of ${path} is answered with a ${kind}`, async () => {
+  test(`the deletion of one of ${path} is answered with a ${kind}`, async () => {
     const created = await api.call('POST', path, { body: { ...body, metadata: { name: 'x' } } });
     assert.equal(created.status, 201, JSON.stringify(created.body));
     for (const query of ['?dryRun=All', '']) {

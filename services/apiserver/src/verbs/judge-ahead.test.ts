@@ -55,7 +55,7 @@ test('many objects are judged in parts with pauses, each once, and the list asks
   assert.equal(judged.length, OBJECTS);
 });
 
-test('what changes during a pause is listed as it is by then, and only that is judged again', async () => {
+test('objects that change during a pause are listed with their new state, and only they are matched again', async () => {
   const { cache, selection, judged } = cacheOf(OBJECTS);
   const ahead = judgeAhead({ turns: new Turns(overdueClock()) }, USER, cache, { selection });
   assert.ok(ahead instanceof Promise);

@@ -255,7 +255,7 @@ test('all watchers of an event share its bytes and its value', async () => {
   assert.ok(Object.isFrozen(valueAt(one.value.value(), 'object.metadata')));
 });
 
-test('what a write answers and what is read afterwards are the same bytes, made once', async () => {
+test('the answer of a write and later reads share the same bytes, encoded once', async () => {
   const bytesOf = async (method: 'POST' | 'PATCH' | 'GET', url: string, body?: unknown) => {
     const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : {};
     const { raw } = await api.call(method, url, { headers, ...(body === undefined ? {} : { body }) });

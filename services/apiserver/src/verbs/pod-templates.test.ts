@@ -55,7 +55,7 @@ test('pods of one template are all as the first one', async () => {
   assert.deepEqual(labelled.at('spec.containers.0.resources'), first.at('spec.containers.0.resources'));
 });
 
-test('what is wrong beside a spec that is known is told as if it were new', async () => {
+test('an error outside a known pod spec is reported as in a new object', async () => {
   const wrong = (spec: unknown): readonly (readonly [string, string])[] => [
     [podText('x', spec, { nonsense: 1 }), '?fieldValidation=Strict'],
     [podText('x', spec, { labels: { a: 1 } }), ''],

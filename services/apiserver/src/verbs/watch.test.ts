@@ -6,7 +6,7 @@ import { startTestApi, valueAt } from '../testing/fixture.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('what is older than the kept history is 410: an ERROR event for a watch, an answer for a continued list', async () => {
+test('a revision before the kept history gives 410: an ERROR event for a watch, an answer for a continued list', async () => {
   const api = await startTestApi();
   for (const name of ['a', 'b', 'c']) await api.call('POST', CONFIG_MAPS, { body: { metadata: { name } } });
   const page = await api.call('GET', `${CONFIG_MAPS}?limit=1`);

@@ -32,7 +32,7 @@ test('a manager that cannot be printed is refused', async () => {
   );
 });
 
-test('who names no manager is known by the program, as far as it can be kept', async () => {
+test('without a field manager, the name of the client program is used, shortened if needed', async () => {
   const created = await create('', { 'user-agent': `${'é'.repeat(80)}/v1` });
   assert.equal(created.at('metadata.managedFields.0.manager'), 'é'.repeat(64));
 });

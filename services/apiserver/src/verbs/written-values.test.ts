@@ -31,7 +31,7 @@ const CREATED: readonly (readonly [string, object])[] = [
 ];
 
 for (const [path, object] of CREATED) {
-  test(`what is written at ${path} is read as its text says, after a create, a patch, an update and a change of its status`, async () => {
+  test(`a value written at ${path} is read back exactly after a create, a patch, an update and a change of its status`, async () => {
     assertAsWritten(await api.call('POST', path, { body: object }), 201);
     const url = `${path}/x`;
     assertAsWritten(await api.call('GET', url), 200);

@@ -83,7 +83,7 @@ describe('access reviews about a part of a list', () => {
   }
 });
 
-test('what somebody may do is listed, with what is not known of it', async () => {
+test('the permissions of a user are listed, and incomplete lists are marked', async () => {
   const rulesOf = async (headers: Readonly<Record<string, string>>) => {
     const body = {
       apiVersion: 'authorization.k8s.io/v1',

@@ -52,7 +52,7 @@ async function authority(days = 3650): Promise<{ ca: CertificateAuthority; certi
   };
 }
 
-test('what a request asks for is read: who, and under which names', async () => {
+test('the subject and the names of a request are read', async () => {
   const names = [
     { type: 'dns', value: 'a.example' },
     { type: 'ip', value: '192.0.2.1' },

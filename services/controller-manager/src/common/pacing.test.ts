@@ -27,7 +27,7 @@ test('a new wish of the owner does not wait, its own status does', () => {
   assert.equal(pacing.waitMs('default/web'), undefined);
 });
 
-test('who takes long to look rests longer', () => {
+test('a slow pass is followed by a longer pause', () => {
   const pacing = new Pacing(createManualClock());
   pacing.passed('default/web', 1_000, 30);
   assert.equal(pacing.waitMs('default/web'), 600);

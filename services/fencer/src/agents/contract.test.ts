@@ -236,7 +236,7 @@ process.exit(0);`;
   await eventually(() => !isAlive(pids()[1] ?? 0), 'what it left behind has ended');
 });
 
-test('[FENCE-06] what an agent says besides its state is quoted, not copied: it goes onto the Node and into Events', async (t) => {
+test('[FENCE-06] the message of an agent is quoted, not copied, on the Node and in Events', async (t) => {
   const body = JSON.stringify({ state: 'fenced', message: 'x'.repeat(50_000) });
   const { message } = await (await httpAgent(t, () => ({ status: 200, body }))).ask(ask('fence'), NEVER);
   assert.equal(message, 'x'.repeat(500));

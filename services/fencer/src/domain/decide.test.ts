@@ -345,7 +345,7 @@ const situation = fc
     }),
   );
 
-test('[FENCE-06] [FENCE-07] [FENCE-09] whatever is on the node: pods end after a confirmed fence of the node only, volumes go after a confirmed fence of it or of their storage', () => {
+test('[FENCE-06] [FENCE-07] [FENCE-09] with any node: pods end only after a confirmed fence of the node, volumes are released only after a confirmed fence of it or of their storage', () => {
   fc.assert(
     fc.property(situation, fc.nat(1_000_000), (met, now) => {
       const action = decide(ME, met, now);
@@ -361,7 +361,7 @@ test('[FENCE-06] [FENCE-07] [FENCE-09] whatever is on the node: pods end after a
   );
 });
 
-test('[FENCE-10] whatever is on the node: an agent is asked only for what is claimed, and a claim is never written over another', () => {
+test('[FENCE-10] with any node: an agent is called only for a claim, and a claim never overwrites another', () => {
   fc.assert(
     fc.property(situation, fc.nat(1_000_000), (met, now) => {
       const action = decide(ME, met, now);

@@ -133,7 +133,7 @@ for (const { name, rules, pods, more, verdict } of rows) {
   });
 }
 
-test('[FENCE-04] of several tolerations the shortest counts; one of another taint or effect does not', () => {
+test('[FENCE-04] the shortest of several tolerations counts; one of another taint or effect does not', () => {
   const base = pod();
   const unreachable = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' };
   const waits = (...tolerations: NonNullable<typeof base.spec.tolerations>): number =>
@@ -168,7 +168,7 @@ const anyRule = fc.record({
 const waitOf = (verdict: Verdict): number =>
   verdict.kind === 'never' ? Number.POSITIVE_INFINITY : verdict.waitSeconds;
 
-test('[FENCE-04] whatever rules and pods there are: more pods and tighter budgets never make it wait longer, the order of pods says nothing', () => {
+test('[FENCE-04] with any rules and pods: more pods and tighter budgets never lengthen the wait, and the order of pods does not matter', () => {
   const situation = fc.tuple(fc.array(anyRule, { maxLength: 4 }), fc.array(anyPod, { maxLength: 6 }), fc.nat(1));
   fc.assert(
     fc.property(situation, ([rules, pods, disruptionsAllowed]) => {

@@ -59,7 +59,7 @@ test('[UI-01] [UI-03] a pod that grants no time is not removed at once without a
   }
 });
 
-test('what became of an object is said as it is', () => {
+test('the message after a deletion matches the state of the object', () => {
   const ending = { deletionTimestamp: '2026-11-21T00:00:00Z', deletionGracePeriodSeconds: 30 };
   const cases: readonly (readonly [DeletionWish, KubeObject | undefined, RegExp])[] = [
     [PLAIN, undefined, /^pod "foo" deleted$/],

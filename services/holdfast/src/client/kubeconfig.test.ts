@@ -56,7 +56,7 @@ test('files beside the kubeconfig, a namespace and a client certificate are read
   assert.equal(readAccess(config({}, {})).caPem, rootCertificates.join('\n'));
 });
 
-test('what this client does not do is refused by name, not left out', () => {
+test('unsupported kubeconfig settings are refused by name, not ignored', () => {
   assert.throws(() => readAccess(config({ 'insecure-skip-tls-verify': true }, {})), /insecure-skip-tls-verify/);
   assert.throws(() => readAccess(config({}, { exec: { command: 'x' } })), /uses "exec"/);
   assert.throws(() => readAccess(config({}, { 'client-key-data': 'eA==' })), /only one of client-certificate/);

@@ -27,12 +27,12 @@ test('objects are named after their resource, or together with it', async () => 
   assert.deepEqual(await resolve('pods'), ['Pod']);
 });
 
-test('of two resources with one name the core group has it, unless the group is said', async () => {
+test('a resource name shared by two groups means the core group, unless the group is given', async () => {
   assert.deepEqual(await resolve('Pods.Metrics.k8s.io'), ['PodMetrics']);
   await assert.rejects(resolve('pods.apps'), { exitCode: 2 });
 });
 
-test('what names no object exactly is refused: nothing is guessed from a part of it', async () => {
+test('an argument that does not name an object exactly is refused: nothing is guessed from a part of it', async () => {
   for (const words of [['pods/a/b'], ['pods/'], ['pod/a', 'pod'], ['pod', 'a/b'], ['pod/a', 'b/c'], ['/a'], ['']]) {
     await assert.rejects(resolve(...words), { exitCode: 2 }, words.join(' '));
   }

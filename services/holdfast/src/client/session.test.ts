@@ -50,7 +50,7 @@ async function sessionWith(t: TestContext, answer: RequestListener) {
   return { session, told };
 }
 
-test('who asks is said with every request, and every warning of the server is told', async (t) => {
+test('every request carries the credential, and every warning of the server is printed', async (t) => {
   const { session, told } = await sessionWith(t, ({ headers }, response) => {
     response.writeHead(200, { 'content-type': 'application/json', warning: '299 - "mind the gap"' });
     response.end(JSON.stringify({ user: headers.authorization }));
@@ -59,7 +59,7 @@ test('who asks is said with every request, and every warning of the server is to
   assert.deepEqual(told, ['Warning: mind the gap']);
 });
 
-test('of silence it is said what may have happened: a question can be repeated, a change may have been made', async (t) => {
+test('a missing answer is reported: a read can be repeated, a write may have been applied', async (t) => {
   const { session } = await sessionWith(t, (request) => request.socket.destroy());
   const tells = (step: RegExp) => (error: unknown) => error instanceof OperatorError && step.test(error.nextStep);
   await assert.rejects(session.read('/version', 'application/json'), tells(/^Check that it runs/));

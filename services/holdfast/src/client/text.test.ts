@@ -26,7 +26,7 @@ test('a table of the API is shown in columns; wide and namespaces add theirs', (
   assert.deepEqual(formatTable({ ...TABLE, rows: [] }, { wide: false, namespaces: false }), []);
 });
 
-test('what others wrote is shown in one line and moves no cursor', () => {
+test('foreign text is printed in one line and moves no cursor', () => {
   const cells = ['a\u001b[2Jb\u009b', 'one\ntwo', null];
   const rows = [{ cells, object: {} }];
   const [, row] = formatTable({ ...TABLE, rows }, { wide: false, namespaces: false });

@@ -45,7 +45,7 @@ test('a server certificate that is due or lacks a name is made anew by the same 
   }
 });
 
-test('what a clock that was ahead has made: the server certificate is made anew, the authority stays and is told of', async (t) => {
+test('after a clock was ahead: the server certificate is renewed, the authority stays and is reported', async (t) => {
   const data = directory(t);
   const first = await data.certificates(NAMES, NOW);
   assert.deepEqual(cautionsOf(first, NOW), []);
@@ -133,7 +133,7 @@ test('a directory is made with its parents, for its owner alone; one that cannot
   }
 });
 
-test('what others could read in a directory of before is closed at the start, and no link is followed', (t) => {
+test('an old directory that others could read is closed at the start, and no link is followed', (t) => {
   const { path: folder } = directory(t);
   const outside = path.join(folder, 'outside');
   writeFileSync(outside, '', { mode: 0o644 });

@@ -107,7 +107,7 @@ test('logs of a container runtime are read by the same reader: parts are joined,
   });
 });
 
-test('where blocks begin and end changes nothing', async () => {
+test('the position of block boundaries does not change the lines', async () => {
   const raw = '2026-01-01T00:00:01Z stdout F one\n2026-01-01T00:00:02Z stdout P t\n2026-01-01T00:00:03Z stdout F wo\n';
   const options = { timestamps: true, sinceMs: undefined };
   const times = { at: () => Promise.resolve(at(1)) };

@@ -32,7 +32,7 @@ test('an emptyDir whose making was cut off is made whole', async (t) => {
   assert.equal(modeOf(path), '777');
 });
 
-test('what containers of other users look into is readable whatever mask the node has', async (t) => {
+test('files for containers of other users are readable with any umask of the node', async (t) => {
   const root = directory(t);
   const before = process.umask(0o077);
   t.after(() => process.umask(before));

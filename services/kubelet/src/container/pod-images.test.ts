@@ -83,7 +83,7 @@ class World {
   }
 }
 
-test('[LIFE-16] what is there is used; what must never be fetched is missed by its name', async () => {
+test('[LIFE-16] a present image is used; an absent image with policy Never is reported by name', async () => {
   const world = new World();
   world.present.add('here:1');
   assert.equal((await world.images.ensure(pod, container('here:1'))).id, 'id of here:1');

@@ -292,7 +292,7 @@ test('[TERM-52] while a pod ends only its readiness is still asked for', async (
   await pod.stop();
 });
 
-test('[PROBE-16] whatever a server does, a container lives as long as its probe allows and not a round longer', async () => {
+test('[PROBE-16] with any server behaviour, a container lives as long as its probe allows and not a round longer', async () => {
   const answers = fc.array(fc.boolean(), { minLength: 30, maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(

@@ -75,7 +75,7 @@ test('no name leads to a cluster address, which nothing here routes', () => {
   }
 });
 
-test('what lies between the domain and the services exists; what is not below the domain is asked for elsewhere', () => {
+test('names between the domain and the services exist; names outside the domain are forwarded', () => {
   for (const between of ['', 'svc.', 'shop.svc.', '_tcp.web.shop.svc.'])
     assert.deepEqual(found(`${between}cluster.local`), addresses(), between);
   for (const outside of ['example.com', 'notcluster.local', 'local', 'web'])

@@ -36,7 +36,7 @@ test('limits become numbers of control groups', () => {
   ]);
 });
 
-test('[QOS-15] who asked for less of the node goes first when its memory ends', () => {
+test('[QOS-15] a pod with smaller requests is killed first when memory runs out', () => {
   const burstable = (memory: string): number => resources({}, { memory }).oomScoreAdjust;
   assert.equal(burstable('1Gi'), 900);
   assert.equal(burstable('5Gi'), 500);
@@ -88,7 +88,7 @@ test('[QOS-10] memory QoS is off: no memory is reserved and nothing is slowed do
   ]);
 });
 
-test('who runs: the container, the pod, the image, root, in this order', () => {
+test('the user comes from the container, the pod, the image, or is root, in this order', () => {
   const userOf = (own: Container['securityContext'], shared: Pod['spec']['securityContext'], image = {}): unknown => {
     const subject = container(own === undefined ? {} : { securityContext: own });
     const pod = podOf([subject], shared === undefined ? {} : { securityContext: shared });

@@ -10,7 +10,7 @@ test('[SAFE-32] a pod starts after the API confirmed it, and says so once', () =
   assert.deepEqual(started().applied, ['confirm', 'runSandbox', 'start main#0', 'write Running']);
 });
 
-test('[SAFE-32] what the API does not confirm is not started', () => {
+test('[SAFE-32] a pod that the API does not confirm is not started', () => {
   const world = new World(podOf({}));
   world.apiIsCut = true;
   world.settle();

@@ -107,7 +107,7 @@ test('config maps and secrets, whole and by key', () => {
   assert.deepEqual(buildEnvironment(subject, sources), { P_color: 'blue', P_size: 'big', COLOR: 'blue', TOKEN: 's3' });
 });
 
-test('[LIFE-16] what is missing and not optional is a configuration error that names it', () => {
+test('[LIFE-16] a missing source that is not optional is a configuration error that names it', () => {
   const missing = (reference: object) => () =>
     buildEnvironment(container({ env: [{ name: 'X', valueFrom: reference }] }), sources);
   assert.throws(

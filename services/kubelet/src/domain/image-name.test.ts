@@ -23,7 +23,7 @@ test('an image name is completed as everybody writes it', () => {
   assert.deepEqual(parsed(`a:1@${DIGEST}`), [`a:1@${DIGEST}`, 'docker.io', 'library/a']);
 });
 
-test('what can be no image name is refused', () => {
+test('an invalid image name is refused', () => {
   for (const text of [
     '',
     'Upper',

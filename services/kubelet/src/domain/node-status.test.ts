@@ -64,7 +64,7 @@ test('the time of a transition stays while the condition stays', () => {
   assert.notEqual(time(nodeStatus(later, before), 'DiskPressure'), time(before, 'DiskPressure'));
 });
 
-test('what a node may promise: its capacity without what is reserved and what eviction holds free', () => {
+test('allocatable is the capacity without the reserved part and the eviction threshold', () => {
   const capacity = { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi', pods: '110' };
   const reserved = [
     readAmounts('system-reserved', 'cpu=500m,memory=1Gi'),

@@ -92,7 +92,7 @@ test('a privileged ephemeral container is root alone: the other containers of it
   assert.deepEqual(chosenUser(pod, debug, plain), { uid: 0, gid: 0 });
 });
 
-test('where it cannot, ids of root, of the machine and of other pods are refused', () => {
+test('without user namespaces, ids of root, of the machine and of other pods are refused', () => {
   const refused: readonly (readonly [PodSecurityContext, RegExp])[] = [
     [{ runAsUser: 0 }, /user 0: that is root of this machine/],
     [{ runAsUser: 1_000 }, /user 1000: that is ada of this machine/],
@@ -113,7 +113,7 @@ test('a pod that asks for the machine is root of it, as everywhere: baseline ref
   assert.equal(prefersOwnUsers(podOf({ ...machine.spec, securityContext: { runAsUser: 0 } }), PROCESSES), false);
 });
 
-test('what is made for a pod belongs to the user that the node chose for it', () => {
+test('files of a pod belong to the user that the node chose for it', () => {
   const own = podUserId(podOf());
   assert.deepEqual(ownerOf(podOf(), PROCESSES, undefined), { uid: own, gid: own, group: false, isShifted: false });
   assert.equal(ownerOf(podOf(), CONTAINERS, undefined), undefined);

@@ -66,7 +66,7 @@ test('enableServiceLinks: false leaves only the API server', () => {
   assert.deepEqual([...prefixes], ['KUBERNETES']);
 });
 
-test('what the container names itself goes before the services, and may refer to them', () => {
+test('variables of the container override those of services, and may refer to them', () => {
   const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -34,7 +34,7 @@ test('[POD-32] the same file is the same pod; a changed one, or one of another n
   assert.notEqual(uidOf(file()), uidOf(file(), 'n2'));
 });
 
-test('[POD-32] what would need the API, and what is no pod, is refused', () => {
+test('[POD-32] a static pod that needs the API, and a file that is not a pod, are refused', () => {
   const refusals: readonly [Json, RegExp][] = [
     [file({ serviceAccountName: 'robot' }), /may not reference serviceaccounts/],
     [file({ volumes: [{ name: 'v', configMap: { name: 'x' } }] }), /may not reference configmaps/],

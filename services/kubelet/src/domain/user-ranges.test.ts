@@ -11,7 +11,7 @@ const isWithin = ({ firstId, length }: UserRange, node: number): boolean => {
   return firstId >= pool.firstId && firstId + length <= pool.firstId + pool.ranges * USER_RANGE_LENGTH;
 };
 
-test('[USERNS-02] [USERNS-10] [EXP-17] whatever comes and goes, ranges never touch, and all lie above 65535', () => {
+test('[USERNS-02] [USERNS-10] [EXP-17] with any sequence of pods, ranges never overlap, and all lie above 65535', () => {
   const steps = fc.array(fc.oneof(fc.constant('take' as const), fc.nat(1_200)), { maxLength: 300 });
   fc.assert(
     fc.property(steps, fc.nat(49), (sequence, node) => {

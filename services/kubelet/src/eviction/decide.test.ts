@@ -52,7 +52,7 @@ test('[TERM-47] settings that say nothing clear are refused by name', () => {
   assert.deepEqual(config({ hard: 'nodefs.available<0%,imagefs.available<100%' }).thresholds, []);
 });
 
-test('what has to be reclaimed is more than the limit, once somebody acts', () => {
+test('an eviction reclaims the configured minimum beyond the threshold', () => {
   const flags = { hard: 'pid.available<100', minimumReclaim: 'pid.available=50' };
   const look = (available: number, memory = INITIAL_EVICTION_MEMORY) =>
     decideEviction(

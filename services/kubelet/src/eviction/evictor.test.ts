@@ -239,7 +239,7 @@ test('[TERM-44] [TERM-50] nobody else is evicted while the pod of an eviction en
   );
 });
 
-test('[TERM-51] who waits for the end of a pod is told when it takes too long', async () => {
+test('[TERM-51] a wait for the end of a pod fails when it takes too long', async () => {
   const clock = createVirtualClock();
   const { pod } = podUsing('a', { grace: 5 });
   const failure: PodFailure = { reason: 'Evicted', message: 'low' };
@@ -273,7 +273,7 @@ test('[TERM-50] [QOS-12] [DISR-32] an evicted pod ends as a whole, then says so 
   assert.deepEqual([condition?.status, condition?.reason, condition?.message], ['True', 'TerminationByKubelet', 'low']);
 });
 
-test('whoever writes past its own limit goes, however much is left', async (t) => {
+test('a pod over its own storage limit is evicted, even with free space', async (t) => {
   const spec: Partial<Pod['spec']> = { volumes: [{ name: 'scratch', emptyDir: { sizeLimit: '1Mi' } }] };
   const over = podUsing('over', { spec, volumes: { scratch: { bytes: 2 * MIB, inodes: 1 } } });
   const under = podUsing('under', { spec, volumes: { scratch: { bytes: 1 * MIB, inodes: 1 } } });

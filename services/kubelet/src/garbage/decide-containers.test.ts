@@ -64,7 +64,7 @@ test('a replaced sandbox goes when nothing is left in it; the present one stays'
   assert.deepEqual(decideContainers(POLICY, alive, NOW).sandboxes, []);
 });
 
-test('whatever there is: only ended lives go, never the latest of a container, and the limits hold as far as that allows', () => {
+test('with any containers: only ended ones are removed, never the latest of a name, and the limits hold as far as that allows', () => {
   const lives = fc.array(
     fc.record({
       pod: fc.nat(3),

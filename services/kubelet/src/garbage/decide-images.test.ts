@@ -58,7 +58,7 @@ test('the least recently used goes first, and of those never used the longest kn
   assert.deepEqual(idsOf(decideImages(POLICY, look(images), memory).remove), ['c', 'a', 'b']);
 });
 
-test('what containers have stays, by id or by name, and what is pinned; so does what was pulled a moment ago', () => {
+test('images in use by id or by name, pinned images and recently pulled images stay', () => {
   const some = [image('used'), image('named'), image('pinned', { pinned: true }), image('new'), image('free')];
   const memory = history([
     { now: 0, ids: ['used', 'named', 'pinned', 'free'] },
@@ -83,7 +83,7 @@ test('imageMaximumGCAge: unused for longer goes however much room there is, but 
   assert.deepEqual(decideImages(POLICY, look(images, { now: 999 * MINUTE, disk }), memory).old, [], '0: never');
 });
 
-test('whatever the node has: nobody loses an image that is used, pinned or new, and no byte is wanted while there is room', () => {
+test('with any images: a used, pinned or new image stays, and nothing is removed while there is room', () => {
   const some = fc.uniqueArray(
     fc.record({
       id: fc.integer({ min: 0, max: 30 }).map(String),

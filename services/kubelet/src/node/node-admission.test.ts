@@ -38,7 +38,7 @@ function admissionWith(cached: Node | undefined, stored: Node | undefined): Node
 const reasonOf = async (admission: NodeAdmission, pod: Pod): Promise<string | undefined> =>
   (await admission.admit(pod))?.reason;
 
-test('[LIFE-32] what one pod was given another does not get, until it is given back', async () => {
+test('[LIFE-32] resources of one pod are not given to another until they are released', async () => {
   const admission = admissionWith(undefined, undefined);
   const asked = await Promise.all(['a', 'b', 'c'].map((uid) => reasonOf(admission, podOf(uid, '1'))));
   assert.deepEqual(asked, [undefined, undefined, 'OutOfcpu']);

@@ -265,7 +265,7 @@ test('[SAFE-31] a rebooted machine, a clone and a machine that was never bound e
   }
 });
 
-test('[SAFE-31] who is bound, by a claim or by registering, is kept on disk', async () => {
+test('[SAFE-31] a binding by a claim or by registration is recorded on disk', async () => {
   for (const nodeOf of ['k/m/b-2', undefined]) {
     const { kept } = await startedAs({ incarnation: 'k/m/b-2', kept: 'k/m/b-1', nodeOf });
     assert.equal(kept, 'k/m/b-2');

@@ -61,7 +61,7 @@ test('a runtime that goes away is a fault; when it is back everything is looked 
   assert.deepEqual(world.changes, ['container runtime is down: nobody answers', undefined]);
 });
 
-test('what the runtime says about itself and its network is said of the node', async () => {
+test('the runtime and network conditions of the runtime become conditions of the node', async () => {
   const world = new World();
   world.health = { networkFault: 'container runtime network not ready: x' };
   world.monitor.start();

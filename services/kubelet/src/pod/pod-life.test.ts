@@ -70,7 +70,7 @@ test('[EXP-04] an init container that waits for a service delays the app, then l
   for (const pod of [found, again, never]) await pod.stop();
 });
 
-test('[INIT-07] [INIT-15] what succeeded is not run again: not under Always, not for another image, not by the next kubelet', async () => {
+test('[INIT-07] [INIT-15] a succeeded init container does not run again: not under Always, not for another image, not after a kubelet restart', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Always',
     initContainers: [app('setup', { command: exits(1, 0) })],

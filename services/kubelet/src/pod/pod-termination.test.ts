@@ -86,7 +86,7 @@ test('[TERM-02] [TERM-31] every container is told at once, and the event comes b
   await pod.stop();
 });
 
-test('[TERM-13] [TERM-14] [TERM-15] what ignores TERM is killed when the grace is over; then the end is written, then the object goes', async () => {
+test('[TERM-13] [TERM-14] [TERM-15] a process that ignores TERM is killed after the grace period; then the status is written, then the object is removed', async () => {
   const pod = await new VirtualPod({ containers: [app('deaf', { command: ['ignore-stop'] }), app('good')] }).run(5);
   pod.remove(10);
   await pod.run(9);

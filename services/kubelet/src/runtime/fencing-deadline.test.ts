@@ -10,7 +10,7 @@ const step = fc.record({
   answerMs: fc.integer({ min: 0, max: 12_000 }),
 });
 
-test('[FENCE-06] whatever is late: no process of an exclusive pod lives unless a renewal sent less than D ago was acknowledged', () => {
+test('[FENCE-06] with any delays: no process of an exclusive pod lives unless a renewal sent less than D ago was acknowledged', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       let nowMs = 0;

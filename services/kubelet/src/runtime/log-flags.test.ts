@@ -18,7 +18,7 @@ test('logs are kept as a kubelet keeps them, unless flags say otherwise', () => 
   assert.deepEqual(own, { maxBytes: 1024 * 1024, maxFiles: 2, checkMs: 60_000 });
 });
 
-test('what cannot be a limit of logs is refused with what can', () => {
+test('an invalid log limit is refused with the valid form', () => {
   assert.throws(() => read('--container-log-max-size', 'big'), { message: /takes a size like 10Mi, not "big"/ });
   assert.throws(() => read('--container-log-max-size', '0'), { message: /takes a size/ });
   assert.throws(() => read('--container-log-monitor-interval', '10'), { message: /takes a duration such as 1m30s/ });

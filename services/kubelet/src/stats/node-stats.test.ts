@@ -76,7 +76,7 @@ test('containers, their logs and the volumes of a pod come together', async () =
   assert.deepEqual([podMemory(quick), podDisk(quick)], [2_048, undefined], 'files are only walked when asked for');
 });
 
-test('[CVE-2020-8557] what a pod writes to its /etc/hosts counts against its limit of storage', async (t) => {
+test('[CVE-2020-8557] writes of a pod to its /etc/hosts count against its storage limit', async (t) => {
   const volumesPath = mkdtempSync(join(tmpdir(), 'holdfast-hosts-'));
   t.after(() => rmSync(volumesPath, { recursive: true }));
   const container = { name: 'main', image: 'i', resources: { limits: { 'ephemeral-storage': '1Mi' } } };

@@ -80,7 +80,7 @@ test('output that its reader takes late is read whole, although the connection h
   assert.equal(await within(readToEnd(status), 'the status'), 'done');
 });
 
-test('what a client forwarded before it left reaches the pod, over SPDY', async () => {
+test('bytes that a client forwarded before it left reach the pod, over SPDY', async () => {
   const sent = Buffer.concat([opened('0', ['error', 'data']), dataFrame(3, FLAG_FIN, Buffer.from('last words'))]);
   const { connection, received, take } = slowPod();
   const deps = { clock, connect: () => Promise.resolve(connection), what: String };
@@ -94,7 +94,7 @@ test('what a client forwarded before it left reaches the pod, over SPDY', async 
 const masked = (payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from([0x82, 0x80 | payload.length]), Buffer.alloc(4), payload]);
 
-test('what a client forwarded before it left reaches the pod, over WebSocket', async () => {
+test('bytes that a client forwarded before it left reach the pod, over WebSocket', async () => {
   const { connection, received, take } = slowPod();
   const given = { clock, connect: () => Promise.resolve(connection), what: String, ports: [80] };
   const sent = Buffer.concat([masked(Buffer.from('\u0000last ')), masked(Buffer.from('\u0000words'))]);

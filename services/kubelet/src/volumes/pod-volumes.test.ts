@@ -172,7 +172,7 @@ test('a ConfigMap becomes files, read-only, and changes all at once', () =>
     await eventually(() => !existsSync(join(path, 'v', before)), 'the end of the old folder');
   }));
 
-test('[LIFE-16] what is missing is named, and what may be missing is not', () =>
+test('[LIFE-16] a missing source is named, and a missing optional one is not', () =>
   inWorld(async ({ api, prepare, path }) => {
     const start = 'MountVolume.SetUp failed for volume "v" : ';
     await assert.rejects(prepare({ configMap: { name: 'x' } }), {
@@ -388,7 +388,7 @@ test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps
     await assert.rejects(prepare({ ephemeral: {} }), /was not created for pod/);
   }));
 
-test('where nothing can be mounted a variable says where the token is', () =>
+test('without mounts a variable has the path of the token', () =>
   inWorld(async ({ prepare, path }) => {
     const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
     const sources = [{ serviceAccountToken: { path: 'token' } }];

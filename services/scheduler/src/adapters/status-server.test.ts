@@ -66,7 +66,7 @@ test('nothing is told while the API cannot say who asks', async (t) => {
   assert.deepEqual(await get('/metrics', READER), [503, 'the API could not authenticate you: no answer\n']);
 });
 
-test('with a certificate it speaks TLS', async (t) => {
+test('with a certificate it serves TLS', async (t) => {
   const { certPem, keyPem } = createTestCertificate();
   const { server } = await serve(t, { tls: { certificate: certPem, key: keyPem } });
   const status = await new Promise<number | undefined>((resolve, reject) => {

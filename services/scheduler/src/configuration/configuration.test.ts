@@ -131,7 +131,7 @@ function createPodInfoOf() {
   return placed;
 }
 
-test('what is not known is refused with its path, and all mistakes are told at once', () => {
+test('unknown fields are refused with their paths, and all mistakes are reported at once', () => {
   assert.deepEqual(mistakes({ ...V1, profile: [] }), ['unknown field "profile"']);
   assert.deepEqual(mistakes(profile({ plugins: { scores: {} } })), ['unknown field "profiles[0].plugins.scores"']);
   assert.deepEqual(mistakes(argsOf('NodeResourcesFit', { foo: 1 })), [
@@ -321,7 +321,7 @@ test('the election of a leader is read, and checked in the words of kube-schedul
   ]);
 });
 
-test('what extenders manage is named once, is no resource of Kubernetes, and HTTPS is said where it is meant', () => {
+test('managed resources of extenders are unique and not native, and enableHTTPS needs an https URL', () => {
   const managing = (name: string) => ({ urlPrefix: 'https://x', managedResources: [{ name }] });
   assert.deepEqual(
     mistakes({ ...V1, extenders: [managing('a.b/c'), managing('a.b/c'), managing('x.kubernetes.io/y')] }),

@@ -36,7 +36,7 @@ test('[PRIO-15] higher priority first, then who came first', () => {
   assert.deepEqual(drain(queue), ['b', 'd', 'a', 'c', 'e']);
 });
 
-test('[PRIO-15] [PRIO-16] who failed enters the queue anew: behind its equals that came meanwhile', () => {
+test('[PRIO-15] [PRIO-16] a failed pod enters the queue behind equal pods that came meanwhile', () => {
   const queue = createQueue();
   for (const name of ['a', 'b', 'c']) queue.upsert(pod(name), false, 0);
   queue.pop();

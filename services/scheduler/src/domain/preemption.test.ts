@@ -335,7 +335,7 @@ test('[PREEMPT-03] a trial leaves the cluster as it is', () => {
   assert.equal(decide(cluster, withPriority('y', 0, { cpu: '1' })).kind, 'refuse', 'nothing became free');
 });
 
-test('[PREEMPT-05] of equal priorities those that run longer are spared, and those whose budget is used up before all others', () => {
+test('[PREEMPT-05] among equal priorities, longer running pods are spared, and pods with an exhausted budget before all others', () => {
   const on = (name: string, priority: number, day: number, app = name): Pod =>
     started(withPriority(name, priority, { nodeName: 'a', cpu: '1', labels: { app } }), day);
   const x = withPriority('x', 9, { cpu: '1' });
@@ -430,7 +430,7 @@ test('[PREEMPT-16] a pod that its budget already lists as disrupted is paid for'
   assert.equal(told(tryPreempt(clusterOf(nodes, placed), x, [elsewhere])), 'n: a');
 });
 
-test('[PREEMPT-17] of equal sums the one with fewer victims is taken', () => {
+test('[PREEMPT-17] among equal sums, the node with fewer victims is chosen', () => {
   const lowest = -(2 ** 31);
   const placed = [
     withPriority('a1', lowest, { nodeName: 'a', cpu: '2' }),
@@ -467,7 +467,7 @@ test('equal pods try a node again only when something there is another one', () 
   assert.equal(trialsOf('more important', 6), 20);
 });
 
-test('what a pod asks of other pods keeps its victims apart from those of pods that ask nothing', () => {
+test('pods with and without pod affinity do not share results about victims', () => {
   const at = { nodeName: 'a', cpu: '2', labels: { app: 'x' } };
   const cluster = clusterOf([buildNode('a', { cpu: '4' })], [withPriority('p1', 1, at), withPriority('p2', 2, at)]);
   const apart = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'x' } } };
@@ -525,7 +525,7 @@ test('the search for candidates goes on until one of them breaks no budget', () 
   }
 });
 
-test('what an extender said of one pod is not told to its equals', () => {
+test('the result of an extender for one pod is not shared with equal pods', () => {
   const cluster = clusterOf([buildNode('a')]);
   const random = createSeededRandom(1, 'start');
   const toldOf = (name: string, resolvable: boolean): string => {

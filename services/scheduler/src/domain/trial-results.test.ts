@@ -104,7 +104,7 @@ function told(outcome: Outcome) {
   return { message: outcome.message, node: nodeName, victims: victims.map(({ name }) => name), violations };
 }
 
-test('what equal pods learned about victims gives the decision of somebody who sees the cluster for the first time', () => {
+test('decisions with shared results about victims are the same as without them', () => {
   let victims = 0;
   fc.assert(
     fc.property(fc.array(stepArbitrary, { minLength: 10, maxLength: 40, size: 'max' }), (steps) => {

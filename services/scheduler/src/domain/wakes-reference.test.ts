@@ -132,7 +132,7 @@ function isWoken(cluster: ClusterCache, pod: PodInfo, plugins: ReadonlySet<strin
   );
 }
 
-test('[PRIO-17] whatever makes a waiting pod fit wakes it', () => {
+test('[PRIO-17] every event that makes a waiting pod fit wakes it', () => {
   let freed = 0;
   const scenes = fc.record({
     nodes: fc.array(nodeShapes, { minLength: 1, maxLength: 3 }),

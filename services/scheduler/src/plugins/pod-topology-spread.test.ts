@@ -94,7 +94,7 @@ test('[EXS-14] [SPREAD-34] the incoming pod counts itself only when it matches',
   assert.deepEqual(passing({ nodes, pods }, incoming([constraint('zone')], { other: 'x' })), ['a', 'b']);
 });
 
-test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] who counts: own namespace, not terminating, on nodes that take part', () => {
+test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] counted pods: own namespace, not terminating, on eligible nodes', () => {
   const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const leaving = matching('leaving', 'a');
   const elsewhere = buildPod('elsewhere', { nodeName: 'a', labels: { foo: 'bar' }, namespace: 'other' });
@@ -211,7 +211,7 @@ function states({ nodes, pods }: Cluster, pod: Pod): readonly { pair: unknown; c
   });
 }
 
-test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] what PreFilter prepares: counts by domain, and the smallest of each key', () => {
+test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] PreFilter prepares counts by domain, and the smallest of each key', () => {
   const nodes = [
     zoneNode('node-a', 'zone1'),
     zoneNode('node-b', 'zone1'),

@@ -95,7 +95,7 @@ test('once a user or a confirmed fence says that the machine is off, another one
   for (const node of unsure) assert.equal(verdict(node, TWIN, 60 * 60_000), 'refused');
 });
 
-test('what is no incarnation is none', () => {
+test('an invalid annotation gives no incarnation', () => {
   for (const text of [undefined, '', 'a/b', 'a/b/c/d', 'a/b/ c', `${'x'.repeat(65)}/b/c`]) {
     assert.equal(parseIncarnation(text), undefined);
   }

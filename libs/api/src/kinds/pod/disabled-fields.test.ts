@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { container, created, createErrors, pod } from './testing.ts';
 
-test('how proc is mounted is the usual way while the feature is off, wherever it is said', () => {
+test('procMount is reset to the default everywhere while the feature is off', () => {
   const mounted = (procMount?: string) =>
     created(pod({ containers: [container({ securityContext: procMount === undefined ? {} : { procMount } })] })).spec
       .containers[0]?.securityContext;

@@ -19,7 +19,7 @@ const pod = (spec: JsonObject = {}, metadata: JsonObject = {}, status: JsonObjec
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const fieldsOf = (value: unknown, key: string): JsonObject => (value as Record<string, JsonObject>)[key] ?? {};
 
-test('what of a pod may not change', () => {
+test('immutable fields of a pod', () => {
   const cases: readonly (readonly [before: JsonObject, after: JsonObject, errors: readonly string[]])[] = [
     [
       {},

@@ -90,7 +90,7 @@ test('[POD-18] [POD-22] images may change, most of the rest may not', () => {
   );
 });
 
-test('[POD-18] [POD-22] what may change: images of init containers, the deadline, added tolerations, and a grace that was negative', () => {
+test('[POD-18] [POD-22] mutable fields: images of init containers, the deadline, added tolerations, and a negative grace period', () => {
   const initContainers = [container({ name: 'i' })];
   const old = pod({ initContainers, activeDeadlineSeconds: 50 });
   for (const change of [
@@ -152,7 +152,7 @@ test('[POD-22] the node affinity of a gated pod is only narrowed, and that of ot
   assert.match(changedTo(free, affinity(term('a', 'b')))[0] ?? '', /^spec: Forbidden: pod updates may not change/);
 });
 
-test('[INIT-14] of an init container only the image may change', () => {
+test('[INIT-14] an update of an init container may change only its image', () => {
   const init = (changes = {}) => container({ name: 'setup', ...changes });
   const old = pod({ initContainers: [init()] });
   const withInit = (...initContainers: ReturnType<typeof init>[]) =>
@@ -305,7 +305,7 @@ test('[EPH-03] [EPH-04] an ephemeral container has no ports, probes or resources
   );
 });
 
-test('[EPH-03] whatever an ephemeral container may not say is refused by name, also in its mounts', () => {
+test('[EPH-03] every field that an ephemeral container may not set is refused by name, also in its mounts', () => {
   const probe = { tcpSocket: { port: 1 } };
   const forbidden = {
     ports: [{ containerPort: 1 }],

@@ -32,7 +32,7 @@ test('a field that changed stands between two neighbours on each side; the rest 
   );
 });
 
-test('what lies deeper is shown where it is, with the types above it', () => {
+test('a nested difference is shown in place, with the types above it', () => {
   const claim = {
     accessModes: ['ReadWriteOnce'],
     resources: { requests: { storage: '1Gi' } },

@@ -120,7 +120,7 @@ test('[EXS-31] [RWO-10] [RWO-12] [RWO-13] the second pod is told to wait; when t
   assert.deepEqual(states, ['a:', '', 'b: two']);
 });
 
-test('[RWO-16] of two controllers that decide on the same revision one is refused, and no attachment is overwritten', async () => {
+test('[RWO-16] one of two controllers that decide on the same revision is refused, and no attachment is overwritten', async () => {
   const cluster = new Cluster();
   const { world } = cluster;
   const rival = new DrivenController(world, attachDetachController, world.api.newInformers());

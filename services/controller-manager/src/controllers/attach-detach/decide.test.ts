@@ -136,7 +136,7 @@ function checkStep(
   assert.ok(!mayUse(nodeStates.get(before.nodeName) ?? assert.fail()), 'cleared only when the node does not use it');
 }
 
-test('whatever pods and nodes there are: one node at a time, nothing is taken from who may write, and a few writes come to rest', () => {
+test('with any pods and nodes: one node at a time, no volume is taken from a node that may write, and a few writes converge', () => {
   fc.assert(
     fc.property(situation, (met) => {
       let { attachment }: { attachment: PersistentVolumeAttachment | undefined } = met;
@@ -160,7 +160,7 @@ test('whatever pods and nodes there are: one node at a time, nothing is taken fr
   );
 });
 
-test('whatever the order in which the pods are listed: the decision is the same', () => {
+test('the decision does not depend on the order of the pods', () => {
   const shuffled = situation.chain((met) =>
     fc.tuple(fc.constant(met), fc.shuffledSubarray(met.users, { minLength: met.users.length })),
   );
@@ -172,7 +172,7 @@ test('whatever the order in which the pods are listed: the decision is the same'
   );
 });
 
-test('whatever else a node uses: it has let go when it is gone or fenced, or does not name this volume', () => {
+test('a node has released a volume when it is gone or fenced, or does not name it', () => {
   fc.assert(
     fc.property(nodeState, (state) => assert.equal(isReleased(toNode('a', state), undefined, 'data'), !mayUse(state))),
   );

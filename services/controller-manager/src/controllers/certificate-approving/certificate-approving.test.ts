@@ -37,7 +37,7 @@ const request = (
   status,
 });
 
-test('whoever asks for whom: only a node has the right for itself, and only what a kubelet may be called is approved', () => {
+test('with any requestor and subject: only requests of a node for itself with valid kubelet names are approved', () => {
   fc.assert(
     fc.property(names, identities, usages, (username, identity, wanted) => {
       const rights = selfApprovals(request({ username, usages: wanted }), identity).map(
@@ -59,7 +59,7 @@ test('whoever asks for whom: only a node has the right for itself, and only what
   );
 });
 
-test('whatever was answered: only an unanswered request to the signer of kubelets is open, and approving closes it and keeps the rest', () => {
+test('only a pending request to the kubelet signer is open, and an approval closes it and keeps other conditions', () => {
   const others = fc.constantFrom('kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client', 'a.b/c');
   const signers = fc.oneof({ weight: 3, arbitrary: fc.constant(KUBELET) }, others);
   fc.assert(

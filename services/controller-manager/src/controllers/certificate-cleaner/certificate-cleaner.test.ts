@@ -51,7 +51,7 @@ const answers = fc.uniqueArray(
   { selector: ({ type }) => type },
 );
 
-test('whatever the answers: nothing goes within an hour of its answer or a day of its creation, and nothing that is still worked on', () => {
+test('no request is removed within an hour of its answer or a day of its creation, and none that is pending work', () => {
   fc.assert(
     fc.property(answers, fc.boolean(), (some, issued) => {
       const conditions = some.map(({ type, afterMs }) => ({

@@ -55,7 +55,7 @@ const podLife = fc.record({
   phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'),
 });
 
-test('whatever the volumes: a living pod gets exactly the claims it lacks, in any order, and lacks none afterwards', () => {
+test('with any volumes: a live pod gets exactly its missing claims, in any order, and none is missing afterwards', () => {
   fc.assert(
     fc.property(someVolumes, podLife, (some, { terminating, phase }) => {
       const metadata = { name: 'p', uid: 'u', ...(terminating ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}) };

@@ -56,7 +56,7 @@ const somePods = fc.array(
 );
 const finalizers = fc.uniqueArray(fc.constantFrom(CLAIM_FINALIZER, 'example.com/a', 'example.com/b'));
 
-test('whatever pods there are: protection goes only with the last user, marks of others stay, and a second look changes nothing', () => {
+test('with any pods: protection ends only with the last user, other finalizers stay, and a second pass changes nothing', () => {
   fc.assert(
     fc.property(somePods, finalizers, fc.boolean(), (some, marks, terminating) => {
       const going = terminating ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};

@@ -51,7 +51,7 @@ const someRoles = fc.uniqueArray(
   { selector: ({ name }) => name },
 );
 
-test('whatever roles there are: the rules are exactly those of the selected ones, each once, in any order, and settled', () => {
+test('with any roles: the rules are exactly those of the selected roles, each once, in any order, and a second pass changes nothing', () => {
   fc.assert(
     fc.property(someRoles, fc.uniqueArray(fc.constantFrom('one', 'two')), (some, selected) => {
       const roles = some.map(({ name, resource, part }) => role(name, resource, { part }));

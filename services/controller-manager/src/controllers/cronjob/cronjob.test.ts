@@ -146,7 +146,7 @@ test('suspended nothing is started; what ends is still noted', async () => {
   assert.equal(jobs(of.world).length, 2);
 });
 
-test('of finished Jobs the oldest beyond the history go', async () => {
+test('the oldest finished Jobs beyond the history limit are deleted', async () => {
   const of = await worldWith({ successfulJobsHistoryLimit: 2, failedJobsHistoryLimit: 1 });
   for (let round = 0; round < 8; round++) {
     await pass(of, 5);

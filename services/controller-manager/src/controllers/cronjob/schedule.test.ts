@@ -66,7 +66,7 @@ test('in a time zone: what spring skips is left out, what autumn shows twice com
   ]);
 });
 
-test('what is no schedule is told', async () => {
+test('an invalid schedule is reported', async () => {
   for (const text of [
     '',
     '* * * *',

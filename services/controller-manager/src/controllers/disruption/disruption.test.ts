@@ -150,7 +150,7 @@ test('pods of nobody are told of, and no pods at all', () => {
 });
 
 const podState = fc.record({ ready: fc.boolean(), terminating: fc.boolean() });
-test('[DISR-05] [DISR-26] whatever the pods are: taking every pod that is allowed leaves as many healthy ones as demanded', () => {
+test('[DISR-05] [DISR-26] with any pods: evicting every allowed pod leaves the demanded number of healthy pods', () => {
   const spec = fc.oneof(
     fc.record({
       minAvailable: fc.oneof(

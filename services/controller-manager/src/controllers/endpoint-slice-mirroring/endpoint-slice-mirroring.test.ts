@@ -108,7 +108,7 @@ test('nothing is mirrored where somebody else makes slices, or where the user as
   }
 });
 
-test('what cannot be mirrored is left out and told', () => {
+test('an address that cannot be mirrored is left out and reported', () => {
   const many = Array.from({ length: 1_002 }, (_, n) => ({ ip: `192.0.${Math.floor(n / 250)}.${n % 250}` }));
   const { actions, events } = decided(
     endpoints([{ addresses: [{ ip: 'no-address' }, ...many], notReadyAddresses: [{ ip: '192.0.9.1' }], ports: PORTS }]),
@@ -136,7 +136,7 @@ const subset = fc.record({
 });
 const subsets = fc.uniqueArray(subset, { maxLength: 4, selector: ({ ports }) => ports[0]?.port });
 
-test('whatever is written down, changed: the slices say exactly that, and a second look writes nothing', () => {
+test('with any changed Endpoints: the slices match them exactly, and a second pass writes nothing', () => {
   const said = (slices: readonly EndpointSlice[]): readonly string[] =>
     slices
       .flatMap(({ ports, endpoints: each }) => each.map(({ addresses }) => `${ports?.[0]?.port} ${addresses.join()}`))

@@ -198,7 +198,7 @@ const podStates = fc.uniqueArray(
   { selector: ({ name }) => name, maxLength: 260 },
 );
 
-test('whatever pods come and go: every backend is in exactly one slice, no slice is too full, and a second look writes nothing', () => {
+test('with any changes of pods: every backend is in exactly one slice, no slice is too full, and a second pass writes nothing', () => {
   fc.assert(
     fc.property(podStates, podStates, (first, second) => {
       const before = applied([], only(SERVICE, first.map(sliceOf)));

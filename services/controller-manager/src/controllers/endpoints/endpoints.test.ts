@@ -129,7 +129,7 @@ const listed = (endpoints: Endpoints | undefined, port: string, list: 'addresses
     .flatMap((subset) => subset[list] ?? [])
     .map(({ targetRef }) => targetRef?.name);
 
-test('whatever pods come and go: each is listed once for every port it serves, in whatever order they are found, notes of others stay, and a second look writes nothing', () => {
+test('with any changes of pods: each is listed once for every port it serves, in any order, foreign annotations stay, and a second pass writes nothing', () => {
   const both = fc
     .tuple(backends, backends)
     .chain(([first, second]) =>

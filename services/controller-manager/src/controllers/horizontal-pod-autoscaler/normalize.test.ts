@@ -72,7 +72,7 @@ test('policies say how fast: by number or share, the most or the least of them, 
   assert.equal(down('Disabled').look(1).replicas, 10);
 });
 
-test('what was changed within the period of a policy counts', () => {
+test('changes within the period of a policy count', () => {
   const run = new Run(10, { min: 1, max: 100 }, { scaleUp: { selectPolicy: 'Max', policies: [policy('Pods', 5)] } });
   assert.equal(run.look(100).replicas, 15);
   assert.equal(run.look(100).replicas, 15);
@@ -106,7 +106,7 @@ const rules = fc.record({
 });
 const behaviors = fc.option(fc.record({ scaleUp: rules, scaleDown: rules }), { nil: undefined });
 
-test('whatever is asked for, in whatever order: always within the bounds', () => {
+test('any recommendations, in any order, stay within the bounds', () => {
   fc.assert(
     fc.property(count, count, behaviors, fc.array(count, { maxLength: 40 }), (a, b, behavior, wishes) => {
       const limits = { min: Math.min(a, b), max: Math.max(a, b) };
@@ -120,7 +120,7 @@ test('whatever is asked for, in whatever order: always within the bounds', () =>
   );
 });
 
-test('whatever is asked for: within the window nothing is taken away that was asked for, so it does not swing', () => {
+test('with any recommendations: nothing recommended within the window is removed, so the replicas do not oscillate', () => {
   fc.assert(
     fc.property(count, behaviors, fc.array(count, { minLength: 1, maxLength: 60 }), (start, behavior, wishes) => {
       const windowSeconds = behavior?.scaleDown.stabilizationWindowSeconds ?? 300;
@@ -138,7 +138,7 @@ test('whatever is asked for: within the window nothing is taken away that was as
   );
 });
 
-test('whatever the policies: what one direction may change in its longest period is not exceeded', () => {
+test('with any policies: the allowed change of a direction in its longest period is not exceeded', () => {
   fc.assert(
     fc.property(count, fc.integer({ min: 1, max: 10 }), fc.array(count, { maxLength: 40 }), (start, step, wishes) => {
       const scaleUp = { stabilizationWindowSeconds: 0, selectPolicy: 'Max', policies: [policy('Pods', step)] };

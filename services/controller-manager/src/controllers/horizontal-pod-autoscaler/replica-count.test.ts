@@ -89,7 +89,7 @@ test('pods that have failed or end are not counted', () => {
   assert.equal(propose([...alike(2, 100), { name: 'x', used: 900, phase: 'Failed' }]).replicas, 4);
 });
 
-test('what cannot be reckoned is said in words of Kubernetes', () => {
+test('a failed computation has the message of Kubernetes', () => {
   const says = (plans: readonly Plan[], message: string, target = HALF): void =>
     assert.throws(() => propose(plans, target), new MetricError(message));
   says([{ name: 'a' }], 'unable to get metrics for resource cpu: no metrics returned from resource metrics API');
@@ -102,7 +102,7 @@ test('what cannot be reckoned is said in words of Kubernetes', () => {
   );
 });
 
-test('whatever is measured: more is asked for only above the target, less only below it', () => {
+test('with any metrics: the count grows only above the target and shrinks only below it', () => {
   const plan = fc.record({
     used: fc.option(fc.nat(400), { nil: undefined }),
     phase: fc.constantFrom('Running', 'Pending'),

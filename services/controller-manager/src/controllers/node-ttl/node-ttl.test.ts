@@ -24,7 +24,7 @@ test('the advice grows with the cluster and does not flap at a border', () => {
   assert.deepEqual([adviceFor(95, '15'), adviceFor(89, '15'), adviceFor(5, 'nonsense')], [undefined, '0', '0']);
 });
 
-test('whatever the size: what was advised is not advised again', () => {
+test('with any cluster size: an advised value is not written again', () => {
   fc.assert(fc.property(fc.nat(20_000), (size) => assert.equal(adviceFor(size, adviceFor(size)), undefined)));
 });
 

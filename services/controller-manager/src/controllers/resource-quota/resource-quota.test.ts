@@ -99,7 +99,7 @@ describe('resource quota controller', () => {
     assert.ok(world.api.writes.length - before <= 2, `${world.api.writes.length - before} writes`);
   });
 
-  test('what is let in between the count and the write is counted again', async () => {
+  test('usage that is admitted between the count and the write is counted again', async () => {
     const world = createWorld();
     world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
     let late = false;
@@ -160,7 +160,7 @@ const count = fc.record({
   usedBefore: fc.nat(9),
 });
 
-test('whatever is there: the status says what is asked for and what is used of it, in whatever order it was found, and a second count writes nothing', () => {
+test('with any objects: the status has the hard limits and their use, in any order, and a second count writes nothing', () => {
   fc.assert(
     fc.property(count, ({ wanted, known, states, configMaps, usedBefore }) => {
       const used = Object.fromEntries(known.map((name) => [name, `${usedBefore}`]));

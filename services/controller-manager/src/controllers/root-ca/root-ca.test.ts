@@ -33,7 +33,7 @@ test('every namespace gets the root certificate, and one that was changed or rem
 
 const words = fc.dictionary(fc.constantFrom('ca.crt', 'extra', 'more'), fc.constantFrom('PEM', 'other', ''));
 
-test('whatever was published: a living namespace has the certificate and nothing beside it, labels of others stay, and a second look writes nothing', () => {
+test('with any published data: a live namespace has only the certificate, foreign labels stay, and a second pass writes nothing', () => {
   fc.assert(
     fc.property(fc.option(words), words, fc.boolean(), (data, labels, terminating) => {
       const of = namespace('a');

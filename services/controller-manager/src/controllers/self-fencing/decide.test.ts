@@ -49,7 +49,7 @@ test('[FENCE-06] a promise is waited out only when its last revision was seen fo
   );
 });
 
-test('[FENCE-06] whatever the rates of two clocks within the accepted difference, the node is past its deadline before the wait ends', () => {
+test('[FENCE-06] with any clock rates within the accepted difference, the node is past its deadline before the wait ends', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 0, max: LIMITS.clockRate, noNaN: true }),

@@ -35,7 +35,7 @@ test('every living namespace has its default account, made once and made again',
 
 const lives = fc.constantFrom('living', 'terminating', 'gone');
 
-test('whatever the namespace: only a living one without its account gets one, and then no other', () => {
+test('only a live namespace without its service account gets one, and only one', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]{1,8}$/), lives, fc.boolean(), (name, life, exists) => {
       const ending = life === 'terminating' ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {};

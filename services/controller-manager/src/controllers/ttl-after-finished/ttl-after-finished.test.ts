@@ -83,7 +83,7 @@ const life = fc.record({
   waitedMs: fc.nat(20_000_000),
 });
 
-test('whatever a Job went through: only one that has ended and names a time goes, never sooner, and nothing that is going goes twice', () => {
+test('with any history of a Job: only an ended Job with a TTL is deleted, never too early, and never twice', () => {
   const start = parseTime('2026-01-01T00:00:00Z') ?? 0;
   fc.assert(
     fc.property(life, ({ conditions, ttl, terminating, endedSecond, waitedMs }) => {

@@ -102,7 +102,7 @@ test('[RWO-02] a claim and a volume find each other, whichever comes first', asy
   assert.deepEqual(controller.errors, []);
 });
 
-test('what a user reserved is respected from both sides', async () => {
+test('a reservation by a user is respected for the claim and for the volume', async () => {
   const world = createWorld();
   const controller = start(world);
   world.api.put(PERSISTENT_VOLUMES, volume('v', { claimRef: reference('c') }));
@@ -202,7 +202,7 @@ test('a claim whose volume is gone is lost', async () => {
   });
 });
 
-test('what a late cache does not show is neither lost nor released', async () => {
+test('a binding that a stale cache does not show is neither lost nor released', async () => {
   const { world } = await boundWorld('Retain');
   const late = world.api.newInformers();
   const volumes = late.of(PERSISTENT_VOLUMES);

@@ -26,7 +26,7 @@ test('a volume that is bound or attached stays until it is neither', async () =>
   assert.deepEqual(controller.errors, []);
 });
 
-test('whatever a volume is in the middle of: it is let go only when nothing holds it, others keep their finalizers, and a second look writes nothing', () => {
+test('with any state of a volume: its finalizer goes only when nothing uses it, foreign finalizers stay, and a second pass writes nothing', () => {
   const state = fc.record({
     finalizers: fc.uniqueArray(fc.constantFrom(VOLUME_FINALIZER, 'example.com/backup', 'example.com/audit')),
     terminating: fc.boolean(),

@@ -119,7 +119,7 @@ test('a runtime that does not list is a fault of the whole node', async () => {
   await assert.rejects(world({ 'list containers': 'Unavailable' }).store.list(undefined), { code: 'Unavailable' });
 });
 
-test('what is to be removed and is not there any more counts as removed', async () => {
+test('removal of an absent object succeeds', async () => {
   const { containers, sandboxes, called } = world(
     {
       'removeContainer c-u1': 'NotFound',

@@ -151,7 +151,7 @@ test('a search path of the container finds its commands, not the programs that s
   assertNobodyElse(traces, 'by-path');
 });
 
-test('what the container tells the loader of programs is heard by its own processes only', async (t) => {
+test('loader variables of a container affect only its own processes', async (t) => {
   const node = await createNode(t);
   const { traces } = node;
   // As with LD_PRELOAD, but here the loader itself writes a file as its user.
@@ -225,7 +225,7 @@ test("a pod sees neither the node's directory nor the server's, nor a way around
   assert.deepEqual(lines.slice(4, 6), ['0 1 2 3 ', '0022']);
 });
 
-test('whoever leaves its root directory in a user namespace of its own finds nothing that its user may not read', async (t) => {
+test('a process that escapes its root directory in a user namespace finds nothing that its user may not read', async (t) => {
   const node = await createNode(t);
   // The namespace grants the right to change the root directory, and so to leave it.
   const escape = [
@@ -316,7 +316,7 @@ test('a source in a tree that the pod writes is mounted as it was checked, or no
   }
 });
 
-test('where nothing can be mounted a pod has its own directory, and the rest is closed to its user', async (t) => {
+test('without mounts a pod has its own directory, and the rest is closed to its user', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-plain-'));
   chmodSync(directory, 0o755);
   const abilities = isRoot() ? ({ user: 'any', confines: true } as const) : { user: POD_USER };
@@ -346,7 +346,7 @@ test('where nothing can be mounted a pod has its own directory, and the rest is 
   }
 });
 
-test('what tells why a container could not start is bounded', async (t) => {
+test('the reason of a failed container start is bounded', async (t) => {
   const node = await createNode(t);
   const id = await node.start('true', { workingDir: `/${'x/'.repeat(60_000)}` });
   const { message = '' } = await eventually(() => exited(node.runtime, id), 'it ends');

@@ -23,7 +23,7 @@ test('an image that is only a shell runs its arguments, or the shell', () => {
   }
 });
 
-test('what another image would run is not guessed', () => {
+test('the command of an unknown image is not guessed', () => {
   for (const image of ['nginx', 'example.com/busybox/tool:1', 'busyboxes', 'pause']) {
     assert.throws(() => commandOf(config(image, [], ['--flag'])), RuntimeError, image);
   }

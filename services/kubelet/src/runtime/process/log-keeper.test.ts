@@ -57,7 +57,7 @@ test('a part begins where a line does; a short log stays as it is', async (t) =>
   assert.equal(await textOf(readLogFile(clock, { path })), 'half a line\n');
 });
 
-test('who follows a log sees every line once, however often it is rotated', async (t) => {
+test('a log follower sees every line once, however often the log is rotated', async (t) => {
   const path = logOf(t, 'begin\n');
   let isOver = false;
   t.after(() => {
@@ -82,7 +82,7 @@ test('who follows a log sees every line once, however often it is rotated', asyn
   assert.equal(seen, all);
 });
 
-test('who reads too slowly goes on with what is still there, and never sees what was taken out as zeros', async (t) => {
+test('a slow log reader continues with the remaining lines, and never sees removed parts as zeros', async (t) => {
   const path = logOf(t, lines(0, 30_000));
   const reader = readLogFile(clock, { path });
   const first = await reader.next();

@@ -88,7 +88,7 @@ test('no path is taken for table syntax; what is read-only is, and only what the
   assert.equal(mountTable([entry, volume], true), `${shown}/v /r/v none rbind,ro,nosuid,nodev 0 0\n`);
 });
 
-test('where others than root write, a copy stands in for every directory on the way: nobody can put a link there', () => {
+test('a copy replaces every directory on the way that others than root may write: nobody can put a link there', () => {
   const { made, mounts } = plan(['/tmp/a/b'], machineOf('/tmp/', '/tmp/a/', '/tmp/a/b/', '/tmp/other/', '/vol/'));
   assert.deepEqual(made.slice(-4), [
     'directory /r/tmp/a',
@@ -105,7 +105,7 @@ test('where others than root write, a copy stands in for every directory on the 
   ]);
 });
 
-test('what lies in a tree that pods write is told apart: it is mounted through an open descriptor', () => {
+test('a source in a tree that pods write is recognized and mounted through an open descriptor', () => {
   const machine = machineOf('/etc/', '/etc/sub/', '/vol/');
   const mounts = [
     { source: '/vol/deep', target: '/etc', readOnly: false, within: '/vol' },
@@ -120,7 +120,7 @@ test('what lies in a tree that pods write is told apart: it is mounted through a
   assert.deepEqual(made.at(-1), { kind: 'mountPoint', root: '/vol', path: 'deep/sub', isDirectory: false });
 });
 
-test('what is hidden is hidden in the view, in copies of directories, too, but for what a volume covers', () => {
+test('hidden paths are also hidden in copies of directories, except where a volume covers them', () => {
   const volume = { source: '/vol', target: '/r/srv', readOnly: false, mayBeMissing: false, isVolume: true as const };
   const standIn = { source: '/w/stand-in-1', target: '/r/etc', readOnly: false, mayBeMissing: false };
   const shown = { source: '/home', target: '/r/home', readOnly: false, mayBeMissing: true };

@@ -340,7 +340,7 @@ test('a terminal changes nothing of the view: the start is seen at once, and com
     await runtime.stopContainer(id, 0);
   }));
 
-test('what cannot be started in its mounts is a start error, and an end is told as without mounts', () =>
+test('a failed start inside the mounts is a start error, and an exit is reported as without mounts', () =>
   withHarness(async ({ runtime }) => {
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
     const source = await volumeOf(runtime, 'data');

@@ -229,7 +229,7 @@ testUsers('nothing of a start outlives a container that is killed in the middle 
   }, 'no process of these containers is left');
 });
 
-testUsers('what cannot be started is told as everywhere', async (node) => {
+testUsers('a failed start is reported as without user namespaces', async (node) => {
   const { runtime } = node;
   const [sandbox] = await runtime.list();
   const config = containerConfig(['no-such-program'], { name: 'wrong' });

@@ -132,7 +132,7 @@ for (const killed of ['supervisor', 'watchdog'] as const) {
   });
 }
 
-test('with the policy all every pod is killed but those of the machine itself', async (t) => {
+test('with the policy "all", every pod except static pods is killed', async (t) => {
   const scene = createScene(t);
   const { guard } = scene;
   const other = await run(scene, 'u1', 'other');

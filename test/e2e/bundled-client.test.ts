@@ -134,8 +134,8 @@ test('mistakes are named with the next step, and nothing is guessed', async () =
     [['get', 'washers'], /no resource "washers"/],
     [['delete', 'pods'], /no object was named/],
     [['delete', 'pod', 'x', '--now'], /unknown option '--now'/],
-    [['delete', 'pod', 'x', '-n', 'a/../b'], /"a\/..\/b" is no name/],
-    [['delete', 'pod', '..'], /"\.\." is no name/],
+    [['delete', 'pod', 'x', '-n', 'a/../b'], /"a\/..\/b" is not the name/],
+    [['delete', 'pod', '..'], /"\.\." is not the name/],
     [['delete', 'pod', 'x', '--kubeconfig', '/no/such/file'], /\/no\/such\/file cannot be read/],
   ];
   for (const [args, says] of mistakes) {

@@ -33,7 +33,7 @@ test('the API settings of a component are checked before it starts', async (t) =
   await connect(folder, SOUND);
   for (const [wrong, says] of [
     [{ 'api-servers': 'apiserver:6443' }, /"apiserver:6443" is not the address of an API server/],
-    [{ 'ca-file': 'no certificate' }, /--ca-file, .*, is no certificate/],
+    [{ 'ca-file': 'no certificate' }, /--ca-file, .*, is not a certificate/],
     [{ 'token-file': '' }, /--token-file, .*, holds no token/],
     [{ 'token-file': 'one,admin\ntwo,node\n' }, /--token-file, .*, holds no token/],
   ] as const) {

@@ -140,7 +140,10 @@ async function connectBus(
 function readAuthority(path: string): string {
   const text = readSettingFile('ca-file', path);
   if (isCertificate(text)) return text;
-  throw unfitFile(`the file of --ca-file, ${path}, is no certificate`, 'name the certificate of the authority, in PEM');
+  throw unfitFile(
+    `the file of --ca-file, ${path}, is not a certificate`,
+    'name the certificate of the authority, in PEM',
+  );
 }
 
 /**

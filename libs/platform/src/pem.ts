@@ -9,9 +9,9 @@ export interface PemFile {
 /** Explains why a server cannot use the pair; `undefined` when it can. */
 export function pairFlaw(certificate: PemFile, key: PemFile): string | undefined {
   const parsed = orUndefined(() => new X509Certificate(certificate.text));
-  if (parsed === undefined) return `${certificate.name} is no certificate`;
+  if (parsed === undefined) return `${certificate.name} is not a certificate`;
   const privateKey = orUndefined(() => createPrivateKey(key.text));
-  if (privateKey === undefined) return `${key.name} is no private key`;
+  if (privateKey === undefined) return `${key.name} is not a private key`;
   return parsed.checkPrivateKey(privateKey) ? undefined : `${key.name} does not belong to ${certificate.name}`;
 }
 

@@ -35,7 +35,7 @@ export async function readPair(
 export async function readAuthority(path: string): Promise<string> {
   const text = await readSettingFile(path);
   if (isCertificate(text)) return text;
-  throw unfit(`${path} is no certificate`, 'Name the certificate of the authority, in PEM.');
+  throw unfit(`${path} is not a certificate`, 'Name the certificate of the authority, in PEM.');
 }
 
 const unfit = (flaw: string, nextStep: string): OperatorError =>

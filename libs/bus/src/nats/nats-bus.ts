@@ -245,7 +245,9 @@ class NatsBus implements Bus {
     const existing = await streamState(request);
     const foreign = existing !== undefined && existing.description !== description;
     if (foreign) {
-      this.#options.log.warn('dropping the change stream of another store', { found: existing.description });
+      this.#options.log.warn('dropping the change stream: it belongs to another store', {
+        found: existing.description,
+      });
       await deleteStream(request);
     }
     await ensureStream(request, description);

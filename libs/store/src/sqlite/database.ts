@@ -268,7 +268,7 @@ function prepareLineage(database: DatabaseSync, incarnation: string): void {
 
 function assertFormat(database: DatabaseSync): void {
   if (pragma(database, 'application_id') !== APPLICATION_ID) {
-    throw new OpenError({ reason: 'foreign', message: 'it is a database of another application' });
+    throw new OpenError({ reason: 'foreign', message: 'the database belongs to another application' });
   }
   const format = pragma(database, 'user_version');
   if (format === FORMAT) return;

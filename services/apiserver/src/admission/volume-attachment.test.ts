@@ -123,7 +123,7 @@ test('[RWO-22] the permission to write the status of volumes does not permit bre
   assert.equal(refused.status, 403);
   assert.match(
     refused.textAt('message'),
-    /needs a right of its own \(verb "delete" on resource "persistentvolumes\/attachment"\)/,
+    /requires a separate permission \(verb "delete" on resource "persistentvolumes\/attachment"\)/,
   );
   const own = { apiGroups: [''], resources: ['persistentvolumes/attachment'], verbs: ['delete'] };
   await api.call('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/storage', {

@@ -52,7 +52,7 @@ export const isFault = (result: KubeObject | ConversionFault): result is Convers
 /** A webhook may change anything but what an object is called and who keeps it: of metadata only labels and annotations. */
 export function checkedObject(converted: Json, original: KubeObject, apiVersion: string): KubeObject | ConversionFault {
   const invalid = (why: string): ConversionFault => ({ what: 'invalid converted object', why });
-  if (!isJsonObject(converted)) return invalid('it is no object');
+  if (!isJsonObject(converted)) return invalid('it is not an object');
   if (isTooDeep(converted)) return invalid(`it is nested more than ${BODY_DEPTH_MAX} levels deep`);
   if (converted['apiVersion'] !== apiVersion) {
     return invalid(`invalid groupVersion (expected ${apiVersion}, received ${textOf(converted['apiVersion'])})`);

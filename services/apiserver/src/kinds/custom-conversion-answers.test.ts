@@ -193,8 +193,8 @@ test('an object that is another one, of another version or kind, or no object, i
       'invalid groupVersion (expected reef.example.com/v2, received reef.example.com/v3)',
     ],
     [changedBy((item) => ({ ...item, kind: 'Secret' })), 'invalid kind (expected Coral, received Secret)'],
-    [changedBy(() => 'nothing'), 'it is no object'],
-    [changedBy(() => null), 'it is no object'],
+    [changedBy(() => 'nothing'), 'it is not an object'],
+    [changedBy(() => null), 'it is not an object'],
   ];
   for (const [answer, why] of cases) {
     assert.equal(await told(answer), `returned invalid converted object at index 0: ${why}`);

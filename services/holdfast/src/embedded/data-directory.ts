@@ -36,7 +36,7 @@ export class DataDirectory {
     } catch (error) {
       throw new OperatorError({
         code: 'DataDirectoryUnusable',
-        message: `the data directory ${this.path} cannot be made`,
+        message: `the data directory ${this.path} cannot be created`,
         nextStep: 'Choose another one with --data-dir, or correct its permissions.',
         cause: error,
       });
@@ -85,7 +85,7 @@ export class DataDirectory {
     const kept = this.#read(SERVICE_ACCOUNT_KEY_FILE);
     if (kept !== undefined) {
       if (isPrivateKey(kept)) return kept;
-      throw this.#damaged(`${SERVICE_ACCOUNT_KEY_FILE} is no private key`, 'pki');
+      throw this.#damaged(`${SERVICE_ACCOUNT_KEY_FILE} is not a private key`, 'pki');
     }
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const made = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -34,6 +34,6 @@ const unknownNode = (name: string): StatusError =>
   });
 
 const elsewhere = (name: string): StatusError => {
-  const message = `Internal error occurred: node ${name} is not reached from here: its kubelet is no part of this process`;
+  const message = `Internal error occurred: node ${name} is not reached from here: its kubelet is not part of this process`;
   return new StatusError({ code: 500, reason: 'InternalError', message });
 };

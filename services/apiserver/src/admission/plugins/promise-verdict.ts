@@ -35,7 +35,7 @@ export const createPromiseVerdict = (deps: AdmissionDeps): AdmissionPlugin => ({
     const right = 'verb "update" on resource "nodes/self-fencing"';
     throw forbiddenError(
       subjectOfRequest(request),
-      `changing the promise of a node, or breaking it, needs a right of its own (${right})`,
+      `changing the promise of a node, or breaking it, requires a separate permission (${right})`,
     );
   },
 });

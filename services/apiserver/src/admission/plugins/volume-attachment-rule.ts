@@ -82,7 +82,7 @@ async function refuseWithoutRight(deps: AdmissionDeps, request: AdmissionRequest
   });
   if (reason !== undefined) return;
   const right = 'verb "delete" on resource "persistentvolumes/attachment"';
-  throw refusal(request, `breaking an attachment needs a right of its own (${right})`);
+  throw refusal(request, `breaking an attachment requires a separate permission (${right})`);
 }
 
 /** Without a revision the volume could be detached from a node that got it just now. */

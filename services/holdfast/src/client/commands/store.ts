@@ -21,7 +21,7 @@ const SETTINGS = {
 } as const satisfies SettingSpecs;
 
 const ABOUT =
-  'Ends a halt: goes on with the data as they are, in a new epoch. Revisions jump above all that anybody has seen, every client\n' +
+  'Ends a halt: continues with the data as they are, in a new epoch. Revisions jump above all that anybody has seen, every client\n' +
   'lists anew, and API servers that still run refuse until they are restarted. Nothing in the data is changed otherwise.';
 
 type Given = Arguments<typeof SETTINGS>['settings'];
@@ -39,7 +39,7 @@ export const STORE: Command = {
       'what was written after these data were copied is lost: pods that were replaced since then may be named again, so make sure that no node still runs what the data do not know';
     requireConfirmation([risk], 'nothing was adopted', settings, terminal);
     const revision = await adopt(settings, terminal);
-    terminal.print(`adopted: the store goes on after revision ${revision}; restart the API servers`);
+    terminal.print(`adopted: the store continues after revision ${revision}; restart the API servers`);
   },
 };
 

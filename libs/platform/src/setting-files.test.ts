@@ -27,7 +27,7 @@ test('certificates and keys that nobody could serve with are told by their files
     [() => readPair(file('tokens.csv'), file('other.key')), /tokens\.csv is no certificate\.$/],
     [() => readPair(file('one.crt'), file('tokens.csv')), /tokens\.csv is no private key\.$/],
     [() => readPair(file('one.crt'), file('absent')), /absent cannot be read\.$/],
-    [() => readAuthority(file('other.key')), /other\.key is no certificate\.$/],
+    [() => readAuthority(file('other.key')), /other\.key is not a certificate\.$/],
   ] as const) {
     await assert.rejects(
       reading(),

@@ -24,8 +24,8 @@ test('certificates and keys that nobody could serve with are told by their files
   assert.equal(await readAuthority(file('one.crt')), CERTIFICATE);
   for (const [reading, says] of [
     [() => readPair(file('one.crt'), file('other.key')), /other\.key does not belong to .*one\.crt\.$/],
-    [() => readPair(file('tokens.csv'), file('other.key')), /tokens\.csv is no certificate\.$/],
-    [() => readPair(file('one.crt'), file('tokens.csv')), /tokens\.csv is no private key\.$/],
+    [() => readPair(file('tokens.csv'), file('other.key')), /tokens\.csv is not a certificate\.$/],
+    [() => readPair(file('one.crt'), file('tokens.csv')), /tokens\.csv is not a private key\.$/],
     [() => readPair(file('one.crt'), file('absent')), /absent cannot be read\.$/],
     [() => readAuthority(file('other.key')), /other\.key is not a certificate\.$/],
   ] as const) {

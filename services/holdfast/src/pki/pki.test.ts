@@ -97,10 +97,10 @@ test('kept certificates are used only when each is one and has its key', async (
   const other = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
   assert.equal(flawOf(pki), undefined);
   const flaws: readonly (readonly [Partial<ClusterPki>, string])[] = [
-    [{ caCertificate: 'garbage' }, 'ca.crt is no certificate'],
-    [{ caKey: '' }, 'ca.key is no private key'],
-    [{ serverCertificate: '' }, 'server.crt is no certificate'],
-    [{ serverKey: 'garbage' }, 'server.key is no private key'],
+    [{ caCertificate: 'garbage' }, 'ca.crt is not a certificate'],
+    [{ caKey: '' }, 'ca.key is not a private key'],
+    [{ serverCertificate: '' }, 'server.crt is not a certificate'],
+    [{ serverKey: 'garbage' }, 'server.key is not a private key'],
     [{ caKey: other.caKey }, 'ca.key does not belong to ca.crt'],
     [{ serverKey: other.serverKey }, 'server.key does not belong to server.crt'],
   ];

@@ -133,7 +133,7 @@ test('a state directory that cannot be used is told with the next step, and with
         mkdirSync(path.join(folder, 'secrets'));
         writeFileSync(path.join(folder, 'secrets', 'passwords.json'), '{"redis":"hidden",');
       },
-      /^secrets\/passwords\.json .* it is no JSON Restore/,
+      /^secrets\/passwords\.json .* it is not JSON Restore/,
     ],
   ] as const) {
     await inFolder(async (config) => {

@@ -9,7 +9,7 @@ import { createScratch } from './scratch.ts';
 import { PAGE, renderPage } from './table.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const USAGE = `usage: npm run mutate -- [--id ID|PREFIX ...] [--jobs N]   applies the breaks of these requirements (all, 1 job)
+const USAGE = `usage: npm run mutate -- [--id ID|PREFIX]... [--jobs N]   applies the breaks of these requirements (all, 1 job)
        npm run mutate -- --table                         writes ${PAGE}
 `;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(130));

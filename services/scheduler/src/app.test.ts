@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { decodeConfiguration } from './configuration/configuration.ts';
 import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import { buildPod } from './testing/builders.ts';
-import { asPod, nodeOf, podPath, rig, slowDeletions } from './testing/rig.ts';
+import { asPod, nodeOf, nominatedRig, podPath, rig, slowDeletions } from './testing/rig.ts';
 
 test('binds a pod, says so in an event, and holds no assumption once it saw the binding', async () => {
   const { clock, schedulers, addNode, addPod, pod, events, stop } = await rig();
@@ -423,14 +423,7 @@ async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string
 }
 
 test('[EXS-23] [PREEMPT-11] a node that comes meanwhile takes the pod, whatever it was nominated for', async () => {
-  const { clock, api, addNode, addPod, pod, stop } = await rig();
-  addNode('n1', { cpu: '2' });
-  addPod('low', { cpu: '2' });
-  await clock.advance(1_000);
-  slowDeletions({ api, pod });
-  addPod('p', { cpu: '2', spec: { priority: 100 } });
-  await clock.advance(2_000);
-  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  const { clock, addNode, pod, stop } = await nominatedRig();
   addNode('m', { cpu: '2' });
   await clock.advance(12_000);
   assert.deepEqual([nodeOf(pod('p')), pod('p')?.status.nominatedNodeName], ['m', 'n1']);

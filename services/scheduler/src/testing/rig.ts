@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type Event, isTerminating, type KubeObject, NODES, PODS, type Pod } from '@holdfast/api';
 import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
 import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
@@ -64,4 +65,18 @@ export function slowDeletions({ api, pod }: Pick<Rig, 'api' | 'pod'>): void {
     }
     throw new TransportError('asked, and not yet gone');
   };
+}
+
+/** The pod `p` is nominated for the only node, `n1`, whose pod `low` is terminating for it. */
+export async function nominatedRig(): Promise<Rig> {
+  const running = await rig();
+  const { clock, addNode, addPod, pod } = running;
+  addNode('n1', { cpu: '2' });
+  addPod('low', { cpu: '2' });
+  await clock.advance(1_000);
+  slowDeletions(running);
+  addPod('p', { cpu: '2', spec: { priority: 100 } });
+  await clock.advance(2_000);
+  assert.equal(pod('p')?.status.nominatedNodeName, 'n1');
+  return running;
 }

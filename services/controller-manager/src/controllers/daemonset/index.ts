@@ -3,13 +3,12 @@ import {
   DAEMON_SETS,
   type DaemonSet,
   isPodFinished,
-  isSelfFenced,
   type KubeObject,
   NODES,
   type Node,
   PODS,
   type Pod,
-  SELF_FENCED,
+  releasePolicy,
 } from '@holdfast/api';
 import type { Informer, InformerChange, ReconcileResult } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
@@ -103,14 +102,10 @@ function createLoop(context: ControllerContext): Loop {
   };
 }
 
-/** The pods that a self-fenced node has released. */
-const selfFencedFor = (node: Node): unknown =>
-  isSelfFenced(node) && node.status.conditions?.find(({ type }) => type === SELF_FENCED)?.reason;
-
 /** A heartbeat alone moves no pod. */
 function mattersForPlacement({ object, old }: InformerChange<Node>): boolean {
   if (object === undefined || old === undefined) return true;
-  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? [], selfFencedFor(node)];
+  const said = (node: Node): unknown => [node.metadata.labels ?? {}, node.spec.taints ?? [], releasePolicy(node)];
   return !isSame(said(object), said(old));
 }
 

@@ -38,7 +38,10 @@ const FIRST_OWN_NUMBER = 1000;
 const OWN_FIELDS: Messages = new Map([
   [
     `${CORE}.PersistentVolumeStatus`,
-    [field(FIRST_OWN_NUMBER, 'attachment', `${CORE}.PersistentVolumeAttachment`, 'pointer')],
+    [
+      field(FIRST_OWN_NUMBER, 'attachment', `${CORE}.PersistentVolumeAttachment`, 'pointer'),
+      field(FIRST_OWN_NUMBER + 1, 'fencingToken', 'int64', 'pointer'),
+    ],
   ],
 ]);
 

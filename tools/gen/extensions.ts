@@ -4,8 +4,8 @@ const CORE = 'io.k8s.api.core.v1.';
 const refTo = (name: string): { readonly $ref: string } => ({ $ref: `#/definitions/${name}` });
 
 /**
- * What this API serves beyond Kubernetes: where a volume without locking of its own is attached (RWO-17). Clients that
- * do not know the fields leave them alone as long as they patch.
+ * Fields of this API beyond Kubernetes: where a volume without locking of its own is attached (RWO-17), and the number
+ * of its last attachment. Clients that do not know the fields leave them alone as long as they patch.
  */
 const ADDED: Readonly<Record<string, Definition>> = {
   [`${CORE}PersistentVolumeAttachment`]: {
@@ -26,7 +26,10 @@ const ADDED: Readonly<Record<string, Definition>> = {
 };
 
 const EXTENDED: Readonly<Record<string, Definition['properties']>> = {
-  [`${CORE}PersistentVolumeStatus`]: { attachment: refTo(`${CORE}PersistentVolumeAttachment`) },
+  [`${CORE}PersistentVolumeStatus`]: {
+    attachment: refTo(`${CORE}PersistentVolumeAttachment`),
+    fencingToken: { type: 'integer', format: 'int64' },
+  },
 };
 
 export function extended(swagger: Swagger): Swagger {

@@ -15,6 +15,15 @@ export {
   podOfVolumeInUse,
   volumeInUse,
 } from './kinds/persistent-volume/attachment.ts';
+export { FENCING_TOKEN_MAX, nextFencingToken } from './kinds/persistent-volume/fencing-token.ts';
+export {
+  isOnStorageServer,
+  STORAGE_SERVER_ADDRESS,
+  STORAGE_SERVER_CA,
+  STORAGE_SERVER_KEY,
+  type StorageServerVolume,
+  storageServerOf,
+} from './kinds/persistent-volume/storage-server.ts';
 export { clusterIpErrors } from './kinds/service/cluster-ips.ts';
 export * from './node-terms.ts';
 export * from './quota/index.ts';

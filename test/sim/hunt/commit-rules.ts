@@ -76,6 +76,15 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
     if (before === undefined || after !== undefined || !change.by.startsWith('system:node:')) return undefined;
     return before.metadata.deletionTimestamp === undefined ? `${change.by} removed ${before.metadata.uid}` : undefined;
   },
+  'the token of a volume grows with every attachment': ({ resource, before, after, by }) => {
+    const [was, is] = [before, after].map((object) => (object as PersistentVolume | undefined)?.status);
+    if (resource !== 'persistentvolumes' || was === undefined || is === undefined) return undefined;
+    const [old, next] = [was.fencingToken ?? 0, is.fencingToken ?? 0];
+    if (next < old) return `${by} took it from ${old} back to ${next}`;
+    if (is.attachment === undefined || is.attachment.nodeUID === was.attachment?.nodeUID || next > old)
+      return undefined;
+    return `${by} attached it to ${is.attachment.nodeName} with the token ${next} of an earlier attachment`;
+  },
   'a volume in use stays attached': ({ resource, before, after, by, nodeOf }) => {
     if (resource !== 'persistentvolumes') return undefined;
     const was = (before as PersistentVolume | undefined)?.status.attachment;

@@ -20,13 +20,16 @@ const deleted = (seconds: number) => ({
 });
 const node = (over: object = {}): Node =>
   ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1', uid: 'n' }, spec: {}, status: {}, ...over }) as Node;
-const disk = (nodeName?: string): PersistentVolume =>
+const disk = (nodeName?: string, fencingToken = 0): PersistentVolume =>
   ({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'disk', uid: 'd' },
     spec: {},
-    status: nodeName === undefined ? {} : { attachment: { nodeName, nodeUID: 'n', pods: [] } },
+    status: {
+      fencingToken,
+      ...(nodeName === undefined ? {} : { attachment: { nodeName, nodeUID: 'n', pods: [] } }),
+    },
   }) as unknown as PersistentVolume;
 
 interface Case {
@@ -81,6 +84,13 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     { change: changed(pod({ metadata: deleted(30) }), undefined, { by: 'system:node:node-1' }), broken: false },
     { change: changed(pod(), undefined, { by: 'admin' }), broken: false },
     { change: changed(pod(), undefined, { by: 'system:node:node-1' }), broken: true },
+  ],
+  'the token of a volume grows with every attachment': [
+    { change: changed(disk(undefined, 3), disk('node-1', 4), { resource: 'persistentvolumes' }), broken: false },
+    { change: changed(disk('node-1', 4), disk('node-1', 4), { resource: 'persistentvolumes' }), broken: false },
+    { change: changed(disk('node-1', 4), disk(undefined, 4), { resource: 'persistentvolumes' }), broken: false },
+    { change: changed(disk('node-1', 4), disk(undefined, 3), { resource: 'persistentvolumes' }), broken: true },
+    { change: changed(disk(undefined, 4), disk('node-2', 4), { resource: 'persistentvolumes' }), broken: true },
   ],
   'a volume in use stays attached': [
     { change: changed(disk('node-1'), disk(), { resource: 'persistentvolumes' }), broken: false },

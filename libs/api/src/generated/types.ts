@@ -1093,6 +1093,7 @@ export interface PersistentVolumeSpec {
 
 export interface PersistentVolumeStatus {
   attachment?: PersistentVolumeAttachment;
+  fencingToken?: number;
   lastPhaseTransitionTime?: Time;
   message?: string;
   phase?: string;

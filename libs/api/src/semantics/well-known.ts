@@ -72,3 +72,6 @@ export const MOUNTABLE_SECRETS_ANNOTATION = 'kubernetes.io/enforce-mountable-sec
 export const API_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 export const KUBELET_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 export const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
+
+/** The CSI driver name of volumes of the project's own storage server. Kubelets use them without a CSI driver. */
+export const STORAGE_SERVER_DRIVER = 'storage.holdfast.io';

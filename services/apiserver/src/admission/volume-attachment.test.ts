@@ -72,6 +72,22 @@ async function allow(api: TestApi, rules: readonly unknown[]): Promise<void> {
   });
 }
 
+test('[RWO-22] the token of the last attachment outlives it, and no writer takes it back', async (t) => {
+  const api = await attachedVolume(t);
+  const patch = (status: unknown, as = 'admin') => api.call('PATCH', `${VOLUME}/status`, { as, body: { status } });
+  assert.equal((await patch({ fencingToken: 7 }, 'manager')).status, 200);
+  const broken = await breakIt(api, { revision: await revisionOf(api) });
+  assert.equal(broken.at('status.fencingToken'), 7);
+  for (const as of ['manager', 'admin']) {
+    const refused = await patch({ fencingToken: 6 }, as);
+    assert.equal(refused.status, 422, as);
+    assert.match(refused.textAt('message'), /must not be smaller than before \(7\)/);
+  }
+  const { status: _kept, ...whole } = (await api.call('GET', VOLUME)).body as { status: unknown };
+  const replaced = await api.call('PUT', `${VOLUME}/status`, { body: { ...whole, status: { phase: 'Available' } } });
+  assert.equal(replaced.at('status.fencingToken'), 7, 'a client that does not know the field keeps it');
+});
+
 test('[RWO-22] an administrator breaks an attachment at the revision that was looked at, and an Event names who did it', async (t) => {
   const api = await attachedVolume(t);
   const broken = await breakIt(api, { revision: await revisionOf(api) });

@@ -23,6 +23,7 @@ const OTHERWISE: ReadonlySet<string> = new Set([
   'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions x-kubernetes-group-version-kind',
   'io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent x-kubernetes-group-version-kind',
   'io.k8s.api.core.v1.PersistentVolumeStatus properties attachment',
+  'io.k8s.api.core.v1.PersistentVolumeStatus properties fencingToken',
 ]);
 const isOwn = (name: string): boolean => /PersistentVolumeAttachment|PersistentVolumeUser|metrics\.k8s\.io/.test(name);
 /** Only where a feature is on that is off by default. */

@@ -1,14 +1,17 @@
 import type { PersistentVolume } from '../../generated/types.ts';
 
+import { isOnStorageServer } from './storage-server.ts';
+
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
 /**
  * True when the volume is attached to one node at a time through its status: volumes that several machines can write to
- * at once and that have no lock of their own. Cloud disks and drivers have their own attach, which refuses a second
- * node.
+ * at once, and those of the project's storage server, which counts on the number of each attachment. Cloud disks and
+ * other drivers have their own attach, which refuses a second node.
  */
 export function needsAttach({ spec }: Pick<PersistentVolume, 'spec'>): boolean {
-  const isUnguarded = spec.iscsi !== undefined || spec.fc !== undefined || spec.nfs !== undefined;
+  const isUnguarded =
+    spec.iscsi !== undefined || spec.fc !== undefined || spec.nfs !== undefined || isOnStorageServer({ spec });
   const modes = spec.accessModes ?? [];
   return isUnguarded && modes.length > 0 && !modes.some((mode) => SHARED_MODES.has(mode));
 }

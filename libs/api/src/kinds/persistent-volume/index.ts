@@ -9,6 +9,7 @@ import { storageClassOf } from '../../semantics/storage.ts';
 import { defineResource } from '../define.ts';
 import { keepSpec, keepStatus } from '../strategy.ts';
 import { setSourceDefaults } from './defaults.ts';
+import { keepFencingToken } from './fencing-token.ts';
 import { validateVolumeStatusUpdate, volumeChecks } from './validation.ts';
 import { volumeWarnings } from './warnings.ts';
 
@@ -33,6 +34,7 @@ export const persistentVolumeResource = defineResource(PERSISTENT_VOLUMES, {
     prepareForUpdate: (volume, old, { now }) => {
       keepSpec(volume, old);
       keepTransitionTime(volume, old, now);
+      keepFencingToken(volume, old);
     },
     validateUpdate: validateVolumeStatusUpdate,
   },

@@ -21,6 +21,7 @@ import {
   validateSecretName,
   validateStorageOs,
 } from '../../validation/pod/volume-sources.ts';
+import { validateStorageServerVolume } from './storage-server.ts';
 
 /** The position of a spec and its owner. */
 export interface SpecPlace {
@@ -118,10 +119,11 @@ const SOURCES: readonly Source[] = [
     validateStorageOs(out, path, value);
     validateSecretName(out, path, value.secretRef, true);
   }),
-  source('csi', (out, path, value) => {
+  source('csi', (out, path, value, owner) => {
     validateCsiDriverName(out, `${path}.driver`, value.driver);
     validateRequiredFields(out, path, value, ['volumeHandle']);
     for (const key of CSI_SECRETS) validateSecret(out, `${path}.${key}`, value[key]);
+    validateStorageServerVolume(out, { path, name: owner.name }, value);
   }),
 ];
 

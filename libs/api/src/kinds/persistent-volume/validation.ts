@@ -25,8 +25,10 @@ import { goValue } from '../../validation/go/print.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { validateObjectMeta } from '../../validation/object-meta.ts';
 import { checkedInSteps, checkedUpdate } from '../checked.ts';
+import { validateFencingToken } from './fencing-token.ts';
 import { sourcesOf } from './sources.ts';
 import { validateVolumeSpec } from './spec.ts';
+import { isOnStorageServer, validateSingleNode } from './storage-server.ts';
 
 const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 
@@ -34,6 +36,7 @@ const META = { namespaced: false, name: dnsSubdomainErrors } as const;
 export const volumeChecks = checkedInSteps<PersistentVolume>(META, {
   whole: (out, volume, old) => {
     validateVolumeSpec(out, volume.spec, placeOf(volume));
+    validateSingleNode(out, 'spec.accessModes', volume);
     validateMountOptions(out, volume);
     if (old === undefined) return;
     validateObjectMeta(out, volume.metadata, META);
@@ -74,7 +77,9 @@ function validateMountOptions(out: FieldError[], { metadata, spec }: Readonly<Pe
   );
 }
 
-export const validateVolumeStatusUpdate = checkedUpdate<PersistentVolume>(() => {});
+export const validateVolumeStatusUpdate = checkedUpdate<PersistentVolume>((out, volume, old) =>
+  validateFencingToken(out, volume, { old, mustGrow: isOnStorageServer(volume) }),
+);
 
 /** The source of a volume is immutable, except for the secret for expansion, which may be added. */
 function validateChange(

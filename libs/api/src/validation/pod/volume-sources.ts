@@ -9,6 +9,7 @@ import type {
   QuobyteVolumeSource,
   StorageOSVolumeSource,
 } from '../../generated/types.ts';
+import { STORAGE_SERVER_DRIVER } from '../../semantics/well-known.ts';
 import { validateDnsLabel, validateRequiredText, validateText, validateWord } from '../check.ts';
 import { byteLength, dnsSubdomainErrors, rangeText } from '../formats.ts';
 import { goStrings } from '../go-text.ts';
@@ -208,6 +209,9 @@ export function validateCsiDriverName(out: FieldError[], path: string, name: str
 
 export function validateCsiVolume(out: FieldError[], path: string, source: Readonly<CSIVolumeSource>): void {
   validateCsiDriverName(out, `${path}.driver`, source.driver);
+  // Inline there is no attachment, and so no token that keeps old writers out.
+  if (source.driver === STORAGE_SERVER_DRIVER)
+    out.push(invalid(`${path}.driver`, source.driver, 'can only be used through a PersistentVolumeClaim'));
   if (source.nodePublishSecretRef === undefined) return;
   const name = source.nodePublishSecretRef.name ?? '';
   if (validateRequiredText(out, `${path}.nodePublishSecretRef.name`, name)) {

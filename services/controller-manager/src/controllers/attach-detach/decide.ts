@@ -4,6 +4,7 @@ import {
   isVolumeInUse,
   type Lease,
   type Node,
+  nextFencingToken,
   type PersistentVolume,
   type PersistentVolumeAttachment,
   type PersistentVolumeUser,
@@ -28,7 +29,12 @@ export interface AttachSnapshot {
 export type AttachDecision =
   | { readonly kind: 'nothing' }
   /** The first pod of a node, or another one of the same node, or one that is gone. */
-  | { readonly kind: 'attach' | 'change-users'; readonly attachment: PersistentVolumeAttachment }
+  | {
+      readonly kind: 'attach' | 'change-users';
+      readonly attachment: PersistentVolumeAttachment;
+      /** Another one than before for another machine. */
+      readonly fencingToken: number | undefined;
+    }
   /** No pod is named any more, and that is stored: now the node's report decides. */
   | { readonly kind: 'ask-node'; readonly nodeName: string };
 
@@ -39,7 +45,7 @@ export type AttachDecision =
  */
 export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now: number): AttachDecision {
   const { attachment } = volume.status;
-  if (attachment === undefined) return attach(users, nodeOf, now);
+  if (attachment === undefined) return attach({ volume, users, nodeOf }, now);
   const { nodeName, pods = [] } = attachment;
   const onNode = users.filter((pod) => pod.spec.nodeName === nodeName);
   const kept = pods.filter(
@@ -50,10 +56,16 @@ export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now:
   const nodeUID = nodeOf(nodeName)?.metadata.uid ?? attachment.nodeUID;
   if (next.length === 0 && pods.length === 0) return { kind: 'ask-node', nodeName };
   const changed = { ...attachment, nodeUID: next.length === 0 ? attachment.nodeUID : nodeUID, pods: next };
-  return isSame(changed, attachment) ? { kind: 'nothing' } : { kind: 'change-users', attachment: changed };
+  if (isSame(changed, attachment)) return { kind: 'nothing' };
+  // A node that was deleted and registered again may be another machine.
+  const fencingToken = changed.nodeUID === attachment.nodeUID ? volume.status.fencingToken : nextFencingToken(volume);
+  return { kind: 'change-users', attachment: changed, fencingToken };
 }
 
-function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: number): AttachDecision {
+function attach(
+  { volume, users, nodeOf }: Pick<AttachSnapshot, 'volume' | 'users' | 'nodeOf'>,
+  now: number,
+): AttachDecision {
   const candidates = users.filter(mayStart).sort(firstCome);
   // A fenced machine does not reach the storage; its pods would keep the volume from those that do.
   const node = candidates
@@ -62,7 +74,8 @@ function attach(users: readonly Pod[], nodeOf: AttachSnapshot['nodeOf'], now: nu
   if (node === undefined) return { kind: 'nothing' };
   const nodeName = nameOf(node);
   const pods = candidates.filter(({ spec }) => spec.nodeName === nodeName).map(userOf);
-  return { kind: 'attach', attachment: { attachedAt: formatTime(now), nodeName, nodeUID: uidOf(node), pods } };
+  const attachment = { attachedAt: formatTime(now), nodeName, nodeUID: uidOf(node), pods };
+  return { kind: 'attach', attachment, fencingToken: nextFencingToken(volume) };
 }
 
 /**

@@ -104,7 +104,7 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       return volume.status.attachment === undefined && users.length === 0 ? {} : { requeueAfterMs: ATTACH_RECHECK_MS };
     case 'attach':
     case 'change-users': {
-      const written = await write(context, volume, decision.attachment);
+      const written = await write(context, volume, decision);
       if (written !== undefined && decision.kind === 'attach')
         tellAttached(context, volume, users, decision.attachment);
       return {};
@@ -115,19 +115,26 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       const node = await client.find(NODES, { name });
       if (!isReleased(node, lease, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };
       told.forget(nameOf(volume));
-      await write(context, volume, undefined);
+      await write(context, volume, { fencingToken: volume.status.fencingToken });
       return {};
     }
   }
 }
 
+interface Attached {
+  /** Absent: detached. */
+  readonly attachment?: PersistentVolumeAttachment;
+  readonly fencingToken: number | undefined;
+}
+
 function write(
   { client }: ControllerContext,
   volume: PersistentVolume,
-  attachment: PersistentVolumeAttachment | undefined,
+  { attachment, fencingToken }: Attached,
 ): Promise<PersistentVolume | undefined> {
   const { attachment: _before, ...status } = volume.status;
-  const next = { ...volume, status: attachment === undefined ? status : { ...status, attachment } };
+  const attached = attachment === undefined ? status : { ...status, attachment };
+  const next = { ...volume, status: fencingToken === undefined ? attached : { ...attached, fencingToken } };
   return unlessChanged(() => client.updateStatus(PERSISTENT_VOLUMES, next));
 }
 

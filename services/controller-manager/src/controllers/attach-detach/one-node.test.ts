@@ -125,7 +125,7 @@ const settle = async (managers: RivalManagers): Promise<void> => {
   await managers.turn();
 };
 
-test('[RWO-15] [RWO-16] [TEST-04] two controllers with caches that stall, nodes that stall, force-deletions: never processes on two nodes, and in the end somebody runs', async () => {
+test('[RWO-15] [RWO-16] [TEST-04] two controllers with caches that stall, nodes that stall, force-deletions: never processes on two nodes, a new token with every attachment, and in the end somebody runs', async () => {
   let moves = 0;
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = createSeededRandom(seed, 'attach');
@@ -134,9 +134,16 @@ test('[RWO-15] [RWO-16] [TEST-04] two controllers with caches that stall, nodes 
     prepare(world);
     const kubelets = NODE_NAMES.map((name) => new KubeletModel(world, name));
     let last = '';
+    let [attachedAt, token] = ['', 0];
     const look = (): void => {
       check(world, kubelets, `seed ${seed}`);
-      const now = world.api.get(PERSISTENT_VOLUMES, DATA).status.attachment?.nodeName ?? last;
+      const { attachment, fencingToken = 0 } = world.api.get(PERSISTENT_VOLUMES, DATA).status;
+      const now = attachment?.nodeName ?? last;
+      const isAnother = attachment !== undefined && `${now} ${attachment.attachedAt ?? ''}` !== attachedAt;
+      assert.ok(fencingToken >= token, `seed ${seed}: the token went from ${token} back to ${fencingToken}`);
+      assert.ok(!isAnother || fencingToken > token, `seed ${seed}: attached again with the token ${token}`);
+      if (attachment !== undefined) attachedAt = `${now} ${attachment.attachedAt ?? ''}`;
+      token = fencingToken;
       if (now !== last) moves++;
       last = now;
     };

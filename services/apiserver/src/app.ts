@@ -10,13 +10,13 @@ import {
   type Tracer,
 } from '@holdfast/platform';
 import { parseKey, type Store, traceWrites } from '@holdfast/store';
-import { createAdmissionChain } from './admission/chain.ts';
+import { type AdmissionChain, createAdmissionChain } from './admission/chain.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
 import { createPolicyStatus } from './admission/policy-status.ts';
 import { Aggregation } from './aggregation/aggregation.ts';
 import type { FrontProxy } from './aggregation/remote-connection.ts';
+import { createClaimReader } from './allocation/claims.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
-import { createServiceAllocator } from './allocation/service-allocator.ts';
 import { type AuditOptions, Auditor } from './audit/auditor.ts';
 import { clientCertificates } from './authentication/client-certificates.ts';
 import { API_SERVER } from './authentication/identity.ts';
@@ -231,20 +231,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
-  const admission = createAdmissionChain({
-    metrics: createAdmissionMetrics(registry),
-    reader,
-    kinds,
-    log,
-    webhooks,
-    ids,
-    clock,
-    access,
-    serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
-    defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
-    ownershipRule: deps.ownershipRule ?? 'enforced',
-    podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
-  });
+  const admission = createAdmission(deps, { store, cache, reader, kinds, webhooks, access, registry });
   const catalog = createCatalog(kinds);
   const seats = deps.seats ?? SERVER_SEATS;
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
@@ -265,7 +252,6 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     access,
     admission,
     openApi: createOpenApiDocuments(catalog, aggregation),
-    services: createServiceAllocator({ store, cache, ids, addresses: serviceAddresses(deps) }),
     writeGate: createWriteGate(),
     metrics,
     serviceLevels: createServiceLevels(),
@@ -279,6 +265,26 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     log,
   };
 }
+
+interface AdmissionParts extends Pick<Core, 'store' | 'cache' | 'reader' | 'webhooks' | 'access'> {
+  readonly kinds: CustomKinds;
+  readonly registry: MetricRegistry;
+}
+
+const createAdmission = (deps: ApiServerDeps, { store, cache, registry, ...parts }: AdmissionParts): AdmissionChain =>
+  createAdmissionChain({
+    ...parts,
+    metrics: createAdmissionMetrics(registry),
+    log: deps.log,
+    ids: deps.ids,
+    clock: deps.clock,
+    serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
+    defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
+    claims: createClaimReader(store, cache),
+    serviceAddresses: serviceAddresses(deps),
+    ownershipRule: deps.ownershipRule ?? 'enforced',
+    podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
+  });
 
 /** A watch never passes over a change that it cannot show. */
 function endUnreadableWatches({ atRest }: Store, cache: WatchCache): void {

@@ -3,7 +3,6 @@ import type { Clock, Ids, Log, Tracer } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { AdmissionChain } from './admission/chain.ts';
 import type { Aggregation } from './aggregation/aggregation.ts';
-import type { ServiceAllocator } from './allocation/service-allocator.ts';
 import type { Access } from './authorization/access.ts';
 import type { ObjectReader } from './cache/reader.ts';
 import type { WatchCache } from './cache/watch-cache.ts';
@@ -36,7 +35,6 @@ export interface Core {
   readonly lineage: LineageGuard;
   readonly reader: ObjectReader;
   readonly admission: AdmissionChain;
-  readonly services: ServiceAllocator;
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;

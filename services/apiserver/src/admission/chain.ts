@@ -7,6 +7,7 @@ import { ADMISSION_PLUGINS } from './registry.ts';
 /** Returns nothing when every plugin decided synchronously, as most do for most requests. */
 export interface AdmissionChain {
   readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
+  readonly settle: (request: AdmissionRequest) => void;
   readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
   /** A connection that is about to be made: exec, attach, port-forward, proxies. */
   readonly connect: (attributes: Attributes, remarks: Remarks) => Promise<void> | undefined;
@@ -17,12 +18,16 @@ type Phase = 'admit' | 'validate';
 export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
   const plugins = ADMISSION_PLUGINS.map((create) => create(deps));
   const admitting = plugins.filter(({ admit }) => admit !== undefined);
+  const settling = plugins.filter(({ settle }) => settle !== undefined);
   const connecting = plugins.filter(({ connect }) => connect !== undefined);
   const validating = plugins.filter(({ validate }) => validate !== undefined);
   return {
     admit: (request) => {
       const first = run(admitting, 'admit', request);
       return first?.then(() => secondRound(admitting, request));
+    },
+    settle: (request) => {
+      for (const plugin of settling) if (plugin.handles(request)) plugin.settle?.(request);
     },
     validate: (request) => run(validating, 'validate', request),
     connect: (attributes, remarks) => connectAll(connecting, attributes, remarks),

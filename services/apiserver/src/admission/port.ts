@@ -1,6 +1,8 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { Clock, Ids, Log } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
+import type { ClaimReader } from '../allocation/claims.ts';
+import type { Range } from '../allocation/ranges.ts';
 import type { AuditNotes, Remarks } from '../audit/notes.ts';
 import type { User } from '../authentication/identity.ts';
 import type { Access } from '../authorization/access.ts';
@@ -33,20 +35,36 @@ export interface AdmissionRequest {
   readonly warn: (text: string) => void;
   /** Absent: the request is not audited. */
   readonly audit: AuditNotes | undefined;
-  /** For `validate`: requests a second write together with the object. At most one plugin does so. */
+  /** For `validate`: adds operations to the store write of the object. */
   readonly accompany: (companion: WriteCompanion) => void;
 }
 
-/** Writes of other objects that belong to the write of an object: both are stored, or none. */
+/**
+ * Writes of other objects that belong to the write of an object: all are stored, or none. Several companions of one
+ * write run inside each other, in the order of their plugins.
+ */
 export interface WriteCompanion {
   /**
-   * Calls `commit` with operations of its own, again with others while only these lose. `before` operations of the object
-   * stand before them in the batch. Throws when the object may not be written after all.
+   * The object is created or updated. Calls `commit` with the object, which it may complete in a copy, and with
+   * operations of its own; calls it again with others while only these lose. Resolves with the last result. Throws when
+   * the object may not be written after all.
    */
-  readonly write: (
-    commit: (own: readonly WriteOperation[]) => Promise<WriteResult>,
-    before: number,
-  ) => Promise<WriteResult>;
+  readonly write: (object: KubeObject, commit: Commit) => Promise<WriteResult>;
+  /**
+   * The same in a dry run: resolves with the object as it would be stored, and keeps nothing. Absent: `write` does not
+   * change the object.
+   */
+  readonly rehearse?: (object: KubeObject) => Promise<KubeObject>;
+  /** The object is removed instead: operations of the same store write. Absent: there are none. */
+  readonly release?: () => Promise<readonly WriteOperation[]>;
+}
+
+export type Commit = (object: KubeObject, own: readonly WriteOperation[]) => Promise<CommitResult>;
+
+export interface CommitResult {
+  readonly result: WriteResult;
+  /** The index in `own` of the operation that lost. Absent: the write is stored, or lost by something else. */
+  readonly lostOwn: number | undefined;
 }
 
 export interface AdmissionDeps {
@@ -62,19 +80,27 @@ export interface AdmissionDeps {
   /** `mounted`: every pod gets a service account and a token volume; `off` where no tokens are issued. */
   readonly serviceAccounts: 'mounted' | 'off';
   readonly defaultTolerationSeconds: number;
+  readonly claims: ClaimReader;
+  /** The addresses that services may get. */
+  readonly serviceAddresses: Range;
   /** False: the feature gate PodPriority is off. */
   readonly podPriority: boolean;
   /** `off` plants a bug for the simulator: everybody may remove a bound pod. */
   readonly ownershipRule: 'enforced' | 'off';
 }
 
-/** Both phases may refuse by throwing a `StatusError`. They run again for every compare-and-swap attempt. */
+/** Every phase may refuse by throwing a `StatusError`. They run again for every compare-and-swap attempt. */
 export interface AdmissionPlugin {
   readonly name: string;
   /** Cheap test whether the plugin has anything to do. */
   readonly handles: (request: AdmissionRequest) => boolean;
   /** May change `request.object`. */
   readonly admit?: (request: AdmissionRequest) => Promise<void> | void;
+  /**
+   * Completes `request.object` when nothing else changes it any more, right before its kind validates it. What it
+   * refuses is reported alone, before all errors of validation.
+   */
+  readonly settle?: (request: AdmissionRequest) => void;
   /** Sees the object as it will be stored. */
   readonly validate?: (request: AdmissionRequest) => Promise<void> | void;
   /** Sees a connection to a pod, service or node before it is made. */

@@ -22,6 +22,7 @@ import { createRbacEscalation } from './plugins/rbac-escalation.ts';
 import { createResourceQuota } from './plugins/resource-quota.ts';
 import { createRuntimeClass } from './plugins/runtime-class.ts';
 import { createServiceAccount } from './plugins/service-account.ts';
+import { createServiceAllocation } from './plugins/service-allocation.ts';
 import { createStorageProtection } from './plugins/storage-protection.ts';
 import { createTaintNodesByCondition } from './plugins/taint-nodes-by-condition.ts';
 import { createValidatingPolicies } from './plugins/validating-policies.ts';
@@ -57,5 +58,6 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createVolumeAttachmentRule,
   createValidatingPolicies,
   createValidatingWebhooks,
+  createServiceAllocation,
   createResourceQuota,
 ];

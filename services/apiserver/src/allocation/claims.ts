@@ -1,61 +1,44 @@
-import type { Service } from '@holdfast/api';
-import { objectKey, type StoreKey } from '@holdfast/store';
+import type { KubeObject } from '@holdfast/api';
+import { objectKey, type Store, type StoredObject, type StoreKey } from '@holdfast/store';
 import { encodeStored } from '../cache/stored-json.ts';
-import { addressNumber } from './ranges.ts';
-import { hasNodePorts } from './requests.ts';
+import type { WatchCache } from '../cache/watch-cache.ts';
 
 /** Not an API group: the API can neither read nor write these. */
 const GROUP = 'internal.holdfast';
 
-/** One store object per address and port of a service: creating it is the allocation. */
-export const addressKey = (address: string): StoreKey => claimKey('serviceaddresses', address);
-export const nodePortKey = (port: number): StoreKey => claimKey('servicenodeports', String(port));
+/** A value that one object holds alone. One store object stands for it: creating that object is the allocation. */
+export interface Claim {
+  readonly key: StoreKey;
+  readonly name: string;
+}
 
-export const isNodePortKey = (key: StoreKey): boolean => key.startsWith(nodePortKey(0).slice(0, -1));
+/** Reads claims. */
+export interface ClaimReader {
+  /** From the cache: a recent claim may be missing. Helps to pick a value that is likely to be free. */
+  readonly isKnown: (key: StoreKey) => boolean;
+  /** Linearizable. */
+  readonly read: (key: StoreKey) => Promise<StoredObject | undefined>;
+}
 
-const claimKey = (resource: string, name: string): StoreKey =>
+export const createClaimReader = (store: Store, cache: WatchCache): ClaimReader => ({
+  isKnown: (key) => cache.byKey(key) !== undefined,
+  read: async (key) => (await store.get(key)).object,
+});
+
+export const claimKey = (resource: string, name: string): StoreKey =>
   objectKey({ group: GROUP, resource, namespace: '', name });
 
-export function claimValue(name: string, { metadata }: Readonly<Service>): string {
+/** `kind` names the holder's kind: `ServiceClaim`. */
+export function claimValue(kind: string, name: string, { metadata }: Readonly<KubeObject>): string {
   const holder = { namespace: metadata.namespace, name: metadata.name, uid: metadata.uid };
-  const claim = { kind: 'ServiceClaim', apiVersion: `${GROUP}/v1`, metadata: { name }, holder };
+  const claim = { kind, apiVersion: `${GROUP}/v1`, metadata: { name }, holder };
   return encodeStored(claim);
 }
 
-/** True when the stored claim was made for this service. */
-export function isHeldBy(value: string, { metadata }: Readonly<Service>): boolean {
+/** True when the stored claim was made for this object. */
+export function isHeldBy(value: string, { metadata }: Readonly<KubeObject>): boolean {
   const claim: unknown = JSON.parse(value);
   if (typeof claim !== 'object' || claim === null || !('holder' in claim)) return false;
   const { holder } = claim;
   return typeof holder === 'object' && holder !== null && 'uid' in holder && holder.uid === metadata.uid;
-}
-
-export interface Claim {
-  readonly key: StoreKey;
-  readonly name: string;
-  /** The service's field, for the refusal. */
-  readonly field: 'clusterIPs' | 'healthCheckNodePort' | number;
-}
-
-/** Returns the claims of a service as written. Node ports that its type does not use are not claimed. */
-export const claimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, hasNodePorts(service));
-
-/** Returns possible claims from the time when node ports were claimed for every type. */
-export const oldClaimsOf = (service: Readonly<Service>): readonly Claim[] => claimsFor(service, true);
-
-function claimsFor({ spec }: Readonly<Service>, withNodePorts: boolean): readonly Claim[] {
-  const claims = new Map<StoreKey, Claim>();
-  const claim = (key: StoreKey, name: string, field: Claim['field']): void => {
-    if (!claims.has(key)) claims.set(key, { key, name, field });
-  };
-  if (spec.type !== 'ExternalName') {
-    for (const ip of spec.clusterIPs ?? [])
-      if (addressNumber(ip) !== undefined) claim(addressKey(ip), ip, 'clusterIPs');
-  }
-  for (const [i, { nodePort }] of (withNodePorts ? (spec.ports ?? []) : []).entries()) {
-    if (nodePort !== undefined && nodePort !== 0) claim(nodePortKey(nodePort), String(nodePort), i);
-  }
-  const health = spec.healthCheckNodePort ?? 0;
-  if (health !== 0) claim(nodePortKey(health), String(health), 'healthCheckNodePort');
-  return [...claims.values()];
 }

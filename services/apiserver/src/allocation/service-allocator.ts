@@ -1,19 +1,10 @@
-import type { KubeObject, ResourceDefinition, Service } from '@holdfast/api';
+import type { Service } from '@holdfast/api';
 import type { StatusError } from '@holdfast/machinery';
 import type { Ids } from '@holdfast/platform';
-import type { Store, StoreKey, WriteOperation } from '@holdfast/store';
-import type { WatchCache } from '../cache/watch-cache.ts';
-import {
-  addressKey,
-  type Claim,
-  claimsOf,
-  claimValue,
-  isHeldBy,
-  isNodePortKey,
-  nodePortKey,
-  oldClaimsOf,
-} from './claims.ts';
-import { isHeadless, settleFamilies } from './ip-families.ts';
+import type { StoreKey } from '@holdfast/store';
+import type { Allocator, Choice } from './claim-companion.ts';
+import type { ClaimReader } from './claims.ts';
+import { isHeadless } from './ip-families.ts';
 import { addressText, NODE_PORTS, type Range, valuesFrom } from './ranges.ts';
 import {
   allocationFailure,
@@ -22,142 +13,30 @@ import {
   refusedAddress,
   refusedHealthPort,
   refusedPort,
-  settleRequests,
   TAKEN,
 } from './requests.ts';
-
-export interface Allocation {
-  /** The object with everything it was given. */
-  readonly object: KubeObject;
-  /** Belong into the same write as the object: then neither a crash nor a refusal leaves anything behind. */
-  readonly operations: readonly WriteOperation[];
-  /**
-   * Another service has the value of the n-th operation: tries the next one, or throws when the client requested this
-   * value.
-   */
-  readonly lost: (index: number) => void;
-}
-
-export interface ServiceChange {
-  readonly definition: ResourceDefinition;
-  readonly object: KubeObject;
-  readonly old: KubeObject | undefined;
-}
-
-export interface AllocationRequest extends Omit<ServiceChange, 'object'> {
-  /** Absent when the object is removed. */
-  readonly object: KubeObject | undefined;
-  /** Values that turned out to be taken; grows with `lost`. */
-  readonly avoid: Set<StoreKey>;
-}
-
-export interface ServiceAllocator {
-  /**
-   * Before an object is validated: gives a service what follows from itself alone and refuses what cannot be given. Clients
-   * are told of that alone, whatever else is wrong with the service.
-   */
-  settle(change: ServiceChange): void;
-  /** The result of a dry run. Refuses a port of another service; does not check addresses. */
-  rehearse(change: ServiceChange): Promise<KubeObject>;
-  /** Synchronous for everything except services. */
-  allocate(request: AllocationRequest): Allocation | Promise<Allocation>;
-}
+import { addressKey, claimsOf, isNodePortKey, nodePortKey, oldClaimsOf, type ServiceClaim } from './service-claims.ts';
 
 export interface ServiceAllocatorDeps {
-  readonly store: Store;
-  readonly cache: WatchCache;
+  readonly claims: ClaimReader;
   readonly ids: Ids;
-  readonly addresses: Range;
+  readonly serviceAddresses: Range;
 }
 
-/** Gives services their addresses and node ports, and takes them back. The store decides who gets what. */
-export function createServiceAllocator(deps: ServiceAllocatorDeps): ServiceAllocator {
-  return {
-    settle: ({ definition, object, old }) => {
-      if (isService(definition)) settleService(deps, asService(object), old);
-    },
-    rehearse: async (change) => (isService(change.definition) ? rehearseService(deps, change) : change.object),
-    allocate: (request) =>
-      isService(request.definition) ? allocateService(deps, request) : nothing(request.object ?? request.old),
-  };
-}
-
-const isService = ({ group, plural }: ResourceDefinition): boolean => group === '' && plural === 'services';
-
-function settleService({ addresses }: ServiceAllocatorDeps, service: Service, old: KubeObject | undefined): void {
-  const before = old === undefined ? undefined : asService(old);
-  settleFamilies(service, before);
-  settleRequests(service, before, addresses);
-}
-
-async function rehearseService(deps: ServiceAllocatorDeps, change: ServiceChange): Promise<KubeObject> {
-  const { object, operations, lost } = await allocateService(deps, { ...change, avoid: new Set() });
-  for (const [i, { kind, key }] of operations.entries()) {
-    if (kind === 'create' && isNodePortKey(key) && (await deps.store.get(key)).object !== undefined) lost(i);
-  }
-  return object;
-}
-
-async function allocateService(
-  deps: ServiceAllocatorDeps,
-  { object, old, avoid }: AllocationRequest,
-): Promise<Allocation> {
-  const wanted = object === undefined ? undefined : asService(structuredClone(object));
-  const before = old === undefined ? [] : claimsOf(asService(old));
-  const chosen = new Set<StoreKey>();
-  if (wanted !== undefined) fill(deps, wanted, { avoid, chosen, held: new Set(before.map(({ key }) => key)) });
-  const after = wanted === undefined ? [] : claimsOf(wanted);
-  const added = without(after, before);
-  const creations = added.map(
-    ({ key, name }): WriteOperation => ({
-      kind: 'create',
-      key,
-      value: claimValue(name, wanted ?? asService(old)),
-    }),
-  );
-  const removals = old === undefined ? [] : await releases(deps, without(oldClaimsOf(asService(old)), after), old);
-  return {
-    object: wanted ?? asService(old),
-    operations: [...creations, ...removals],
-    lost: (index) => {
-      const claim = added[index];
-      if (claim === undefined) return;
-      if (wanted !== undefined && !chosen.has(claim.key)) throw refusal(wanted, claim);
-      avoid.add(claim.key);
-    },
-  };
-}
-
-const asService = (object: KubeObject | undefined): Service => object as Service;
-
-const nothing = (object: KubeObject | undefined): Allocation => ({
-  object: object as KubeObject,
-  operations: NO_OPERATIONS,
-  lost: nothingToAvoid,
+/** Gives services their addresses and node ports. */
+export const serviceAllocator = (deps: ServiceAllocatorDeps): Allocator<Service, ServiceClaim> => ({
+  claimKind: 'ServiceClaim',
+  claimsOf,
+  releasable: oldClaimsOf,
+  fill: (service, choice) => fill(deps, service, choice),
+  refusal,
+  isRehearsed: ({ key }) => isNodePortKey(key),
 });
-
-const NO_OPERATIONS: readonly WriteOperation[] = [];
-const nothingToAvoid = (): void => {};
-
-function without(claims: readonly Claim[], others: readonly Claim[]): readonly Claim[] {
-  const keys = new Set(others.map(({ key }) => key));
-  return claims.filter(({ key }) => !keys.has(key));
-}
-
-interface Choice {
-  readonly avoid: ReadonlySet<StoreKey>;
-  /** Keys that the server picked; the client did not ask for these. */
-  readonly chosen: Set<StoreKey>;
-  /** Claims that the service has already. */
-  readonly held: ReadonlySet<StoreKey>;
-  /** The remaining candidates: all earlier ones are taken. */
-  readonly left?: Generator<number>;
-}
 
 function fill(deps: ServiceAllocatorDeps, service: Service, choice: Choice): void {
   const { spec } = service;
   if (spec.type !== 'ExternalName' && !isHeadless(service) && !spec.clusterIP) {
-    const address = addressText(pick(deps, addressOf(deps.addresses), choice));
+    const address = addressText(pick(deps, addressOf(deps.serviceAddresses), choice));
     spec.clusterIP = address;
     spec.clusterIPs = [address];
   }
@@ -199,16 +78,21 @@ const addressOf = (range: Range): Kind => ({
   what: 'serviceIP',
 });
 
-function pick({ cache, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind, choice: Choice): number {
+interface Search extends Choice {
+  /** The remaining candidates: all earlier ones are taken. */
+  readonly left?: Generator<number>;
+}
+
+function pick({ claims, ids }: ServiceAllocatorDeps, { range, keyOf, what }: Kind, search: Search): number {
   const isTaken = (value: number): boolean => {
     const key = keyOf(value);
-    return choice.avoid.has(key) || choice.chosen.has(key) || choice.held.has(key) || cache.byKey(key) !== undefined;
+    return search.avoid.has(key) || search.chosen.has(key) || search.held.has(key) || claims.isKnown(key);
   };
-  const left = choice.left ?? candidates(ids, range);
+  const left = search.left ?? candidates(ids, range);
   // Not `for`: leaving such a loop closes the generator, which the next port must continue.
   for (let step = left.next(); step.done !== true; step = left.next()) {
     if (isTaken(step.value)) continue;
-    choice.chosen.add(keyOf(step.value));
+    search.chosen.add(keyOf(step.value));
     return step.value;
   }
   throw rangeIsFull(what);
@@ -220,23 +104,8 @@ const candidates = (ids: Ids, range: Range): Generator<number> =>
 
 const rangeIsFull = (what: string): StatusError => allocationFailure(`failed to allocate a ${what}: range is full`);
 
-function refusal(service: Service, { field, name }: Claim): Error {
+function refusal(service: Readonly<Service>, { field, name }: ServiceClaim): Error {
   if (field === 'healthCheckNodePort') return refusedHealthPort(Number(name), TAKEN);
   if (field === 'clusterIPs') return refusedAddress(service, name, 'provided IP is already allocated');
   return refusedPort(service, field, Number(name), TAKEN);
-}
-
-/** Only what was claimed for this very service is given back. */
-async function releases(
-  { store }: ServiceAllocatorDeps,
-  claims: readonly Claim[],
-  old: KubeObject | undefined,
-): Promise<readonly WriteOperation[]> {
-  const operations: WriteOperation[] = [];
-  for (const { key } of claims) {
-    const { object } = await store.get(key);
-    if (object === undefined || !isHeldBy(object.value, asService(old))) continue;
-    operations.push({ kind: 'delete', key, value: object.value, expectedRevision: object.revision });
-  }
-  return operations;
 }

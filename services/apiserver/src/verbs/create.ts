@@ -11,6 +11,7 @@ import { objectAnswer } from '../http/object-answer.ts';
 import { revisionProblem } from '../http/query-values.ts';
 import { GENERATE_NAME_ATTEMPTS_MAX, GENERATED_BASE_CHARS_MAX, GENERATED_SUFFIX_CHARS } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
+import { rehearse } from './companions.ts';
 import { asJson, decodeNewBody, schemaOf } from './decode-body.ts';
 import { trackWriter } from './field-ownership.ts';
 import { placeInNamespace } from './place-in-namespace.ts';
@@ -19,7 +20,7 @@ import { refuseWhileTerminating } from './terminating-kind.ts';
 import { changeable } from './update-object.ts';
 import { validationContext } from './validation-context.ts';
 import { readWriteOptions, type WriteOptions } from './write-options.ts';
-import { createStored, existing } from './write-results.ts';
+import { type Creation, createStored, existing } from './write-results.ts';
 
 export async function create(
   core: Core,
@@ -63,20 +64,20 @@ export async function createObject(core: Core, context: ResourceContext, wanted:
     const candidate = attempt === 1 && !isGenerated(object) ? object : changeable(object);
     const validation = validationContext(core, context);
     prepare(core, candidate, definition, validation);
-    core.services.settle({ definition, object: candidate, old: undefined });
-    const warnings = checked(candidate, wanted, validation);
-    for (const text of warnings) context.warn(text);
-    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const companions: WriteCompanion[] = [];
     const accompany = (companion: WriteCompanion): void => void companions.push(companion);
     const judged = { ...request, name: candidate.metadata.name ?? '', object: candidate, accompany };
+    core.admission.settle(judged);
+    const warnings = checked(candidate, wanted, validation);
+    for (const text of warnings) context.warn(text);
+    if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const validating = core.admission.validate(judged);
     if (validating !== undefined) await validating;
     if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
     const key = keyOf(definition, context.info.namespace, candidate.metadata.name ?? '');
-    if (options.dryRun) return dryRun(core, definition, key, candidate);
+    if (options.dryRun) return dryRun(core, definition, { key, object: candidate, companions });
     if (wanted.revision === 'refused') refuseRevision(revision);
-    const result = await createStored(core, definition, { key, object: candidate, companion: companions[0] });
+    const result = await createStored(core, definition, { key, object: candidate, companions });
     if (result.outcome === 'done') return result.object;
     if (!isGenerated(object)) throw existing(definition, candidate.metadata.name ?? '');
     if (attempt === GENERATE_NAME_ATTEMPTS_MAX) throw nameCollision(definition, candidate.metadata.name ?? '');
@@ -160,13 +161,11 @@ function admissionRequest(context: ResourceContext, wanted: NewObject): Admissio
 async function dryRun(
   core: Core,
   definition: ResourceDefinition,
-  key: string,
-  object: KubeObject,
+  { key, object, companions }: Creation,
 ): Promise<CachedObject> {
   const { object: stored } = await core.store.get(key);
   if (stored !== undefined) throw existing(definition, object.metadata.name ?? '');
-  const given = await core.services.rehearse({ definition, object, old: undefined });
-  return new CachedObject(key, encodeStored(given), 0);
+  return new CachedObject(key, encodeStored(await rehearse(companions, object)), 0);
 }
 
 function nameCollision(definition: ResourceDefinition, name: string): StatusError {

@@ -1,7 +1,7 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import { forbiddenError, StatusError } from '@holdfast/machinery';
-import type { AdmissionRequest } from '../admission/port.ts';
+import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { readLatest } from '../cache/reader.ts';
 import { encodeStored } from '../cache/stored-json.ts';
@@ -65,8 +65,11 @@ export async function deleteObject(core: Core, context: ResourceContext, deletio
     const current = asServed(definition, stored);
     checkPreconditions(current, options, definition);
     const admitted = { ...deletion, options: { ...options } };
-    if (deletion.skipsAdmission !== true) await admitDeletion(core, admissionRequest(context, admitted, current));
-    const deleted = await applyDeletion(core, current, admitted);
+    const companions: WriteCompanion[] = [];
+    if (deletion.skipsAdmission !== true) {
+      await admitDeletion(core, admissionRequest(context, admitted, { current, companions }));
+    }
+    const deleted = await applyDeletion(core, { current, companions }, admitted);
     if (deleted !== undefined) return deleted;
   }
   throw modified(definition, target.name);
@@ -81,7 +84,17 @@ async function admitDeletion(core: Core, request: AdmissionRequest): Promise<voi
   if (validating !== undefined) await validating;
 }
 
-async function applyDeletion(core: Core, current: CachedObject, deletion: Deletion): Promise<Deleted | undefined> {
+interface Attempt {
+  readonly current: CachedObject;
+  /** Join the write that removes the object. */
+  readonly companions: WriteCompanion[];
+}
+
+async function applyDeletion(
+  core: Core,
+  { current, companions }: Attempt,
+  deletion: Deletion,
+): Promise<Deleted | undefined> {
   const { definition, options } = deletion;
   const now = core.clock.now();
   const step = decideDeletion({ definition, old: current.object, options, now });
@@ -94,11 +107,16 @@ async function applyDeletion(core: Core, current: CachedObject, deletion: Deleti
       return settled(await updateStored(core, definition, { old: current, object: prepare(step.object, now) }), false);
     case 'remove':
       return settled(
-        await deleteStored(core, definition, { old: current, object: current.object, text: current.stored }),
+        await deleteStored(core, definition, {
+          old: current,
+          object: current.object,
+          text: current.stored,
+          companions,
+        }),
         true,
       );
     case 'markAndRemove':
-      return markAndRemove(core, definition, { old: current, object: prepare(step.object, now) });
+      return markAndRemove(core, definition, { old: current, object: prepare(step.object, now), companions });
   }
 }
 
@@ -110,9 +128,10 @@ function asIfDone(current: CachedObject, step: DeletionStep, prepare: (object: K
 
 /** SAFE-09: watchers first see the object with grace 0, then its removal. */
 async function markAndRemove(core: Core, definition: ResourceDefinition, swap: Swap): Promise<Deleted | undefined> {
-  const update = await updateStored(core, definition, swap);
+  const { old, object, companions = [] } = swap;
+  const update = await updateStored(core, definition, { old, object });
   if (update.outcome === 'lost') return undefined;
-  return settled(await deleteStored(core, definition, { old: update.object, object: swap.object }), true);
+  return settled(await deleteStored(core, definition, { old: update.object, object, companions }), true);
 }
 
 function settled(result: Awaited<ReturnType<typeof updateStored>>, removed: boolean): Deleted | undefined {
@@ -168,7 +187,11 @@ function successStatus(definition: ResourceDefinition, { object }: CachedObject)
   };
 }
 
-function admissionRequest(context: ResourceContext, deletion: Deletion, current: CachedObject): AdmissionRequest {
+function admissionRequest(
+  context: ResourceContext,
+  deletion: Deletion,
+  { current, companions }: Attempt,
+): AdmissionRequest {
   return {
     operation: 'DELETE',
     definition: deletion.definition,
@@ -182,6 +205,6 @@ function admissionRequest(context: ResourceContext, deletion: Deletion, current:
     dryRun: deletion.dryRun,
     warn: context.warn,
     audit: context.audit,
-    accompany: () => {},
+    accompany: (companion) => void companions.push(companion),
   };
 }

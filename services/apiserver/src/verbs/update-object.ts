@@ -21,6 +21,7 @@ import { convertAhead, toStored } from '../kinds/conversion.ts';
 import { WRITE_ATTEMPTS_MAX } from '../limits.ts';
 import { keyOf, storagePath, subjectOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
+import { rehearse } from './companions.ts';
 import { isHeld } from './deletion-holds.ts';
 import { trackWriter } from './field-ownership.ts';
 import { namesRevision } from './names-revision.ts';
@@ -114,7 +115,7 @@ async function admitAndSwap(
   if (core.turns.isOver(context.user)) await core.turns.goOn(context.user);
   const validation = validationContext(core, context);
   prepare(update, attempt, validation);
-  if (strategy.subresource === '') core.services.settle({ definition, object, old: current.object });
+  core.admission.settle(request);
   const errors = strategy.validate(object, current.object, validation);
   if (errors.length > 0 || definition.strategy.leavesMetadata === true) refuse(definition, attempt, errors);
   if (strategy.subresource === '') {
@@ -130,12 +131,12 @@ async function admitAndSwap(
   // A value that is encrypted with an old key is rewritten.
   if (isSame && core.store.atRest?.isStale(current.key) !== true) return current;
   if (update.dryRun) {
-    const given = await core.services.rehearse({ definition, object, old: current.object });
+    const given = await rehearse(companions, object);
     return new CachedObject(current.key, given === object ? text : encodeStored(given), current.revision);
   }
   const result = endsWithThisUpdate(definition, object, current.object)
-    ? await deleteStored(core, definition, { old: current, object })
-    : await updateStored(core, definition, { old: current, object, text, companion: companions[0] });
+    ? await deleteStored(core, definition, { old: current, object, companions })
+    : await updateStored(core, definition, { old: current, object, text, companions });
   return result.outcome === 'done' ? result.object : undefined;
 }
 

@@ -7,9 +7,10 @@ import { encodeStored } from '../cache/stored-json.ts';
 import type { WrittenState } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
 import { convertAhead, finalState, toStored } from '../kinds/conversion.ts';
-import { OBJECT_BYTES_MAX, WRITE_ATTEMPTS_MAX } from '../limits.ts';
+import { OBJECT_BYTES_MAX } from '../limits.ts';
 import { subjectOf } from '../objects/object-keys.ts';
 import { asServed, isShownAsStored } from '../objects/stored-object.ts';
+import { releaseAll, type StoreObject, writeAccompanied } from './companions.ts';
 
 /** The result of one compare-and-swap. `lost`: another writer was faster. */
 export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObject } | { readonly outcome: 'lost' };
@@ -17,15 +18,15 @@ export type SwapResult = { readonly outcome: 'done'; readonly object: CachedObje
 export interface Creation {
   readonly key: StoreKey;
   readonly object: KubeObject;
-  readonly companion: WriteCompanion | undefined;
+  readonly companions: readonly WriteCompanion[];
 }
 
 export function createStored(
   core: Core,
   definition: ResourceDefinition,
-  { key, object, companion }: Creation,
+  { key, object, companions }: Creation,
 ): Promise<SwapResult> {
-  return write(core, { definition, object, old: undefined, companion }, (value) => ({ kind: 'create', key, value }));
+  return write(core, { definition, object, old: undefined, companions }, (value) => ({ kind: 'create', key, value }));
 }
 
 /** The current and the new object, both as the kind is served. */
@@ -34,24 +35,27 @@ export interface Swap {
   readonly object: KubeObject;
   /** The stored text of `object`, if it is composed already. */
   readonly text?: string;
-  readonly companion?: WriteCompanion | undefined;
+  /** Default: none. */
+  readonly companions?: readonly WriteCompanion[];
 }
 
 export function updateStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const { object, text, old, companion } = swap;
-  const change = { definition, object, text, old: old.object, companion };
+  const { object, text, old, companions = NO_COMPANIONS } = swap;
+  const change = { definition, object, text, old: old.object, companions };
   return write(core, change, (value) => ({ kind: 'update', key, value, expectedRevision: revision }));
 }
+
+const NO_COMPANIONS: readonly WriteCompanion[] = [];
 
 /** Removes the object; the change carries `object` as its final state. */
 export async function deleteStored(core: Core, definition: ResourceDefinition, swap: Swap): Promise<SwapResult> {
   const { key, revision } = swap.old;
-  const release = core.services.allocate({ definition, object: undefined, old: swap.old.object, avoid: new Set() });
-  const { operations } = release instanceof Promise ? await release : release;
+  const { companions = NO_COMPANIONS } = swap;
+  const released = companions.length === 0 ? [] : await releaseAll(companions);
   const stored = finalState(definition, swap.object);
   const value = stored === swap.object && swap.text !== undefined ? swap.text : encodeStored(stored);
-  const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...operations]);
+  const result = await core.store.write([{ kind: 'delete', key, value, expectedRevision: revision }, ...released]);
   if (result.outcome !== 'committed') return { outcome: 'lost' };
   return done(core, definition, { key, value, revision: result.firstRevision, written: stored });
 }
@@ -61,41 +65,53 @@ interface StoredChange {
   readonly object: KubeObject;
   readonly text?: string | undefined;
   readonly old: KubeObject | undefined;
-  readonly companion: WriteCompanion | undefined;
+  readonly companions: readonly WriteCompanion[];
 }
 
-/** The object and what it is given go into the store together, or not at all. */
+/** The object and what its companions write go into the store together, or not at all. */
 async function write(
   core: Core,
-  { definition, object, text, old, companion }: StoredChange,
+  change: StoredChange,
   operationFor: (value: string) => WriteOperation,
 ): Promise<SwapResult> {
-  const avoid = new Set<StoreKey>();
+  const { definition, object, old, companions } = change;
   // A terminating object must lose its finalizers even when the store is full.
   const options = old !== undefined && isTerminating(old) ? RELEASING : undefined;
-  for (let attempt = 1; attempt <= WRITE_ATTEMPTS_MAX; attempt++) {
-    const asked = core.services.allocate({ definition, object, old, avoid });
-    const allocation = asked instanceof Promise ? await asked : asked;
-    const storing = toStored(core, definition, allocation.object);
-    const stored = storing instanceof Promise ? await storing : storing;
-    const value = bounded(stored === object && text !== undefined ? text : encodeStored(stored));
-    const operation = operationFor(value);
-    const operations = allocation.operations.length === 0 ? [operation] : [operation, ...allocation.operations];
-    const result = await (companion === undefined
-      ? core.store.write(operations, options)
-      : companion.write((more) => core.store.write([...operations, ...more], options), operations.length));
-    if (result.outcome === 'committed') {
-      return done(
-        core,
-        definition,
-        { key: operation.key, value, revision: result.firstRevision, written: stored },
-        stored === allocation.object,
-      );
-    }
-    if (result.index === 0) return { outcome: 'lost' };
-    allocation.lost(result.index - 1);
+  const encoding = encode(core, change, object);
+  let latest = encoding instanceof Promise ? await encoding : encoding;
+  const store: StoreObject = async (completed, accompanying) => {
+    if (latest.object !== completed) latest = await encode(core, change, completed);
+    return core.store.write([operationFor(latest.value), ...accompanying], options);
+  };
+  const result = await (companions.length === 0
+    ? core.store.write([operationFor(latest.value)], options)
+    : writeAccompanied(companions, object, store));
+  if (result.outcome === 'committed') {
+    const { value, stored } = latest;
+    const state = { key: operationFor(value).key, value, revision: result.firstRevision, written: stored };
+    return done(core, definition, state, stored === latest.object);
   }
+  if (result.index === 0) return { outcome: 'lost' };
   throw conflict(subjectOf(definition, object.metadata.name ?? ''), MODIFIED_CONCURRENTLY);
+}
+
+interface Encoded {
+  /** As the kind is served. */
+  readonly object: KubeObject;
+  /** As it goes into the store, and its text. */
+  readonly stored: KubeObject;
+  readonly value: string;
+}
+
+function encode(core: Core, change: StoredChange, object: KubeObject): Encoded | Promise<Encoded> {
+  const text = object === change.object ? change.text : undefined;
+  const encoded = (stored: KubeObject): Encoded => ({
+    object,
+    stored,
+    value: bounded(stored === object && text !== undefined ? text : encodeStored(stored)),
+  });
+  const storing = toStored(core, change.definition, object);
+  return storing instanceof Promise ? storing.then(encoded) : encoded(storing);
 }
 
 const RELEASING = { room: 'releasing' } as const;

@@ -8,7 +8,7 @@ import {
 } from '@holdfast/api';
 import { conflict, forbiddenError, MODIFIED_CONCURRENTLY, type StatusError } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import type { WriteOperation, WriteResult } from '@holdfast/store';
+import type { WriteOperation } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
 import { QUOTA_ATTEMPTS_MAX } from '../../limits.ts';
 import { keyOf } from '../../objects/object-keys.ts';
@@ -44,7 +44,7 @@ export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
       const charge: Charge = { request, use, names: quotas.map(({ metadata }) => metadata.name ?? '') };
       // The cache may not know yet what was given back.
       if (verdict.kind === 'refused') await decide(deps, charge);
-      if (!request.dryRun) request.accompany(companionFor(deps, charge, mutex));
+      request.accompany(companionFor(deps, charge, mutex));
     },
   };
 };
@@ -76,20 +76,17 @@ async function decide(deps: AdmissionDeps, { request, use, names }: Charge): Pro
 /** Writes of one namespace run one after the other here, so that they seldom conflict; a conflict with another server is tried again. */
 function companionFor(deps: AdmissionDeps, charge: Charge, mutex: KeyedMutex): WriteCompanion {
   return {
-    write: (commit, before) =>
+    write: (object, commit) =>
       mutex.run(charge.request.namespace, async () => {
         for (let attempt = 1; attempt <= QUOTA_ATTEMPTS_MAX; attempt++) {
           const charged = await decide(deps, charge);
-          const result = await commit(charged.map(updateOf));
-          if (!lostOwn(result, before)) return result;
+          const { result, lostOwn } = await commit(object, charged.map(updateOf));
+          if (lostOwn === undefined) return result;
         }
         throw contended(charge);
       }),
   };
 }
-
-const lostOwn = (result: WriteResult, before: number): boolean =>
-  result.outcome !== 'committed' && result.index >= before;
 
 function updateOf(quota: ResourceQuota): WriteOperation {
   const definition = findResource(RESOURCE_QUOTAS.group, RESOURCE_QUOTAS.version, RESOURCE_QUOTAS.plural);

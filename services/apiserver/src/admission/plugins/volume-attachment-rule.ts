@@ -98,7 +98,7 @@ const refusal = (request: AdmissionRequest, why: string): Error => forbiddenErro
 
 function leaveEvent(deps: AdmissionDeps, request: AdmissionRequest, broken: PersistentVolumeAttachment): void {
   const operation = creationOf(composeEvent(deps, request, broken));
-  request.accompany({ write: (commit) => commit([operation]) });
+  request.accompany({ write: async (volume, commit) => (await commit(volume, [operation])).result });
 }
 
 const EVENT_NAMESPACE = 'default';

@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createIds, createSeededRandom } from '@holdfast/platform';
+import { addressRange, addressText, valuesFrom } from '../allocation/ranges.ts';
 import { type Answer, startTestApi, type TestApi } from '../testing/fixture.ts';
-import { addressRange, addressText, valuesFrom } from './ranges.ts';
 
 const SERVICES = '/api/v1/namespaces/default/services';
 
@@ -298,4 +298,87 @@ test('each port of a service gets a node port of its own, in one walk', async ()
   assert.equal(made.status, 201, JSON.stringify(made.body));
   const given = (made.at('spec.ports') as readonly { nodePort: number }[]).map(({ nodePort }) => nodePort);
   assert.equal(new Set(given).size, 3);
+});
+
+test('every way of writing a service allocates: PUT, patch and apply', async () => {
+  const address = (await create('a')).textAt('spec.clusterIP');
+  const current = (await api.call('GET', `${SERVICES}/a`)).body as { readonly spec: object };
+  const put = await api.call('PUT', `${SERVICES}/a`, {
+    body: { ...current, spec: { ...current.spec, type: 'NodePort' } },
+  });
+  const port = String(put.at('spec.ports.0.nodePort'));
+  assert.deepEqual(await claims(), ['10.96.0.1', address, port]);
+  const headers = { 'content-type': 'application/apply-patch+yaml' };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'b' },
+    spec: { type: 'NodePort', ports: [{ port: 80 }] },
+  };
+  const applied = await api.call('PATCH', `${SERVICES}/b?fieldManager=m`, { headers, body });
+  assert.equal(applied.status, 201, applied.textAt('message'));
+  const given = [applied.textAt('spec.clusterIP'), String(applied.at('spec.ports.0.nodePort'))];
+  assert.deepEqual(new Set(await claims()), new Set(['10.96.0.1', address, port, ...given]));
+  const other = { ...body, spec: { ...body.spec, type: 'ClusterIP' } };
+  assert.equal((await api.call('PATCH', `${SERVICES}/b?fieldManager=m`, { headers, body: other })).status, 200);
+  assert.deepEqual(new Set(await claims()), new Set(['10.96.0.1', address, port, given[0]]));
+});
+
+test('deletecollection gives back everything that its services hold', async () => {
+  const isMine = { metadata: { labels: { app: 'x' } } };
+  for (const name of ['a', 'b', 'c']) {
+    assert.equal((await create(name, { type: 'NodePort' })).status, 201);
+    await api.call('PATCH', `${SERVICES}/${name}`, { body: isMine });
+  }
+  assert.equal((await claims()).length, 7);
+  const dry = await api.call('DELETE', `${SERVICES}?labelSelector=app%3Dx&dryRun=All`);
+  assert.deepEqual([dry.status, (await claims()).length], [200, 7]);
+  assert.equal((await api.call('DELETE', `${SERVICES}?labelSelector=app%3Dx`)).status, 200);
+  assert.deepEqual(await claims(), ['10.96.0.1']);
+});
+
+test('a finalizer keeps what a deleted service holds until it goes', async () => {
+  const address = (await create('a')).textAt('spec.clusterIP');
+  const finalizers = (names: readonly string[] | null): Promise<Answer> =>
+    api.call('PATCH', `${SERVICES}/a`, { body: { metadata: { finalizers: names } } });
+  await finalizers(['example.com/f']);
+  assert.equal((await api.call('DELETE', `${SERVICES}/a`)).status, 200);
+  assert.deepEqual(await claims(), ['10.96.0.1', address]);
+  assert.equal((await finalizers(null)).status, 200);
+  assert.equal((await api.call('GET', `${SERVICES}/a`)).status, 404);
+  assert.deepEqual(await claims(), ['10.96.0.1']);
+});
+
+test('an update that another writer overtakes leaves no claim behind', async () => {
+  const created = await create('a');
+  const before = await claims();
+  const body = created.body as { readonly spec: object };
+  assert.equal((await api.call('PATCH', `${SERVICES}/a`, { body: { metadata: { labels: { a: 'b' } } } })).status, 200);
+  const stale = { ...body, spec: { ...body.spec, type: 'NodePort' } };
+  assert.equal((await api.call('PUT', `${SERVICES}/a`, { body: stale })).status, 409);
+  assert.deepEqual(await claims(), before);
+});
+
+test('a quota and the addresses of a service go into one write', async () => {
+  const quotas = '/api/v1/namespaces/default/resourcequotas';
+  const hard = { 'services.nodeports': '1' };
+  const quota = await api.call('POST', quotas, { body: { metadata: { name: 'q' }, spec: { hard } } });
+  const status = { hard, used: { 'services.nodeports': '0' } };
+  await api.call('PUT', `${quotas}/q/status`, { body: { ...(quota.body as object), status } });
+  await api.call('GET', quotas);
+  const writes: number[] = [];
+  const write = api.store.write.bind(api.store);
+  api.store.write = (operations, options) => {
+    writes.push(operations.length);
+    return write(operations, options);
+  };
+  assert.equal((await create('a', { type: 'NodePort' })).status, 201);
+  assert.deepEqual(writes, [4], 'the service, its address, its port, the quota');
+  const held = await claims();
+  const refused = await create('b', { type: 'NodePort' });
+  assert.equal(refused.status, 403, refused.textAt('message'));
+  assert.deepEqual(await claims(), held);
+  const dry = { metadata: { name: 'c' }, spec: { ports: [{ port: 80 }] } };
+  assert.equal((await api.call('POST', `${SERVICES}?dryRun=All`, { body: dry })).status, 201);
+  assert.deepEqual((await api.call('GET', `${quotas}/q`)).at('status.used'), { 'services.nodeports': '1' });
 });

@@ -18,6 +18,7 @@ export { printGo } from './go-types.ts';
 export { nearestKept } from './int64.ts';
 export * from './json.ts';
 export * from './json-decode.ts';
+export { JsonMould } from './json-mould.ts';
 export * from './json-patch.ts';
 export * from './json-scan.ts';
 export * from './limits.ts';

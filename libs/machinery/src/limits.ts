@@ -27,3 +27,6 @@ export const MAX_ENTRIES = 10_000;
 export const MAX_VALUES = 100_000;
 /** Fields of other owners that a refused apply lists. The message counts them all. */
 export const MAX_CONFLICTS_TOLD = 2_000;
+
+/** Strings in which texts of one mould may differ. Each takes a copy of what contains it. */
+export const MOULD_GAPS_MAX = 64;

@@ -1,6 +1,7 @@
 import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
+import { moulds } from './moulds.ts';
 import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { siblings } from './siblings.ts';
 import { metadataAt, revisionLength, withRevision } from './stored-json.ts';
@@ -38,7 +39,7 @@ export class CachedObject {
     this.revision = revision;
     this.stored = stored;
     this.#written = written;
-    if (written !== undefined) this.#keepsValue();
+    if (written !== undefined) this.#keepsValue(false);
   }
 
   /** Length of the stored text: about how much memory its content takes. */
@@ -49,8 +50,8 @@ export class CachedObject {
   /** Deep-frozen, with `metadata.resourceVersion`. */
   get object(): KubeObject {
     if (this.#parsed === undefined) {
-      if (this.#written === undefined) this.#keepsValue();
       const value = this.#written === undefined ? this.#parse() : this.#asRead(this.#written);
+      if (this.#written === undefined) this.#keepsValue(Object.isFrozen(value));
       this.#parsed = deepFreeze(siblings.share(value, this.size));
       this.#written = undefined;
     }
@@ -142,16 +143,17 @@ export class CachedObject {
 
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
-    return this.#parsed === undefined ? this.#parse() : copyJson(this.#parsed);
+    return this.#parsed === undefined ? (JSON.parse(this.#text()) as KubeObject) : copyJson(this.#parsed);
   }
 
-  #keepsValue(): void {
-    if (this.#valueBytes === 0) this.#valueBytes = parsedBytes(this.stored);
+  /** What a value from a mould does not share takes about as much as its text. */
+  #keepsValue(isMoulded: boolean): void {
+    if (this.#valueBytes === 0) this.#valueBytes = isMoulded ? this.size : parsedBytes(this.stored);
     parsedBudget.keep(this.#valueBytes);
   }
 
   #parse(): KubeObject {
-    return JSON.parse(this.#text()) as KubeObject;
+    return moulds.parse(this.#text());
   }
 
   /** The writer knew the revision before; parts may be shared with the state before, which is frozen. */

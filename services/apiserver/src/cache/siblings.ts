@@ -15,8 +15,12 @@ export class Siblings {
   /** The last object of each owner, by kind and uid. */
   readonly #last = new RecentMap<string, KubeObject>(OWNERS_MAX);
 
-  /** `value` with parts of its last sibling, changed in place. To be frozen before anybody else sees it. */
+  /**
+   * Returns `value` with parts of its last sibling, changed in place. To be frozen before anybody else sees it. A frozen
+   * value comes from a mould and shares already.
+   */
   share(value: KubeObject, characters: number): KubeObject {
+    if (Object.isFrozen(value)) return value;
     const owner = value.metadata.ownerReferences?.[0]?.uid;
     if (owner === undefined || characters > OBJECT_CHARACTERS_MAX) return value;
     const family = `${value.kind}/${owner}`;

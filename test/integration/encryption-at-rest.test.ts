@@ -39,7 +39,7 @@ resources:
 `,
     { mode: 0o600 },
   );
-  return openEncryption(file);
+  return (await openEncryption(file, machine)).around;
 }
 
 const send = (method: ApiRequest['method'], url: string, body?: object): ApiRequest => ({

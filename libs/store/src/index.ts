@@ -27,12 +27,15 @@ export {
 } from './port.ts';
 export { inRoom } from './room-store.ts';
 export {
-  createSealedStore,
   isSealed,
   type OpenedValue,
   SEALED_PREFIX,
+  type SealedReader,
   type SealedView,
   type Sealer,
+  type StoredValue,
   Unreadable,
-} from './sealed-store.ts';
+  Unsealable,
+} from './sealed-port.ts';
+export { createSealedStore } from './sealed-store.ts';
 export { traceWrites } from './traced-store.ts';

@@ -8,6 +8,9 @@ export const MAX_BATCH_OPERATIONS = 128;
 /** Changes in one array for a follower that catches up. */
 export const FEED_BATCH_CHANGES = 1_000;
 
+/** Objects per page when objects are read that could not be decrypted before. */
+export const REOPENED_PAGE_OBJECTS = 500;
+
 /**
  * Every durable backend keeps at least this much history, so that a client that was away for some minutes can resume
  * its watch.

@@ -3,7 +3,7 @@
  * the next revision. Backends (memory, sqlite, redis) pass the same contract tests (`@holdfast/store/contract`).
  */
 
-import type { SealedView } from './sealed-store.ts';
+import type { SealedView } from './sealed-port.ts';
 
 /** Position in the one global order of changes. Starts at 1 with the first change; 0 means "before everything". */
 export type Revision = number;

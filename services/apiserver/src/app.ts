@@ -104,6 +104,8 @@ export interface ApiServerDeps {
   readonly audit?: AuditOptions | undefined;
   /** When present, authenticates this server to aggregated servers, so that they trust its user headers. */
   readonly frontProxy?: FrontProxy | undefined;
+  /** Checks of services that the encryption of the store depends on. */
+  readonly keyServices?: readonly HealthCheck[];
 }
 
 export interface ServiceAccountOptions {
@@ -130,7 +132,11 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const registry = new MetricRegistry();
   const core = createCore(deps, wake, registry);
   let ready = false;
-  const pipeline: Pipeline = { core, inRoom: coresByRoom(core), checks: healthChecks(core, () => ready) };
+  const pipeline: Pipeline = {
+    core,
+    inRoom: coresByRoom(core),
+    checks: healthChecks(core, deps.keyServices ?? [], () => ready),
+  };
   const { audit } = deps;
   const handle =
     audit === undefined
@@ -227,7 +233,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
     feeds: [kinds, ...aggregation.feeds, policyFeed(wake)],
   });
-  endUnreadableWatches(store, cache);
+  followUnreadable(store, cache);
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
@@ -286,12 +292,13 @@ const createAdmission = (deps: ApiServerDeps, { store, cache, registry, ...parts
     podPriority: (deps.features ?? DEFAULT_FEATURES).podPriority,
   });
 
-/** A watch never passes over a change that it cannot show. */
-function endUnreadableWatches({ atRest }: Store, cache: WatchCache): void {
+/** A watch never passes over a change that it cannot show. The cache gets the object when it can be read. */
+function followUnreadable({ atRest }: Store, cache: WatchCache): void {
   atRest?.onUnreadable((key) => {
     const { group, resource } = parseKey(key);
     cache.endWatchesOf(group, resource);
   });
+  atRest?.onReadable((object) => cache.restore(object));
 }
 
 const serviceAddresses = (deps: ApiServerDeps): Range => addressRange(deps.serviceNetwork ?? DEFAULT_SERVICE_NETWORK);
@@ -333,7 +340,7 @@ const encryptionCheck = ({ atRest }: Store): HealthCheck => ({
   },
 });
 
-function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[] {
+function healthChecks(core: Core, keyServices: readonly HealthCheck[], isReady: () => boolean): readonly HealthCheck[] {
   return [
     { name: 'ping', forLiveness: true, problems: () => [] },
     {
@@ -343,6 +350,7 @@ function healthChecks(core: Core, isReady: () => boolean): readonly HealthCheck[
       cautions: () => core.store.cautions?.() ?? [],
     },
     ...(core.store.atRest === undefined ? [] : [encryptionCheck(core.store)]),
+    ...keyServices,
     { name: 'watch-cache', forLiveness: false, problems: () => core.cache.health() },
     { name: 'start', forLiveness: false, problems: () => (isReady() ? [] : ['the server is starting']) },
   ];

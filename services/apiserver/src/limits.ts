@@ -360,6 +360,27 @@ export const POLICIES_CHECKED_AT_ONCE = 1;
 export const POLICY_STATUS_RETRY_FIRST_MS = 100;
 export const POLICY_STATUS_RETRY_LONGEST_MS = 30_000;
 
+/** KMS v2: bounds of Kubernetes on the answers of a plugin. */
+export const KMS_KEY_ID_BYTES_MAX = 1_024;
+export const KMS_CIPHERTEXT_BYTES_MAX = 1_024;
+export const KMS_ANNOTATIONS_BYTES_MAX = 32 * 1024;
+/** More is not read. */
+export const KMS_ANSWER_BYTES_MAX = 256 * 1024;
+/** KMS v2: default deadline of a call. */
+export const KMS_TIMEOUT_MS = 3_000;
+/** KMS v2: pauses between two looks at the status, as in Kubernetes: of a healthy plugin, and of another one. */
+export const KMS_STATUS_INTERVAL_MS = 60_000;
+export const KMS_STATUS_RETRY_MS = 10_000;
+/** KMS v2: writes go on for so long after the last good status, as in Kubernetes. */
+export const KMS_WRITES_WITHOUT_STATUS_MS = 180_000;
+/** KMS v2: decrypted seeds that are kept. A start of a server and a rotation make one each. */
+export const KMS_SEEDS_KEPT = 10_000;
+/** KMS v2: seeds whose failure is remembered, for error messages. */
+export const KMS_FAILURES_KEPT = 1_000;
+export const KMS_DECRYPTIONS_AT_ONCE = 8;
+/** KMS v2: the feed of changes, which carries all resources, waits so long for a seed. */
+export const KMS_FEED_WAIT_MS = 1_000;
+
 // Relations between limits. A change that breaks one fails every test of the room.
 invariant(OBJECT_BYTES_MAX <= REQUEST_BODY_BYTES_MAX, 'every object that may be stored can be sent');
 invariant(REQUEST_BODY_BYTES_MAX <= BODY_BYTES_IN_FLIGHT_MAX, 'one body always fits');
@@ -385,3 +406,4 @@ invariant(
 );
 invariant(POD_TOKEN_SECONDS <= EXTENDED_POD_TOKEN_SECONDS, 'an extended token lives longer');
 invariant(CONVERSION_TIMEOUT_MS < REQUEST_RECEIVE_TIMEOUT_MS, 'a conversion ends within the time of a request');
+invariant(KMS_STATUS_INTERVAL_MS < KMS_WRITES_WITHOUT_STATUS_MS, 'a healthy plugin keeps its key valid');

@@ -21,6 +21,8 @@ import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from 
 import { openAudit } from './audit/configuration.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
+import type { EncryptionTools } from './encryption/configuration.ts';
+import { type Encryption, NO_ENCRYPTION } from './encryption/setting.ts';
 import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
 
@@ -36,7 +38,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const tokens = parseTokenFile(tokenText, config.tokenFile);
   const serviceAccounts = await readServiceAccounts(config);
   const nodes = await readKubeletAccess(config, clock);
-  const encrypt = await readEncryption(config);
+  const encryption = await readEncryption(config, { clock, ids, log });
   const audit = await openAudit(config.audit, { clock, log });
   const frontProxy = await readFrontProxy(config);
   const tracing = await openTracing('apiserver', config.tracingEndpoint);
@@ -44,7 +46,8 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const answers = new AnswersUnderWay();
   const api = createApiServer({
     answers,
-    store: encrypt(store),
+    store: encryption.around(store),
+    keyServices: encryption.checks,
     clock,
     ids,
     log,
@@ -72,6 +75,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const services = [
     opened('tracing', () => tracing.stop()),
     opened('store', () => store.close()),
+    ...encryption.services,
     api,
     ...publishing,
     https,
@@ -89,10 +93,10 @@ async function readServiceAccounts(config: ApiServerConfig): Promise<ServiceAcco
 }
 
 /** Loaded on demand: most clusters have none. */
-async function readEncryption({ encryptionFile }: ApiServerConfig): Promise<(store: Store) => Store> {
-  if (encryptionFile === undefined) return (store) => store;
+async function readEncryption({ encryptionFile }: ApiServerConfig, tools: EncryptionTools): Promise<Encryption> {
+  if (encryptionFile === undefined) return NO_ENCRYPTION;
   const { openEncryption } = await import('./encryption/configuration.ts');
-  return openEncryption(encryptionFile);
+  return openEncryption(encryptionFile, tools);
 }
 
 async function readKubeletAccess({ kubelets }: ApiServerConfig, clock: Clock): Promise<ApiServerDeps['nodes']> {

@@ -36,7 +36,7 @@ const isWhole = ({ selection, after, limit, atRevision }: ListQuery): boolean =>
 /** Current objects, recent events and open watches of one resource. Everything here is synchronous. */
 export class ResourceCache {
   readonly #objects = new ObjectIndex();
-  readonly #ring: EventRing;
+  #ring: EventRing;
   readonly watchers: WatcherIndex;
   /** Those of custom kinds change with their definition. */
   readonly #fields: () => Readonly<Record<string, FieldReader>>;
@@ -78,6 +78,18 @@ export class ResourceCache {
   load(object: CachedObject): void {
     this.#version++;
     this.#objects.set(object);
+  }
+
+  /**
+   * Takes an object whose change was left out. Lists and watches of earlier revisions would miss it, so they have to
+   * begin again.
+   */
+  restore(object: CachedObject, revision: number): void {
+    const known = this.#objects.get(object.key);
+    if (known !== undefined && known.revision >= object.revision) return;
+    this.load(object);
+    this.#ring = new EventRing(EVENTS_KEPT_PER_RESOURCE, revision);
+    this.renew();
   }
 
   /** Index first, then ring, then watchers: a consumer of the event can already read the new state. */

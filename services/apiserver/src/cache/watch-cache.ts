@@ -1,6 +1,14 @@
 import type { KubeObject } from '@holdfast/api';
 import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
-import { type Change, Compacted, parseKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
+import {
+  type Change,
+  Compacted,
+  parseKey,
+  resourcePrefix,
+  type Store,
+  type StoredObject,
+  StoreHalted,
+} from '@holdfast/store';
 import {
   CACHE_AHEAD_OBJECTS_MAX,
   CACHE_LOAD_PAGE_OBJECTS,
@@ -255,6 +263,18 @@ export class WatchCache {
     const object = new CachedObject(key, value, revision);
     if (kind === 'deleted') feed.remove(object);
     else feed.put(object);
+  }
+
+  /**
+   * Takes an object whose change could not be read when the feed brought it. A newer object than the cache is left to
+   * the feed.
+   */
+  restore({ key, value, revision }: StoredObject): void {
+    const reached = Math.max(this.#revision, this.#loadedAt);
+    if (revision > reached) return;
+    const object = new CachedObject(key, value, revision);
+    this.#feeds.get(prefixOf(key))?.put(object);
+    this.#cacheOf(key).restore(object, reached);
   }
 
   /** Ends the watches of a resource whose objects are read in another way from now on. */

@@ -1,15 +1,26 @@
 import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
-import { OperatorError } from '@holdfast/platform';
+import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platform';
 import { readSettingFile } from '@holdfast/platform/setting-files';
-import { createSealedStore, type Store } from '@holdfast/store';
+import { createSealedStore } from '@holdfast/store';
 import { parseSettingYaml } from '../setting-yaml.ts';
+import { inBase64 } from './forms.ts';
+import { readKmsSettings } from './kms/configuration.ts';
+import type { KmsSettings } from './kms/plugin.ts';
+import { KmsProvider } from './kms/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './providers.ts';
 import { type ConfiguredKey, createSealer, type EncryptionRule } from './sealer.ts';
+import type { Encryption } from './setting.ts';
 
-/** Puts the encryption of an EncryptionConfiguration around a store. Throws an OperatorError that names every mistake. */
-export async function openEncryption(file: string): Promise<(store: Store) => Store> {
+export interface EncryptionTools {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** Reads an EncryptionConfiguration. Throws an OperatorError that names every mistake. */
+export async function openEncryption(file: string, tools: EncryptionTools): Promise<Encryption> {
   const config = await parseSettingYaml(await readSettingFile(file), file);
-  const { rules, mistakes } = readEncryptionConfiguration(config);
+  const { rules, kms, mistakes } = readEncryptionConfiguration(config, (settings) => new KmsProvider(settings, tools));
   if (mistakes.length > 0) {
     throw new OperatorError({
       code: 'ENCRYPTION',
@@ -19,21 +30,36 @@ export async function openEncryption(file: string): Promise<(store: Store) => St
     });
   }
   const sealer = createSealer(rules);
-  return (store) => createSealedStore(store, sealer);
+  return { around: (store) => createSealedStore(store, sealer), services: kms, checks: kmsChecks(kms) };
+}
+
+/** The names of Kubernetes: one for each provider, and one for all. */
+export function kmsChecks(providers: readonly KmsProvider[]): Encryption['checks'] {
+  if (providers.length === 0) return [];
+  const checkOf = (name: string, checked: readonly KmsProvider[]) => ({
+    name,
+    forLiveness: false,
+    problems: () => checked.flatMap((each) => each.problems()),
+  });
+  return [checkOf('kms-providers', providers), ...providers.map((each, i) => checkOf(`kms-provider-${i}`, [each]))];
 }
 
 export interface ReadEncryption {
   readonly rules: readonly EncryptionRule[];
+  /** The providers that ask a key management service. They are not started. */
+  readonly kms: readonly KmsProvider[];
   /** Sentences, each with its field; none names a secret. */
   readonly mistakes: readonly string[];
 }
 
 const API_VERSION = 'apiserver.config.k8s.io/v1';
 
-export function readEncryptionConfiguration(config: Json): ReadEncryption {
-  const reader = new ConfigurationReader();
-  return { rules: reader.read(config), mistakes: reader.mistakes };
+export function readEncryptionConfiguration(config: Json, createKms: CreateKms): ReadEncryption {
+  const reader = new ConfigurationReader(createKms);
+  return { rules: reader.read(config), kms: reader.kms, mistakes: reader.mistakes };
 }
+
+type CreateKms = (settings: KmsSettings) => KmsProvider;
 
 /**
  * The relay reads the text of pods: it determines their node. The others decide about writes: a server that cannot read
@@ -53,6 +79,12 @@ const isNeverSealed = (resource: string, group: string): boolean =>
 
 class ConfigurationReader {
   readonly mistakes: string[] = [];
+  readonly kms: KmsProvider[] = [];
+  readonly #createKms: CreateKms;
+
+  constructor(createKms: CreateKms) {
+    this.#createKms = createKms;
+  }
 
   read(config: Json): readonly EncryptionRule[] {
     if (!isJsonObject(config)) {
@@ -99,10 +131,22 @@ class ConfigurationReader {
     const kind = PROVIDER_KINDS.find((each) => each.name === name);
     if (kind !== undefined)
       return this.#keys(this.#object(entry[name] ?? null, `${at}.${name}`), kind, `${at}.${name}.keys`);
-    const known = ['identity', ...PROVIDER_KINDS.map((each) => each.name)].join(', ');
-    const why = name === 'kms' ? 'key management services are not supported' : 'unknown provider';
-    this.mistakes.push(`${at}.${name}: ${why}; use one of ${known}`);
+    if (name === 'kms') return this.#kms(this.#object(entry[name] ?? null, `${at}.kms`), `${at}.kms`);
+    const known = ['identity', 'kms', ...PROVIDER_KINDS.map((each) => each.name)].join(', ');
+    this.mistakes.push(`${at}.${name}: unknown provider; use one of ${known}`);
     return [];
+  }
+
+  #kms(config: JsonObject, at: string): readonly ConfiguredKey[] {
+    const { settings, mistakes } = readKmsSettings(config);
+    this.mistakes.push(...mistakes.map((each) => `${at}${each}`));
+    if (settings === undefined) return [];
+    if (this.kms.some(({ name }) => name === settings.name)) {
+      this.mistakes.push(`${at}.name: there is another kms provider of this name`);
+    }
+    const form = this.#createKms(settings);
+    this.kms.push(form);
+    return [{ provider: 'kms:v2', form }];
   }
 
   #keys(config: JsonObject, kind: ProviderKind, at: string): readonly ConfiguredKey[] {
@@ -130,7 +174,9 @@ class ConfigurationReader {
       return [];
     }
     const bytes = Buffer.from(secret, 'base64');
-    if (kind.lengths.includes(bytes.length)) return [{ provider: kind.name, key: kind.keyOf(name, bytes) }];
+    if (kind.lengths.includes(bytes.length)) {
+      return [{ provider: `${kind.name}:v1`, form: inBase64(kind.keyOf(name, bytes)) }];
+    }
     const wanted = kind.lengths.join(' or ');
     this.mistakes.push(`${at}: has ${bytes.length} bytes, and ${kind.name} takes ${wanted}`);
     return [];

@@ -10,7 +10,7 @@ import { changesUpTo } from '@holdfast/store/contract';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRelay } from '../relay/index.ts';
 import { type Answer, configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
-import { readEncryptionConfiguration } from './configuration.ts';
+import { type ReadEncryption, readEncryptionConfiguration } from './configuration.ts';
 import { PROVIDER_KINDS } from './providers.ts';
 import { createSealer } from './sealer.ts';
 
@@ -33,9 +33,12 @@ function configuration(resources: readonly string[], ...providers: readonly Json
   return { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources: [entry] };
 }
 
+/** These configurations name no key management service. */
+const read = (config: Json): ReadEncryption => readEncryptionConfiguration(config, () => assert.fail());
+
 /** A server on this store; what it encrypts follows the providers. */
 async function serverOn(base: Store, ...providers: readonly Json[]): Promise<TestApi> {
-  const { rules, mistakes } = readEncryptionConfiguration(configuration(['secrets'], ...providers));
+  const { rules, mistakes } = read(configuration(['secrets'], ...providers));
   assert.deepEqual(mistakes, []);
   const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
   running.push(api);
@@ -248,7 +251,7 @@ test('a list or watch that waits for the change that it cannot read is refused',
 test('an object that cannot be read is missing under none of its names', async () => {
   const base = createMemoryStore();
   for (const byte of [1, 2]) {
-    const { rules } = readEncryptionConfiguration(configuration(['events'], aes('aesgcm', byte)));
+    const { rules } = read(configuration(['events'], aes('aesgcm', byte)));
     const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
     running.push(api);
     const events = '/apis/events.k8s.io/v1/namespaces/default/events';
@@ -276,9 +279,7 @@ test('an object that is not encrypted is refused where the provider identity is 
 
 test('the bus is told keys of what is encrypted, and never its content', async (t) => {
   const base = createMemoryStore();
-  const { rules } = readEncryptionConfiguration(
-    configuration(['secrets', 'events', 'persistentvolumeclaims'], aes('aesgcm', 1)),
-  );
+  const { rules } = read(configuration(['secrets', 'events', 'persistentvolumeclaims'], aes('aesgcm', 1)));
   const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
   running.push(api);
   const bus = createLocalBus();
@@ -312,11 +313,14 @@ test('the bus is told keys of what is encrypted, and never its content', async (
 
 test('a configuration says everything that is wrong with it, and no secret', () => {
   const entry = (resources: Json, ...providers: readonly Json[]): Json => ({ resources, providers: [...providers] });
-  const { mistakes } = readEncryptionConfiguration({
+  const { mistakes } = read({
     apiVersion: 'v1',
     kind: 'EncryptionConfiguration',
     resources: [
-      entry(['*.*', 'pods'], { kms: { apiVersion: 'v2' } }),
+      entry(['*.*', 'pods'], { kms: { name: 'a', endpoint: 'unix:///run/kms.sock' } }),
+      entry(['secrets'], {
+        kms: { apiVersion: 'v2', name: 'a:b', endpoint: 'http://kms', timeout: '0s', cachesize: 1 },
+      }),
       entry([], { aescbc: { keys: [{ name: 'a:b', secret: secretOf(1) }] } }, { rot13: {} }),
       entry(['secrets'], { secretbox: { keys: [{ name: 'a', secret: Buffer.alloc(16).toString('base64') }] } }),
       entry(['secrets'], { aesgcm: { keys: [{ name: 'a', secret: 'top secret' }] }, identity: {} }),
@@ -327,19 +331,23 @@ test('a configuration says everything that is wrong with it, and no secret', () 
     'apiVersion: must be apiserver.config.k8s.io/v1',
     'resources[0].resources[0]: wildcards are not supported; name each resource',
     'resources[0].resources[1]: pods cannot be encrypted',
-    'resources[0].providers[0].kms: key management services are not supported; use one of identity, aescbc, aesgcm, secretbox',
-    'resources[1].resources: must name at least one resource',
-    'resources[1].providers[0].aescbc.keys[0].name: must be a text without ":"',
-    'resources[1].providers[1].rot13: unknown provider; use one of identity, aescbc, aesgcm, secretbox',
-    'resources[2].providers[0].secretbox.keys[0].secret: has 16 bytes, and secretbox takes 32',
-    'resources[3].providers[0]: must hold exactly one provider',
-    'resources[4].providers[0].aesgcm.keys: must hold at least one key',
+    'resources[0].providers[0].kms.apiVersion: must be v2; KMS v1, the default of Kubernetes, is not supported',
+    'resources[1].providers[0].kms.name: must be a text without ":"',
+    'resources[1].providers[0].kms.endpoint: must be unix:// and the absolute path of a socket',
+    'resources[1].providers[0].kms.timeout: must be a duration above 0, such as 3s',
+    'resources[1].providers[0].kms.cachesize: is no field of KMS v2',
+    'resources[2].resources: must name at least one resource',
+    'resources[2].providers[0].aescbc.keys[0].name: must be a text without ":"',
+    'resources[2].providers[1].rot13: unknown provider; use one of identity, kms, aescbc, aesgcm, secretbox',
+    'resources[3].providers[0].secretbox.keys[0].secret: has 16 bytes, and secretbox takes 32',
+    'resources[4].providers[0]: must hold exactly one provider',
+    'resources[5].providers[0].aesgcm.keys: must hold at least one key',
   ]);
 });
 
 test('kinds that decide about writes cannot be encrypted: a server without the key would admit everything', () => {
   const mistakesOf = (name: string): readonly string[] =>
-    readEncryptionConfiguration({
+    read({
       apiVersion: 'apiserver.config.k8s.io/v1',
       kind: 'EncryptionConfiguration',
       resources: [{ resources: [name], providers: [{ identity: {} }] }],

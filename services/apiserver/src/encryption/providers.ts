@@ -11,7 +11,7 @@ import { xsalsa20poly1305 } from '@noble/ciphers/salsa.js';
 
 /**
  * Seals and opens bytes with one key. `context` is the key of the object in the store: what was sealed for one object does not open as
- * another. A key of a KMS would be one more of these.
+ * another.
  */
 export interface SealingKey {
   readonly name: string;
@@ -68,7 +68,7 @@ function aesCbc(name: string, secret: Buffer): SealingKey {
 const GCM_NONCE_BYTES = 12;
 const GCM_TAG_BYTES = 16;
 
-function aesGcm(name: string, secret: Buffer): SealingKey {
+export function aesGcm(name: string, secret: Buffer): SealingKey {
   const algorithm = `aes-${secret.length * 8}-gcm` as CipherGCMTypes;
   const options = { authTagLength: GCM_TAG_BYTES };
   return {

@@ -1,9 +1,23 @@
 import { describeError } from '@holdfast/platform';
-import { isSealed, resourcePrefix, SEALED_PREFIX, type Sealer, type StoreKey, Unreadable } from '@holdfast/store';
-import type { SealingKey } from './providers.ts';
+import {
+  isSealed,
+  resourcePrefix,
+  SEALED_PREFIX,
+  type SealedReader,
+  type Sealer,
+  type StoredValue,
+  type StoreKey,
+  Unreadable,
+  Unsealable,
+  type WriteOperation,
+} from '@holdfast/store';
+import type { SealedForm } from './forms.ts';
 
 /** One key of one provider; `identity` does not encrypt. */
-export type ConfiguredKey = { readonly provider: 'identity' } | { readonly provider: string; readonly key: SealingKey };
+export type ConfiguredKey =
+  | { readonly provider: 'identity' }
+  /** `provider` with the version of its form, as in the prefix of stored values: `aesgcm:v1`. */
+  | { readonly provider: string; readonly form: SealedForm };
 
 export interface EncryptionRule {
   readonly resources: readonly { readonly group: string; readonly resource: string }[];
@@ -20,14 +34,57 @@ export function createSealer(rules: readonly EncryptionRule[]): Sealer {
   }
   const keysOf = (key: StoreKey): ResourceKeys | undefined =>
     byPrefix.get(key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1));
+  const remote = new Set(rules.flatMap(({ keys }) => keys.flatMap(remoteForm)));
   return {
     covers: (key) => keysOf(key) !== undefined,
-    seal: (key, value) => keysOf(key)?.seal(key, value) ?? value,
+    seal: (key, value, kind) => keysOf(key)?.seal(key, value, kind) ?? value,
     open: (key, stored) => (keysOf(key) ?? NO_KEYS).open(key, stored),
+    ...(remote.size === 0 ? {} : remoteParts(remote, keysOf)),
   };
 }
 
-const SEALED = /^k8s:enc:([a-z]+):v1:([^:]*):/;
+const remoteForm = (key: ConfiguredKey): readonly SealedForm[] =>
+  'form' in key && key.form.prepare !== undefined ? [key.form] : [];
+
+/** Only for forms whose keys come from elsewhere: without them nothing waits. */
+function remoteParts(
+  remote: ReadonlySet<SealedForm>,
+  keysOf: (key: StoreKey) => ResourceKeys | undefined,
+): Required<Pick<Sealer, 'prepare' | 'onReady'>> {
+  return {
+    prepare: (values, reader) => prepareAll(textsByForm(values, remote, keysOf), reader),
+    onReady: (listener) => {
+      for (const form of remote) form.onReady?.(listener);
+    },
+  };
+}
+
+function textsByForm(
+  values: readonly StoredValue[],
+  remote: ReadonlySet<SealedForm>,
+  keysOf: (key: StoreKey) => ResourceKeys | undefined,
+): ReadonlyMap<SealedForm, readonly string[]> {
+  const texts = new Map<SealedForm, string[]>();
+  for (const { key, value } of values) {
+    if (!isSealed(value)) continue;
+    const found = keysOf(key)?.find(value);
+    if (found === undefined || !remote.has(found.form)) continue;
+    const known = texts.get(found.form);
+    if (known === undefined) texts.set(found.form, [found.text]);
+    else known.push(found.text);
+  }
+  return texts;
+}
+
+function prepareAll(
+  texts: ReadonlyMap<SealedForm, readonly string[]>,
+  reader: SealedReader,
+): Promise<void> | undefined {
+  const waits = [...texts].flatMap(([form, each]) => form.prepare?.(each, reader) ?? []);
+  return waits.length === 0 ? undefined : Promise.all(waits).then(() => {});
+}
+
+const SEALED = /^k8s:enc:([a-z]+:v[12]):([^:]*):/;
 
 class ResourceKeys {
   readonly #keys: readonly ConfiguredKey[];
@@ -36,27 +93,36 @@ class ResourceKeys {
     this.#keys = keys;
   }
 
-  seal(at: StoreKey, value: string): string {
+  seal(at: StoreKey, value: string, kind: WriteOperation['kind']): string {
     const [first] = this.#keys;
-    if (first === undefined || !('key' in first)) return value;
-    const { provider, key } = first;
-    const bytes = key.seal(Buffer.from(value), at).toString('base64');
-    return `${SEALED_PREFIX}${provider}:v1:${key.name}:${bytes}`;
+    if (first === undefined || !('form' in first)) return value;
+    const { provider, form } = first;
+    return `${SEALED_PREFIX}${provider}:${form.name}:${sealWith(form, Buffer.from(value), { at, kind })}`;
   }
 
   open(at: StoreKey, stored: string): { readonly value: string; readonly isStale: boolean } {
     if (!isSealed(stored)) return this.#plain(at, stored);
-    const [head, provider = '', name = ''] = SEALED.exec(stored) ?? [];
-    const index = this.#keys.findIndex((each) => each.provider === provider && 'key' in each && each.key.name === name);
-    const found = this.#keys[index];
-    if (head === undefined || found === undefined || !('key' in found)) {
+    const found = this.find(stored);
+    if (found === undefined) {
+      const [, provider = '', name = ''] = SEALED.exec(stored) ?? [];
       throw new Unreadable(
         at,
-        `no matching prefix found: no key ${JSON.stringify(name)} of ${provider} is configured for it`,
+        `no matching prefix found: no key ${JSON.stringify(name)} of ${provider.split(':')[0]} is configured for it`,
       );
     }
-    const bytes = Buffer.from(stored.slice(head.length), 'base64');
-    return { value: openWith(found.key, bytes, at).toString('utf8'), isStale: index > 0 };
+    const { bytes, isStale } = openWith(found.form, found.text, at);
+    return { value: bytes.toString('utf8'), isStale: isStale || found.index > 0 };
+  }
+
+  /** The form that wrote the value, and the text behind its prefix. */
+  find(stored: string): { readonly form: SealedForm; readonly index: number; readonly text: string } | undefined {
+    const [head, provider, name] = SEALED.exec(stored) ?? [];
+    if (head === undefined) return undefined;
+    for (const [index, key] of this.#keys.entries()) {
+      if (!('form' in key) || key.provider !== provider || key.form.name !== name) continue;
+      return { form: key.form, index, text: stored.slice(head.length) };
+    }
+    return undefined;
   }
 
   #plain(at: StoreKey, value: string): { readonly value: string; readonly isStale: boolean } {
@@ -71,10 +137,23 @@ class ResourceKeys {
 
 const NO_KEYS = new ResourceKeys([]);
 
-function openWith(key: SealingKey, bytes: Buffer, at: StoreKey): Buffer {
+function openWith(form: SealedForm, text: string, at: StoreKey): ReturnType<SealedForm['open']> {
   try {
-    return key.open(bytes, at);
+    return form.open(text, at);
   } catch (error) {
-    throw new Unreadable(at, `key ${JSON.stringify(key.name)}: ${describeError(error)}`);
+    throw new Unreadable(at, `key ${JSON.stringify(form.name)}: ${describeError(error)}`);
+  }
+}
+
+interface SealedPlace {
+  readonly at: StoreKey;
+  readonly kind: WriteOperation['kind'];
+}
+
+function sealWith(form: SealedForm, plain: Buffer, { at, kind }: SealedPlace): string {
+  try {
+    return form.seal(plain, at, kind);
+  } catch (error) {
+    throw new Unsealable(at, `key ${JSON.stringify(form.name)}: ${describeError(error)}`);
   }
 }

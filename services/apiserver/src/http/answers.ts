@@ -1,7 +1,7 @@
 import type { ApiResponse } from '@holdfast/client';
 import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
-import { OutcomeUnknown, StoreFull, StoreUnavailable, Unreadable } from '@holdfast/store';
+import { OutcomeUnknown, StoreFull, StoreUnavailable, Unreadable, Unsealable } from '@holdfast/store';
 import { RequestForbidden } from './refusals.ts';
 import { TooManyRequests } from './too-many-requests.ts';
 
@@ -58,7 +58,8 @@ export const isFault = (thrown: unknown): boolean =>
     thrown instanceof StoreUnavailable ||
     thrown instanceof StoreFull ||
     thrown instanceof OutcomeUnknown ||
-    thrown instanceof Unreadable
+    thrown instanceof Unreadable ||
+    thrown instanceof Unsealable
   );
 
 function tooManyAnswer({ message, retryAfterSeconds }: TooManyRequests): ApiResponse {
@@ -71,7 +72,7 @@ export function toStatusError(thrown: unknown, log: Log): { readonly body: Statu
   if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);
   if (thrown instanceof StoreFull) return noRoom(thrown);
   if (thrown instanceof OutcomeUnknown) return outcomeUnknown(thrown);
-  if (thrown instanceof Unreadable) return internalError(thrown);
+  if (thrown instanceof Unreadable || thrown instanceof Unsealable) return internalError(thrown);
   log.error(thrown instanceof InvariantViolation ? 'a request broke an invariant' : 'a request failed', {
     error: describeError(thrown),
     stack: thrown instanceof Error ? thrown.stack : undefined,

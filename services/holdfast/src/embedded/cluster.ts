@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import type { AuditOptions } from '@holdfast/apiserver';
+import { type Encryption, NO_ENCRYPTION } from '@holdfast/apiserver/encryption-setting';
 import { opened, Running, type Service, type Tracing } from '@holdfast/platform';
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
-import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
 import { cautionsOf } from '../pki/flaw.ts';
@@ -111,7 +111,7 @@ async function readFiles(config: StartConfig, machine: Machine) {
   return {
     scheduling: await readScheduling(config),
     audit: await readAudit(config, machine),
-    encrypt: await readEncryption(config),
+    encryption: await readEncryption(config, machine),
   };
 }
 
@@ -127,10 +127,10 @@ async function readAudit({ audit }: StartConfig, machine: Machine): Promise<Audi
   return openAudit(audit, machine);
 }
 
-async function readEncryption({ encryptionFile }: StartConfig): Promise<(store: Store) => Store> {
-  if (encryptionFile === undefined) return (store) => store;
+async function readEncryption({ encryptionFile }: StartConfig, machine: Machine): Promise<Encryption> {
+  if (encryptionFile === undefined) return NO_ENCRYPTION;
   const { openEncryption } = await import('@holdfast/apiserver/encryption');
-  return openEncryption(encryptionFile);
+  return openEncryption(encryptionFile, machine);
 }
 
 export interface NodeNames {

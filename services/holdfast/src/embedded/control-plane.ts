@@ -1,4 +1,5 @@
 import { type ApiServer, type AuditOptions, createApiServer } from '@holdfast/apiserver';
+import type { Encryption } from '@holdfast/apiserver/encryption-setting';
 import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
@@ -26,8 +27,7 @@ export interface ApiFrontDeps {
   readonly audit: AuditOptions | undefined;
   /** Authenticates this server to aggregated API servers. */
   readonly frontProxy: FrontProxyPki;
-  /** Wraps the store with encryption. */
-  readonly encrypt: (store: Store) => Store;
+  readonly encryption: Encryption;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
 }
@@ -52,7 +52,8 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const apiServer = createApiServer({
     answers: entrance.answers,
     ...machine,
-    store: deps.encrypt(store),
+    store: deps.encryption.around(store),
+    keyServices: deps.encryption.checks,
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     tokens: new Map(users),
@@ -73,7 +74,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     const { clock } = machine;
     return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation, clock });
   };
-  return { apiServer, https, services: [apiServer, relay, https], clientOf, nodes };
+  return { apiServer, https, services: [...deps.encryption.services, apiServer, relay, https], clientOf, nodes };
 }
 
 /** The first part becomes the field manager of the component (`metadata.managedFields`), as in Kubernetes. */

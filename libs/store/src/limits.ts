@@ -11,6 +11,12 @@ export const FEED_BATCH_CHANGES = 1_000;
 /** Objects per page when objects are read that could not be decrypted before. */
 export const REOPENED_PAGE_OBJECTS = 500;
 
+/** Reads of undecryptable objects at one signal: each signal that comes during a read asks for another one. */
+export const REOPENINGS_MAX = 5;
+
+/** Encrypted objects whose newest change in the feed is remembered, so that a late read cannot contradict it. */
+export const SEALED_CHANGES_KEPT = 10_000;
+
 /**
  * Every durable backend keeps at least this much history, so that a client that was away for some minutes can resume
  * its watch.

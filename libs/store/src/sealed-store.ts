@@ -1,4 +1,4 @@
-import { REOPENED_PAGE_OBJECTS } from './limits.ts';
+import { REOPENED_PAGE_OBJECTS, REOPENINGS_MAX } from './limits.ts';
 import type { Change, ListOptions, ListPage, Store, StoredObject, WriteOperation, WriteOptions } from './port.ts';
 import { type Sealer, Unreadable } from './sealed-port.ts';
 import { SealedValues } from './sealed-values.ts';
@@ -76,25 +76,21 @@ function readable(sealed: SealedValues, object: StoredObject): readonly StoredOb
 }
 
 /**
- * Reads again the resources that have undecryptable objects. A signal during this is ignored, so that reading cannot
- * cause itself: the next one follows. Objects that are still undecryptable stay marked.
+ * Returns a function that reads again the resources with undecryptable objects. A signal during this asks for one more
+ * read, within bounds, because reading may cause signals. Objects that are still undecryptable stay marked.
  */
 function reopening(store: Store, sealed: SealedValues): () => void {
   let isReopening = false;
+  let isAskedAgain = false;
   const reopen = async (): Promise<void> => {
-    for (const prefix of sealed.unreadableResources()) {
-      let after: string | undefined;
-      for (let more = true; more; ) {
-        const page = await listReadable(store, sealed, prefix, {
-          limit: REOPENED_PAGE_OBJECTS,
-          ...(after === undefined ? {} : { after }),
-        });
-        after = page.objects.at(-1)?.key;
-        more = page.more && after !== undefined;
-      }
+    for (let count = 0; count < REOPENINGS_MAX; count++) {
+      isAskedAgain = false;
+      for (const prefix of sealed.unreadableResources()) await readAll(store, sealed, prefix);
+      if (!isAskedAgain || sealed.unreadableCount() === 0) return;
     }
   };
   return () => {
+    isAskedAgain = true;
     if (isReopening || sealed.unreadableCount() === 0) return;
     isReopening = true;
     // A store that fails is reported by its other readers.
@@ -104,4 +100,16 @@ function reopening(store: Store, sealed: SealedValues): () => void {
         isReopening = false;
       });
   };
+}
+
+async function readAll(store: Store, sealed: SealedValues, prefix: string): Promise<void> {
+  let after: string | undefined;
+  for (let more = true; more; ) {
+    const page = await listReadable(store, sealed, prefix, {
+      limit: REOPENED_PAGE_OBJECTS,
+      ...(after === undefined ? {} : { after }),
+    });
+    after = page.objects.at(-1)?.key;
+    more = page.more && after !== undefined;
+  }
 }

@@ -1,4 +1,6 @@
+import { RecentMap } from '@holdfast/platform';
 import { parseKey, resourcePrefix } from './keys.ts';
+import { SEALED_CHANGES_KEPT } from './limits.ts';
 import type { Change, Revision, StoredObject, StoreKey, WriteOperation } from './port.ts';
 import {
   isSealed,
@@ -26,6 +28,8 @@ export class SealedValues implements SealedView {
   readonly #sealer: Sealer;
   readonly #stale = new Set<StoreKey>();
   readonly #unreadable = new Map<StoreKey, Mark>();
+  /** The newest revision that the feed has brought of an object. */
+  readonly #passed = new RecentMap<StoreKey, Revision>(SEALED_CHANGES_KEPT);
   readonly #listeners: ((key: StoreKey) => void)[] = [];
   readonly #readableListeners: ((object: StoredObject) => void)[] = [];
 
@@ -89,6 +93,7 @@ export class SealedValues implements SealedView {
   openedChange(change: Change): Change {
     const { key, kind, value: stored, revision } = change;
     if (!this.#concerns(key, stored)) return change;
+    this.#passed.set(key, revision);
     try {
       const value = this.#open(key, stored, revision);
       this.#unreadable.delete(key);
@@ -126,8 +131,10 @@ export class SealedValues implements SealedView {
     }
   }
 
+  /** A read may end after the feed has brought a newer state, or the deletion: then it marks nothing. */
   #mark(key: StoreKey, mark: Mark): void {
-    if (mark.revision >= (this.#unreadable.get(key)?.revision ?? 0)) this.#unreadable.set(key, mark);
+    const newest = Math.max(this.#unreadable.get(key)?.revision ?? 0, this.#passed.get(key) ?? 0);
+    if (mark.revision >= newest) this.#unreadable.set(key, mark);
   }
 
   #forget(key: StoreKey): void {

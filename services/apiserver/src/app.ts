@@ -36,6 +36,7 @@ import { ensureFlowObjects, ensureSystemObjects } from './bootstrap/system-objec
 import { createReader, type ObjectReader } from './cache/reader.ts';
 import { type ObjectFeed, WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
+import { type KeyServices, NO_KEY_SERVICES } from './encryption/setting.ts';
 import { createCatalog } from './endpoints/catalog.ts';
 import { createDirectory } from './endpoints/directory.ts';
 import type { HealthCheck } from './endpoints/health.ts';
@@ -104,8 +105,8 @@ export interface ApiServerDeps {
   readonly audit?: AuditOptions | undefined;
   /** When present, authenticates this server to aggregated servers, so that they trust its user headers. */
   readonly frontProxy?: FrontProxy | undefined;
-  /** Checks of services that the encryption of the store depends on. */
-  readonly keyServices?: readonly HealthCheck[];
+  /** The services that the encryption of the store depends on. */
+  readonly keyServices?: KeyServices;
 }
 
 export interface ServiceAccountOptions {
@@ -131,11 +132,13 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const wake: Wake = { definition: () => {}, flowObjects: () => {}, policy: () => {} };
   const registry = new MetricRegistry();
   const core = createCore(deps, wake, registry);
+  const { keyServices = NO_KEY_SERVICES } = deps;
+  keyServices.registerMetrics(registry);
   let ready = false;
   const pipeline: Pipeline = {
     core,
     inRoom: coresByRoom(core),
-    checks: healthChecks(core, deps.keyServices ?? [], () => ready),
+    checks: healthChecks(core, keyServices.checks, () => ready),
   };
   const { audit } = deps;
   const handle =
@@ -175,7 +178,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     name: 'apiserver',
     handle,
     knownState: (key, revision) => core.cache.stateAt(key, revision)?.object,
-    health: async () => (await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat(),
+    // One problem can fail several checks.
+    health: async () => [
+      ...new Set((await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat()),
+    ],
     announce: (at) => announce(handleAsSystem, deps.log, at),
     start: () => (started ??= start()),
     stop: async () => {

@@ -47,7 +47,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const api = createApiServer({
     answers,
     store: encryption.around(store),
-    keyServices: encryption.checks,
+    keyServices: encryption.keys,
     clock,
     ids,
     log,

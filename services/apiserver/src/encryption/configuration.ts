@@ -5,11 +5,12 @@ import { createSealedStore } from '@holdfast/store';
 import { parseSettingYaml } from '../setting-yaml.ts';
 import { inBase64 } from './forms.ts';
 import { readKmsSettings } from './kms/configuration.ts';
+import { registerKmsMetrics } from './kms/metrics.ts';
 import type { KmsSettings } from './kms/plugin.ts';
 import { KmsProvider } from './kms/provider.ts';
 import { PROVIDER_KINDS, type ProviderKind } from './providers.ts';
 import { type ConfiguredKey, createSealer, type EncryptionRule } from './sealer.ts';
-import type { Encryption } from './setting.ts';
+import type { Encryption, KeyServices } from './setting.ts';
 
 export interface EncryptionTools {
   readonly clock: Clock;
@@ -30,11 +31,16 @@ export async function openEncryption(file: string, tools: EncryptionTools): Prom
     });
   }
   const sealer = createSealer(rules);
-  return { around: (store) => createSealedStore(store, sealer), services: kms, checks: kmsChecks(kms) };
+  return { around: (store) => createSealedStore(store, sealer), services: kms, keys: keyServicesOf(kms) };
 }
 
+export const keyServicesOf = (providers: readonly KmsProvider[]): KeyServices => ({
+  checks: kmsChecks(providers),
+  registerMetrics: (registry) => registerKmsMetrics(registry, providers),
+});
+
 /** The names of Kubernetes: one for each provider, and one for all. */
-export function kmsChecks(providers: readonly KmsProvider[]): Encryption['checks'] {
+function kmsChecks(providers: readonly KmsProvider[]): KeyServices['checks'] {
   if (providers.length === 0) return [];
   const checkOf = (name: string, checked: readonly KmsProvider[]) => ({
     name,

@@ -1,4 +1,4 @@
-import type { Service } from '@holdfast/platform';
+import type { MetricRegistry, Service } from '@holdfast/platform';
 import type { SettingSpec } from '@holdfast/platform/config';
 import type { Store } from '@holdfast/store';
 import type { HealthCheck } from '../endpoints/health.ts';
@@ -13,7 +13,14 @@ export interface Encryption {
   readonly around: (store: Store) => Store;
   /** They start before the API server reads the store. */
   readonly services: readonly Service[];
-  readonly checks: readonly HealthCheck[];
+  readonly keys: KeyServices;
 }
 
-export const NO_ENCRYPTION: Encryption = { around: (store) => store, services: [], checks: [] };
+/** What the API server shows of the services that hold the keys. */
+export interface KeyServices {
+  readonly checks: readonly HealthCheck[];
+  readonly registerMetrics: (registry: MetricRegistry) => void;
+}
+
+export const NO_KEY_SERVICES: KeyServices = { checks: [], registerMetrics: () => {} };
+export const NO_ENCRYPTION: Encryption = { around: (store) => store, services: [], keys: NO_KEY_SERVICES };

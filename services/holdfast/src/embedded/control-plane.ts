@@ -53,7 +53,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     answers: entrance.answers,
     ...machine,
     store: deps.encryption.around(store),
-    keyServices: deps.encryption.checks,
+    keyServices: deps.encryption.keys,
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     tokens: new Map(users),

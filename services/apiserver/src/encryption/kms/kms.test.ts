@@ -6,9 +6,10 @@ import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platfo
 import { eventually } from '@holdfast/platform/contract';
 import { createSealedStore, isSealed, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { KMS_FEED_WAIT_MS } from '../../limits.ts';
 import { type Answer, startTestApi, type TestApi } from '../../testing/fixture.ts';
 import { statusMessage, TestKmsPlugin } from '../../testing/kms-plugin.ts';
-import { kmsChecks, type ReadEncryption, readEncryptionConfiguration } from '../configuration.ts';
+import { keyServicesOf, type ReadEncryption, readEncryptionConfiguration } from '../configuration.ts';
 import { createSealer } from '../sealer.ts';
 import { KmsProvider } from './provider.ts';
 import { encodeFields } from './wire.ts';
@@ -101,8 +102,9 @@ interface Server extends Sealing {
 
 async function serverOn(base: Store, ...providers: readonly Json[]): Promise<Server> {
   const sealing = await sealingOn(base, ...providers);
-  const api = await startTestApi({ store: sealing.store, keyServices: kmsChecks(sealing.read.kms) });
-  cleanups.push(() => api.server.stop());
+  const api = await startTestApi({ store: sealing.store, keyServices: keyServicesOf(sealing.read.kms) });
+  // Together: a server whose feed waits for a call stops when the call ends.
+  cleanups.push(async () => void (await Promise.all([sealing.provider.stop(), api.server.stop()])));
   return { ...sealing, api };
 }
 
@@ -130,6 +132,11 @@ test('what is stored shows nothing, and a server with an unseen seed reads every
   const uids = plugin.calls.filter(({ method }) => method !== 'Status').map(({ uid }) => uid);
   assert.ok(uids.every((uid) => uid !== ''));
   assert.equal(new Set(uids).size, uids.length, 'each call has an id of its own');
+  const metrics = String((await next.api.call('GET', '/metrics')).body);
+  const calls = 'apiserver_envelope_encryption_kms_operations_latency_seconds_count';
+  const decrypt = 'provider_name="vault",method_name="/v2.KeyManagementService/Decrypt",grpc_status_code="OK"';
+  assert.ok(metrics.includes(`${calls}{${decrypt}} 1\n`), 'the call is counted');
+  assert.match(metrics, /\napiserver_envelope_encryption_dek_source_cache_size\{provider_name="vault"\} 2\n/);
   const ready = await next.api.call('GET', '/readyz?verbose');
   assert.match(String(ready.body), /\[\+\]kms-providers ok\n\[\+\]kms-provider-0 ok\n/);
 });
@@ -294,6 +301,17 @@ test('an object that came while the plugin was away is in every list as soon as 
   }
 });
 
+/** The answer of a call that must end by its deadline on the virtual clock. It fails when the call goes on. */
+async function ended<T>(call: Promise<T>, what: string): Promise<T> {
+  let isOver = false;
+  const over = call.finally(() => {
+    isOver = true;
+  });
+  over.catch(() => {});
+  await eventually(() => isOver, what, { deadlineMs: 10_000 });
+  return over;
+}
+
 async function firstType({ raw: { body } }: Answer): Promise<string | undefined> {
   if (body.kind !== 'watch') return undefined;
   for await (const frame of body.frames) return frame.value().type;
@@ -374,13 +392,46 @@ test('a plugin that hangs ends at the timeout, and is not asked again before its
   const failing = assert.rejects(store.get(KEY), /Decrypt: \S+ did not answer within 3 s/);
   await eventually(async () => plugin.count('Decrypt') === 1, 'the plugin is asked');
   await clock.advance(TIMEOUT_MS);
-  await failing;
-  await assert.rejects(store.get(KEY), /did not answer within 3 s/);
+  await ended(failing, 'the read ends at the timeout');
+  await assert.rejects(ended(store.get(KEY), 'the plugin is not asked again'), /did not answer within 3 s/);
   assert.equal(plugin.count('Decrypt'), 1);
   plugin.isHung = false;
   await clock.advance(RETRY_MS);
   await eventually(async () => (await store.get(KEY).catch(() => undefined)) !== undefined, 'it is read');
 });
+
+test('the feed of changes waits 1 s for a plugin that hangs, once, and then goes on without the object', async () => {
+  const plugin = await pluginThat('listens');
+  const base = createMemoryStore();
+  const reader = await serverOn(base, kmsOf(plugin));
+  const { api, clock } = reader;
+  const watch = await api.call('GET', '/api/v1/namespaces/default/configmaps?watch=1');
+  const seen = watch.raw.body.kind === 'watch' ? watch.raw.body.frames[Symbol.asyncIterator]() : assert.fail();
+  const writer = await sealingOn(base, kmsOf(plugin));
+  plugin.isHung = true;
+  await writer.store.write([{ kind: 'create', key: KEY, value: secretNamed('s') }]);
+  await writer.store.write([{ kind: 'create', key: 'core/configmaps/default/a', value: configMapNamed('a') }]);
+  await eventually(() => plugin.count('Decrypt') === 1, 'the plugin is asked');
+  const first = seen.next();
+  await clock.advance(KMS_FEED_WAIT_MS);
+  assert.equal((await ended(first, 'the feed goes on')).value?.value().object.metadata.name, 'a');
+  assert.equal((await api.call('GET', SECRETS)).status, 500, 'a list never leaves the object out');
+  // The call is still under way: the next change of the seed costs no second.
+  await writer.store.write([{ kind: 'create', key: `${KEY}2`, value: secretNamed('s2') }]);
+  await writer.store.write([{ kind: 'create', key: 'core/configmaps/default/b', value: configMapNamed('b') }]);
+  assert.equal((await ended(seen.next(), 'the feed does not wait')).value?.value().object.metadata.name, 'b');
+  await seen.return?.();
+  plugin.isHung = false;
+  await clock.advance(TIMEOUT_MS);
+  await pass(reader, RETRY_MS);
+  await eventually(async () => (await api.call('GET', SECRETS)).status === 200, 'the list is whole again');
+  assert.deepEqual((await api.call('GET', SECRETS)).names(), ['s', 's2']);
+});
+
+const objectNamed = (kind: string, name: string): string =>
+  JSON.stringify({ kind, apiVersion: 'v1', metadata: { name, namespace: 'default', uid: name } });
+const secretNamed = (name: string): string => objectNamed('Secret', name);
+const configMapNamed = (name: string): string => objectNamed('ConfigMap', name);
 
 test('a start with a plugin that hangs goes on after the timeout', async () => {
   const plugin = await pluginThat('listens');
@@ -391,7 +442,7 @@ test('a start with a plugin that hangs goes on after the timeout', async () => {
   const starting = provider.start();
   await eventually(async () => plugin.count('Status') === 1, 'the plugin is asked');
   await clock.advance(TIMEOUT_MS);
-  await starting;
+  await ended(starting, 'the start ends at the timeout');
   assert.match(provider.problems().join(), /Status: \S+ did not answer within 3 s/);
 });
 

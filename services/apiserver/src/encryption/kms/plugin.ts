@@ -32,6 +32,15 @@ export class KmsTimeout extends KmsUnreachable {
   override readonly name = 'KmsTimeout';
 }
 
+/** One finished call. */
+export interface KmsCallMeasure {
+  /** Its full path. */
+  readonly method: string;
+  /** The name of the gRPC status. */
+  readonly code: string;
+  readonly seconds: number;
+}
+
 const SERVICE = '/v2.KeyManagementService';
 const VERSIONS: ReadonlySet<string> = new Set(['v2', 'v2beta1']);
 
@@ -40,6 +49,7 @@ export class KmsPlugin {
   readonly #settings: KmsSettings;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
+  #onCall: (measure: KmsCallMeasure) => void = () => {};
 
   constructor(settings: KmsSettings, clock: Clock) {
     this.#settings = settings;
@@ -81,6 +91,11 @@ export class KmsPlugin {
     return this.#call('Decrypt', request, (answer) => Buffer.from(answer.bytes(1)));
   }
 
+  /** Calls `listener` after each call. */
+  onCall(listener: (measure: KmsCallMeasure) => void): void {
+    this.#onCall = listener;
+  }
+
   /** Ends all calls. */
   close(): void {
     this.#closed.abort(new Error('the server stops'));
@@ -97,18 +112,22 @@ export class KmsPlugin {
 
   async #exchange(method: string, message: Buffer): Promise<Buffer> {
     const { socket, timeoutMs } = this.#settings;
+    const path = `${SERVICE}/${method}`;
+    const begunMs = this.#clock.monotonic();
     const deadline = new AbortController();
     const timer = this.#clock.timer(timeoutMs, () => deadline.abort());
+    let code = 'OK';
     try {
       return await callUnary({
         to: { socket },
-        path: `${SERVICE}/${method}`,
+        path,
         message,
         userAgent: 'kube-apiserver/1.32',
         answerBytesMax: KMS_ANSWER_BYTES_MAX,
         signal: AbortSignal.any([deadline.signal, this.#closed.signal]),
       });
     } catch (error) {
+      code = deadline.signal.aborted ? 'DeadlineExceeded' : statusName(error);
       if (deadline.signal.aborted) {
         throw new KmsTimeout(`${method}: ${socket} did not answer within ${timeoutMs / 1000} s`);
       }
@@ -116,6 +135,7 @@ export class KmsPlugin {
       throw error instanceof GrpcFailure ? new Error(sentence) : new KmsUnreachable(sentence);
     } finally {
       timer.cancel();
+      this.#onCall({ method: path, code, seconds: (this.#clock.monotonic() - begunMs) / 1000 });
     }
   }
 
@@ -125,6 +145,31 @@ export class KmsPlugin {
     return `${method} at ${this.#settings.socket}${code}: ${shortened(describeError(error))}`;
   }
 }
+
+/** The names of gRPC, by number. */
+const STATUS_NAMES: readonly string[] = [
+  'OK',
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
+];
+
+/** A bounded set of names: the code comes from another process. */
+const statusName = (error: unknown): string =>
+  error instanceof GrpcFailure ? (STATUS_NAMES[error.code] ?? 'Unknown') : 'Unavailable';
 
 const SHOWN_CHARS = 500;
 

@@ -2,7 +2,7 @@ import { describeError, type Log, type Service, secureBytes, type Timer } from '
 import type { SealedReader, WriteOperation } from '@holdfast/store';
 import { KMS_STATUS_INTERVAL_MS, KMS_STATUS_RETRY_MS, KMS_WRITES_WITHOUT_STATUS_MS } from '../../limits.ts';
 import type { SealedForm } from '../forms.ts';
-import { type EncryptedSeed, KmsPlugin, type KmsSettings } from './plugin.ts';
+import { type EncryptedSeed, type KmsCallMeasure, KmsPlugin, type KmsSettings } from './plugin.ts';
 import { decodeSource, encodeSource, openWithSeed, SEED_BYTES, sealWithSeed } from './seed.ts';
 import { type KmsTools, SeedCache } from './seed-cache.ts';
 
@@ -61,6 +61,15 @@ export class KmsProvider implements SealedForm, Service {
   /** Empty when the last status was good. */
   problems(): readonly string[] {
     return this.#problem === undefined ? [] : [`KMS provider ${JSON.stringify(this.name)}: ${this.#problem}`];
+  }
+
+  onCall(listener: (measure: KmsCallMeasure) => void): void {
+    this.#plugin.onCall(listener);
+  }
+
+  /** Decrypted seeds in memory. */
+  seedCount(): number {
+    return this.#seeds.size;
   }
 
   seal(plain: Buffer, at: string, kind: WriteOperation['kind']): string {

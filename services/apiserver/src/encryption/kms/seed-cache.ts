@@ -21,6 +21,11 @@ export interface KnownSeed {
   readonly keyId: string;
 }
 
+interface Work {
+  readonly done: Promise<void>;
+  readonly sinceMs: number;
+}
+
 interface Failure {
   readonly why: string;
   readonly atMs: number;
@@ -39,7 +44,7 @@ export class SeedCache {
   readonly #deps: SeedCacheDeps;
   readonly #seeds = new RecentMap<string, KnownSeed>(KMS_SEEDS_KEPT);
   readonly #failures = new RecentMap<string, Failure>(KMS_FAILURES_KEPT);
-  readonly #underWay = new Map<string, Promise<void>>();
+  readonly #underWay = new Map<string, Work>();
   readonly #waiting: (() => void)[] = [];
   #busy = 0;
   /** A plugin that hangs is left alone for a while: each call of it would cost a whole timeout. */
@@ -51,6 +56,10 @@ export class SeedCache {
     this.#plugin = plugin;
     this.#timeoutMs = timeoutMs;
     this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#seeds.size;
   }
 
   has(source: string): boolean {
@@ -94,12 +103,18 @@ export class SeedCache {
   #fetchOne(source: string, reader: SealedReader): Promise<void> {
     const key = keyOf(source);
     const known = this.#underWay.get(key);
-    if (known !== undefined) return known;
-    // The feed carries all resources: it does not wait for the same failure again and again.
-    if (this.#isHung() || (reader === 'feed' && this.#isRecent(this.#failures.get(key)))) return Promise.resolve();
-    const work = this.#inTurn(() => this.#decrypt(source, key)).finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, work);
-    return work;
+    if (reader === 'feed' && this.#isAwaited(known, key)) return Promise.resolve();
+    if (known !== undefined) return known.done;
+    if (this.#isHung()) return Promise.resolve();
+    const done = this.#inTurn(() => this.#decrypt(source, key)).finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, { done, sinceMs: this.#deps.clock.monotonic() });
+    return done;
+  }
+
+  /** The feed carries all resources: it does not wait again for a slow answer, nor after a failure. */
+  #isAwaited(work: Work | undefined, key: string): boolean {
+    if (work === undefined) return this.#isRecent(this.#failures.get(key));
+    return this.#deps.clock.monotonic() - work.sinceMs >= KMS_FEED_WAIT_MS;
   }
 
   async #decrypt(source: string, key: string): Promise<void> {

@@ -15,6 +15,7 @@ export const MAY_IMPORT = {
   'controller-manager': ['platform', 'machinery', 'api', 'bus', 'client'],
   kubelet: ['platform', 'machinery', 'api', 'bus', 'client'],
   fencer: ['platform', 'machinery', 'api', 'bus', 'client'],
+  'storage-server': ['platform', 'client'],
   holdfast: [
     'platform',
     'machinery',

@@ -1,0 +1,41 @@
+import { createSystemClock, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import { requireSettings } from '@holdfast/platform/config';
+import { readPair } from '@holdfast/platform/setting-files';
+import { createStorageServer } from './app.ts';
+import { openDirectoryBackend } from './backends/directory/directory-backend.ts';
+import type { StorageServerConfig, StorageServerSettings } from './config.ts';
+import { readMasterKey } from './master-key.ts';
+import { createStatusServer } from './status-server.ts';
+
+const MIB = 1_048_576;
+
+/** The storage server of one process, with its directory and status address. */
+export async function startProcess({ settings }: StorageServerConfig, log: Log): Promise<Service> {
+  const { 'key-file': keyFile, 'data-dir': directory } = requireSettings(settings, ['data-dir', 'key-file']);
+  const masterKey = await readMasterKey(keyFile);
+  const tls = await readTls(settings);
+  const { host, port } = settings;
+  const server = createStorageServer({
+    host,
+    port,
+    tls,
+    masterKey,
+    connectionsMax: settings['max-connections'],
+    volumesMax: settings['max-volumes'],
+    volumeBytesMax: settings['volume-size-mib'] * MIB,
+    backend: openDirectoryBackend(directory),
+    clock: createSystemClock(),
+    log,
+  });
+  await server.start();
+  log.info('volumes are served', { host, port: server.port() });
+  const address = settings['status-address'];
+  const status = address === undefined ? [] : [createStatusServer(address, server)];
+  for (const each of status) await each.start();
+  return { name: server.name, start: async () => {}, stop: () => stopInReverse([server, ...status]) };
+}
+
+async function readTls(settings: StorageServerSettings) {
+  const [certificate, key] = [settings['tls-cert-file'], settings['tls-key-file']];
+  return certificate === undefined || key === undefined ? undefined : readPair(certificate, key);
+}

@@ -197,7 +197,7 @@ export interface Column<T> {
   readonly description: string;
   /** 0 = always, 1 = `-o wide`. */
   readonly priority: 0 | 1;
-  readonly cell: (object: Readonly<T>, context: { readonly now: number }) => string | number | boolean | null;
+  readonly cell: (object: Readonly<T>, context: { readonly now: number }) => string | number | bigint | boolean | null;
 }
 
 /** The address of a kind, with its TypeScript type (see refs.ts: `PODS`, `DEPLOYMENTS`, ...). */

@@ -22,7 +22,7 @@ export function fromJson(json: Json, type: CelType): CelValue {
     case 'int':
       return typeof json === 'number' ? wholeNumber(json) : untyped(json);
     case 'double':
-      return typeof json === 'number' ? json : untyped(json);
+      return typeof json === 'number' || typeof json === 'bigint' ? Number(json) : untyped(json);
     case 'timestamp':
     case 'duration':
     case 'bytes':

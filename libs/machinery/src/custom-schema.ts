@@ -1,4 +1,5 @@
 import { copyJson } from './deep.ts';
+import { isNumeric } from './exact-json.ts';
 import {
   isJsonArray,
   isJsonObject,
@@ -82,7 +83,7 @@ function defineField(fields: Record<string, FieldSchema>, key: string, field: Fi
 function fieldOf(property: JsonObject, objectMeta: Schema): FieldSchema {
   const type = schemaOf(property, objectMeta);
   const value = ownValue(property, 'default');
-  const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  const isScalar = typeof value === 'string' || isNumeric(value) || typeof value === 'boolean';
   return { type: () => type, unset: 'absent', ...(isScalar ? { default: value } : {}) };
 }
 

@@ -5,6 +5,7 @@ import { parseJson } from './json-decode.ts';
 import { findDuplicates, findOddNumbers, findStrictProblems, JsonSyntaxError } from './json-scan.ts';
 import { DecodeError, decodeTextWithSchema, decodeWithSchema } from './schema-decode.ts';
 import { configMap, deployment, pod } from './testing-schemas.ts';
+import { rounded } from './testing-values.ts';
 
 test('bad JSON is refused in the words of Go', () => {
   const cases: Readonly<Record<string, string>> = {
@@ -71,7 +72,7 @@ test('text without duplicates parses as JSON.parse does', () => {
     fc.property(fc.json(), fc.constantFrom(0, 2), (text, indent) => {
       const spaced = JSON.stringify(JSON.parse(text), null, indent);
       const { hasOddNumbers = false, ...parsed } = parseJson(spaced);
-      assert.deepEqual(parsed, { value: JSON.parse(text), duplicates: [] });
+      assert.deepEqual({ ...parsed, value: rounded(parsed.value) }, { value: JSON.parse(text), duplicates: [] });
       assert.deepEqual(findDuplicates(spaced), []);
       if (hasOddNumbers) assert.ok(findOddNumbers(spaced).size > 0);
     }),

@@ -1,3 +1,4 @@
+import { isNumeric, isWhole } from './exact-json.ts';
 import { isJsonArray, isJsonObject, type Json, jsonTypeName, ownValue } from './json.ts';
 import type { ScalarType, Schema } from './schema.ts';
 
@@ -154,8 +155,7 @@ function scalarConverterError(value: Json, scalar: ScalarType): string {
   const target = GO_SCALARS[scalar];
   if (SELF_READING.has(scalar)) return `json: cannot unmarshal ${jsonTypeName(value)} into Go value of type ${target}`;
   if (scalar === 'bytes') return `cannot restore slice from ${goKind(value)}`;
-  const isInteger = typeof value === 'number' && Number.isInteger(value);
-  const convertible = typeof value === 'number' && (scalar === 'string' ? isInteger : scalar !== 'boolean');
+  const convertible = isNumeric(value) && (scalar === 'string' ? isWhole(value) : scalar !== 'boolean');
   return convertible ? `cannot convert ${goKind(value)} to ${target}` : `unrecognized type: ${target}`;
 }
 
@@ -163,7 +163,7 @@ function scalarConverterError(value: Json, scalar: ScalarType): string {
 function goKind(value: Json): string {
   if (isJsonArray(value)) return 'slice';
   if (isJsonObject(value)) return 'map';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (isNumeric(value)) return isWhole(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
@@ -182,6 +182,6 @@ export function printGo(value: Json | undefined): string {
 export function goInterfaceType(value: Json): string {
   if (isJsonArray(value)) return '[]interface {}';
   if (isJsonObject(value)) return 'map[string]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (isNumeric(value)) return isWhole(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }

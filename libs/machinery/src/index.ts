@@ -2,6 +2,7 @@ export * from './apply.ts';
 export * from './custom-schema.ts';
 export * from './deep.ts';
 export { refuseTooManyValues } from './document-size.ts';
+export * from './exact-json.ts';
 export * from './field-errors.ts';
 export * from './field-selectors.ts';
 export {

@@ -1,5 +1,5 @@
 /** 64-bit integers are kept between this value and its negative. Go clients cannot read the next larger double. */
-const KEPT_MAX = 2 ** 63 - 1024;
+export const KEPT_MAX = 2 ** 63 - 1024;
 const CHARS_MAX = 20;
 
 /** Clamps a 64-bit integer to the kept range. */

@@ -1,9 +1,11 @@
 import { keysOfDocument, tooManyEntries } from './document-size.ts';
+import { parseLongIntegers } from './exact-json.ts';
 import type { Json } from './json.ts';
 import { findDuplicates, JsonSyntaxError } from './json-scan.ts';
 import { INEXACT_DIGITS, MAX_ENTRIES, MAX_JSON_DEPTH, MAX_VALUES } from './limits.ts';
 
 export interface ParsedJson {
+  /** Integers of 64 bits that a double cannot hold are `bigint` (`exact-json.ts`). */
   readonly value: Json;
   /** `duplicate field "data.a"`, in text order. */
   readonly duplicates: readonly string[];
@@ -20,8 +22,8 @@ export interface ParsedJson {
 export function parseJson(sent: string): ParsedJson {
   const text = MAY_BE_HALF.test(sent) ? withoutHalves(sent) : sent;
   // Counts before it parses: parsing a document that is refused anyway costs ten times as much.
-  const { keys, hasOddNumbers } = surveyText(text);
-  const value = parseOrExplain(text);
+  const { keys, hasOddNumbers, hasLongDigits } = surveyText(text);
+  const value = parseOrExplain(text, hasLongDigits ? parseLongIntegers : JSON.parse);
   // Fewer keys in the value than in the text: the text has a duplicate key.
   const duplicates = keysOfDocument(value) === keys ? [] : findDuplicates(text);
   return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
@@ -38,10 +40,9 @@ const MAY_BE_HALF = /\\u[dD][89a-fA-F]/;
 /** A surrogate pair, a lone surrogate, or any other escape. */
 const ESCAPE = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
 
-function parseOrExplain(text: string): Json {
+function parseOrExplain(text: string, parse: (text: string) => Json): Json {
   try {
-    const value: Json = JSON.parse(text);
-    return value;
+    return parse(text);
   } catch (error) {
     findDuplicates(text);
     throw new JsonSyntaxError('invalid JSON', { cause: error });
@@ -69,9 +70,10 @@ const SMALL = 32;
  * Counts keys and entries of a text. In valid JSON a string is a key exactly when a colon follows it. For invalid JSON
  * the parser reports the error. Throws StatusError 413 when a list or an object has too many entries.
  */
-function surveyText(text: string): { readonly keys: number; readonly hasOddNumbers: boolean } {
+function surveyText(text: string): Survey {
   let keys = 0;
   let hasOddNumbers = false;
+  let hasLongDigits = false;
   const entries = new EntryCount();
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -82,11 +84,23 @@ function surveyText(text: string): { readonly keys: number; readonly hasOddNumbe
       keys += 1;
       hasOddNumbers ||= isOddValue(text, skipSpace(text, next + 1));
       at = next;
+    } else if (code >= ZERO && code <= NINE) {
+      const end = endOfDigits(text, at);
+      hasLongDigits ||= end - at >= INEXACT_DIGITS;
+      at = end - 1;
     } else if (code === COMMA) entries.next();
     else if ((code & ~OF_BRACE) === OPENING) entries.open();
     else if ((code & ~OF_BRACE) === CLOSING) entries.close();
   }
-  return { keys, hasOddNumbers };
+  return { keys, hasOddNumbers, hasLongDigits };
+}
+
+interface Survey {
+  readonly keys: number;
+  /** As in `ParsedJson`. */
+  readonly hasOddNumbers: boolean;
+  /** Some number, at any place, has so many digits that a double may not hold it. */
+  readonly hasLongDigits: boolean;
 }
 
 /** Entries of the current list or object, and of the enclosing ones. */

@@ -1,5 +1,8 @@
-/** Plain JSON data. Objects may have any key, including `__proto__`: read and write them with the helpers below. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/**
+ * Plain JSON data. A `bigint` is an integer of 64 bits that a double cannot hold; all others are `number`. Objects may
+ * have any key, including `__proto__`: read and write them with the helpers below.
+ */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
@@ -39,18 +42,21 @@ export function isEmptyObject(value: JsonObject): boolean {
 export function jsonTypeName(value: Json): 'null' | 'bool' | 'number' | 'string' | 'array' | 'object' {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'number') return 'number';
+  if (typeof value === 'number' || typeof value === 'bigint') return 'number';
   if (typeof value === 'string') return 'string';
   return isJsonArray(value) ? 'array' : 'object';
 }
 
 /** Formats JSON as Go formats a map: sorted keys, escaped `<`, `>` and `&`. */
 export function sortedJson(value: Json): string {
-  return JSON.stringify(value, (_, child: Json) => (isJsonObject(child) ? withSortedKeys(child) : child)).replace(
+  return JSON.stringify(value, (_, child: Json) => (isSortable(child) ? withSortedKeys(child) : child)).replace(
     /[<>&\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** Where the value has a `bigint`, the replacer gets the object that stands for its text. */
+const isSortable = (child: Json): child is JsonObject => isJsonObject(child) && !JSON.isRawJSON(child);
 
 function withSortedKeys(object: JsonObject): JsonObject {
   const sorted: MutableJsonObject = {};

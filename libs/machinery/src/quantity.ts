@@ -88,7 +88,7 @@ function parseNew(text: string): Quantity {
 export function quantityFromJson(value: unknown): Quantity {
   if (value === null || value === undefined || value === '') return ZERO_QUANTITY;
   if (typeof value === 'string') return parseQuantity(value.trim());
-  if (typeof value === 'number') return parseQuantity(String(value));
+  if (typeof value === 'number' || typeof value === 'bigint') return parseQuantity(String(value));
   throw new QuantityError(FORMAT_WRONG);
 }
 

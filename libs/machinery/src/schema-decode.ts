@@ -1,6 +1,7 @@
 import { formatTime, parseTime } from '@holdfast/platform';
+import { isNumeric } from './exact-json.ts';
 import { converterError, goType, namedGoType } from './go-types.ts';
-import { isInt64, nearestKept } from './int64.ts';
+import { isInt64, KEPT_MAX, nearestKept } from './int64.ts';
 import { isEmptyObject, isJsonArray, isJsonObject, type Json, type JsonObject, jsonTypeName, setOwn } from './json.ts';
 import { MAX_STRICT_ERRORS } from './limits.ts';
 import { canonicalQuantity, formatQuantity, QuantityError, quantityFromJson } from './quantity.ts';
@@ -168,7 +169,7 @@ class Decoder {
       case 'boolean':
         return typeof value === 'boolean' ? value : this.#wrongType(value, schema);
       case 'number':
-        return typeof value === 'number' ? value : this.#wrongType(value, schema);
+        return isNumeric(value) ? Number(value) : this.#wrongType(value, schema);
       case 'int32':
       case 'int64':
         return this.#integer(value, schema);
@@ -185,6 +186,7 @@ class Decoder {
   }
 
   #integer(value: Json, schema: ScalarSchema): number {
+    if (typeof value === 'bigint') return this.#longInteger(value, schema);
     if (typeof value !== 'number') return this.#wrongType(value, schema);
     const written = this.#written(value);
     const isLong = schema.scalar === 'int64';
@@ -193,6 +195,16 @@ class Decoder {
       return this.#wrongType(value, schema, `number ${written ?? value}`);
     }
     return isLong ? nearestKept(value) : value;
+  }
+
+  /**
+   * Fields of built-in kinds are doubles, because code computes with them. An integer that a double would not write
+   * back is refused, except at the ends of the range, which stand for "for ever".
+   */
+  #longInteger(value: bigint, schema: ScalarSchema): number {
+    const kept = nearestKept(Number(value));
+    const isKept = String(kept) === String(value) || Math.abs(kept) === KEPT_MAX;
+    return schema.scalar === 'int64' && isKept ? kept : this.#wrongType(value, schema, `number ${value}`);
   }
 
   /** Returns the text of an odd number. */

@@ -45,7 +45,7 @@ export interface FieldSchema {
   readonly patchStrategy?: readonly ('merge' | 'retainKeys' | 'replace')[];
   readonly patchMergeKey?: string;
   /** The schema's `default`: server-side apply completes the keys of associative lists with it (`protocol: TCP`). */
-  readonly default?: string | number | boolean;
+  readonly default?: string | number | bigint | boolean;
   /**
    * The wire form of an unset field: an empty struct, `null`, or a zero scalar. Default: the usual form of built-in
    * types.

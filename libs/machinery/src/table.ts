@@ -1,6 +1,6 @@
 import { parseTime } from '@holdfast/platform';
 
-export type TableCell = string | number | boolean | null;
+export type TableCell = string | number | bigint | boolean | null;
 
 /** One column of `kubectl get`. Columns of a resource definition have this type. */
 export interface TableColumn<T> {

@@ -1,4 +1,4 @@
-import type { Json } from '@holdfast/machinery';
+import { isNumeric, type Json } from '@holdfast/machinery';
 import { ageOf } from '../columns/age.ts';
 import { nameColumn } from '../columns/columns.ts';
 import type { CustomResourceColumnDefinition } from '../generated/types.ts';
@@ -47,9 +47,9 @@ const typeOf = (type: string): (typeof TYPES)[number] => TYPES.find((each) => ea
 function cellOf(type: (typeof TYPES)[number], value: Json, now: number): Cell {
   switch (type) {
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return isNumeric(value) ? value : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':

@@ -1,4 +1,4 @@
-import { type FieldError, invalid } from '@holdfast/machinery';
+import { type FieldError, invalid, isWhole } from '@holdfast/machinery';
 import type { Limits } from './schema-node.ts';
 
 interface Place {
@@ -9,12 +9,12 @@ interface Place {
 }
 
 /** Kubernetes compares an integer with the integer part of a limit and prints that. */
-export function numberErrors(value: number, limits: Limits, { field, path }: Place): readonly FieldError[] {
+export function numberErrors(value: number | bigint, limits: Limits, { field, path }: Place): readonly FieldError[] {
   const { multipleOf, minimum, maximum } = limits;
   if (multipleOf === undefined && minimum === undefined && maximum === undefined) return NONE;
   const errors: FieldError[] = [];
-  const whole = Number.isInteger(value) ? Math.trunc : (limit: number): number => limit;
-  const refuse = (about: number, detail: string): void => {
+  const whole = isWhole(value) ? Math.trunc : (limit: number): number => limit;
+  const refuse = (about: number | bigint, detail: string): void => {
     errors.push(invalid(field, about, detail));
   };
   if (multipleOf !== undefined) {
@@ -45,7 +45,8 @@ export function numberErrors(value: number, limits: Limits, { field, path }: Pla
 
 const NONE: readonly FieldError[] = [];
 
-function isMultiple(value: number, factor: number): boolean {
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (typeof value === 'bigint') return value % BigInt(factor) === 0n;
   const times = factor < 1 ? (1 / factor) * value : value / factor;
   return Number.isInteger(times) || Math.abs(times - Math.round(times)) < Math.abs(times) * Number.EPSILON;
 }

@@ -6,7 +6,6 @@ import {
   type Json,
   type JsonObject,
   type MutableJsonObject,
-  nearestKept,
   type StructSchema,
   setOwn,
 } from '@holdfast/machinery';
@@ -67,13 +66,7 @@ class Pruner {
   #items(items: readonly Json[], schema: SchemaNode): readonly Json[] {
     let copy: Json[] | undefined;
     for (const [index, item] of items.entries()) {
-      if (typeof item !== 'object' || item === null) {
-        const kept = keptNumber(item, schema);
-        if (kept === item) continue;
-        copy ??= [...items];
-        copy[index] = kept;
-        continue;
-      }
+      if (typeof item !== 'object' || item === null) continue;
       this.#path.push(index);
       const pruned = this.#value(item, schema);
       this.#path.pop();
@@ -103,13 +96,7 @@ class Pruner {
         delete copy[key];
         continue;
       }
-      if (typeof child !== 'object') {
-        const kept = keptNumber(child, below);
-        if (kept === child) continue;
-        copy ??= { ...object };
-        setOwn(copy, key, kept);
-        continue;
-      }
+      if (typeof child !== 'object') continue;
       this.#path.push(key);
       const pruned = this.#value(child, below);
       this.#path.pop();
@@ -141,12 +128,6 @@ class Pruner {
     }
     this.unknown.push(path);
   }
-}
-
-/** The largest integer of 64 bits is read as one more, which clients in Go cannot read as an integer. */
-function keptNumber(value: Json, schema: SchemaNode): Json {
-  if (typeof value !== 'number' || Math.abs(value) !== 2 ** 63) return value;
-  return schema.types.includes('integer') ? nearestKept(value) : value;
 }
 
 /** Returns the readable fields of stored metadata. */

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, type Json, jsonTypeName } from '@holdfast/machinery';
+import { type FieldError, invalid, isNumeric, isWhole, type Json, jsonTypeName } from '@holdfast/machinery';
 import type { CustomResourceSubresourceScale } from '../generated/types.ts';
 import type { KubeObject, ScaleAccess } from '../resource.ts';
 import { setValueAt, stepsOf, valueAt } from './fields.ts';
@@ -46,13 +46,12 @@ export function scaleErrors(
 function checkNumber(out: FieldError[], object: Readonly<KubeObject>, path: string): void {
   const value = valueAt(object, stepsOf(path));
   if (value === undefined) return;
-  if (typeof value !== 'number' || !Number.isInteger(value))
-    out.push(invalid(path, 0, otherType(path, value, 'int64')));
+  if (!isWhole(value)) out.push(invalid(path, 0, otherType(path, value, 'int64')));
   else if (value < 0) out.push(invalid(path, value, 'should be a non-negative integer'));
   else if (value > INT32_MAX) out.push(invalid(path, value, `should be less than or equal to ${INT32_MAX}`));
 }
 
 function otherType(path: string, value: Json, wanted: string): string {
-  const type = typeof value === 'number' ? 'float64' : jsonTypeName(value);
+  const type = isNumeric(value) ? 'float64' : jsonTypeName(value);
   return `${path} accessor error: ${JSON.stringify(value)} is of the type ${type}, expected ${wanted}`;
 }

@@ -1,4 +1,4 @@
-import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import { isJsonArray, isJsonObject, isNumeric, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
 import { isCheckedFormat } from './formats.ts';
 
 /** One level of a custom resource schema, parsed once so that writes need no lookup in JSON. */
@@ -96,7 +96,7 @@ function limitsOf(schema: JsonObject): Limits {
   const limits: Partial<Record<(typeof NUMBERS)[number], number>> = {};
   for (const name of NUMBERS) {
     const value = ownValue(schema, name);
-    if (typeof value === 'number') limits[name] = value;
+    if (isNumeric(value)) limits[name] = Number(value);
   }
   return {
     ...limits,

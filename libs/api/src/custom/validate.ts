@@ -4,6 +4,7 @@ import {
   invalid,
   isJsonArray,
   isJsonObject,
+  isNumeric,
   type Json,
   type JsonObject,
   notSupported,
@@ -86,7 +87,7 @@ function check(out: Findings, value: Json, schema: SchemaNode, place: Place): vo
   }
   checkJunctors(out, value, schema, place.path);
   if (typeof value === 'string') checkText(out, value, schema, place.path);
-  else if (typeof value === 'number') {
+  else if (isNumeric(value)) {
     out.add(...numberErrors(value, schema.limits, { field: out.at(place.path), path: place.path }));
     out.checks += 1;
   } else if (isJsonArray(value)) checkItems(out, value, schema, place);
@@ -97,7 +98,8 @@ function check(out: Findings, value: Json, schema: SchemaNode, place: Place): vo
 
 function typeOf(value: Json): string {
   if (value === null) return 'null';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  // A large number that is written with a fraction or an exponent, or is beyond 64 bits, is no integer.
+  if (isNumeric(value)) return typeof value === 'bigint' || Number.isSafeInteger(value) ? 'integer' : 'number';
   if (isJsonArray(value)) return 'array';
   return typeof value;
 }

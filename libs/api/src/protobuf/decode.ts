@@ -1,4 +1,4 @@
-import { nearestKept } from '@holdfast/machinery';
+import { exactInteger } from '@holdfast/machinery';
 import { messageName } from './message-names.ts';
 import { messageOf, type WireField } from './message-table.ts';
 import { SPECIAL_MESSAGES } from './special-messages.ts';
@@ -103,7 +103,7 @@ function readSingle(reader: WireReader, type: string, wireType: number, depth: n
     case 'b':
       return reader.varint() !== 0n;
     case 'i':
-      return nearestKept(Number(BigInt.asIntN(64, reader.varint())));
+      return exactInteger(BigInt.asIntN(64, reader.varint()));
     case 'd':
       return reader.double();
     case 'y':

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@holdfast/machinery';
-import { ownValue } from '@holdfast/machinery';
+import { isNumeric, ownValue } from '@holdfast/machinery';
 
 /** A schema as written in a definition. Users choose the property names, so never look them up on a plain object. */
 export type Schema = JsonObject;
@@ -27,7 +27,7 @@ export function textsAt(schema: Schema, key: string): readonly string[] {
 
 export function numberAt(schema: Schema, key: string): number | undefined {
   const value = ownValue(schema, key);
-  return typeof value === 'number' ? value : undefined;
+  return isNumeric(value) ? Number(value) : undefined;
 }
 
 export function* entriesOf(properties: Schema | undefined): Iterable<readonly [string, Schema]> {

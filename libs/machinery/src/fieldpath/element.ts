@@ -1,3 +1,4 @@
+import { isNumeric, parseExactJson } from '../exact-json.ts';
 import { isJsonArray, isJsonObject, type Json, type JsonObject, ownValue } from '../json.ts';
 
 /**
@@ -27,11 +28,11 @@ export function normalizeElement(text: string): PathElement | undefined {
       return text;
     case 'k:': {
       if (SINGLE_KEY.test(text)) return text;
-      const keys: Json = JSON.parse(text.slice(2));
+      const keys = parseExactJson(text.slice(2));
       return isJsonObject(keys) ? keyElement(keys) : undefined;
     }
     case 'v:':
-      return valueElement(JSON.parse(text.slice(2)));
+      return valueElement(parseExactJson(text.slice(2)));
     case 'i:':
       return /^i:-?\d+$/.test(text) ? text : undefined;
     default:
@@ -72,17 +73,18 @@ export class SortableElement {
   }
 
   #parsed(): Json {
-    this.#value ??= JSON.parse(this.element.slice(2)) as Json;
+    this.#value ??= parseExactJson(this.element.slice(2));
     return this.#value;
   }
 }
 
 const TYPE_RANK: readonly string[] = ['number', 'string', 'boolean'];
+const rankOfType = (value: Json): number => TYPE_RANK.indexOf(isNumeric(value) ? 'number' : typeof value);
 
 function compareJson(a: Json, b: Json): number {
-  const rank = TYPE_RANK.indexOf(typeof a) - TYPE_RANK.indexOf(typeof b);
+  if (isNumeric(a) && isNumeric(b)) return a === b ? 0 : a < b ? -1 : 1;
+  const rank = rankOfType(a) - rankOfType(b);
   if (rank !== 0) return rank;
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (isJsonObject(a) && isJsonObject(b)) return compareKeys(a, b);
   const left = textOf(a);
   const right = textOf(b);
@@ -115,7 +117,7 @@ function formatElement(element: PathElement): string {
   if (element.startsWith('f:')) return `.${rest}`;
   if (element.startsWith('v:')) return `[=${rest}]`;
   if (element.startsWith('i:')) return `[${rest}]`;
-  const keys: Json = JSON.parse(rest);
+  const keys = parseExactJson(rest);
   if (!isJsonObject(keys) || isJsonArray(keys)) return `[${rest}]`;
   return `[${Object.entries(keys)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)

@@ -1,3 +1,4 @@
+import { parseExactJson } from '../exact-json.ts';
 import { differenceOf, EMPTY_FIELD_SET, type FieldSet } from '../fieldpath/field-set.ts';
 import { isJsonObject, type Json, type JsonObject, type MutableJsonObject, ownValue, sortedJson } from '../json.ts';
 import { MAX_ANNOTATIONS_BYTES } from '../limits.ts';
@@ -29,7 +30,7 @@ export function allowedByLastApplied(live: JsonObject, schema: StructSchema): Fi
 function parsed(text: Json | undefined): JsonObject | undefined {
   if (typeof text !== 'string') return undefined;
   try {
-    const value: Json = JSON.parse(text);
+    const value = parseExactJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch (error) {
     // Anyone may write the annotation. Text that is not JSON allows nothing.

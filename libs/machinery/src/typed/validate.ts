@@ -1,3 +1,4 @@
+import { isNumeric } from '../exact-json.ts';
 import { fieldElement, formatPath, type PathElement } from '../fieldpath/element.ts';
 import { goInterfaceType, printGo } from '../go-types.ts';
 import { isJsonArray, isJsonObject, type Json, type JsonObject } from '../json.ts';
@@ -89,7 +90,7 @@ class Validator {
       case 'int32':
       case 'int64':
       case 'number':
-        if (typeof value !== 'number') this.#report(`expected numeric (int or float), got ${goInterfaceType(value)}`);
+        if (!isNumeric(value)) this.#report(`expected numeric (int or float), got ${goInterfaceType(value)}`);
         return;
       case 'quantity':
       case 'intOrString':

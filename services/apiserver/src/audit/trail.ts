@@ -1,5 +1,5 @@
 import type { ApiRequest, ApiResponse, ResponseBody } from '@holdfast/client';
-import { isJsonObject, type Json, type JsonObject } from '@holdfast/machinery';
+import { isJsonObject, type Json, type JsonObject, parseExactJson } from '@holdfast/machinery';
 import { describeError } from '@holdfast/platform';
 import type { User } from '../authentication/identity.ts';
 import { mediaTypeOf, readYamlText, yamlFormat } from '../http/body.ts';
@@ -179,7 +179,7 @@ async function sentObject(request: ApiRequest): Promise<SentObject | undefined> 
       const { value } = readYamlText(text, format);
       return { text: JSON.stringify(value), value };
     }
-    const value = JSON.parse(text) as Json;
+    const value = parseExactJson(text);
     // One event is one line, also for readers that treat a carriage return as its end.
     return { text: /[\r\n]/.test(text) ? JSON.stringify(value) : text, value };
   } catch {

@@ -2,6 +2,7 @@ import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
 import { moulds } from './moulds.ts';
+import { parseStored } from './parse-stored.ts';
 import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { siblings } from './siblings.ts';
 import { metadataAt, revisionLength, withRevision } from './stored-json.ts';
@@ -143,7 +144,7 @@ export class CachedObject {
 
   /** A copy that the caller may change. */
   mutableCopy(): KubeObject {
-    return this.#parsed === undefined ? (JSON.parse(this.#text()) as KubeObject) : copyJson(this.#parsed);
+    return this.#parsed === undefined ? parseStored(this.key, this.#text()) : copyJson(this.#parsed);
   }
 
   /** What a value from a mould does not share takes about as much as its text. */
@@ -153,7 +154,7 @@ export class CachedObject {
   }
 
   #parse(): KubeObject {
-    return moulds.parse(this.#text());
+    return parseStored(this.key, this.#text(), (text) => moulds.parse(text));
   }
 
   /** The writer knew the revision before; parts may be shared with the state before, which is frozen. */

@@ -93,6 +93,7 @@ class Printer {
   #plain(value: Json): string | undefined {
     if (typeof value === 'string') return this.#plainText(value);
     if (value === null || typeof value === 'boolean') return String(value);
+    if (typeof value === 'bigint') return String(value);
     if (typeof value === 'number') return Number.isSafeInteger(value) && value !== 0 ? String(value) : undefined;
     return isJsonArray(value) ? '[]' : '{}';
   }

@@ -1,4 +1,5 @@
-import type { Json, ParsedJson } from '@holdfast/machinery';
+import type { Json, MutableJsonObject, ParsedJson } from '@holdfast/machinery';
+import { exactInteger, setOwn } from '@holdfast/machinery/exact-json';
 import {
   type Alias,
   type Document,
@@ -35,6 +36,7 @@ function parseBounded(text: string): ParsedJson {
     version: '1.1',
     customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isTextInGo(tag)),
     merge: true,
+    intAsBigInt: true,
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: 'silent',
@@ -42,9 +44,27 @@ function parseBounded(text: string): ParsedJson {
   const [mistake] = document.errors;
   if (mistake !== undefined) throw new Error(describeMistake(text, mistake));
   const repeated = inspect(document);
-  const value = (document.toJS({ maxAliasCount: -1 }) ?? null) as Json;
+  const value = withExactIntegers((document.toJS({ maxAliasCount: -1 }) ?? null) as Json);
   return { value, duplicates: repeated.length === 0 ? [] : [describeRepeated(text, repeated)] };
 }
+
+/** Go writes the numbers as JSON and reads that: whole numbers are integers then, however they were written. */
+function withExactIntegers(value: Json): Json {
+  if (typeof value === 'bigint') return exactInteger(value);
+  if (typeof value === 'number') return Number.isInteger(value) ? exactInteger(BigInt(wholeText(value))) : value;
+  if (Array.isArray(value)) for (const [i, item] of value.entries()) value[i] = withExactIntegers(item);
+  else if (isPlainObject(value)) {
+    for (const key of Object.keys(value)) setOwn(value, key, withExactIntegers(value[key] ?? null));
+  }
+  return value;
+}
+
+/** From 1e21 on, JSON has an exponent. */
+const wholeText = (value: number): string | number => (Math.abs(value) < 1e21 ? String(value) : value);
+
+/** YAML also has sets, maps and bytes. */
+const isPlainObject = (value: Json): value is MutableJsonObject =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 /** Times, and numbers to the base of 60: `22:22`. */
 const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>

@@ -28,7 +28,7 @@ function outcomeOf(text: string): YamlOutcome {
 /** YAML also has sets, bytes and non-finite numbers. */
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint' && value !== undefined;
+  if (typeof value !== 'object' || value === null) return value !== undefined;
   if (Array.isArray(value)) return value.every(isJson);
   return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isJson);
 }

@@ -5,9 +5,12 @@ import {
   type FieldError,
   isJsonArray,
   isJsonObject,
+  isNumeric,
+  isWhole,
   type Json,
   type JsonObject,
   ownValue,
+  parseExactJson,
 } from '@holdfast/machinery';
 import { isTooDeep } from '../http/body.ts';
 import { BODY_DEPTH_MAX } from '../limits.ts';
@@ -16,7 +19,7 @@ import { BODY_DEPTH_MAX } from '../limits.ts';
 export function convertedObjects(text: string, uid: string): readonly Json[] | string {
   let review: unknown;
   try {
-    review = JSON.parse(text);
+    review = parseExactJson(text);
   } catch {
     return 'the answer is not JSON';
   }
@@ -108,7 +111,7 @@ function goType(value: Json): string {
   if (value === null) return '<nil>';
   if (isJsonArray(value)) return '[]interface {}';
   if (typeof value === 'object') return 'map[string]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (isNumeric(value)) return isWhole(value) ? 'int64' : 'float64';
   return typeof value === 'boolean' ? 'bool' : 'string';
 }
 

@@ -334,26 +334,6 @@ test('a write through a server that has not heard of a change waits for it', asy
   });
 });
 
-test('the largest integers of 64 bits are kept as integers that clients in Go can read', async () => {
-  const integer = { type: 'integer' };
-  const spec = { depth: integer, depths: { type: 'array', items: integer }, share: { type: 'number' } };
-  await withCorals({ spec }, async () => {
-    const numbers = '"depth":9223372036854775807,"depths":[1,-9223372036854775808],"share":9223372036854775808';
-    const head = '"apiVersion":"reef.example.com/v1","kind":"Coral","metadata":{"name":"deep"}';
-    const made = await api.call('POST', CORALS, { body: `{${head},"spec":{${numbers}}}` });
-    assert.equal(made.status, 201);
-    const text = JSON.stringify(made.at('spec'));
-    const read = [...text.matchAll(/-?\d{19}/g)].map(([digits]) => BigInt(digits));
-    assert.equal(read.length, 3);
-    assert.deepEqual(
-      read.slice(0, 2).map((value) => BigInt.asIntN(64, value) === value),
-      [true, true],
-      text,
-    );
-    assert.equal(made.at('spec.share'), 2 ** 63);
-  });
-});
-
 test('a definition with the name of a kind of this build serves nothing and takes no objects with it', async () => {
   const name = 'leases.coordination.k8s.io';
   const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases';

@@ -20,7 +20,7 @@ import {
 /** One of three; an empty object is encoded by its presence. */
 const defaultValue: Write = (writer, field, value) =>
   writer.message(field, (inner) => {
-    if (typeof value === 'number') inner.double(1, value);
+    if (typeof value === 'number' || typeof value === 'bigint') inner.double(1, Number(value));
     else if (typeof value === 'boolean') inner.presentFlag(2, value);
     else if (typeof value === 'string') inner.presentText(3, value);
   });

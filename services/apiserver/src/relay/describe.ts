@@ -1,5 +1,6 @@
-import { deepFreeze } from '@holdfast/machinery';
+import { deepFreeze, parseCompactJson } from '@holdfast/machinery';
 import { type Change, isSealed, type KeyParts, parseKey, type Revision, type StoreKey } from '@holdfast/store';
+import { parseStored } from '../cache/parse-stored.ts';
 import { STATES_READ_KEPT } from './limits.ts';
 
 /** The properties of a change that determine its place on the bus. */
@@ -29,7 +30,7 @@ export function createStateReader(known: KnownState | undefined): ReadState {
     const slot = revision % STATES_READ_KEPT;
     const read = recent[slot];
     if (read?.revision === revision && read.value === value) return read.object;
-    const object: unknown = deepFreeze(JSON.parse(withResourceVersion(value, revision)));
+    const object: unknown = deepFreeze(parseStored(key, withResourceVersion(value, revision)));
     recent[slot] = { revision, value, object };
     return object;
   };
@@ -62,7 +63,7 @@ const METADATA_FIRST = /^\{(?:"(?:kind|apiVersion)":"[^"\\]*",)*"metadata":\{(?=
 export function withResourceVersion(objectJson: string, revision: number): string {
   const head = METADATA_FIRST.exec(objectJson)?.[0];
   if (head !== undefined) return `${head}"resourceVersion":"${revision}",${objectJson.slice(head.length)}`;
-  const object: unknown = JSON.parse(objectJson);
+  const object: unknown = parseCompactJson(objectJson);
   if (!isRecord(object)) return objectJson;
   const metadata = isRecord(object['metadata']) ? object['metadata'] : {};
   return JSON.stringify({ ...object, metadata: { ...metadata, resourceVersion: String(revision) } });

@@ -1,4 +1,5 @@
 import type { ApiRequest, ApiResponse, HttpMethod, WatchEvent } from '@holdfast/client';
+import { parseExactJson } from '@holdfast/machinery';
 import {
   type Clock,
   createIds,
@@ -167,7 +168,7 @@ export function valueAt(document: unknown, path: string): unknown {
 }
 
 function bodyOf({ body }: ApiResponse): unknown {
-  if (body.kind === 'json') return JSON.parse(new TextDecoder().decode(body.bytes()));
+  if (body.kind === 'json') return parseExactJson(new TextDecoder().decode(body.bytes()));
   return body.kind === 'text' ? body.text : undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
-import { isJsonObject, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import { isJsonObject, type Json, type JsonObject, ownValue, parseCompactJson } from '@holdfast/machinery';
 import type { User } from '../../authentication/identity.ts';
 import { encodeStored } from '../../cache/stored-json.ts';
 import type { AdmissionRequest } from '../port.ts';
@@ -49,14 +49,14 @@ export function attributesOf(request: AdmissionRequest): Attributes {
 /** Adds the kind and removes undefined members. */
 function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
   const apiVersion = group === '' ? version : `${group}/${version}`;
-  const json = JSON.parse(encodeStored({ ...object, kind, apiVersion })) as JsonObject;
+  const json = parseCompactJson(encodeStored({ ...object, kind, apiVersion })) as JsonObject;
   const { resourceVersion } = object.metadata;
   if (resourceVersion === undefined) return json;
   return { ...json, metadata: { ...(json['metadata'] as JsonObject), resourceVersion } };
 }
 
 export function jsonOf(value: unknown): JsonObject {
-  return JSON.parse(JSON.stringify(value)) as JsonObject;
+  return parseCompactJson(JSON.stringify(value)) as JsonObject;
 }
 
 export function labelsOf(object: JsonObject | null): Readonly<Record<string, string>> {

@@ -5,6 +5,7 @@ import {
   type Json,
   type JsonObject,
   ownValue,
+  parseExactJson,
   StatusError,
 } from '@holdfast/machinery';
 import { isTooDeep } from '../../http/body.ts';
@@ -66,7 +67,7 @@ export function readAnswer(text: string, uid: string, version: string, mutating:
 function parse(text: string): JsonObject {
   let value: Json;
   try {
-    value = JSON.parse(text) as Json;
+    value = parseExactJson(text);
   } catch (error) {
     throw new InvalidAnswer(`the answer is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -99,7 +100,7 @@ function patchOf(response: JsonObject): Json | undefined {
 function decodedPatch(patch: string): Json | undefined {
   if (!BASE64.test(patch)) return undefined;
   try {
-    return JSON.parse(Buffer.from(patch, 'base64').toString('utf8')) as Json;
+    return parseExactJson(Buffer.from(patch, 'base64').toString('utf8'));
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import '@holdfast/platform/bigint-json';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 
@@ -149,4 +150,52 @@ test('apply -k builds a folder with a kustomization, and delete -k takes it away
   assert.equal((await run('get', 'cm', '-l', 'from=kustomize', '-o', 'name')).split('\n').length, 3);
   await run('delete', '-k', folder);
   assert.equal(await run('get', 'cm', '-l', 'from=kustomize', '-o', 'name'), '');
+});
+
+const LEDGERS = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'ledgers.bank.example.com' },
+  spec: {
+    group: 'bank.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'ledgers', singular: 'ledger', kind: 'Ledger', listKind: 'LedgerList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec: { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } },
+            },
+          },
+        },
+        additionalPrinterColumns: [{ name: 'Odd', type: 'integer', jsonPath: '.spec.odd' }],
+      },
+    ],
+  },
+};
+
+test('integers of 64 bits in a custom resource are exact', async () => {
+  await send(['create'], LEDGERS);
+  await run('wait', '--for=condition=Established', 'crd/ledgers.bank.example.com');
+  const ledger = (spec: object): object => ({
+    apiVersion: 'bank.example.com/v1',
+    kind: 'Ledger',
+    metadata: { name: 'large', namespace: 'default' },
+    spec,
+  });
+  const spec = { odd: 9_007_199_254_740_993n, largest: 2n ** 63n - 1n, smallest: -(2n ** 63n), five: 5 };
+  const shown = (): Promise<string> =>
+    run('get', 'ledger', 'large', '-o', 'jsonpath={.spec.odd} {.spec.largest} {.spec.smallest} {.spec.five}');
+  await send(['create'], ledger(spec));
+  assert.equal(await shown(), '9007199254740993 9223372036854775807 -9223372036854775808 5');
+  assert.match(await run('get', 'ledger', 'large'), /large +9007199254740993\n/);
+  await run('patch', 'ledger', 'large', '--type=merge', '-p', '{"spec":{"odd":9007199254740995}}');
+  assert.equal(await shown(), '9007199254740995 9223372036854775807 -9223372036854775808 5');
+  await send(['apply', '--server-side', '--force-conflicts'], ledger({ ...spec, five: 9_007_199_254_740_997n }));
+  assert.equal(await shown(), '9007199254740993 9223372036854775807 -9223372036854775808 9007199254740997');
 });

@@ -10,6 +10,7 @@ export * from './kinds/node/incarnation.ts';
 export { NO_NODE_INFO } from './kinds/node/node-info.ts';
 export * from './kinds/node/promise.ts';
 export {
+  isAttachedForPod,
   isVolumeInUse,
   needsAttach,
   podOfVolumeInUse,

@@ -472,6 +472,35 @@ describe('a kubelet', () => {
     }
   });
 
+  test('reads the key of a volume that its pods claim, and no other Secret beside it', async () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'disk' } }];
+    await api.call('POST', PODS, { body: podBody('writer', { spec: { nodeName: 'a', volumes } }) });
+    const spec = {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      claimRef: { namespace: 'default', name: 'disk' },
+      csi: {
+        driver: 'storage.holdfast.io',
+        volumeHandle: 'disk',
+        volumeAttributes: { server: 'storage.example:9440' },
+        nodePublishSecretRef: { namespace: 'kube-system', name: 'disk-key' },
+      },
+    };
+    const made = await api.call('POST', '/api/v1/persistentvolumes', { body: { metadata: { name: 'disk' }, spec } });
+    assert.equal(made.status, 201, made.textAt('message'));
+    await api.call('GET', PODS);
+    const secrets = '/api/v1/namespaces/kube-system/secrets';
+    for (const [url, by, status] of [
+      [`${secrets}/disk-key`, 'node-a', 404],
+      [`${secrets}/disk-key`, 'node-b', 403],
+      [`${secrets}/other`, 'node-a', 403],
+      ['/api/v1/namespaces/default/secrets/disk-key', 'node-a', 403],
+      [`${secrets}?fieldSelector=metadata.name%3Ddisk-key`, 'node-a', 403],
+    ] as const) {
+      assert.equal((await api.call('GET', url, { as: by })).status, status, `${by} ${url}`);
+    }
+  });
+
   test('without a name is nobody', async () => {
     const headers = { 'impersonate-user': 'system:node:', 'impersonate-group': 'system:nodes' };
     const refused = await api.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3D', { headers });

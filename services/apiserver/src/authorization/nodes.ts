@@ -1,4 +1,13 @@
-import { type Container, PERSISTENT_VOLUMES, PODS, type Pod, VOLUME_ATTACHMENTS, type Volume } from '@holdfast/api';
+import {
+  type Container,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  PODS,
+  type Pod,
+  storageServerOf,
+  VOLUME_ATTACHMENTS,
+  type Volume,
+} from '@holdfast/api';
 import { nodeOf } from '../authentication/identity.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
@@ -38,6 +47,7 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
     case 'pods':
       return info.verb === 'get' ? isOwnPod(reader, node, info) : pinned(info, 'spec.nodeName') === node;
     case 'secrets':
+      return isReferred(reader, node, info) || (info.verb === 'get' && isVolumeKey(reader, node, info));
     case 'configmaps':
     case 'persistentvolumeclaims':
       return isReferred(reader, node, info);
@@ -95,9 +105,20 @@ function isOwnPod(reader: ObjectReader, node: string, { namespace, name }: Resou
 /** The nodes of a claim's pods may read its volume. A deleted one reveals nothing. */
 function isMounted(reader: ObjectReader, node: string, name: string): boolean {
   const volume = reader.cached(PERSISTENT_VOLUMES, { name });
-  const { namespace = '', name: claim = '' } = volume?.spec.claimRef ?? {};
-  return volume === undefined || isUsed(reader, node, { namespace, resource: 'persistentvolumeclaims', name: claim });
+  return volume === undefined || isClaimUsed(reader, node, volume);
 }
+
+function isClaimUsed(reader: ObjectReader, node: string, { spec }: PersistentVolume): boolean {
+  const { namespace = '', name = '' } = spec.claimRef ?? {};
+  return isUsed(reader, node, { namespace, resource: 'persistentvolumeclaims', name });
+}
+
+/** The nodes of a claim's pods may read the Secret with the key of its volume. */
+const isVolumeKey = (reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean =>
+  reader.list(PERSISTENT_VOLUMES).some((volume) => {
+    const secret = storageServerOf(volume)?.secret;
+    return secret?.namespace === namespace && secret.name === name && isClaimUsed(reader, node, volume);
+  });
 
 function isAttached(reader: ObjectReader, node: string, name: string): boolean {
   const attachment = reader.cached(VOLUME_ATTACHMENTS, { name });

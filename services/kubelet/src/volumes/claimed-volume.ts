@@ -6,9 +6,16 @@ import {
   type PersistentVolumeClaim,
   type Pod,
   type SelectableNode,
+  storageServerOf,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { VolumeError } from '../domain/volume-files.ts';
+import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
+import { ticketFiles } from './volume-ticket.ts';
+
+/** Files that say how the pod reaches a volume of the storage server. */
+export interface VolumeTicketFiles {
+  readonly files: ReadonlyMap<string, VolumeFile>;
+}
 
 export interface HostDirectory {
   readonly path: string;
@@ -21,12 +28,12 @@ export interface ClaimDeps {
   readonly node: () => SelectableNode;
 }
 
-/** The place on this machine that a claim is bound to. A volume that belongs to another node or another claim is refused. */
+/** The place on this machine that a claim is bound to, or the ticket for the storage server. A volume that belongs to another node or another claim is refused. */
 export async function findClaimed(
   { client, node }: ClaimDeps,
   pod: Pod,
   claim: { readonly name: string; readonly ofPod: boolean },
-): Promise<HostDirectory> {
+): Promise<HostDirectory | VolumeTicketFiles> {
   const { namespace = '' } = pod.metadata;
   const { name } = claim;
   const found = await client.find(PERSISTENT_VOLUME_CLAIMS, { namespace, name });
@@ -38,7 +45,10 @@ export async function findClaimed(
   const volume = await client.find(PERSISTENT_VOLUMES, { name: volumeName });
   if (volume === undefined) throw new VolumeError(`persistentvolume "${volumeName}" not found`);
   refuseMismatch(volume, found, node());
-  return directoryOf(volume);
+  const server = storageServerOf(volume);
+  return server === undefined
+    ? directoryOf(volume)
+    : { files: await ticketFiles({ client, node }, pod, { volume, server }) };
 }
 
 /** A claim that happens to have the name of the pod's own one would give its data away. */

@@ -374,6 +374,31 @@ testAsRoot(
     }),
 );
 
+test('a volume of the storage server is a directory of the kubelet, which the pod cannot write', () =>
+  inWorld(async ({ api, path, prepare, read, refresh }) => {
+    bindClaim(api, {
+      csi: {
+        driver: 'storage.holdfast.io',
+        volumeHandle: 'pv-1',
+        volumeAttributes: { server: '127.0.0.1:9440' },
+        nodePublishSecretRef: { namespace: 'storage', name: 'key' },
+      },
+    });
+    const volume = api.objects.get('PersistentVolume/pv-1') ?? assert.fail();
+    const attach = (fencingToken: number): void => {
+      const attachment = { nodeName: 'n1', nodeUID: 'u1', pods: [{ namespace: 'n', name: 'p', uid: 'u' }] };
+      api.objects.set('PersistentVolume/pv-1', { ...volume, status: { fencingToken, attachment } });
+    };
+    attach(7);
+    api.objects.set('Secret/key', { data: { key: Buffer.from('0'.repeat(64)).toString('base64') } });
+    const claim = { persistentVolumeClaim: { claimName: 'data' } };
+    assert.deepEqual((await prepare(claim)).mounts, [{ source: join(path, 'v'), target: '/v', readOnly: true }]);
+    assert.equal(read('token'), '7\n');
+    attach(8);
+    refresh();
+    await eventually(() => read('token') === '8\n', 'the token of the next attachment of this pod');
+  }));
+
 test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps the pod waiting', () =>
   inWorld(async ({ api, path, prepare }) => {
     const claim = { persistentVolumeClaim: { claimName: 'data' } };

@@ -167,20 +167,26 @@ export class PodVolumes {
       case 'hostPath':
         refuseForeign(place, 'hostPath');
         return useHostPath(source.path, source.type);
-      case 'claim': {
+      case 'claim':
         refuseForeign(place, 'persistentVolumeClaim');
-        const claimed = await findClaimed(this.#deps, place.pod, source);
-        this.#claimed.set(name, claimed.path);
-        const owner = claimOwner(this.#deps.abilities, place);
-        await useHostPath(claimed.path, claimed.type, owner);
-        if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
-        return;
-      }
+        return this.#useClaim(place, name, source);
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
       case 'files':
         return this.#writeFiles(place, name, source);
     }
+  }
+
+  async #useClaim(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'claim' }>): Promise<void> {
+    const claimed = await findClaimed(this.#deps, place.pod, source);
+    if ('files' in claimed) {
+      this.#claimed.delete(name);
+      return writeVolume(join(place.path, name), claimed.files, place);
+    }
+    this.#claimed.set(name, claimed.path);
+    const owner = claimOwner(this.#deps.abilities, place);
+    await useHostPath(claimed.path, claimed.type, owner);
+    if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
   }
 
   /** Only where pods are processes: a container's root may write what is root's. */
@@ -257,7 +263,8 @@ export class PodVolumes {
     const whole = this.#directoryOf(source, place, volume.name);
     const { subPath = '', subPathExpr = '' } = mount;
     const within = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, env);
-    const isMade = source.kind === 'files';
+    // The directory of a ticket is the kubelet's, too.
+    const isMade = source.kind === 'files' || (source.kind === 'claim' && !this.#claimed.has(volume.name));
     return {
       ...(within === '' ? { source: whole } : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
       target: mount.mountPath,

@@ -1,4 +1,5 @@
 import {
+  isAttachedForPod,
   isPodFinished,
   isTerminating,
   type Node,
@@ -68,7 +69,7 @@ export class VolumeAttachments {
     const volume = await client.find(PERSISTENT_VOLUMES, { name });
     if (volume === undefined) throw new VolumeError(`persistentvolume "${name}" not found`);
     if (!needsAttach(volume)) return;
-    if (!isAttachedTo(volume, nodeName, uid)) throw new AttachWait(waitMessage(volume, nodeName));
+    if (!isAttachedForPod(volume, nodeName, uid)) throw new AttachWait(waitMessage(volume, nodeName));
     if (isSaid && this.#held.get(uid)?.has(name) === true) return;
     this.#held.set(uid, (this.#held.get(uid) ?? new Set()).add(name));
     onChange();
@@ -110,9 +111,6 @@ export class VolumeAttachments {
     return [...this.#held].flatMap(([uid, names]) => [...names].map((name) => volumeInUse(name, uid))).toSorted();
   }
 }
-
-const isAttachedTo = ({ status: { attachment } }: PersistentVolume, nodeName: string, podUid: string): boolean =>
-  attachment?.nodeName === nodeName && (attachment.pods ?? []).some(({ uid }) => uid === podUid);
 
 function waitMessage({ metadata, status: { attachment } }: PersistentVolume, nodeName: string): string {
   const name = `volume "${metadata.name ?? ''}"`;

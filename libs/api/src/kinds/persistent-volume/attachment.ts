@@ -16,6 +16,13 @@ export function needsAttach({ spec }: Pick<PersistentVolume, 'spec'>): boolean {
   return isUnguarded && modes.length > 0 && !modes.some((mode) => SHARED_MODES.has(mode));
 }
 
+/** True when the volume is attached to the node, and for this pod. */
+export const isAttachedForPod = (
+  { status: { attachment } }: Pick<PersistentVolume, 'status'>,
+  nodeName: string,
+  podUid: string,
+): boolean => attachment?.nodeName === nodeName && (attachment.pods ?? []).some(({ uid }) => uid === podUid);
+
 const IN_USE = 'holdfast.io/volume';
 
 /** Entry of a node's `status.volumesInUse`: processes of this pod may be using the volume there. */

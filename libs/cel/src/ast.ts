@@ -29,10 +29,14 @@ export interface Call extends Node {
 export interface ListExpr extends Node {
   readonly op: 'list';
   readonly items: readonly Expr[];
+  /** Positions of items that are left out when they have no value: `[?x]`. */
+  readonly optional: ReadonlySet<number>;
 }
 export interface MapExpr extends Node {
   readonly op: 'map';
   readonly entries: readonly (readonly [Expr, Expr])[];
+  /** Positions of entries that are left out when their value has none: `{?k: v}`. */
+  readonly optional: ReadonlySet<number>;
 }
 export type FoldKind = 'all' | 'exists' | 'existsOne' | 'list' | 'map';
 /** A macro over a list or map: `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`. */

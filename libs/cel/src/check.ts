@@ -51,6 +51,8 @@ export function check(expr: Expr, environment: Environment): Checked | { readonl
   return checker.result(type);
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 class Checker {
   readonly issues: Issue[] = [];
   readonly #environment: Environment;
@@ -95,11 +97,14 @@ class Checker {
       case 'call':
         return this.#call(expr);
       case 'list':
-        return listOf(this.#joined(expr.items));
+        return listOf(this.#joined(expr.items, expr.optional));
       case 'map':
         return mapOf(
           this.#joined(expr.entries.map(([key]) => key)),
-          this.#joined(expr.entries.map(([, value]) => value)),
+          this.#joined(
+            expr.entries.map(([, value]) => value),
+            expr.optional,
+          ),
         );
       case 'fold':
         return this.#fold(expr);
@@ -232,15 +237,23 @@ class Checker {
   }
 
   /** Returns the common type of all elements of a literal list or map. */
-  #joined(items: readonly Expr[]): CelType {
+  #joined(items: readonly Expr[], optional: ReadonlySet<number> = NONE): CelType {
     let joined: CelType | undefined;
-    for (const item of items) {
-      const type = this.typeOf(item);
+    for (const [index, item] of items.entries()) {
+      const type = optional.has(index) ? this.#valueType(item) : this.typeOf(item);
       joined = joined === undefined ? type : this.#join(joined, type, item);
     }
     if (joined !== undefined) return joined;
     this.#fresh += 1;
     return param(`_E${this.#fresh}`);
+  }
+
+  /** The type of the value of an optional entry. */
+  #valueType(item: Expr): CelType {
+    const type = substitute(this.typeOf(item), this.#known, false);
+    if (isOptional(type)) return type.params[0] ?? DYN;
+    if (isDyn(type) || type.kind === 'error') return DYN;
+    return this.#fail(item, `expected type '${typeName(optionalOf(type))}' but found '${typeName(type)}'`);
   }
 
   #join(joined: CelType, type: CelType, item: Expr): CelType {

@@ -61,9 +61,15 @@ class Compiler {
       case 'call':
         return this.#call(expr);
       case 'list':
-        return this.#list(expr.items.map((each) => this.step(each)));
+        return this.#list(
+          expr.items.map((each) => this.step(each)),
+          expr.optional,
+        );
       case 'map':
-        return this.#map(expr.entries.map(([key, value]) => [this.step(key), this.step(value)] as const));
+        return this.#map(
+          expr.entries.map(([key, value]) => [this.step(key), this.step(value)] as const),
+          expr.optional,
+        );
       case 'fold':
         return this.#fold(expr);
       case 'optMap':
@@ -134,7 +140,8 @@ class Compiler {
     return args.every((each) => isClosed(this.#checked.types.get(each.id)));
   }
 
-  #list(items: readonly Step[]): Step {
+  #list(items: readonly Step[], optional: ReadonlySet<number>): Step {
+    if (optional.size > 0) return listWithOptional(items, optional);
     return (frame) => {
       const values = items.map((item) => item(frame));
       frame.meter.spend(LIST_CREATE_COST);
@@ -142,12 +149,14 @@ class Compiler {
     };
   }
 
-  #map(entries: readonly (readonly [Step, Step])[]): Step {
+  #map(entries: readonly (readonly [Step, Step])[], optional: ReadonlySet<number>): Step {
     return (frame) => {
       const map = new EntryMap();
-      for (const [key, value] of entries) {
+      for (const [index, [key, step]] of entries.entries()) {
         const name = key(frame);
-        if (!map.set(name, value(frame))) throw new EvaluationError(`Failed with repeated key: ${keyText(name)}`);
+        const value = optional.has(index) ? entryValue(step(frame)) : step(frame);
+        if (value === undefined) continue;
+        if (!map.set(name, value)) throw new EvaluationError(`Failed with repeated key: ${keyText(name)}`);
       }
       frame.meter.spend(MAP_CREATE_COST);
       return map;
@@ -191,6 +200,24 @@ class Compiler {
       return expr.flat ? result : new OptionalValue(result);
     };
   }
+}
+
+function listWithOptional(items: readonly Step[], optional: ReadonlySet<number>): Step {
+  return (frame) => {
+    const values: CelValue[] = [];
+    for (const [index, item] of items.entries()) {
+      const value = optional.has(index) ? entryValue(item(frame)) : item(frame);
+      if (value !== undefined) values.push(value);
+    }
+    frame.meter.spend(LIST_CREATE_COST);
+    return new ArrayList(values);
+  };
+}
+
+/** `undefined` leaves the entry out. */
+function entryValue(value: CelValue): CelValue | undefined {
+  if (value instanceof OptionalValue) return value.value;
+  throw new EvaluationError('cannot initialize optional entry from non-optional value');
 }
 
 /** Reads an outer variable. */

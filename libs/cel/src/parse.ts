@@ -4,6 +4,7 @@ import * as ast from './ast.ts';
 import type { Issue } from './issues.ts';
 import { MAX_AST_NODES, MAX_DEPTH, MAX_EXPRESSION_CHARS } from './limits.ts';
 import { expandGlobalMacro, expandMemberMacro, MacroError } from './macros.ts';
+import { type MarkedSource, markOptionalEntries } from './optional-entries.ts';
 import { type CelValue, Uint } from './values.ts';
 
 const MAX_INT = (1n << 63n) - 1n;
@@ -39,7 +40,8 @@ export function parse(source: string): Parsed {
     };
   }
   try {
-    return { expr: new Reader(source).read(grammar.parse(source).ast) };
+    const marked = markOptionalEntries(source);
+    return { expr: new Reader(marked).read(grammar.parse(marked.text).ast) };
   } catch (error) {
     return { issues: [issueOf(error, source)] };
   }
@@ -87,10 +89,12 @@ function firstLine(text: string): string {
 /** Converts the library's syntax tree to ours. */
 class Reader {
   readonly #source: string;
+  readonly #marks: ReadonlySet<number>;
   #nextId = 1;
 
-  constructor(source: string) {
-    this.#source = source;
+  constructor({ text, marks }: MarkedSource) {
+    this.#source = text;
+    this.#marks = marks;
   }
 
   read(node: ASTNode): Expr {
@@ -107,16 +111,27 @@ class Reader {
       case 'rcall':
         return this.#memberCall(node.args[0], node.args[1], node.args[2]);
       case 'list':
-        return { op: 'list', ...this.#at(node.start), items: node.args.map((each) => this.read(each)) };
+        return {
+          op: 'list',
+          ...this.#at(node.start),
+          items: node.args.map((each) => this.read(each)),
+          optional: this.#optional(node.args),
+        };
       case 'map':
         return {
           op: 'map',
           ...this.#at(node.start),
           entries: node.args.map(([key, value]) => [this.read(key), this.read(value)] as const),
+          optional: this.#optional(node.args.map(([key]) => key)),
         };
       default:
         return this.#operator(node);
     }
+  }
+
+  /** The mark of an optional entry is its first character. */
+  #optional(nodes: readonly ASTNode[]): ReadonlySet<number> {
+    return new Set(nodes.flatMap(({ start }, index) => (this.#marks.has(start) ? [index] : [])));
   }
 
   #operator(node: ASTNode): Expr {
@@ -129,7 +144,7 @@ class Reader {
       case '?:':
         return this.#call(ast.CONDITIONAL, this.#after(node.args[0].end), node.args);
       case '!_':
-        return this.#call(ast.NOT, node.start, [node.args]);
+        return this.#marks.has(node.start) ? this.read(node.args) : this.#call(ast.NOT, node.start, [node.args]);
       case '-_':
         return this.#negated(node.args, node.start);
       case '||':

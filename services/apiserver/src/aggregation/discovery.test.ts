@@ -155,6 +155,26 @@ test('its OpenAPI 2 document is a part of the one of this server, and goes with 
   assert.equal((await api.call('GET', '/openapi/v2')).headers['etag'], before.headers['etag']);
 });
 
+test('the OpenAPI 3 document of a server that publishes only OpenAPI 2 is converted from that', async (t) => {
+  const world = await startAggregatedWorld(t);
+  const { api } = world;
+  await serveExtension(world);
+  world.extension.intercept = (request, response) => {
+    if (request.url?.startsWith('/openapi/v3') !== true) return false;
+    response.writeHead(404).end();
+    return true;
+  };
+  await world.register();
+  const name = ROOT.slice(1);
+  await until(async () => Object.hasOwn((await api.call('GET', '/openapi/v3')).at('paths') as object, name));
+  const { body } = await api.call('GET', `/openapi/v3/${name}`);
+  const { openapi, paths, components } = body as { openapi: string; paths: object; components: { schemas: object } };
+  assert.equal(openapi, '3.0.0');
+  assert.ok(Object.hasOwn(paths, `${ROOT}/namespaces/{namespace}/flunders`));
+  assert.ok(Object.hasOwn(components.schemas, FLUNDER));
+  assert.equal(JSON.stringify(body).includes('#/definitions/'), false);
+});
+
 for (const [what, body] of [
   ['a reference to nothing', JSON.stringify({ swagger: '2.0', paths: { [`${ROOT}/x`]: badItem('#/definitions/x') } })],
   ['too long', JSON.stringify({ swagger: '2.0', padding: 'x'.repeat(4_200_000) })],

@@ -112,8 +112,8 @@ export class RemoteDocuments {
 
   async #withSchemas(api: RemoteApi, known: Kept): Promise<Kept> {
     const { openApi, openApi2, ...others } = known;
-    const version3 = await this.#schemas(api, openApi, fetchOpenApi(this.#deps, api, openApi));
     const version2 = await this.#schemas(api, openApi2, fetchOpenApi2(this.#deps, api, openApi2));
+    const version3 = await this.#schemas(api, openApi, fetchOpenApi(this.#deps, api, { openApi, openApi2: version2 }));
     const all: Kept = { ...others, openApi: version3, openApi2: version2 };
     if (this.#hasRoom(api.name, all)) return all;
     this.#deps.log.info(

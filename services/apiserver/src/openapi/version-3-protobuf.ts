@@ -66,21 +66,23 @@ const schema: Write = orReference(plainSchema);
 
 const content = named(message(() => ({ schema: [1, schema] }), 5));
 
-const parameters = each(
-  orReference(
-    message(
-      () => ({ name: [1, text], in: [2, text], description: [3, text], required: [4, flag], schema: [10, schema] }),
-      14,
-    ),
+const parameter = orReference(
+  message(
+    () => ({ name: [1, text], in: [2, text], description: [3, text], required: [4, flag], schema: [10, schema] }),
+    14,
   ),
 );
+const parameters = each(parameter);
 
-const requestBody = orReference(message(() => ({ content: [2, content], required: [3, flag] }), 4));
+const requestBody = orReference(
+  message(() => ({ description: [1, text], content: [2, content], required: [3, flag] }), 4),
+);
 const response = orReference(message(() => ({ description: [1, text], content: [3, content] }), 5));
 
 const operation = message(
   () => ({
     tags: [1, each(text)],
+    description: [3, text],
     operationId: [5, text],
     parameters: [6, parameters],
     requestBody: [7, requestBody],
@@ -106,7 +108,15 @@ const pathItem = message(
 const securityScheme = orReference(
   message(() => ({ type: [1, text], description: [2, text], name: [3, text], in: [4, text] }), 9),
 );
-const components = message(() => ({ schemas: [1, named(schema)], securitySchemes: [7, named(securityScheme)] }), 10);
+const components = message(
+  () => ({
+    schemas: [1, named(schema)],
+    parameters: [3, named(parameter)],
+    requestBodies: [5, named(requestBody)],
+    securitySchemes: [7, named(securityScheme)],
+  }),
+  10,
+);
 const info = message(() => ({ title: [1, text], version: [6, text] }), 7);
 
 /** An OpenAPI 3 document in the wire form of `openapi.v3`. */

@@ -9,6 +9,8 @@ export interface RunReport {
   readonly failed: number;
   readonly skips: readonly Skip[];
   readonly failures: readonly string[];
+  /** The files of groups whose tests have all ended. */
+  readonly ended: readonly string[];
 }
 
 /** The runner only mentions an unhandled rejection or exception of a test that has already passed. In a service it ends the process. */
@@ -27,19 +29,27 @@ export default async function* countReporter(source: AsyncIterable<TestEvent>): 
   const failures: string[] = [];
   const late = new Set<string>();
   const skips: Skip[] = [];
+  const ended: string[] = [];
   let empty = 0;
+  let failedSuites = 0;
   for await (const event of source) {
     if (event.type === 'test:diagnostic' && LATE_ERROR.test(event.data.message)) late.add(`✖ ${event.data.message}`);
     if (event.type === 'test:fail' && isOwnFailure(event.data)) failures.push(describeFailure(event.data));
     if (event.type === 'test:pass' && isSkipped(event.data)) skips.push(skipOf(event.data));
     if (event.type === 'test:pass' && hasNoTest(event.data)) empty++;
+    if (event.type === 'test:pass' || event.type === 'test:fail') {
+      if (isOuterSuite(event.data)) ended.push(event.data.name);
+    }
+    // The runner counts tests only. A suite fails by itself when its file cannot be loaded, or by a hook.
+    if (event.type === 'test:fail' && isSuite(event.data) && isOwnFailure(event.data)) failedSuites++;
     if (event.type === 'test:summary' && event.data.file === undefined) {
       const { tests, passed, skipped, todo } = event.data.counts;
       const report: RunReport = {
         passed: passed - empty,
-        failed: tests - passed - skipped - todo + late.size,
+        failed: tests - passed - skipped - todo + failedSuites + late.size,
         skips,
         failures: [...failures, ...late],
+        ended,
       };
       yield `${JSON.stringify(report)}\n`;
     }
@@ -57,6 +67,10 @@ function skipOf({ name, file = '', skip, todo }: PassedTest): Skip {
 function hasNoTest({ name, file, nesting }: PassedTest): boolean {
   return nesting === 0 && file !== undefined && name === path.relative(process.cwd(), file);
 }
+
+const isSuite = ({ details }: PassedTest | FailedTest): boolean => details?.type === 'suite';
+
+const isOuterSuite = (suite: PassedTest | FailedTest): boolean => isSuite(suite) && suite.nesting === 0;
 
 /** A suite or a parent that fails only because of an inner test would be reported twice. */
 function isOwnFailure(failed: FailedTest): boolean {

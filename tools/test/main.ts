@@ -1,19 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
 import { ensureDocker } from '../setup/docker.ts';
-import { ensurePrograms, OWN_PROGRAMS } from '../setup/packages.ts';
+import { ensurePrograms } from '../setup/packages.ts';
 import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
-import { countLeftovers, removeLeftovers } from './leftovers.ts';
-import { type ChosenSuite, chooseFiles, patternOf, readSelection, type Selection, USAGE } from './selection.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { oneFailure, runFiles, SIGNALS } from './run-files.ts';
+import { type ChosenSuite, chooseFiles, readSelection, type Selection, USAGE } from './selection.ts';
 import { describeSkips, refuseSkips } from './skips.ts';
-import { SUITES, type Suite } from './suites.ts';
+import { SUITES } from './suites.ts';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const root = path.resolve(import.meta.dirname, '../..');
 const selection = select(process.argv.slice(2));
 const chosen = chooseFiles(selection, SUITES, {
@@ -81,89 +79,7 @@ async function runSuite({ suite, files }: ChosenSuite): Promise<RunReport> {
     return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (files.length === 0) return oneFailure(`no test file matches ${suite.files.join(', ')}`);
-  return runFiles(suite, files);
-}
-
-async function runFiles(suite: Suite, files: readonly string[]): Promise<RunReport> {
-  const { grep } = selection;
-  const countFile = path.join(scratch, `${suite.name}.json`);
-  const temporary = makeTemporary(suite);
-  const child = spawn(
-    process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--test',
-      `--test-concurrency=${suite.concurrency}`,
-      ...(grep === undefined ? [] : [`--test-name-pattern=${patternOf(grep)}`]),
-      `--test-timeout=${suite.timeoutSecondsPerTest * 1000}`,
-      '--test-reporter=spec',
-      '--test-reporter-destination=stdout',
-      `--test-reporter=${path.join(import.meta.dirname, 'count-reporter.ts')}`,
-      `--test-reporter-destination=${countFile}`,
-      ...files,
-    ],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: testEnvironment(suite, temporary) },
-  );
-  const forward = (signal: NodeJS.Signals): boolean => child.kill(signal);
-  for (const signal of SIGNALS) process.on(signal, forward);
-  await once(child, 'exit');
-  for (const signal of SIGNALS) process.off(signal, forward);
-  const left = removeLeftovers(temporary);
-  if (left.length > 0) process.stdout.write(`removed what tests left behind:\n  ${left.join('\n  ')}\n`);
-  return countLeftovers(reportOf(suite, countFile, child), suite.name, left);
-}
-
-function reportOf(suite: Suite, countFile: string, { exitCode, signalCode }: ChildProcess): RunReport {
-  const report = readReport(countFile);
-  if (report === undefined) return oneFailure(`the runner of ${suite.name} died before it could count`);
-  if (exitCode === 0 || report.failed > 0) return report;
-  return { ...report, failed: 1, failures: [`✖ the runner of ${suite.name} ended with ${exitCode ?? signalCode}`] };
-}
-
-/** The temporary folder of a suite's tests, so that what one leaves is found. As open as the machine's: pods of other users look into it. */
-function makeTemporary({ name }: Suite): string {
-  const folder = path.join(scratch, name);
-  mkdirSync(folder);
-  chmodSync(folder, 0o1777);
-  return folder;
-}
-
-function oneFailure(what: string): RunReport {
-  process.stdout.write(`${what}\n`);
-  return { passed: 0, failed: 1, skips: [], failures: [`✖ ${what}`] };
-}
-
-/** The pinned Node and the project's own commands first on PATH; no setting of the caller changes what the tests see. */
-function testEnvironment(suite: Suite, temporary: string): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => name !== 'CI' && !name.startsWith('HOLDFAST_'));
-  const folders = [
-    path.dirname(process.execPath),
-    path.join(root, 'node_modules', '.bin'),
-    process.env['PATH'],
-    '/usr/sbin',
-    OWN_PROGRAMS,
-  ];
-  return {
-    ...Object.fromEntries(inherited),
-    PATH: folders.join(path.delimiter),
-    TMPDIR: temporary,
-    ...compileCache(suite),
-  };
-}
-
-/** Each run has a cache of its own beside the temporary folders, so that a test cannot find what an earlier run compiled. */
-function compileCache({ name, sharesCompiledModules }: Suite): NodeJS.ProcessEnv {
-  // npm keeps compiled modules in the temporary folder: a suite without a cache must not use or leave them.
-  if (sharesCompiledModules !== true) return { NODE_DISABLE_COMPILE_CACHE: '1' };
-  return { NODE_COMPILE_CACHE: path.join(scratch, `compiled-${name}`), NODE_DISABLE_COMPILE_CACHE: undefined };
-}
-
-function readReport(file: string): RunReport | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as RunReport;
-  } catch {
-    return undefined;
-  }
+  return runFiles(suite, files, { root, scratch, grep: selection.grep });
 }
 
 function summary(ofSuites: readonly RunReport[]): string {

@@ -14,6 +14,8 @@ export interface Suite {
   readonly timeoutSecondsPerTest: number;
   /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
   readonly sharesCompiledModules?: boolean;
+  /** Files of one room run in one process, which loads their modules once. */
+  readonly sharesProcesses?: boolean;
 }
 
 /** In the order of execution: fast failures come first. */
@@ -25,6 +27,7 @@ export const SUITES: readonly Suite[] = [
     concurrency: 2,
     timeoutSecondsPerTest: 120,
     sharesCompiledModules: true,
+    sharesProcesses: true,
   },
   { name: 'sim', files: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutSecondsPerTest: 300 },
   {

@@ -3,7 +3,7 @@ import { afterEach, test } from 'node:test';
 import type { BusMessage } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import type { Json } from '@holdfast/machinery';
-import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createSilentLog, createSystemClock, nextTurn } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { createSealedStore, isSealed, type Store } from '@holdfast/store';
 import { changesUpTo } from '@holdfast/store/contract';
@@ -179,11 +179,11 @@ test('watches end when an object comes that cannot be read, and go on when it ca
   assert.equal((await reader.call('GET', '/readyz')).status, 200);
 });
 
-/** The same store, whose changes come late. */
-function late(base: Store, delayMs: number): Store {
+/** The same store, whose changes arrive when the gate of that moment opens. */
+function late(base: Store, gate: () => Promise<void>): Store {
   const changes: Store['changes'] = async function* (options) {
     for await (const some of base.changes(options)) {
-      await createSystemClock().sleep(delayMs);
+      await gate();
       yield some;
     }
   };
@@ -239,10 +239,19 @@ test('nothing is decided by the state before of an object that cannot be read an
 test('a list or watch that waits for the change that it cannot read is refused', async () => {
   const base = createMemoryStore();
   const writer = await serverOn(base, aes('aesgcm', 2));
-  const reader = await serverOn(late(base, 100), aes('aesgcm', 1));
+  let gate = Promise.resolve();
+  const reader = await serverOn(
+    late(base, () => gate),
+    aes('aesgcm', 1),
+  );
   for (const path of [SECRETS, `${SECRETS}?watch=1`, '/api/v1/secrets']) {
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
     await post(writer);
-    assert.equal((await reader.call('GET', path)).status, 500, path);
+    const waiting = reader.call('GET', path);
+    await nextTurn();
+    opened.resolve();
+    assert.equal((await waiting).status, 500, path);
     await writer.call('DELETE', `${SECRETS}/s`);
     await eventually(async () => (await reader.call('GET', SECRETS)).status === 200, 'the list is whole again');
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { decodeProtobufObject } from '@holdfast/api/protobuf';
-import { createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { type Answer, requestOf, startTestApi, type TestApi, valueAt } from '../testing/fixture.ts';
 import { PROTOBUF } from '../testing/protobuf.ts';
 
@@ -128,8 +128,6 @@ interface Place {
   readonly name?: string | undefined;
 }
 
-const clock = createSystemClock();
-
 /** The server itself writes the status of these; after that they rest. */
 const LAST_CONDITIONS: ReadonlyMap<string, string> = new Map([
   ['customresourcedefinitions', 'Established True'],
@@ -137,12 +135,12 @@ const LAST_CONDITIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 async function settled(url: string, condition: string): Promise<Answer> {
-  for (;;) {
+  const look = async (): Promise<Answer | false> => {
     const read = await api.call('GET', url);
     const conditions = (read.at('status.conditions') ?? []) as readonly { type: string; status: string }[];
-    if (conditions.some(({ type, status }) => `${type} ${status}` === condition)) return read;
-    await clock.sleep(1);
-  }
+    return conditions.some(({ type, status }) => `${type} ${status}` === condition) && read;
+  };
+  return eventually(look, `${url} has ${condition}`, { pollMs: 1 });
 }
 
 async function isUnchanged({ url, object, name = 'x' }: Place): Promise<void> {

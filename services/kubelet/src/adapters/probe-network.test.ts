@@ -3,35 +3,35 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts';
 import { createProbeNetwork } from './probe-network.ts';
-
-const clock = createSystemClock();
-const network = createProbeNetwork(clock);
 
 const REDIRECT = 'HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 1000\r\n\r\n';
 const DRIP_MS = 10;
 const TIMEOUT_MS = 100;
 
-/** Writes `beginning`, then one byte at a time, far past the time-out, and closes the connection. */
-async function drip(socket: Socket, beginning: string): Promise<void> {
+/** Writes `beginning`, then one byte for each step of the clock, far past the time-out, and closes the connection. */
+async function drip(socket: Socket, beginning: string, clock: VirtualClock): Promise<void> {
   socket.on('error', () => socket.destroy());
   socket.write(beginning);
   for (let bytes = 0; bytes < 100 && !socket.destroyed; bytes++) {
-    await clock.sleep(DRIP_MS);
+    await clock.advance(DRIP_MS);
     socket.write('x');
   }
   socket.destroy();
 }
 
 async function askDripping(beginning: string): Promise<void> {
+  const clock = createVirtualClock();
   const dripping: Promise<void>[] = [];
-  const server = createServer((socket) => dripping.push(drip(socket, beginning)));
+  const server = createServer((socket) => dripping.push(drip(socket, beginning, clock)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
+  const url = `http://127.0.0.1:${address.port}/`;
   try {
-    await network.httpGet({ url: `http://127.0.0.1:${address.port}/`, headers: {}, timeoutMs: TIMEOUT_MS });
+    await createProbeNetwork(clock).httpGet({ url, headers: {}, timeoutMs: TIMEOUT_MS });
   } finally {
     server.close();
     await Promise.all(dripping);
@@ -45,6 +45,7 @@ test('[PROBE-06] a port that is open is a success although the peer closes at on
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   const { port } = address;
+  const network = createProbeNetwork(createSystemClock());
   await network.connect('127.0.0.1', port, 10_000);
   server.close();
   await once(server, 'close');

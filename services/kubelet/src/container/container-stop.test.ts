@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Container } from '@holdfast/api';
-import { createSystemClock } from '@holdfast/platform';
+import { nextTurn } from '@holdfast/platform';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
@@ -152,5 +152,6 @@ test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail rej
   for (const call of calls) call.reject(gone);
   assert.deepEqual([calls.length, await outcome], [2, gone]);
   // An unhandled rejection is reported in the next turn of the process, and fails this test.
-  await createSystemClock().sleep(1);
+  await nextTurn();
+  await nextTurn();
 });

@@ -215,8 +215,10 @@ function createPromise(
   return new PromiseKeeper({ client, clock, log, nodeName: node.name, holder, policy, guard, runtime, onChange });
 }
 
-const startsOf = ({ client, selfFencing: policy }: KubeletDeps, keeper: PromiseKeeper | undefined): ExclusiveStarts =>
-  new ExclusiveStarts({ client, keeper, policy });
+const startsOf = (
+  { client, node, selfFencing: policy }: KubeletDeps,
+  keeper: PromiseKeeper | undefined,
+): ExclusiveStarts => new ExclusiveStarts({ client, nodeName: node.name, keeper, policy });
 
 /** The node and the pods on its network say where they are now. */
 function followAddress(address: NodeAddress | undefined, manager: PodManager, agent: KeptNode): void {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import {
+  type KubeObject,
+  type Lease,
+  type Pod,
+  type ResourceRef,
+  SELF_FENCING,
+  SELF_FENCING_BROKEN,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { readStaticPod } from '../domain/static-pod.ts';
 import { ExclusiveStarts, fencingClassOf } from './exclusive-starts.ts';
@@ -28,12 +35,52 @@ test('a pod of the API does not leave the promise by annotations: the control pl
   assert.equal(fencingClassOf(ofApi(like)), 'exclusive');
 });
 
+const LEASE: Lease = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: {},
+  spec: { leaseDurationSeconds: 8 },
+};
+
+interface Stored {
+  readonly pod: Pod | undefined;
+  readonly lease?: Lease;
+}
+const apiWith = ({ pod, lease = LEASE }: Stored) =>
+  ({ find: async ({ kind }: { kind: string }) => (kind === 'Lease' ? lease : pod) }) as unknown as ApiClient;
+
 const away = { find: () => Promise.reject(new Error('connect ECONNREFUSED')) } as unknown as ApiClient;
 
 test('a node that promises nothing restarts an exclusive pod while the API is away, and starts none for the first time', async () => {
-  const starts = new ExclusiveStarts({ client: away });
+  let current = apiWith({ pod: ofApi({}) });
+  const client = { find: (...asked: Parameters<ApiClient['find']>) => current.find(...asked) } as unknown as ApiClient;
+  const starts = new ExclusiveStarts({ client, nodeName: 'n' });
+  assert.equal(await starts.confirm(ofApi({}), false), undefined);
+  current = away;
   assert.equal(await starts.confirm(ofApi({}), true), undefined);
   await assert.rejects(starts.confirm(ofApi({}), false), PromiseWait);
+});
+
+for (const [title, annotations] of [
+  ['holds', { [SELF_FENCING]: 'exclusive' }],
+  ['is broken', { [SELF_FENCING]: 'exclusive', [SELF_FENCING_BROKEN]: '2026-01-01T00:00:00Z' }],
+] as const) {
+  test(`[SAFE-26] a machine that has forgotten a promise starts no exclusive pod while the promise in its lease ${title}`, async () => {
+    let lease: Lease = { ...LEASE, metadata: { annotations } };
+    const client = {
+      find: (...asked: [ResourceRef<KubeObject>]) => apiWith({ pod: ofApi({}), lease }).find(asked[0], { name: '' }),
+    };
+    const starts = new ExclusiveStarts({ client: client as unknown as ApiClient, nodeName: 'n' });
+    for (const isRestart of [false, true])
+      await assert.rejects(starts.confirm(ofApi({}), isRestart), /promise of an earlier kubelet/);
+    lease = LEASE;
+    assert.equal(await starts.confirm(ofApi({}), false), undefined, 'the renewal of the lease has taken it back');
+  });
+}
+
+test('[SAFE-26] a machine that does not know its lease restarts no exclusive pod while the API is away', async () => {
+  const starts = new ExclusiveStarts({ client: away, nodeName: 'n' });
+  await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
 });
 
 const found: readonly (readonly [title: string, pod: Pod | undefined])[] = [
@@ -46,7 +93,7 @@ const found: readonly (readonly [title: string, pod: Pod | undefined])[] = [
 ];
 for (const [title, pod] of found) {
   test(`[SAFE-26] a node that promises nothing does not restart an exclusive pod that ${title}, by the word of the API`, async () => {
-    const starts = new ExclusiveStarts({ client: { find: async () => pod } as unknown as ApiClient });
+    const starts = new ExclusiveStarts({ client: apiWith({ pod }), nodeName: 'n' });
     await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
   });
 }
@@ -54,7 +101,7 @@ for (const [title, pod] of found) {
 for (const policy of ['exclusive', undefined] as const) {
   test(`a node that has promised restarts no exclusive pod while the API is away (policy: ${policy})`, async () => {
     const keeper = { startBefore: () => 10_000 } as unknown as PromiseKeeper;
-    const starts = new ExclusiveStarts({ client: away, keeper, policy });
+    const starts = new ExclusiveStarts({ client: away, nodeName: 'n', keeper, policy });
     await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
   });
 }

@@ -1,4 +1,13 @@
-import { isExclusive, isTerminating, PODS, type Pod, type SelfFencingPolicy } from '@holdfast/api';
+import {
+  isExclusive,
+  isTerminating,
+  LEASES,
+  NODE_LEASES_NAMESPACE,
+  PODS,
+  type Pod,
+  promiseOf,
+  type SelfFencingPolicy,
+} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { isStatic } from '../domain/static-pod.ts';
@@ -10,7 +19,8 @@ export const fencingClassOf = (pod: Pod): FencingClass =>
 
 export interface ExclusiveStartsDeps {
   readonly client: ApiClient;
-  /** Absent: the node promises nothing, and has no promise of an earlier kubelet to take back. */
+  readonly nodeName: string;
+  /** Absent: the node promises nothing, and this machine knows of no promise of an earlier kubelet. */
   readonly keeper?: PromiseKeeper | undefined;
   readonly policy?: SelfFencingPolicy | undefined;
 }
@@ -18,6 +28,8 @@ export interface ExclusiveStartsDeps {
 /** Asks before anything of an exclusive pod is mounted, started or started again. */
 export class ExclusiveStarts {
   readonly #deps: ExclusiveStartsDeps;
+  /** The API has said that the lease has no promise. Only this kubelet could make the next one. */
+  #isFree = false;
 
   constructor(deps: ExclusiveStartsDeps) {
     this.#deps = deps;
@@ -34,6 +46,7 @@ export class ExclusiveStarts {
     const { client, keeper, policy } = this.#deps;
     const fencing = fencingClassOf(pod);
     if (fencing === 'never' || (fencing === 'other' && policy !== 'all')) return undefined;
+    if (keeper === undefined) await this.#waitForFreeLease();
     const startBefore = keeper?.startBefore();
     const { namespace = '', name = '', uid } = pod.metadata;
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
@@ -42,6 +55,21 @@ export class ExclusiveStarts {
     });
     if (current !== undefined && current.metadata.uid === uid && !isTerminating(current)) return startBefore;
     throw new PromiseWait('the pod is to run no more');
+  }
+
+  /**
+   * A machine whose state directory was wiped has forgotten the promise of an earlier kubelet. While the lease still has
+   * it, the control plane may break it and release a pod that starts now. The renewal of the lease takes it back.
+   */
+  async #waitForFreeLease(): Promise<void> {
+    if (this.#isFree) return;
+    const { client, nodeName: name } = this.#deps;
+    const lease = await client.find(LEASES, { namespace: NODE_LEASES_NAMESPACE, name }).catch((error: unknown) => {
+      throw new PromiseWait('waiting until the API says whether this node has promised anything', { cause: error });
+    });
+    if (promiseOf(lease) !== undefined)
+      throw new PromiseWait('waiting until the promise of an earlier kubelet of this node is taken back');
+    this.#isFree = true;
   }
 }
 

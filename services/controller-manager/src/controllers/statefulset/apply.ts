@@ -1,10 +1,12 @@
 import {
   CONTROLLER_REVISIONS,
   type ControllerRevision,
+  type KubeObject,
   PERSISTENT_VOLUME_CLAIMS,
   type PersistentVolumeClaim,
   PODS,
   type Pod,
+  type ResourceRef,
   STATEFUL_SETS,
   type StatefulSet,
   type StatefulSetStatus,
@@ -52,7 +54,10 @@ async function perform(tools: ApplyTools, action: StatefulSetAction): Promise<vo
   const { client } = tools.context;
   switch (action.type) {
     case 'adopt-pod':
-      await adopt(tools, action.pod);
+      await adopt(tools, PODS, action.pod);
+      return;
+    case 'adopt-revision':
+      await adopt(tools, CONTROLLER_REVISIONS, action.revision);
       return;
     case 'release-pod':
       await unlessChanged(() => client.update(PODS, withoutOwners(action.pod, new Set([uidOf(tools.set)]))));
@@ -97,10 +102,14 @@ async function storeRevision({ context, set }: ApplyTools, revision: ControllerR
   }
 }
 
-async function adopt({ context, set }: ApplyTools, pod: Pod): Promise<void> {
+async function adopt<T extends KubeObject>(
+  { context, set }: ApplyTools,
+  resource: ResourceRef<T>,
+  object: T,
+): Promise<void> {
   if (!(await mayAdopt(context, { resource: STATEFUL_SETS, object: set }))) return;
   const owner = controllerReference(set, { apiVersion: 'apps/v1', kind: 'StatefulSet' });
-  await unlessChanged(() => context.client.update(PODS, withOwner(pod, owner)));
+  await unlessChanged(() => context.client.update(resource, withOwner(object, owner)));
 }
 
 /** Create-if-absent on the name is the lock: its holder keeps it, whether alive, terminating or lost with its node. */

@@ -25,7 +25,7 @@ import {
   REVISION_LABEL,
 } from './identity.ts';
 
-import { outdatedRevisions, type Revision, type Revisions, revisionsOf } from './revisions.ts';
+import { isRevisionOf, outdatedRevisions, type Revision, type Revisions, revisionsOf } from './revisions.ts';
 
 export interface StatefulSetSnapshot {
   readonly set: StatefulSet;
@@ -33,6 +33,8 @@ export interface StatefulSetSnapshot {
   readonly pods: readonly Pod[];
   /** Its ControllerRevisions; undefined when the API does not serve that kind. */
   readonly revisions: readonly ControllerRevision[] | undefined;
+  /** Revisions of its namespace without a controller. */
+  readonly orphanRevisions?: readonly ControllerRevision[];
   /** Its claims; undefined when the API does not serve that kind. */
   readonly claimNamed?: ClaimNamed | undefined;
   /** False while the cache does not yet show all writes of earlier passes. */
@@ -42,6 +44,7 @@ export interface StatefulSetSnapshot {
 export type StatefulSetAction =
   | { readonly type: 'adopt-pod'; readonly pod: Pod }
   | { readonly type: 'release-pod'; readonly pod: Pod }
+  | { readonly type: 'adopt-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'store-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'delete-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'create-pod'; readonly pod: Pod; readonly claims: readonly PersistentVolumeClaim[] }
@@ -58,6 +61,9 @@ export function decide(snapshot: StatefulSetSnapshot, now: number): readonly Sta
     ...release.map((pod) => ({ type: 'release-pod', pod }) as const),
   ];
   if (isTerminating(set) || claims.length > 0 || !snapshot.caughtUp) return claims;
+  // Pods that are adopted keep running when the revision that they were made of is adopted with them.
+  const revisionsToAdopt = claim(set, snapshot.orphanRevisions ?? []).adopt.filter((each) => isRevisionOf(set, each));
+  if (revisionsToAdopt.length > 0) return revisionsToAdopt.map((revision) => ({ type: 'adopt-revision', revision }));
   const revisions = revisionsOf(set, snapshot.revisions);
   if (revisions.store !== undefined) return [{ type: 'store-revision', revision: revisions.store }];
   const { claimNamed } = snapshot;

@@ -4,6 +4,7 @@ import {
   type KubeObject,
   PERSISTENT_VOLUME_CLAIMS,
   PODS,
+  type Pod,
   type ResourceRef,
   STATEFUL_SETS,
   type StatefulSet,
@@ -11,7 +12,16 @@ import {
 import type { InformerChange, ReconcileResult } from '@holdfast/client';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { controllerOf, isTerminating, keyOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
+import {
+  controllerOf,
+  isTerminating,
+  keyOf,
+  nameOf,
+  namespaceOf,
+  parseKey,
+  toTarget,
+  uidOf,
+} from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { nextAvailabilityMs, restMs } from '../../common/pods.ts';
 import { ownersToWake } from '../../common/wake.ts';
@@ -65,7 +75,11 @@ function createLoop(context: ControllerContext, served: ServedKinds): Loop {
         memory.pacing.ownerChanged(change);
         enqueue(change.key);
       }),
-      pods.onChange((change) => ownersToWake(sets, 'StatefulSet', change).forEach(enqueue)),
+      pods.onChange((change) => {
+        ownersToWake(sets, 'StatefulSet', change).forEach(enqueue);
+        const freed = setOfFreedName(change);
+        if (freed !== undefined && sets.get(freed) !== undefined) enqueue(keyOf({ metadata: freed }));
+      }),
       ...wakeOfDependents(context, served, enqueue),
     ],
     reconcile: async (key) => {
@@ -78,6 +92,17 @@ function createLoop(context: ControllerContext, served: ServedKinds): Loop {
       return {};
     },
   };
+}
+
+/**
+ * The set that may wait for the name of a pod that is gone, whoever had it: a pod that a user has relabelled has no
+ * owner, and its labels lead to nobody.
+ */
+function setOfFreedName({ object, old }: InformerChange<Pod>): ReturnType<typeof toTarget> | undefined {
+  if (object !== undefined || old === undefined) return undefined;
+  const name = nameOf(old);
+  const setName = name.replace(/-\d+$/, '');
+  return setName === name ? undefined : toTarget(namespaceOf(old), setName);
 }
 
 function wakeOfDependents(
@@ -122,6 +147,7 @@ function observe(
     set,
     pods: [...pods.byIndex('controller', uidOf(set)), ...pods.byIndex('orphan', namespace)],
     revisions: served.revisions ? informers.of(CONTROLLER_REVISIONS).byIndex('controller', uidOf(set)) : undefined,
+    orphanRevisions: served.revisions ? informers.of(CONTROLLER_REVISIONS).byIndex('orphan', namespace) : [],
     claimNamed: served.claims ? (name) => informers.of(PERSISTENT_VOLUME_CLAIMS).get({ namespace, name }) : undefined,
     caughtUp: barrier.isCaughtUp(keyOf(set), pods, clock.monotonic()),
   };

@@ -26,7 +26,8 @@ export interface Revisions {
 export function revisionsOf(set: StatefulSet, stored: readonly ControllerRevision[] | undefined): Revisions {
   const history = [...(stored ?? [])].sort((a, b) => a.revision - b.revision || byName(a, b));
   const { template } = set.spec;
-  const equal = history.find((revision) => isSameTemplate(templateIn(revision), template));
+  // Two may have one template, when the name of the first was taken for a while: the newer counts, and stays it.
+  const equal = history.findLast((revision) => isSameTemplate(templateIn(revision), template));
   const update = { name: equal === undefined ? nameFor(set) : nameOf(equal), template };
   const currentStored = history.find((revision) => nameOf(revision) === set.status.currentRevision);
   const currentTemplate = currentStored === undefined ? undefined : templateIn(currentStored);
@@ -44,6 +45,10 @@ export function revisionsOf(set: StatefulSet, stored: readonly ControllerRevisio
     store: equal === undefined ? buildRevision(set, update, number) : { ...equal, revision: number },
   };
 }
+
+/** Made by a set of this name: one of a DaemonSet with the same labels holds another kind of data. */
+export const isRevisionOf = (set: StatefulSet, revision: ControllerRevision): boolean =>
+  nameOf(revision).startsWith(`${nameOf(set)}-`) && templateIn(revision) !== undefined;
 
 const nameFor = (set: StatefulSet): string =>
   `${nameOf(set)}-${safeHash(`${canonicalJson(set.spec.template)}/${set.status.collisionCount ?? 0}`)}`;

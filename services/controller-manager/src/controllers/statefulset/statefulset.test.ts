@@ -150,6 +150,52 @@ test('partition: ordinals below it keep the old template and come back in it', a
   assert.deepEqual(images(world), ['db:2', 'db:2', 'db:2']);
 });
 
+test('a name that a relabelled pod has held is filled when that pod is gone', async () => {
+  const { world, controller } = await worldWith(statefulSet());
+  await run(world, [controller]);
+  const strayed = world.api.get(PODS, { namespace: 'default', name: 'db-2' });
+  world.api.put(PODS, { ...strayed, metadata: { ...strayed.metadata, labels: { app: 'strayed' } } });
+  await run(world, [controller]);
+  assert.equal(world.api.get(PODS, targetOf(strayed)).metadata.ownerReferences, undefined, 'it is released');
+  world.api.drop(PODS, targetOf(strayed));
+  await run(world, [controller]);
+  assert.equal(world.api.get(PODS, targetOf(strayed)).metadata.labels?.['app'], 'db');
+});
+
+test('of two revisions with one template the newer is the current one, and nothing is written about them', async () => {
+  const { world, controller } = await worldWith(statefulSet());
+  await run(world, [controller]);
+  const [revision] = world.api.list(CONTROLLER_REVISIONS);
+  assert.ok(revision !== undefined);
+  const { uid: _own, ...metadata } = revision.metadata;
+  world.api.put(CONTROLLER_REVISIONS, { ...revision, metadata: { ...metadata, name: 'db-twin' }, revision: 7 });
+  await run(world, [controller]);
+  const numbers = new Map(world.api.list(CONTROLLER_REVISIONS).map((each) => [nameOf(each), each.revision]));
+  assert.deepEqual([numbers.size, numbers.get('db-twin'), numbers.get(nameOf(revision))], [2, 7, 1]);
+  assert.equal(world.api.get(STATEFUL_SETS, DB).status.updateRevision, 'db-twin');
+});
+
+test('a set that is created again adopts the revisions of its orphans, and restarts none of them', async () => {
+  const { world, controller } = await worldWith(statefulSet());
+  await run(world, [controller]);
+  const before = world.api.list(PODS).map(uidOf).sort();
+  const old = world.api.get(STATEFUL_SETS, DB);
+  world.api.drop(STATEFUL_SETS, DB);
+  const orphaned = <T extends { readonly metadata: object }>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, ownerReferences: [] },
+  });
+  for (const each of world.api.list(PODS)) world.api.put(PODS, orphaned(each));
+  for (const each of world.api.list(CONTROLLER_REVISIONS)) world.api.put(CONTROLLER_REVISIONS, orphaned(each));
+  const { uid: _old, ...metadata } = old.metadata;
+  const again = world.api.put(STATEFUL_SETS, { ...old, metadata, status: { replicas: 0 } });
+  await run(world, [controller]);
+  assert.deepEqual(world.api.list(PODS).map(uidOf).sort(), before);
+  const [revision, second] = world.api.list(CONTROLLER_REVISIONS);
+  assert.equal(second, undefined);
+  assert.equal(revision?.metadata.ownerReferences?.[0]?.uid, uidOf(again));
+});
+
 test('without ControllerRevisions an update works all the same', async () => {
   const { world, controller } = await worldWith(statefulSet(), WITHOUT_REVISIONS);
   await run(world, [controller]);

@@ -150,6 +150,14 @@ const RULES: readonly { rule: string; file: string; code: string }[] = [
     "test('a', (t) => t.skip());",
   ].map((code) => ({ rule: 'holdfast(no-silent-skip)', file: 'libs/client/src/a.test.ts', code })),
   ...[
+    "const clock = createSystemClock();\ntest('a', () => clock.sleep(50));",
+    "test('a', async () => {\n  await createSystemClock().sleep(1);\n});",
+  ].map((code) => ({
+    rule: 'holdfast(no-real-sleep)',
+    file: 'libs/client/src/a.test.ts',
+    code: `import { createSystemClock } from '@holdfast/platform';\n${code}`,
+  })),
+  ...[
     '/** Who asks again waits. */',
     '/** Done. Whoever asks again waits. */',
     '/**\n * Done.\n * Whose it is shows later.\n */',

@@ -327,6 +327,32 @@ function rejectionHandlers(call) {
   return [...here, ...rejectionHandlers(call.callee?.object)];
 }
 
+/** Tests that let real time pass because it is their subject: the clock itself, how long a cut or a slow client lasts. */
+const REAL_TIME_TESTS = [
+  'libs/platform/src/ports.test.ts',
+  'test/chaos/store-cut.test.ts',
+  'test/integration/abuse-slow-clients.test.ts',
+  'test/integration/encrypted-connections.test.ts',
+  'test/integration/store-redis-faults.test.ts',
+];
+
+/** `createSystemClock().sleep(...)` in a test, also by the name of a variable. */
+const noRealSleep = {
+  create(context) {
+    const file = context.filename.replaceAll(path.sep, '/');
+    if (!file.endsWith('.test.ts') || REAL_TIME_TESTS.some((each) => file.endsWith(each))) return {};
+    return {
+      CallExpression: (node) => {
+        if (memberName(node.callee?.property, node.callee?.computed) !== 'sleep') return;
+        const clock = node.callee.object;
+        const made = clock.type === 'Identifier' ? definitionOf(clock, context)?.init : clock;
+        if (made?.type !== 'CallExpression' || made.callee.name !== 'createSystemClock') return;
+        context.report({ node, message: 'A fixed time is too short on a busy machine. Wait with eventually(), take nextTurn(), or use a virtual clock.' });
+      },
+    };
+  },
+};
+
 const RUNS_TEST = /^(describe|it|test([A-Z]\w*)?)$/;
 const SKIP_SEEN = "Write test(title, { skip: reason }, ...) or `return t.skip(reason)`, so that the run counts it, or fail with an instruction.";
 
@@ -417,6 +443,7 @@ const plugin = {
     'keep-error-listener': keepErrorListener,
     'machine-only-in-platform': machineOnlyInPlatform,
     'no-open-table': noOpenTable,
+    'no-real-sleep': noRealSleep,
     'no-silent-skip': noSilentSkip,
     'plain-comments': plainComments,
   },

@@ -26,7 +26,8 @@ export class SeenPods {
     } else if ((pod.spec.nodeName ?? '') !== '') {
       this.#state.queue.delete(uid);
       this.#state.cache.nominations.clear(uid);
-      const info = refreshPodInfo(this.#state.cache.placed(uid), pod);
+      const known = this.#state.cache.placed(uid);
+      const info = known === undefined ? this.#templates.infoOf(pod) : refreshPodInfo(known, pod);
       for (const event of this.#state.cache.setPod(info)) this.#state.note(event, info);
     } else if (!this.#state.cache.isPlaced(uid)) this.#waits(pod, old);
   }

@@ -32,7 +32,7 @@ export interface Loop {
   /** Registers what wakes a key; returns what unregisters it. Called after every cache is filled. */
   readonly wake: (enqueue: (key: string) => void) => readonly (() => void)[];
   readonly reconcile: Reconcile;
-  /** Keys that are due at start, before any event. */
+  /** Keys that are due at start. Called directly after `wake`, so that nothing is missed in between. */
   readonly initialKeys: () => readonly string[];
 }
 

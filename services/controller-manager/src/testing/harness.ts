@@ -34,8 +34,9 @@ export class DrivenController {
     this.#world = world;
     const context = contextOf(world, definition.component, informers);
     this.#loops = definition.create({ ...context, ...kinds }).map((loop) => {
-      const due = new Set(loop.initialKeys());
+      const due = new Set<string>();
       this.#stops.push(...loop.wake((key) => due.add(key)));
+      for (const key of loop.initialKeys()) due.add(key);
       return { loop, due, later: new Map<string, number>() };
     });
   }

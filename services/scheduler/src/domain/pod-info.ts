@@ -56,16 +56,18 @@ export interface PodInfo {
   readonly disks: readonly Volume[];
   /** With equal texts, local plugins (`localFilter`, `localScore`) cannot distinguish the pods on any node. */
   readonly nodeNeeds: string;
+  /** The same without the node of the pod. */
+  readonly templateNeeds: string;
 }
 
 /** `like`: a pod that was parsed before. Parts that pods of one template share are parsed once. */
 export function createPodInfo(pod: Pod, like?: PodInfo): PodInfo {
   const { namespace = '', name = '', uid = '', deletionTimestamp } = pod.metadata;
   const nodeName = pod.spec.nodeName ?? '';
-  const known = like !== undefined && like.nodeName === nodeName && asksTheSame(like.pod, pod);
+  const template = like !== undefined && asksTheSame(like.pod, pod) ? like : readTemplate(pod);
   const { volumes = NO_VOLUMES } = pod.spec;
   return {
-    ...(known ? like : readTemplate(pod)),
+    ...template,
     pod,
     key: `${namespace}/${name}`,
     uid,
@@ -73,6 +75,7 @@ export function createPodInfo(pod: Pod, like?: PodInfo): PodInfo {
     name,
     priority: pod.spec.priority ?? 0,
     nodeName,
+    nodeNeeds: nodeName === '' ? template.templateNeeds : `${nodeName} ${template.templateNeeds}`,
     terminating: deletionTimestamp !== undefined,
     owner: ownerOf(pod),
     claims: volumes.length === 0 ? NO_CLAIMS : claimsOf(pod),
@@ -93,7 +96,7 @@ type Template = Pick<
   | 'requiredNodes'
   | 'affinity'
   | 'spread'
-  | 'nodeNeeds'
+  | 'templateNeeds'
 >;
 
 /** Depends only on the fields that `asksTheSame` compares. */
@@ -110,13 +113,13 @@ function readTemplate(pod: Pod): Template {
     requiredNodes: compileRequiredNodes(pod),
     affinity: compilePodAffinity(pod),
     spread: compilePodSpread(pod),
-    nodeNeeds: nodeNeedsOf(pod, [...requests], [...requestsForScoring], hostPorts),
+    templateNeeds: templateNeedsOf(pod, [...requests], [...requestsForScoring], hostPorts),
   };
 }
 
-function nodeNeedsOf(pod: Pod, ...parsed: readonly unknown[]): string {
-  const { nodeName, nodeSelector, tolerations, affinity } = pod.spec;
-  return JSON.stringify([nodeName, nodeSelector, tolerations, affinity?.nodeAffinity, isExclusive(pod), ...parsed]);
+function templateNeedsOf(pod: Pod, ...parsed: readonly unknown[]): string {
+  const { nodeSelector, tolerations, affinity } = pod.spec;
+  return JSON.stringify([nodeSelector, tolerations, affinity?.nodeAffinity, isExclusive(pod), ...parsed]);
 }
 
 function asksTheSame(pod: Pod, like: Pod): boolean {

@@ -62,6 +62,12 @@ function podOf(shape: Shape, name: string): Pod {
   });
 }
 
+const NODE_NAMES = [undefined, 'n1', 'n2'];
+
+function onNode(pod: Pod, nodeName: string | undefined): Pod {
+  return nodeName === undefined ? pod : { ...pod, spec: { ...pod.spec, nodeName } };
+}
+
 const NODES = [buildNode('a', { labels: { disk: 'ssd' } }), buildNode('b')];
 
 /** Everything parsed of a pod, with node tests replaced by their results. */
@@ -91,7 +97,7 @@ test('pods that share what was read say the same as pods that are read each for 
         for (const [i, which] of order.entries()) {
           const shape = all[which % all.length];
           assert.ok(shape !== undefined);
-          const pod = podOf(shape, `p${i}`);
+          const pod = onNode(podOf(shape, `p${i}`), NODE_NAMES[i % NODE_NAMES.length]);
           const info = templates.infoOf(pod);
           assert.deepEqual(told(info), told(createPodInfo(pod)));
           if (seen.has(info.requests)) shared++;
@@ -102,6 +108,15 @@ test('pods that share what was read say the same as pods that are read each for 
     { numRuns: 300 },
   );
   assert.ok(shared > 100, 'what was read was shared often enough');
+});
+
+test('of bound pods of one owner one is read whole, and their needs differ in the node', () => {
+  const templates = new PodTemplates();
+  const infos = Array.from({ length: 20 }, (_, i) =>
+    templates.infoOf(onNode(buildPod(`p${i}`, { owner: 'o', cpu: '1' }), `n${i}`)),
+  );
+  assert.equal(new Set(infos.map(({ requests }) => requests)).size, 1);
+  assert.equal(new Set(infos.map(({ nodeNeeds }) => nodeNeeds)).size, 20);
 });
 
 test('a pod that is seen again with other needs is read again', () => {

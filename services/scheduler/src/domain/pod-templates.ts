@@ -2,7 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { POD_TEMPLATES_MAX } from '../limits.ts';
 import { createPodInfo, type PodInfo } from './pod-info.ts';
 
-/** The last pod of each owner: the next one most likely has the same template, so only its name must be parsed. */
+/** The last pod of each owner: the next one most likely has the same template, so only its name and node must be read. */
 export class PodTemplates {
   readonly #latest = new Map<string, PodInfo>();
 
@@ -12,7 +12,7 @@ export class PodTemplates {
     const latest = this.#latest.get(key);
     const info = createPodInfo(pod, latest);
     // Pods that share parsed values keep one copy of them.
-    if (latest?.nodeNeeds !== info.nodeNeeds || latest.labels !== info.labels) this.#remember(key, info);
+    if (latest?.requests !== info.requests) this.#remember(key, info);
     return info;
   }
 

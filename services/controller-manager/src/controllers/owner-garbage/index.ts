@@ -68,12 +68,13 @@ function createLoop({ context, graph, resources, enqueueAggregated }: LoopParts)
   return {
     name: 'garbage-collector',
     workers: OWNER_GC_WORKERS,
+    // Passes over nearly all objects of a cluster at rest would do nothing.
     initialKeys: () =>
       resources.flatMap((resource) =>
         informers
           .of(resource)
           .list()
-          .filter(isOfInterest)
+          .filter((object) => isOfInterest(object) && !isAtRest(graph, object))
           .map((object) => workKey({ resource, key: keyIn(resource, object) })),
       ),
     wake: (enqueue) => {

@@ -8,7 +8,7 @@ import type { CustomKindRef, CustomKinds } from '../../common/kind-pool.ts';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { OWNERS_ASKED_PER_PASS } from '../../limits.ts';
 import { deployment, pod, replicaSet } from '../../testing/builders.ts';
-import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
+import { contextOf, createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { runKubelets } from '../../testing/kubelet-model.ts';
 import { deploymentController } from '../deployment/index.ts';
 import { replicaSetController } from '../replicaset/index.ts';
@@ -41,6 +41,21 @@ async function runningDeployment(): Promise<Cluster> {
 
 const left = (world: World): readonly number[] =>
   [DEPLOYMENTS, REPLICA_SETS, PODS].map((kind) => world.api.list<KubeObject>(kind).length);
+
+test('of many objects at a start only those are due whose owner is not in the cache', () => {
+  const world = createWorld();
+  const owner = replicaSet({}, { name: 'web', uid: 'here' });
+  world.api.put(REPLICA_SETS, owner);
+  const reference = (uid: string) => [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid }];
+  for (let i = 0; i < 50; i++) world.api.put(PODS, pod({ name: `p${i}`, ownerReferences: reference('here') }));
+  world.api.put(PODS, pod({ name: 'stray', ownerReferences: reference('gone') }));
+  const due = collector.create(contextOf(world, 'user')).flatMap((loop) => {
+    loop.wake(() => {});
+    return loop.initialKeys();
+  });
+  assert.equal(due.length, 1);
+  assert.match(due[0] ?? '', /stray$/);
+});
 
 async function finishPods({ world, turn }: Cluster): Promise<void> {
   for (let round = 0; round < 5; round++) {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeProtobufObject, encodeContent, encodeObject, itemHead, listEnvelope, watchFrame } from './index.ts';
+import {
+  decodeProtobufObject,
+  encodeContent,
+  encodeObject,
+  itemHead,
+  lendContent,
+  listEnvelope,
+  watchFrame,
+} from './index.ts';
 
 /** Describes bytes: hexadecimal pairs, and text in quotes. */
 const spelt = (...parts: readonly string[]): string =>
@@ -165,4 +173,26 @@ test('a kept encoding holds no more memory than its bytes', () => {
   const content = encodeContent({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data: { a: 'b' } });
   assert.equal(content?.buffer.byteLength, content?.length);
   assert.ok(content !== undefined && content.length > 0);
+});
+
+test('lent bytes are those of the content, also after larger ones and after a failure', () => {
+  const map = (text: unknown): object => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'm' },
+    data: { k: text },
+  });
+  const failing = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    get metadata(): never {
+      throw new Error('no');
+    },
+    data: { k: 'x' },
+  };
+  for (const object of [map('a'), map('b'.repeat(300_000)), map('c')]) {
+    assert.deepEqual(lendContent(object), encodeContent(object));
+    assert.throws(() => lendContent(failing), /no/);
+  }
+  assert.equal(lendContent({ apiVersion: 'v1', kind: 'Nothing' }), undefined);
 });

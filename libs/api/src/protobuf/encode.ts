@@ -15,6 +15,15 @@ export function encodeMessage(name: string, value: object): Buffer {
   return writer.finishToKeep();
 }
 
+const lending = new WireWriter();
+
+/** The same for a caller that copies the result at once: it is valid until the next call. */
+export function lendMessage(name: string, value: object): Buffer {
+  lending.begin();
+  writeMessage(lending, name, value);
+  return lending.lend();
+}
+
 interface WrittenField extends WireField {
   readonly number: number;
   /** Field number and wire type of one value. */

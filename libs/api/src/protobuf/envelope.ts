@@ -1,5 +1,5 @@
 import { MAGIC } from './decode.ts';
-import { encodeMessage } from './encode.ts';
+import { encodeMessage, lendMessage } from './encode.ts';
 import { messageName } from './message-names.ts';
 import { WIRE_BYTES } from './wire.ts';
 import { WireWriter } from './wire-writer.ts';
@@ -14,6 +14,13 @@ export function encodeContent(object: object): Buffer | undefined {
   const { apiVersion, kind } = typeOf(object);
   const message = messageName(apiVersion, kind);
   return message === undefined ? undefined : encodeMessage(message, object);
+}
+
+/** The same for a caller that copies the result at once: it is valid until the next call. */
+export function lendContent(object: object): Buffer | undefined {
+  const { apiVersion, kind } = typeOf(object);
+  const message = messageName(apiVersion, kind);
+  return message === undefined ? undefined : lendMessage(message, object);
 }
 
 /** Encodes the object for clients: its kind, then its content. */

@@ -5,6 +5,7 @@ export {
   envelopeFor,
   inEnvelope,
   itemHead,
+  lendContent,
   listEnvelope,
   type TypeOf,
   watchFrame,

@@ -2,6 +2,8 @@ import { WIRE_BYTES } from './wire.ts';
 
 /** Initial buffer size: most objects fit, or fit after few doublings. */
 const ROOM_BYTES = 2_048;
+/** A writer that is used again does not keep a larger buffer. */
+const KEPT_ROOM_BYTES_MAX = 64 * 1024;
 const SHORT_CHARS = 32;
 /** Largest varint of two bytes. */
 const SHORT_VARINT_MAX = 0x3fff;
@@ -31,6 +33,17 @@ export class WireWriter {
     const kept = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(kept, 0, this.#at);
     return kept;
+  }
+
+  /** Drops what is written. A large buffer is not kept for later. */
+  begin(): void {
+    if (this.#bytes.length > KEPT_ROOM_BYTES_MAX) this.#bytes = Buffer.allocUnsafe(ROOM_BYTES);
+    this.#at = this.#bytes.length;
+  }
+
+  /** Returns what is written, without a copy: valid until `begin`. */
+  lend(): Buffer {
+    return this.#bytes.subarray(this.#at);
   }
 
   /** Negative numbers take 64 bits. */

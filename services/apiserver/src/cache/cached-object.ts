@@ -5,7 +5,7 @@ import { moulds } from './moulds.ts';
 import { parseStored } from './parse-stored.ts';
 import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { siblings } from './siblings.ts';
-import { metadataAt, revisionLength, withRevision } from './stored-json.ts';
+import { metadataAt, metadataParts, revisionLength, withRevision } from './stored-json.ts';
 
 /** Bytes that are lent are made here; larger ones have memory of their own. */
 const LENT_BYTES_MAX = 64 * 1024;
@@ -26,6 +26,7 @@ export class CachedObject {
   #parsed: KubeObject | undefined;
   /** In protobuf, on demand. */
   #encoded: Buffer | undefined;
+  #encodedLength = 0;
   /** The writer's value of the text, so that it need not be parsed again. */
   #written: KubeObject | undefined;
   /** About what the value takes, while there is one. */
@@ -83,6 +84,22 @@ export class CachedObject {
     return scratch.subarray(0, length);
   }
 
+  /**
+   * Writes the bytes from `metadataAt` on, which takes no other memory. Answers false, and writes nothing, for an object
+   * with other characters than ASCII. The caller has checked that there is room.
+   */
+  writeMetadataOn(target: Buffer, at: number): boolean {
+    if (
+      this.#bytes !== undefined ||
+      this.byteLength !== this.stored.length + revisionLength(this.stored, this.revision)
+    )
+      return false;
+    const [opening, rest] = metadataParts(this.stored, this.revision);
+    const written = target.write(opening, at, 'latin1');
+    target.write(rest, at + written, 'latin1');
+    return true;
+  }
+
   /** Length of `bytes`, without making them. */
   get byteLength(): number {
     if (this.#byteLength === 0)
@@ -98,10 +115,28 @@ export class CachedObject {
   /** Caches the result of `encode`. The value parsed for it is not kept. */
   encoded(encode: (object: KubeObject) => Buffer): Buffer {
     if (this.#encoded !== undefined) return this.#encoded;
-    const content = encode(this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written)));
+    const content = encode(this.#anyValue());
     this.#encoded = content;
     bytesBudget.keep(content.length);
     return content;
+  }
+
+  /** The same for one who copies it at once: nothing is kept. `lend` may answer with bytes that are valid until its next call. */
+  lendEncoded(lend: (object: KubeObject) => Buffer): Buffer {
+    if (this.#encoded !== undefined) return this.#encoded;
+    const content = lend(this.#anyValue());
+    this.#encodedLength = content.length;
+    return content;
+  }
+
+  /** True when `encoded` costs nothing. */
+  get isEncoded(): boolean {
+    return this.#encoded !== undefined;
+  }
+
+  /** Length of the encoded form when it was made before; 0 when it was not. */
+  get encodedLength(): number {
+    return this.#encoded?.length ?? this.#encodedLength;
   }
 
   /** The same content at another revision: what a watcher gets when an object leaves its selection. */
@@ -155,6 +190,10 @@ export class CachedObject {
 
   #parse(): KubeObject {
     return parseStored(this.key, this.#text(), (text) => moulds.parse(text));
+  }
+
+  #anyValue(): KubeObject {
+    return this.#parsed ?? (this.#written === undefined ? this.#parse() : this.#asRead(this.#written));
   }
 
   /** The writer knew the revision before; parts may be shared with the state before, which is frozen. */

@@ -17,3 +17,20 @@ test('an object is encoded once, with its revision, whoever left it; when it is 
     assert.deepEqual(seen, ['5', '5']);
   }
 });
+
+test('an object of ASCII writes its bytes from metadata on without making them, others do not', () => {
+  for (const [text, revision, isWritten] of [
+    ['{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"},"spec":{"metadata":{}}}', 12_345, true],
+    ['{"kind":"Pod","apiVersion":"v1","metadata":{}}', 7, true],
+    ['{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"}}', 0, true],
+    ['{"kind":"Pod","apiVersion":"v1","metadata":{"name":"é"}}', 7, false],
+    ['{"kind":"Pod","apiVersion":"v1","metadata":{"name":"€"}}', 7, false],
+  ] as const) {
+    const cached = new CachedObject('core/pods/a/x', text, revision);
+    const wanted = cached.makeBytes().subarray(cached.metadataAt);
+    const target = Buffer.alloc(wanted.length + 2, '.');
+    assert.equal(cached.writeMetadataOn(target, 1), isWritten, text);
+    assert.equal(target.toString(), `.${isWritten ? wanted.toString() : '.'.repeat(wanted.length)}.`);
+    assert.equal(cached.keptBytes, 0);
+  }
+});

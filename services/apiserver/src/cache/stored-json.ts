@@ -41,6 +41,14 @@ export function withRevision(stored: string, revision: number): string {
   return `${stored.slice(0, at)}${REVISION_OPENING}${revision}"${separator}${stored.slice(at)}`;
 }
 
+/** The text with its revision from `"metadata":` on, in two parts: the second one is a part of the stored text. */
+export function metadataParts(stored: string, revision: number): readonly [string, string] {
+  const at = afterMetadataOpening(stored);
+  const separator = stored.charCodeAt(at) === CLOSING_BRACE ? '' : ',';
+  const opening = revision === 0 ? METADATA_OPENING : `${METADATA_OPENING}${REVISION_OPENING}${revision}"${separator}`;
+  return [opening, stored.slice(at)];
+}
+
 /** How many bytes `withRevision` adds. */
 export const revisionLength = (stored: string, revision: number): number =>
   revision === 0

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inPieces, joined, PIECE_BYTES, partsInPieces, whole } from './pieces.ts';
+import { inPieces, joined, madeInPieces, PIECE_BYTES, partsInPieces, whole } from './pieces.ts';
 
 const [HEAD, TAIL] = [Buffer.from('['), Buffer.from(']')];
 
@@ -83,4 +83,45 @@ test('bytes that are there already are cut, not copied', () => {
   const bytes = Buffer.alloc(2 * PIECE_BYTES + 1, 7);
   const lengths = [...whole(bytes).pieces].map((piece) => piece.length);
   assert.deepEqual(lengths, [PIECE_BYTES, PIECE_BYTES, 1]);
+});
+
+test('the items of a long list write themselves into the pieces; those over the end of a piece, and those that cannot, are lent', () => {
+  const bytes = Buffer.from(`head${'x'.repeat(9_000)}`);
+  let written = 0;
+  const items = Array.from({ length: 2_000 }, (_, i) => ({
+    get bytes(): Buffer {
+      throw new Error('a long list keeps no bytes');
+    },
+    lend: () => bytes,
+    byteLength: bytes.length,
+    metadataAt: 4,
+    writeMetadataOn: (target: Buffer, at: number) => {
+      if (i % 10 === 3) return false;
+      written += 1;
+      return bytes.copy(target, at, 4) > 0;
+    },
+  }));
+  const content = bytes.subarray(4).toString();
+  const wanted = Buffer.from(`[{${items.map(() => content).join(',{')}]`);
+  assert.ok(wanted.equals(joined(inPieces({ head: HEAD, items, tail: TAIL }))));
+  // Two of seven lie over the end of a piece.
+  assert.ok(written > 1_200, `${written} items wrote themselves`);
+});
+
+test('parts that are made when they are sent have the bytes of all, whatever their sizes', () => {
+  for (const sizes of [[], [1, 2], [PIECE_BYTES], [PIECE_BYTES - 2, 1, PIECE_BYTES], [3 * PIECE_BYTES + 7, 5]]) {
+    const lent = Buffer.alloc(4 * PIECE_BYTES);
+    const items = function* (): Generator<readonly [Buffer, Buffer]> {
+      for (const [i, size] of sizes.entries()) yield [Buffer.from(':'), lent.fill(i + 1).subarray(0, size)];
+    };
+    const wanted = Buffer.concat([
+      HEAD,
+      ...sizes.flatMap((size, i) => [Buffer.from(':'), Buffer.alloc(size, i + 1)]),
+      TAIL,
+    ]);
+    const length = wanted.length - HEAD.length - TAIL.length;
+    const document = madeInPieces({ head: HEAD, items: items(), length, tail: TAIL });
+    assert.equal(document.length, wanted.length);
+    assert.ok(wanted.equals(joined(document)), sizes.join());
+  }
 });

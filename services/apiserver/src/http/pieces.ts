@@ -26,10 +26,38 @@ export interface Item {
   readonly byteLength: number;
   /** Where its first field begins that the list repeats. */
   readonly metadataAt: number;
+  /** Writes its bytes from `metadataAt` on without making them; false when it cannot. */
+  writeMetadataOn?(target: Buffer, at: number): boolean;
+}
+
+/** Parts that are made when they are about to be sent: those before them, each with its head, and those after them. */
+export interface MadeParts {
+  readonly head: Buffer;
+  /** Each is valid until the next one is asked for. */
+  readonly items: Iterable<readonly [head: Buffer, content: Buffer]>;
+  /** Of all items with their heads. */
+  readonly length: number;
+  readonly tail: Buffer;
+}
+
+/** A document whose parts are not kept: every byte is copied once, when it is about to be sent. */
+export function madeInPieces(parts: MadeParts): JsonPieces {
+  const length = parts.head.length + parts.length + parts.tail.length;
+  return { length, pieces: filledAsMade(parts, length), release };
+}
+
+function* filledAsMade({ head, items, tail }: MadeParts, length: number): Generator<Buffer> {
+  const filling = new Filling(length);
+  yield* filling.add(head);
+  for (const [opening, content] of items) {
+    if (!filling.fits(opening, content, 0)) yield* filling.add(Buffer.concat([opening, content]));
+  }
+  yield* filling.add(tail);
+  yield* filling.rest();
 }
 
 /** The items of a longer list do not keep the bytes that it made of them: they would take more memory than all objects. */
-const KEPT_LIST_BYTES_MAX = 16 * 1024 * 1024;
+export const KEPT_LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 const FIRST_ITEM = Buffer.from('{');
 const NEXT_ITEM = Buffer.from(',{');
@@ -89,6 +117,10 @@ function* filled({ head, items, tail }: ItemList, length: number): Generator<Buf
   let opening = FIRST_ITEM;
   const isKept = length <= KEPT_LIST_BYTES_MAX;
   for (const item of items) {
+    if (!isKept && filling.writes(opening, item)) {
+      opening = NEXT_ITEM;
+      continue;
+    }
     const bytes = isKept ? item.bytes : item.lend();
     const { metadataAt } = item;
     if (!filling.fits(opening, bytes, metadataAt)) {
@@ -118,6 +150,16 @@ class Filling {
     if (at + opening.length + bytes.length - from > piece.length) return false;
     for (const byte of opening) piece[at++] = byte;
     this.#at = at + bytes.copy(piece, at, from);
+    return true;
+  }
+
+  /** Lets an item write itself, if there is room for all of it and it can. */
+  writes(opening: Buffer, item: Item): boolean {
+    const at = this.#at + opening.length;
+    const end = at + item.byteLength - item.metadataAt;
+    if (end > this.#piece.length || item.writeMetadataOn?.(this.#piece, at) !== true) return false;
+    opening.copy(this.#piece, this.#at);
+    this.#at = end;
     return true;
   }
 

@@ -1,11 +1,11 @@
 import type { KubeObject, ResourceDefinition } from '@holdfast/api';
-import type { ApiRequest, ApiResponse } from '@holdfast/client';
+import type { ApiRequest, ApiResponse, JsonPieces } from '@holdfast/client';
 import { deepFreeze } from '@holdfast/machinery';
 import { invariant, nextTurn } from '@holdfast/platform';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { groupVersion } from '../objects/object-keys.ts';
 import { notAcceptable, PROTOBUF } from './negotiation.ts';
-import { partsInPieces } from './pieces.ts';
+import { joined, KEPT_LIST_BYTES_MAX, madeInPieces, partsInPieces } from './pieces.ts';
 
 type Encoder = typeof import('@holdfast/api/protobuf');
 
@@ -64,9 +64,7 @@ export const objectInProtobuf = ({ kind, ...definition }: ResourceDefinition, ob
 const contentOf = (object: CachedObject): Buffer => object.encoded(encodeContent);
 
 function encodeContent(object: KubeObject): Buffer {
-  const content = encoder().encodeContent(object);
-  invariant(content !== undefined, 'every kind that is stored has a protobuf encoding', { kind: object.kind });
-  return content;
+  return existing(encoder().encodeContent(object), object);
 }
 
 export interface ProtobufList {
@@ -94,29 +92,83 @@ export function protobufEnvelope(
 /** This many take about four milliseconds; then other requests get a turn. */
 const ENCODED_AT_ONCE = 100;
 
-/** Synchronous when all objects are encoded already. */
-export async function protobufListAnswer({ definition, objects, metadata, value }: ProtobufList): Promise<ApiResponse> {
-  const { itemHead, listEnvelope } = encoder();
+export async function protobufListAnswer(list: ProtobufList): Promise<ApiResponse> {
+  let size = 0;
+  for (const object of list.objects) size += object.size;
+  const document = size > KEPT_LIST_BYTES_MAX ? await longDocument(list) : await shortDocument(list);
+  const { value } = list;
+  return { status: 200, headers: { 'content-type': PROTOBUF }, body: { kind: 'json', ...document, value } };
+}
+
+interface Document {
+  readonly bytes: () => Uint8Array;
+  readonly pieces: () => JsonPieces;
+}
+
+/** The encodings are kept with their objects. Synchronous when all objects are encoded already. */
+async function shortDocument(list: ProtobufList): Promise<Document> {
+  const { itemHead } = encoder();
   const parts: Buffer[] = [];
+  const turns = new EncodingTurns();
   let length = 0;
-  let encoded = 0;
-  const encode = (object: KubeObject): Buffer => {
-    encoded += 1;
-    return encodeContent(object);
-  };
-  for (const object of objects) {
-    const content = object.encoded(encode);
-    if (encoded >= ENCODED_AT_ONCE) {
-      await nextTurn();
-      encoded = 0;
-    }
+  for (const object of list.objects) {
+    if (!object.isEncoded && turns.encodes()) await nextTurn();
+    const content = contentOf(object);
     const head = itemHead(content.length);
     parts.push(head, content);
     length += head.length + content.length;
   }
-  const type = { apiVersion: groupVersion(definition), kind: `${definition.kind}List` };
-  const { head, tail } = listEnvelope(type, metadata, length);
-  const pieces = (): ReturnType<typeof partsInPieces> => partsInPieces([head, ...parts, tail]);
-  const bytes = (): Buffer => Buffer.concat([head, ...parts, tail]);
-  return { status: 200, headers: { 'content-type': PROTOBUF }, body: { kind: 'json', bytes, pieces, value } };
+  const { head, tail } = envelopeOf(list, length);
+  const all = [head, ...parts, tail];
+  return { pieces: () => partsInPieces(all), bytes: () => Buffer.concat(all) };
+}
+
+/**
+ * The encodings of a long list would take more memory than its objects. So it keeps only their lengths, which the first
+ * bytes of the list contain, and encodes each object again when it is about to be sent.
+ */
+async function longDocument(list: ProtobufList): Promise<Document> {
+  const { itemHead } = encoder();
+  const turns = new EncodingTurns();
+  let length = 0;
+  for (const object of list.objects) {
+    if (object.encodedLength === 0) {
+      if (turns.encodes()) await nextTurn();
+      object.lendEncoded(lendContent);
+    }
+    length += itemHead(object.encodedLength).length + object.encodedLength;
+  }
+  const pieces = (): JsonPieces => madeInPieces({ ...envelopeOf(list, length), items: itemsOf(list.objects), length });
+  return { pieces, bytes: () => joined(pieces()) };
+}
+
+function* itemsOf(objects: readonly CachedObject[]): Generator<readonly [Buffer, Buffer]> {
+  const { itemHead } = encoder();
+  for (const object of objects) {
+    const content = object.lendEncoded(lendContent);
+    yield [itemHead(content.length), content];
+  }
+}
+
+function lendContent(object: KubeObject): Buffer {
+  return existing(encoder().lendContent(object), object);
+}
+
+function existing(content: Buffer | undefined, { kind }: KubeObject): Buffer {
+  invariant(content !== undefined, 'every kind that is stored has a protobuf encoding', { kind });
+  return content;
+}
+
+const envelopeOf = ({ definition, metadata }: ProtobufList, length: number): { head: Buffer; tail: Buffer } =>
+  encoder().listEnvelope({ apiVersion: groupVersion(definition), kind: `${definition.kind}List` }, metadata, length);
+
+/** Counts what is encoded in one turn. */
+class EncodingTurns {
+  #encoded = 0;
+
+  /** True when others should get a turn first. */
+  encodes(): boolean {
+    this.#encoded += 1;
+    return this.#encoded % ENCODED_AT_ONCE === 0;
+  }
 }

@@ -30,12 +30,12 @@ export interface Item {
   writeMetadataOn?(target: Buffer, at: number): boolean;
 }
 
-/** Parts that are made when they are about to be sent: those before them, each with its head, and those after them. */
+/** A document of parts that are made when they are about to be sent. */
 export interface MadeParts {
   readonly head: Buffer;
   /** Each is valid until the next one is asked for. */
   readonly items: Iterable<readonly [head: Buffer, content: Buffer]>;
-  /** Of all items with their heads. */
+  /** The length of all items, heads included. */
   readonly length: number;
   readonly tail: Buffer;
 }

@@ -98,6 +98,9 @@ export const UNHEALTHY_ZONE_SHARE = 0.55;
 /** Owners that were proven absent, remembered so that thousands of dependents cost one GET. */
 export const ABSENT_OWNERS_REMEMBERED = 500;
 
+/** References to owners in other namespaces whose event is remembered, so that each has one. */
+export const UNREACHABLE_OWNERS_REMEMBERED = 10_000;
+
 /** Owners of one object that one pass requests from the API; the others follow after the absent ones are removed. */
 export const OWNERS_ASKED_PER_PASS = 100;
 

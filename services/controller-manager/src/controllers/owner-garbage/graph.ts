@@ -1,12 +1,12 @@
 import type { KubeObject, OwnerReference, ResourceRef } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { describeError } from '@holdfast/platform';
+import { describeError, RecentMap } from '@holdfast/platform';
 import type { ControllerContext } from '../../common/context.ts';
 import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { apiVersionOf, namespaceOf, parseKey, toTarget, uidOf } from '../../common/meta.ts';
 import { inParallel } from '../../common/writes.ts';
-import { ABSENT_OWNERS_REMEMBERED, AGGREGATED_DEPENDENTS_MS } from '../../limits.ts';
+import { ABSENT_OWNERS_REMEMBERED, AGGREGATED_DEPENDENTS_MS, UNREACHABLE_OWNERS_REMEMBERED } from '../../limits.ts';
 import { isWaitingForDependents, type OwnerState } from './decide.ts';
 
 /** One object of one kind, as a key of the work queue: `apps/v1/deployments default/web`. */
@@ -45,9 +45,11 @@ export class OwnershipGraph {
   readonly #metadataOnly = new WeakSet<ResourceRef>();
   /**
    * By place and uid: an owner that is absent from the place that one reference names may be in that of another. Uids are
-   * never used twice, so a proof of absence holds for ever.
+   * never used twice, so a proof of absence holds for ever. The value is true when the owner is in another namespace.
    */
-  readonly #absent = new Set<string>();
+  readonly #absent = new Map<string, boolean>();
+  /** By the uids of dependent and owner. */
+  readonly #reported = new RecentMap<string, true>(UNREACHABLE_OWNERS_REMEMBERED);
 
   constructor(context: ControllerContext, resources: readonly ResourceRef[]) {
     this.#context = context;
@@ -179,12 +181,37 @@ export class OwnershipGraph {
     return node !== undefined && this.#absent.has(placeOf(node, owner)) ? 'absent' : undefined;
   }
 
+  /** The owner exists, but in a namespace that the reference cannot name, and that was not reported yet. */
+  isUnreported(dependent: KubeObject, owner: OwnerReference): boolean {
+    const node = this.ownerNode(dependent, owner);
+    if (node === undefined || this.#reported.get(referenceOf(dependent, owner)) !== undefined) return false;
+    return isOutOfReach(node.resource, dependent)
+      ? this.#isInOtherNamespace(node.resource, dependent, owner)
+      : this.#absent.get(placeOf(node, owner)) === true;
+  }
+
+  noteReported(dependent: KubeObject, owner: OwnerReference): void {
+    this.#reported.set(referenceOf(dependent, owner), true);
+  }
+
+  #isInOtherNamespace(kind: ResourceRef, dependent: KubeObject, owner: OwnerReference): boolean {
+    const namespaces = this.#byKind.get(NAMESPACE);
+    if (!kind.namespaced || namespaces === undefined) return false;
+    return this.#cacheOf(namespaces)
+      .list()
+      .some(({ metadata: { name: namespace = '' } }) => {
+        if (namespace === namespaceOf(dependent)) return false;
+        const other = this.#cacheOf(kind).get({ namespace, name: owner.name });
+        return other !== undefined && uidOf(other) === owner.uid;
+      });
+  }
+
   async askedOwnerState(dependent: KubeObject, owner: OwnerReference): Promise<OwnerState> {
     const node = this.ownerNode(dependent, owner);
     if (node === undefined) return 'present';
     const live = await this.#live(node);
     if (live !== undefined && uidOf(live) === owner.uid) return stateOf(live);
-    this.#rememberAbsent(placeOf(node, owner));
+    this.#rememberAbsent(placeOf(node, owner), this.#isInOtherNamespace(node.resource, dependent, owner));
     return 'absent';
   }
 
@@ -271,15 +298,18 @@ export class OwnershipGraph {
     return found;
   }
 
-  #rememberAbsent(place: string): void {
-    const [oldest] = this.#absent;
+  #rememberAbsent(place: string, isInOtherNamespace: boolean): void {
+    const [oldest] = this.#absent.keys();
     if (this.#absent.size >= ABSENT_OWNERS_REMEMBERED && oldest !== undefined) this.#absent.delete(oldest);
-    this.#absent.add(place);
+    this.#absent.set(place, isInOtherNamespace);
   }
 }
 
 const isAbsence = (error: unknown, name: string): boolean =>
   error instanceof StatusError && error.code === 404 && error.body.details?.name === name;
+
+const NAMESPACE = ownerNameOf({ apiVersion: 'v1', kind: 'Namespace' });
+const referenceOf = (dependent: KubeObject, { uid }: OwnerReference): string => `${uidOf(dependent)} ${uid}`;
 
 const placeOf = (node: Node, { uid }: OwnerReference): string => `${workKey(node)} ${uid}`;
 

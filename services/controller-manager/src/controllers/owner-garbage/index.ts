@@ -4,7 +4,7 @@ import type { ControllerContext, ControllerDefinition, Loop } from '../../common
 import { isFollowed } from '../../common/followed-kinds.ts';
 import { isSame } from '../../common/hash.ts';
 import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
-import { isTerminating, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
+import { isTerminating, namespaceOf, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
 import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import {
@@ -179,6 +179,7 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
     const state = known ?? (await graph.askedOwnerState(object, owner));
     // Two references may have the same uid, of which one names another place.
     if (owners.get(owner.uid) !== 'present') owners.set(owner.uid, state);
+    if (graph.isUnreported(object, owner)) reportUnreachable(tools, object, owner);
   }
   const dependents = graph
     .dependentsOf(uidOf(object))
@@ -188,11 +189,24 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
   if (action !== undefined) await apply(tools, object, action);
 }
 
+/** The words of Kubernetes: they name the place where the reference looks for the owner. */
+function reportUnreachable({ context, graph }: Tools, object: KubeObject, owner: OwnerReference): void {
+  const { apiVersion, kind, name, uid } = owner;
+  const namespace = namespaceOf(object);
+  const place = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  const message = `ownerRef ${place} does not exist in namespace ${JSON.stringify(namespace)}`;
+  context.events.event(object, { type: 'Warning', reason: 'OwnerRefInvalidNamespace', message });
+  graph.noteReported(object, owner);
+}
+
 const references = (object: KubeObject): readonly OwnerReference[] => object.metadata.ownerReferences ?? [];
 
 /** All its owners are there: nearly every pass ends here, without a question to the API. */
 const isAtRest = (graph: OwnershipGraph, object: KubeObject): boolean =>
-  !isTerminating(object) && references(object).every((owner) => graph.cachedOwnerState(object, owner) === 'present');
+  !isTerminating(object) &&
+  references(object).every(
+    (owner) => graph.cachedOwnerState(object, owner) === 'present' && !graph.isUnreported(object, owner),
+  );
 
 interface Tools {
   readonly context: ControllerContext;

@@ -154,3 +154,18 @@ test('semantics: the check finds a copy of each meaning', () => {
   ];
   for (const text of planted) assert.ok(copies('services/x/src/a.ts', text).length > 0, text);
 });
+
+/** A clock that a test moves: `createVirtualClock` of `@holdfast/platform/testing` is the one for all. */
+const TEST_CLOCK = /(function|const|class) \w*(virtual|manual|hand|fake)clock\b|class \w+ implements Clock\b/i;
+const THE_TEST_CLOCK = 'libs/platform/src/testing/virtual-clock.ts';
+
+test('semantics: there is one virtual clock', () => {
+  const files = globSync(['services/*/src/**/*.ts', 'libs/*/src/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'], {
+    cwd: root,
+  });
+  const found = files.filter((file) => !file.includes('node_modules') && TEST_CLOCK.test(textOf(file)));
+  assert.deepEqual(found, [THE_TEST_CLOCK]);
+  for (const text of ['class ManualClock implements Clock {', 'function handClock()', 'const createFakeClock = ']) {
+    assert.ok(TEST_CLOCK.test(text), text);
+  }
+});

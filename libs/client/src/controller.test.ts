@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { conflict } from '@holdfast/machinery';
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { createController } from './controller.ts';
 import type { ReconcileResult } from './port.ts';
-import { createVirtualClock } from './testing/virtual-clock.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 function rig(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>, workers = 2) {

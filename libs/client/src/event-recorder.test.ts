@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Event, KubeObject } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { createIds, createSeededRandom, createSilentLog, formatMicroTime, type Log } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { createApiClient } from './api-client.ts';
 import { createEventRecorder, type EventRecorderOptions } from './event-recorder.ts';
 import {
@@ -16,7 +17,6 @@ import {
 } from './limits.ts';
 import type { ApiClient } from './port.ts';
 import { FakeApi } from './testing/fake-api.ts';
-import { createVirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 
 const pod = (name: string): KubeObject => ({

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LEASES, type Lease } from '@holdfast/api';
 import { createSeededRandom, createSilentLog, OperatorError } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { createApiClient } from './api-client.ts';
 import { createLeaderElector } from './leader-elector.ts';
 import { FakeApi, pathFor } from './testing/fake-api.ts';
-import { createVirtualClock, type VirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 import { type ApiHandler, TransportError } from './transport/port.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PODS } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { createApiClient } from './api-client.ts';
 import type { ApiClient } from './port.ts';
-import { createVirtualClock, type VirtualClock } from './testing/virtual-clock.ts';
 import { createDirectTransport } from './transport/direct.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import fc from 'fast-check';
-import { createVirtualClock } from './testing/virtual-clock.ts';
 import { createWorkQueue } from './work-queue.ts';
 
 test('a key added several times is handed out once', async () => {

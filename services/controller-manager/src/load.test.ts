@@ -40,10 +40,10 @@ test('the cost of a Deployment: two writes for a new pod, one and a half for a d
   // Pods become ready one after the other, and every one of them wakes its owners.
   for (const { metadata } of world.api.list(PODS)) {
     makeReady(world, world.api.get(PODS, toTarget(metadata.namespace ?? '', metadata.name ?? '')));
-    world.clock.advance(10);
+    world.clock.skip(10);
     await settleAll(controllers);
   }
-  world.clock.advance(1_000);
+  world.clock.skip(1_000);
   await settleAll(controllers);
   assert.equal(world.api.list(DEPLOYMENTS)[0]?.status.availableReplicas, replicas);
   const up = writes();
@@ -58,7 +58,7 @@ test('the cost of a Deployment: two writes for a new pod, one and a half for a d
   await settleAll(controllers);
   for (const pod of world.api.list(PODS)) {
     world.api.drop(PODS, targetOf(pod));
-    world.clock.advance(10);
+    world.clock.skip(10);
     await settleAll(controllers);
   }
   const down = writes();
@@ -80,7 +80,7 @@ test('an idle cluster of 100 Deployments: no write and no question in an hour', 
   const writes = counter(world);
   const live = async (seconds: number): Promise<void> => {
     for (let passed = 0; passed < seconds; passed += 10) {
-      world.clock.advance(10_000);
+      world.clock.skip(10_000);
       beat(world);
       await settleAll(controllers);
     }

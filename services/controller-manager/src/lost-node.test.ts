@@ -30,7 +30,7 @@ class Cluster {
 
   async run(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 5) {
-      this.world.clock.advance(5_000);
+      this.world.clock.skip(5_000);
       this.world.api.put(LEASES, {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',

@@ -30,7 +30,7 @@ async function running<T extends KubeObject>(kind: ResourceRef<T>, owner: T): Pr
   for (let round = 0; round < 4; round++) {
     await settleAll(controllers);
     runKubelets(world);
-    world.clock.advance(10_000);
+    world.clock.skip(10_000);
   }
   await settleAll(controllers);
   return world;
@@ -94,7 +94,7 @@ test('the name of a pod that was deleted before the cache showed it is taken aga
   await world.api.client('user').create(STATEFUL_SETS, statefulSet());
   const controllers = start(world);
   const settle = async (): Promise<readonly string[]> => {
-    world.clock.advance(CACHE_BARRIER_RECHECK_MS);
+    world.clock.skip(CACHE_BARRIER_RECHECK_MS);
     await settleAll(controllers);
     return world.api.list(PODS).map(uidOf);
   };

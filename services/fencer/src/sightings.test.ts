@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '@holdfast/api';
-import { createVirtualClock } from '@holdfast/client/testing';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { Sightings } from './sightings.ts';
 import { node } from './testing/builders.ts';
 

@@ -13,11 +13,11 @@ import {
 } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import fc from 'fast-check';
 import { createApiClient } from '../api-client.ts';
 import { WATCH_DEBT_IDLE_MS } from '../limits.ts';
 import { FakeApi, type FakeChange, pathFor } from '../testing/fake-api.ts';
-import { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts';
 import { createDirectTransport } from '../transport/direct.ts';
 import type { ApiResponse } from '../transport/port.ts';
 import { createInformer, type InformerOptions } from './informer.ts';

@@ -1,3 +1,2 @@
 export { FakeApi, type FakeChange, pathFor } from './fake-api.ts';
 export { createTestCertificate, type TestCertificate } from './https-server.ts';
-export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';

@@ -1,42 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Clock } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
+import { SQLITE_IDLE_CHECKPOINT_MS } from '../limits.ts';
 import { IdleCheckpoints } from './idle-checkpoints.ts';
 
-/** Fires the timers on request. */
-function handClock(): { readonly clock: Clock; readonly fire: () => void; readonly isWaiting: () => boolean } {
-  let next: (() => void) | undefined;
-  const timer: Clock['timer'] = (_delay, run) => {
-    next = run;
-    return { cancel: () => (next = undefined) };
-  };
-  const fire = (): void => {
-    const run = next;
-    next = undefined;
-    run?.();
-  };
-  const clock: Clock = { now: () => 0, monotonic: () => 0, timer, sleep: () => Promise.resolve() };
-  return { clock, fire, isWaiting: () => next !== undefined };
-}
-
 test('the log is copied once when nobody writes any more, and not in the middle of writing', () => {
-  const { clock, fire, isWaiting } = handClock();
+  const clock = createVirtualClock();
   let copied = 0;
   const checkpoints = new IdleCheckpoints({ checkpoint: () => (copied += 1) }, clock);
   checkpoints.wrote();
   checkpoints.wrote();
-  fire();
+  clock.skip(SQLITE_IDLE_CHECKPOINT_MS);
   assert.equal(copied, 0);
-  fire();
+  clock.skip(SQLITE_IDLE_CHECKPOINT_MS);
   assert.equal(copied, 1);
-  assert.ok(!isWaiting());
+  assert.equal(clock.pendingTimers(), 0);
   checkpoints.wrote();
-  fire();
+  clock.skip(SQLITE_IDLE_CHECKPOINT_MS);
   assert.equal(copied, 2);
 });
 
 test('nothing is copied after the end, and a copy that fails is no end', () => {
-  const { clock, fire, isWaiting } = handClock();
+  const clock = createVirtualClock();
   let tried = 0;
   const failing = (): void => {
     tried += 1;
@@ -44,11 +29,11 @@ test('nothing is copied after the end, and a copy that fails is no end', () => {
   };
   const checkpoints = new IdleCheckpoints({ checkpoint: failing }, clock);
   checkpoints.wrote();
-  fire();
+  clock.skip(SQLITE_IDLE_CHECKPOINT_MS);
   checkpoints.wrote();
   checkpoints.stop();
-  assert.ok(!isWaiting());
+  assert.equal(clock.pendingTimers(), 0);
   checkpoints.wrote();
-  assert.ok(!isWaiting());
+  assert.equal(clock.pendingTimers(), 0);
   assert.equal(tried, 1);
 });

@@ -13,7 +13,8 @@ import {
   type Retained,
 } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
-import { type Clock, createSilentLog, sleepOn } from '@holdfast/platform';
+import { createSilentLog, nextTurn } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { objectKey, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { tokenOf } from '../lineage/token.ts';
@@ -22,36 +23,6 @@ import { HEARTBEAT_INTERVAL_MS } from './limits.ts';
 import { createRelay, type Relay } from './relay.ts';
 
 const EVERYTHING = 'k8s.ev.>';
-
-/** Virtual time: `advance` fires what is due, letting all microtasks run in between. */
-class ManualClock implements Clock {
-  #nowMs = 0;
-  #timers: { readonly at: number; readonly fire: () => void }[] = [];
-  now = (): number => this.#nowMs;
-  monotonic = (): number => this.#nowMs;
-  sleep = (delayMs: number, signal?: AbortSignal): Promise<void> => sleepOn(this.timer, delayMs, signal);
-  timer = (delayMs: number, fire: () => void): { cancel: () => void } => {
-    const entry = { at: this.#nowMs + delayMs, fire };
-    this.#timers.push(entry);
-    return { cancel: () => void (this.#timers = this.#timers.filter((each) => each !== entry)) };
-  };
-  async advance(byMs: number): Promise<void> {
-    const until = this.#nowMs + byMs;
-    for (;;) {
-      await settled();
-      const due = this.#timers.filter((each) => each.at <= until).toSorted((a, b) => a.at - b.at)[0];
-      if (due === undefined) break;
-      this.#timers = this.#timers.filter((each) => each !== due);
-      this.#nowMs = due.at;
-      due.fire();
-    }
-    this.#nowMs = until;
-  }
-}
-
-async function settled(): Promise<void> {
-  for (let i = 0; i < 200; i++) await Promise.resolve();
-}
 
 function podKey(name: string): string {
   return objectKey({ group: '', resource: 'pods', namespace: 'ns', name });
@@ -82,7 +53,7 @@ async function remove(store: Store, key: string): Promise<void> {
 interface Rig extends AsyncDisposable {
   readonly store: Store;
   readonly bus: ReturnType<typeof createLocalBus>;
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly received: BusMessage[];
   readonly start: (bus?: Bus, knownState?: KnownState) => Promise<Relay>;
 }
@@ -90,7 +61,7 @@ interface Rig extends AsyncDisposable {
 async function createRig(): Promise<Rig> {
   const store = createMemoryStore();
   const bus = createLocalBus();
-  const clock = new ManualClock();
+  const clock = createVirtualClock(0);
   const received: BusMessage[] = [];
   const relays: Relay[] = [];
   await bus.subscribe(EVERYTHING, { onMessage: (message) => received.push(message) });
@@ -119,7 +90,7 @@ test('every change is published in order, with type, key and the object at its r
   await put(rig.store, podKey('a'), podText('a', 'n1'));
   await put(rig.store, podKey('a'), podText('a', 'n1'));
   await remove(rig.store, podKey('a'));
-  await settled();
+  await nextTurn();
   assert.deepEqual(
     rig.received.map((each) => [each.revision, each.previous, eventOf(each).type, eventOf(each).key]),
     [
@@ -144,7 +115,7 @@ test('[TEST-10] binding shows the pod on its node and takes it off the pending c
   await put(rig.store, podKey('a'), podText('a', 'n1'));
   await put(rig.store, podKey('a'), podText('a', 'n1'));
   await put(rig.store, podKey('b'), podText('b'));
-  await settled();
+  await nextTurn();
   const pending = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'a' });
   const bound = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'a', nodeName: 'n1' });
   const other = changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: 'b' });
@@ -168,7 +139,7 @@ test('a pod deleted while pending, or bound, disappears where it was', async () 
   await put(rig.store, podKey('a'), podText('a'));
   await put(rig.store, podKey('a'), podText('a', 'n1'));
   await remove(rig.store, podKey('a'));
-  await settled();
+  await nextTurn();
   const places = rig.received.map((each) => `${each.subject.split('.')[2]} ${each.revision} ${eventOf(each).type}`);
   assert.deepEqual(places, [
     'pend 1 ADDED',
@@ -185,7 +156,7 @@ test('subscribers in the process are given what the text says, frozen, and all t
   await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
   await put(rig.store, podKey('a'), podText('a', 'n1'));
-  await settled();
+  await nextTurn();
   assert.equal(rig.received.length, 3);
   for (const each of rig.received) {
     const { type, movedTo, object } = eventOf(each);
@@ -207,7 +178,7 @@ test('a state that somebody has read is not read again, and the node of a pod is
   });
   for (const nodeName of [undefined, 'n1', 'n1', 'n1']) await put(rig.store, podKey('a'), podText('a', nodeName));
   await remove(rig.store, podKey('a'));
-  await settled();
+  await nextTurn();
   assert.deepEqual(asked, [2]);
   const bound = rig.received.filter(({ subject }) => subject.startsWith('k8s.ev.node.n1.'));
   assert.deepEqual(
@@ -224,7 +195,7 @@ test('Secrets and ConfigMaps carry key and revision only', async () => {
     const key = objectKey({ group: '', resource, namespace: 'ns', name: 's' });
     await put(rig.store, key, JSON.stringify({ metadata: { name: 's' }, data: { password: 'aHVudGVyMg==' } }));
   }
-  await settled();
+  await nextTurn();
   assert.equal(rig.received.length, 2);
   assert.ok(rig.received.every((each) => !('object' in eventOf(each)) && !each.data.includes('aHVudGVyMg')));
   assert.ok(rig.received.every(({ shared }) => shared?.hasObject === false && shared.object() === undefined));
@@ -253,12 +224,12 @@ test('a relay that starts on an existing bus goes on where the bus stands', asyn
   await using rig = await createRig();
   const first = await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
-  await settled();
+  await nextTurn();
   await first.stop();
   await put(rig.store, podKey('b'), podText('b'));
   const second = await rig.start();
   await put(rig.store, podKey('c'), podText('c'));
-  await settled();
+  await nextTurn();
   assert.deepEqual(
     rig.received.map((each) => each.revision),
     [1, 2, 3],
@@ -271,17 +242,17 @@ test('[TEST-10] when history is gone the bus restarts and its consumers are told
   await using rig = await createRig();
   const first = await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
-  await settled();
+  await nextTurn();
   await first.stop();
   for (let i = 0; i < 5; i++) await put(rig.store, podKey('a'), podText('a'));
   await rig.store.compact(4);
   let interruptions = 0;
   await rig.bus.subscribe(EVERYTHING, { after: 1, onMessage: () => {}, onInterruption: () => (interruptions += 1) });
   await rig.start();
-  await settled();
+  await nextTurn();
   assert.equal(interruptions, 1);
   await put(rig.store, podKey('a'), podText('a'));
-  await settled();
+  await nextTurn();
   assert.deepEqual(
     rig.received.map((each) => each.revision),
     [1, 7],
@@ -372,7 +343,7 @@ test('a bus that lost its tail gets it again', async () => {
   const bus = strict(rig.bus);
   await rig.start(bus);
   for (let i = 0; i < 5; i++) await put(rig.store, podKey('a'), podText('a'));
-  await settled();
+  await nextTurn();
   await bus.retained.restartAfter(3);
   await put(rig.store, podKey('a'), podText('a'));
   await rig.clock.advance(10_000);
@@ -416,7 +387,7 @@ test('a subscriber of pending pods ends with exactly the pending pods', async ()
   await put(rig.store, podKey('b'), podText('b', 'n1'));
   await remove(rig.store, podKey('c'));
   await put(rig.store, podKey('e'), podText('e', 'n1'));
-  await settled();
+  await nextTurn();
   assert.deepEqual([...pendingPods], [podKey('a'), podKey('d')]);
 });
 
@@ -474,7 +445,7 @@ test('changes that wait leave together, as many as the bus takes', async () => {
   const bus = stretching(rig.bus, {});
   const relay = await rig.start(bus);
   await Promise.all(Array.from({ length: 40 }, (_, i) => put(rig.store, podKey(`p${i}`), podText('p'))));
-  for (let i = 0; i < 10; i++) await settled();
+  for (let i = 0; i < 10; i++) await nextTurn();
   assert.deepEqual(
     changesOf(rig),
     Array.from({ length: 40 }, (_, i) => i + 1),

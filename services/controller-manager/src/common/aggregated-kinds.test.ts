@@ -69,11 +69,11 @@ test('kinds come with their registration, stay while its server is away, and go 
   answer = () => {
     throw new Error('away');
   };
-  world.clock.advance(60_000);
+  world.clock.skip(60_000);
   await turns();
   assert.deepEqual(followed, ['+corals']);
   answer = () => [served('v1', 'fish')];
-  world.clock.advance(60_000);
+  world.clock.skip(60_000);
   await turns();
   assert.deepEqual(followed, ['+corals', '-corals', '+fish']);
   world.api.put(API_SERVICES, registration('v1', 10, false));

@@ -2,10 +2,10 @@ import { isTerminating, type KubeObject, type ResourceRef } from '@holdfast/api'
 import type { ApiClient, DeleteRequest, Target } from '@holdfast/client';
 import { alreadyExists, conflict, MODIFIED_CONCURRENTLY, notFound } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
+import type { VirtualClock } from '@holdfast/platform/testing';
 import type { SharedInformers } from '../common/context.ts';
 import { isSame } from '../common/hash.ts';
 import { keyOf } from '../common/meta.ts';
-import type { ManualClock } from './manual-clock.ts';
 import { type IndexFunctions, ModelCache } from './model-cache.ts';
 
 export interface RecordedWrite {
@@ -37,7 +37,7 @@ export class ApiModel {
   beforeWrite: (write: RecordedWrite) => void = () => {};
   /** Throw from here to lose the answer: the write counts. */
   afterWrite: (write: RecordedWrite) => void = () => {};
-  readonly #clock: ManualClock;
+  readonly #clock: VirtualClock;
   readonly #indexesOf: (resource: ResourceRef) => IndexFunctions;
   readonly #kinds = new Map<string, Map<string, KubeObject>>();
   readonly #caches = new Map<string, ModelCache[]>();
@@ -45,7 +45,7 @@ export class ApiModel {
   #revision = 0;
   #uids = 0;
 
-  constructor(clock: ManualClock, indexesOf: (resource: ResourceRef) => IndexFunctions) {
+  constructor(clock: VirtualClock, indexesOf: (resource: ResourceRef) => IndexFunctions) {
     this.#clock = clock;
     this.#indexesOf = indexesOf;
   }

@@ -1,17 +1,17 @@
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
 import { nameOf } from '../common/meta.ts';
 import { ApiModel } from './api-model.ts';
-import { createManualClock, type ManualClock } from './manual-clock.ts';
 
 export interface World {
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly api: ApiModel;
 }
 
 export function createWorld(): World {
-  const clock = createManualClock();
+  const clock = createVirtualClock();
   return { clock, api: new ApiModel(clock, cacheIndexesOf) };
 }
 

@@ -111,7 +111,7 @@ async function live(manager: Managers): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     await manager.turn();
     runKubelets(manager.world);
-    manager.world.clock.advance(20_000);
+    manager.world.clock.skip(20_000);
   }
 }
 
@@ -119,7 +119,7 @@ async function live(manager: Managers): Promise<void> {
 async function beat(managers: Managers, nodes: readonly string[], seconds: number): Promise<void> {
   const { world } = managers;
   for (let passed = 0; passed < seconds; passed += 5) {
-    world.clock.advance(5_000);
+    world.clock.skip(5_000);
     for (const name of nodes) {
       const metadata = { name, namespace: 'kube-node-lease' };
       const spec = { renewTime: formatMicroTime(world.clock.now()) };
@@ -192,7 +192,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     const spec = { schedule: '*/10 * * * *', concurrencyPolicy: 'Replace', jobTemplate: template };
     await manager.world.api.client('user').create(CRON_JOBS, cronJob(spec));
     for (let tenMinutes = 0; tenMinutes < 2; tenMinutes++) {
-      manager.world.clock.advance(600_000);
+      manager.world.clock.skip(600_000);
       await live(manager);
       doWork(manager);
       await live(manager);
@@ -252,7 +252,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     await user.delete(NAMESPACES, { name: 'team' });
     for (let round = 0; round < 8; round++) {
       await manager.turn();
-      manager.world.clock.advance(20_000);
+      manager.world.clock.skip(20_000);
     }
   },
 };

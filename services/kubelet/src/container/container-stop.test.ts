@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Container } from '@holdfast/api';
 import { nextTurn } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import type { ContainerRuntime } from '../runtime/port.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 import { applyStop, type ContainerManager } from './container-stop.ts';
 

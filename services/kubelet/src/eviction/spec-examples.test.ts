@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { readKubeletConfig } from '../config.ts';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { settingsOf } from '../node/kubelet-configuration.ts';
 import type { PodSample } from '../stats/port.ts';
 import { GIB, MIB, podUsing } from '../testing/pressure.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { Evictor } from './evictor.ts';
 import { rank } from './rank.ts';
 import { type EvictionConfig, limitOf } from './thresholds.ts';

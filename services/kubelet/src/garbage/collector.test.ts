@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import type { ContainerRuntime, SandboxStatus } from '../runtime/port.ts';
 import type { ImageStatus } from '../runtime/port-images.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { GarbageCollector } from './collector.ts';
 import { DEFAULT_GARBAGE_POLICY } from './policy.ts';
 

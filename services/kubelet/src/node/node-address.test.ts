@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { NODE_ADDRESS_LOOK_MS } from '../limits.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 import { NodeAddress } from './node-address.ts';
 

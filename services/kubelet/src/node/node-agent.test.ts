@@ -13,10 +13,10 @@ import {
 import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { newNode } from '../domain/node-status.ts';
 import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from '../limits.ts';
 import { nextLease } from '../self-fencing/promised-lease.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
 import { NodeAgent } from './node-agent.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
 import { createSeededRandom } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { userRangePool } from '../domain/user-ranges.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../runtime/port.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { UserRanges } from './user-ranges.ts';
 
 const podOf = (uid: string, hostUsers?: boolean): Pod => ({

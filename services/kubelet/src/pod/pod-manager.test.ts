@@ -4,12 +4,12 @@ import type { KubeObject, Pod, PodStatus } from '@holdfast/api';
 import type { ApiClient, Informer, InformerChange, KubeList } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { HOLLOW_PROBE_NETWORK } from '../container/probe-network.ts';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
 import { UserRanges } from '../node/user-ranges.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { type ContainerRuntime, RuntimeError } from '../runtime/port.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { app } from '../testing/virtual-pod.ts';
 import { PodManager } from './pod-manager.ts';
 

@@ -11,11 +11,11 @@ import {
 import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { newNode } from '../domain/node-status.ts';
 import { hollowNodeFacts } from '../node/hollow-facts.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS, WITHDRAW_MS } from './limits.ts';
 import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SubjectAccessReview } from '@holdfast/api';
 import { API_SERVER_CLIENT, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
-import { createVirtualClock } from '@holdfast/client/testing';
 import { StatusError } from '@holdfast/machinery';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { ACCESS_KEPT_MS } from '../limits.ts';
 import { createNodeAccess } from './node-access.ts';
 

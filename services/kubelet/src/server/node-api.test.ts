@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiRequest } from '@holdfast/client';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { containerConfig, sandboxConfig } from '../runtime/contract.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { createNodeApi } from './node-api.ts';
 
 const clock = createVirtualClock();

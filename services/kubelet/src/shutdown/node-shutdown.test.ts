@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { podUsing } from '../testing/pressure.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { NodeShutdown } from './node-shutdown.ts';
 import { planShutdown, readShutdownPeriods, type ShutdownFlags } from './plan.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import type { RuntimeImages } from '../runtime/port-images.ts';
-import { createVirtualClock } from '../testing/virtual-clock.ts';
 import { createImageDisk } from './image-disk.ts';
 import { createNodeStats } from './node-stats.ts';
 

@@ -3,6 +3,7 @@ import type { Container, ContainerStatus, KubeObject, Pod, PodCondition, PodStat
 import type { ApiClient, EventText, KubeList } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../container/probe-network.ts';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
@@ -12,7 +13,6 @@ import { PodWorker, type PodWorkerDeps } from '../pod/pod-worker.ts';
 import { createHollowRuntime, type HollowRuntime } from '../runtime/hollow/index.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { ProbeMetrics } from '../stats/probe-metrics.ts';
-import { createVirtualClock } from './virtual-clock.ts';
 
 export interface Told extends EventText {
   /** Seconds since the beginning. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApiClient, createDirectTransport } from '@holdfast/client';
-import { createVirtualClock, type VirtualClock } from '@holdfast/client/testing';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { ClusterCache } from '../domain/cluster-cache.ts';
 import { createPodInfo } from '../domain/pod-info.ts';
 import type { Profile } from '../framework/profile.ts';

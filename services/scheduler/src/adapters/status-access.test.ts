@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
-import { createVirtualClock } from '@holdfast/client/testing';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { STATUS_ACCESS_KEPT_MS } from '../limits.ts';
 import { createStatusAccess } from './status-access.ts';
 

@@ -1,8 +1,8 @@
 import type { Node, Pod, PodDisruptionBudget } from '@holdfast/api';
 import { createApiClient, createDirectTransport } from '@holdfast/client';
-import { createVirtualClock } from '@holdfast/client/testing';
 import type { Json, JsonObject } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, type Random } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import {
   decodeConfiguration,
   defaultConfiguration,

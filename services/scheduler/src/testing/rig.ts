@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type Event, isTerminating, type KubeObject, NODES, PODS, type Pod } from '@holdfast/api';
 import { createApiClient, createDirectTransport, TransportError } from '@holdfast/client';
-import { createVirtualClock, FakeApi, pathFor, type VirtualClock } from '@holdfast/client/testing';
+import { FakeApi, pathFor } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { createScheduler, type Scheduler } from '../app.ts';
 import type { SchedulerDeps } from '../scheduler-deps.ts';
 import { buildNode, buildPod, type NodeShape, type PodShape } from './builders.ts';

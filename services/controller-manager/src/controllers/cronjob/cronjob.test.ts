@@ -27,7 +27,7 @@ async function worldWith(spec: Partial<CronJob['spec']> = {}): Promise<Ticking> 
 
 async function pass({ world, controller }: Ticking, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
-    world.clock.advance(MINUTE);
+    world.clock.skip(MINUTE);
     await controller.settle();
   }
 }
@@ -119,12 +119,12 @@ test('Allow runs side by side, Forbid skips and says so, Replace ends the old on
 
 test('missed times: only the latest is made up for, within the deadline, and many are a warning', async () => {
   const of = await worldWith();
-  of.world.clock.advance(9 * 3_600_000 + MINUTE);
+  of.world.clock.skip(9 * 3_600_000 + MINUTE);
   await of.controller.settle();
   assert.deepEqual(names(of.world), ['tick-29454300']);
   assert.deepEqual(events(of.world).slice(0, 2), ['TooManyMissedTimes', 'SuccessfulCreate']);
   const late = await worldWith({ startingDeadlineSeconds: 60 });
-  late.world.clock.advance(8 * MINUTE);
+  late.world.clock.skip(8 * MINUTE);
   await late.controller.settle();
   assert.deepEqual(jobs(late.world), []);
   assert.deepEqual(events(late.world), ['MissSchedule']);
@@ -179,7 +179,7 @@ test('a cache that has not heard of a start does not repeat it, although the Job
   const informers = world.api.newInformers();
   informers.of(CRON_JOBS).freeze();
   const late = new DrivenController(world, cronJobController, informers);
-  world.clock.advance(5 * MINUTE);
+  world.clock.skip(5 * MINUTE);
   await controller.settle();
   const [started = ''] = names(world);
   end(world, started);
@@ -194,11 +194,11 @@ test('Forbid holds for a Job that a dead manager did not live to note, and for o
   dead.world.api.beforeWrite = ({ verb }) => {
     if (verb === 'updateStatus') throw new TransportError('the process is gone');
   };
-  dead.world.clock.advance(5 * MINUTE);
+  dead.world.clock.skip(5 * MINUTE);
   await dead.controller.step();
   dead.controller.kill();
   dead.world.api.beforeWrite = () => {};
-  dead.world.clock.advance(20 * MINUTE);
+  dead.world.clock.skip(20 * MINUTE);
   const next = new DrivenController(dead.world, cronJobController);
   await next.settle();
   assert.deepEqual([names(dead.world).length, status(dead.world).active?.length], [1, 1]);
@@ -238,7 +238,7 @@ test('[SAFE-15] one Job per time, whichever write the manager dies at, with cach
         for (const stall of stalls) {
           if (stall === 'cronjobs' || stall === 'both') informers.of(CRON_JOBS).freeze();
           if (stall === 'jobs' || stall === 'both') informers.of(JOBS).freeze();
-          world.clock.advance(MINUTE);
+          world.clock.skip(MINUTE);
           await settleAll(managers);
           assert.ok(running(world) <= 1, 'never two at once');
           informers.of(CRON_JOBS).thaw();

@@ -48,7 +48,7 @@ async function rollOut({ world, settle }: Cluster, check: () => void = () => {})
     await settle();
     check();
     runKubelets(world);
-    world.clock.advance(1_000);
+    world.clock.skip(1_000);
     await settle();
     check();
     if (world.api.writes.length === before) return;
@@ -208,13 +208,13 @@ test('a rollback finds the old set again, moves its revision on and keeps the hi
 test('a rollout without progress is said to have timed out, once', async () => {
   const cluster = await clusterWith(deployment({ progressDeadlineSeconds: 30 }));
   await cluster.settle();
-  cluster.world.clock.advance(32_000);
+  cluster.world.clock.skip(32_000);
   await cluster.settle();
   const progressing = cluster.world.api.get(DEPLOYMENTS, WEB).status.conditions?.find((c) => c.type === 'Progressing');
   assert.equal(progressing?.reason, 'ProgressDeadlineExceeded');
   assert.equal(progressing?.status, 'False');
   const writes = cluster.world.api.writes.length;
-  cluster.world.clock.advance(60_000);
+  cluster.world.clock.skip(60_000);
   await cluster.settle();
   assert.equal(cluster.world.api.writes.length, writes);
 });

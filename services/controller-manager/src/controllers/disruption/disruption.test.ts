@@ -228,10 +228,10 @@ test('the mark of a disruption that never came is taken off after two minutes, u
   const mark = (name: string): string | undefined =>
     world.api.get(PODS, { namespace: 'default', name }).status?.conditions?.[0]?.status;
   await controller.settle();
-  world.clock.advance(119_000);
+  world.clock.skip(119_000);
   await controller.settle();
   assert.equal(mark('evicted'), 'True');
-  world.clock.advance(2_000);
+  world.clock.skip(2_000);
   await controller.settle();
   assert.deepEqual([mark('evicted'), mark('by-node')], ['False', 'True']);
 });
@@ -263,7 +263,7 @@ test('[DISR-08] a budget is not raised on a cache of pods that is older than the
   assert.equal(allowed(), 0);
   world.api.cache(PODS).thaw();
   world.api.put(PODS, owned('a'));
-  world.clock.advance(1_000);
+  world.clock.skip(1_000);
   await controller.settle();
   assert.equal(allowed(), 1);
 });

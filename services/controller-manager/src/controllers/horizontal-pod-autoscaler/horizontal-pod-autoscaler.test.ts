@@ -62,7 +62,7 @@ class Cluster {
   }
 
   async pass(seconds = 15): Promise<void> {
-    this.world.clock.advance(seconds * SECOND);
+    this.world.clock.skip(seconds * SECOND);
     await this.controller.settle();
     assert.deepEqual(this.controller.errors, []);
   }
@@ -121,10 +121,10 @@ test('an idle deployment shrinks after five minutes, also over a restart of the 
   cluster.controller.kill();
   const heir = cluster.boot();
   await heir.settle();
-  cluster.world.clock.advance(200 * SECOND);
+  cluster.world.clock.skip(200 * SECOND);
   await heir.settle();
   assert.equal(cluster.size(), 4, 'the new process has not looked for so long');
-  cluster.world.clock.advance(100 * SECOND);
+  cluster.world.clock.skip(100 * SECOND);
   await heir.settle();
   assert.equal(cluster.size(), 1);
   assert.deepEqual(cluster.events(), ['SuccessfulRescale New size: 1; reason: All metrics below target']);

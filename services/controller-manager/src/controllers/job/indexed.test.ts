@@ -108,7 +108,7 @@ test('limit per index: each index waits for itself', async () => {
   endPod(of.world, podOfIndex(of.world, 1), 0);
   await of.controller.settle();
   assert.deepEqual([activePods(of.world).length, theJob(of.world).status.failed], [0, undefined]);
-  of.world.clock.advance(10_000);
+  of.world.clock.skip(10_000);
   await of.controller.settle();
   assert.deepEqual(activePods(of.world).map(indexText), ['0']);
   assert.equal(theJob(of.world).status.failed, 1);

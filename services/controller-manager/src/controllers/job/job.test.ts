@@ -66,7 +66,7 @@ test('[EXP-02] the Job of the example makes a pod of its template, and is comple
   assert.deepEqual(more, []);
   assert.deepEqual([made?.spec.containers, made?.spec.restartPolicy], [spec.containers, 'OnFailure']);
   runKubelets(of.world);
-  of.world.clock.advance(3_600_000);
+  of.world.clock.skip(3_600_000);
   await of.controller.settle();
   assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.active], ['', 1], 'it runs for an hour');
   endPods(of.world, () => 0);
@@ -99,7 +99,7 @@ test('a work queue: after the first success nobody is added, and the Job is comp
   await of.controller.settle();
   assert.equal(activePods(of.world).length, 2);
   endPod(of.world, second, 1);
-  of.world.clock.advance(60_000);
+  of.world.clock.skip(60_000);
   await of.controller.settle();
   assert.deepEqual([activePods(of.world).length, isOver(of.world)], [1, false]);
   endPod(of.world, third, 0);
@@ -121,7 +121,7 @@ test('suspended: no pod and no start time; resumed, it starts anew; suspended at
   assert.deepEqual(of.world.api.list(PODS), []);
   assert.equal(theJob(of.world).status.startTime, undefined);
   assert.deepEqual(conditionsOf(of.world), ['Suspended=True JobSuspended']);
-  of.world.clock.advance(60_000);
+  of.world.clock.skip(60_000);
   editJob(of.world, { suspend: false });
   await of.controller.settle();
   assert.deepEqual(conditionsOf(of.world), ['Suspended=False JobResumed']);
@@ -136,7 +136,7 @@ test('suspended: no pod and no start time; resumed, it starts anew; suspended at
   assert.deepEqual(of.world.api.list(PODS), []);
   assert.deepEqual([theJob(of.world).status.terminating, theJob(of.world).status.failed], [0, 1]);
   assert.deepEqual(eventsOf(of.world), ['Suspended', 'Resumed', 'SuccessfulCreate', 'Suspended', 'SuccessfulDelete']);
-  of.world.clock.advance(60_000);
+  of.world.clock.skip(60_000);
   editJob(of.world, { suspend: false });
   await work(of);
   assert.equal(theJob(of.world).status.succeeded, 1);
@@ -153,14 +153,14 @@ test('a Job that has nothing to do ends although it is suspended, and what has e
 test('a deadline ends the Job and its pods, and does not run while it is suspended', async () => {
   const of = await worldWith({ activeDeadlineSeconds: 30, suspend: true });
   await of.controller.settle();
-  of.world.clock.advance(3_600_000);
+  of.world.clock.skip(3_600_000);
   editJob(of.world, { suspend: false });
   await of.controller.settle();
   runKubelets(of.world);
-  of.world.clock.advance(29_000);
+  of.world.clock.skip(29_000);
   await of.controller.settle();
   assert.deepEqual(conditionsOf(of.world), ['Suspended=False JobResumed']);
-  of.world.clock.advance(1_000);
+  of.world.clock.skip(1_000);
   await of.controller.settle();
   assert.deepEqual(conditionsOf(of.world).slice(1), ['FailureTarget=True DeadlineExceeded']);
   assert.ok(of.world.api.list(PODS).every(isTerminating));
@@ -254,7 +254,7 @@ test('a pod that is ended with its Job has failed, although the Job would have w
   const of = await worldWith({ activeDeadlineSeconds: 30, podReplacementPolicy: 'Failed' });
   await of.controller.settle();
   runKubelets(of.world);
-  of.world.clock.advance(30_000);
+  of.world.clock.skip(30_000);
   await of.controller.settle();
   runKubelets(of.world);
   await of.controller.settle();
@@ -290,7 +290,7 @@ test('with replacement policy Failed a deleted pod is replaced when it has ended
     assert.equal(activePods(of.world).length, during, podReplacementPolicy);
     assert.equal(theJob(of.world).status.terminating, 1);
     runKubelets(of.world);
-    of.world.clock.advance(20_000);
+    of.world.clock.skip(20_000);
     await of.controller.settle();
     assert.equal(activePods(of.world).length, 1);
     assert.equal(theJob(of.world).status.failed, 1);

@@ -51,7 +51,7 @@ class Cluster {
   /** Every living kubelet renews its lease each 10 s; one that was considered dead reports Ready again. */
   async run(seconds: number): Promise<void> {
     for (let passed = 0; passed < seconds; passed += 5) {
-      this.world.clock.advance(5 * SECOND);
+      this.world.clock.skip(5 * SECOND);
       if ((this.world.clock.monotonic() / SECOND) % 10 === 0) for (const name of this.alive) this.#beat(name);
       await this.controller.settle();
     }
@@ -219,7 +219,7 @@ test('a judge that was stopped itself blames nobody', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-b', 'b');
   await cluster.run(30);
-  cluster.world.clock.advance(300 * SECOND);
+  cluster.world.clock.skip(300 * SECOND);
   cluster.alive.delete('b');
   await cluster.run(40);
   assert.equal(readyCondition(cluster.node('b'))?.status, 'True');
@@ -373,7 +373,7 @@ test('a taint whose removal lost against another writer of the node is removed a
   };
   await cluster.controller.settle();
   assert.deepEqual(cluster.taints('a'), ['node.kubernetes.io/not-ready:NoSchedule']);
-  clock.advance(NODE_WRITE_RETRY_MS);
+  clock.skip(NODE_WRITE_RETRY_MS);
   await cluster.controller.settle();
   assert.deepEqual(cluster.taints('a'), []);
 });

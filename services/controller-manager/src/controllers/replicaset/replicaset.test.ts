@@ -197,7 +197,7 @@ test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until some
   assert.equal(activePods(world).length, 2);
   const running = world.api.list(PODS).filter(({ status }) => status.phase !== 'Failed');
   assert.equal(running.length, 2, 'beside the one that failed');
-  world.clock.advance(86_400_000);
+  world.clock.skip(86_400_000);
   await controller.settle();
   assert.equal(world.api.get(PODS, targetOf(first)).status.phase, 'Failed');
 });
@@ -208,7 +208,7 @@ test('a frozen cache never causes a second pod, and a second manager neither', a
   world.api.cache(PODS).freeze();
   await settleAll([controller, other]);
   assert.equal(activePods(world).length, 3);
-  world.clock.advance(60_000);
+  world.clock.skip(60_000);
   await settleAll([controller, other]);
   assert.equal(activePods(world).length, 3);
   world.api.cache(PODS).thaw();
@@ -308,7 +308,7 @@ test('ten thousand pods of one set: passes, writes and looks stay in proportion'
   const settle = async (isDone: () => boolean): Promise<void> => {
     for (let second = 0; second < 100 && !isDone(); second++) {
       await controller.settle();
-      world.clock.advance(1_000);
+      world.clock.skip(1_000);
     }
     assert.ok(isDone());
   };
@@ -329,7 +329,7 @@ test('pods that are refused right after their creation are not made again withou
   for (let second = 0; second < 25; second++) {
     await controller.settle();
     for (const each of activePods(world)) world.api.put(PODS, { ...each, status: { phase: 'Failed' } });
-    world.clock.advance(1_000);
+    world.clock.skip(1_000);
   }
   assert.ok(made() > 4 && made() <= 12, `${made()} pods in 25 s`);
 });

@@ -38,7 +38,7 @@ const statusOf = (world: World): ResourceQuota['status'] =>
 async function settle(world: World, driven: DrivenController): Promise<void> {
   for (let round = 0; round < 5; round++) {
     await driven.settle();
-    world.clock.advance(QUOTA_RECOUNT_INTERVAL_MS);
+    world.clock.skip(QUOTA_RECOUNT_INTERVAL_MS);
   }
   await driven.settle();
   assert.deepEqual(driven.errors, []);
@@ -136,7 +136,7 @@ describe('resource quota controller', () => {
     world.api.put(RESOURCE_QUOTAS, { ...quota({ pods: '5' }), status: { hard: { pods: '5' }, used: { pods: '4' } } });
     await driven.settle();
     assert.deepEqual(statusOf(world).used, { pods: '4' });
-    world.clock.advance(QUOTA_RESYNC_MS);
+    world.clock.skip(QUOTA_RESYNC_MS);
     await driven.settle();
     assert.deepEqual(statusOf(world).used, { pods: '0' });
   });

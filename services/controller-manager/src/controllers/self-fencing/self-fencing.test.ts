@@ -66,7 +66,7 @@ class Cluster {
 
   async run(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += 500) {
-      this.world.clock.advance(500);
+      this.world.clock.skip(500);
       if (this.world.clock.monotonic() % 2_000 === 0)
         for (const name of ['a', 'b']) if (!this.quiet.has(name)) this.renew(name);
       await this.controller.settle();

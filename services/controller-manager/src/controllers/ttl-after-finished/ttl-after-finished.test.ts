@@ -23,10 +23,10 @@ function worldWith(object: Job): { readonly world: World; readonly controller: D
 for (const type of ['Complete', 'Failed']) {
   test(`a Job that is ${type} goes when its time is over, not a moment sooner, with its pods`, async () => {
     const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 30 }), status: ended(type) });
-    world.clock.advance(29_999);
+    world.clock.skip(29_999);
     await controller.settle();
     assert.ok(world.api.find(JOBS, TASK));
-    world.clock.advance(1);
+    world.clock.skip(1);
     await controller.settle();
     assert.equal(world.api.writes.at(-1)?.request?.propagationPolicy, 'Foreground');
     assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
@@ -40,7 +40,7 @@ test('a Job that runs, or that names no time, stays', async () => {
     { ...job({ ttlSecondsAfterFinished: 0 }), status: ended('Suspended') },
   ]) {
     const { world, controller } = worldWith(object);
-    world.clock.advance(3_600_000);
+    world.clock.skip(3_600_000);
     await controller.settle();
     assert.deepEqual(world.api.writes, []);
   }
@@ -52,11 +52,11 @@ test('a life made longer is respected even while the cache does not show it', as
   world.api.cache(JOBS).freeze();
   const old = world.api.get(JOBS, TASK);
   world.api.put(JOBS, { ...old, spec: { ...old.spec, ttlSecondsAfterFinished: 600 } });
-  world.clock.advance(60_000);
+  world.clock.skip(60_000);
   await controller.settle();
   assert.equal(world.api.get(JOBS, TASK).metadata.deletionTimestamp, undefined);
   world.api.cache(JOBS).thaw();
-  world.clock.advance(540_000);
+  world.clock.skip(540_000);
   await controller.settle();
   assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
 });

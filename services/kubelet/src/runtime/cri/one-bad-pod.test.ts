@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
-import { createVirtualClock } from '../../testing/virtual-clock.ts';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { sandboxConfig } from '../contract.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../port.ts';
 import type { CriConnection } from './connection.ts';

@@ -1,0 +1,1 @@
+export { createVirtualClock, type VirtualClock } from './virtual-clock.ts';

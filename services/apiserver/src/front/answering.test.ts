@@ -25,7 +25,7 @@ interface Said {
 }
 
 /** Sleepers wake on request. */
-function manualClock(): { readonly clock: Clock; readonly sleeps: (() => void)[] } {
+function clockOfSleepers(): { readonly clock: Clock; readonly sleeps: (() => void)[] } {
   const sleeps: (() => void)[] = [];
   const sleep = (): Promise<void> => new Promise((resolve) => void sleeps.push(resolve));
   return { clock: { ...createSystemClock(), sleep }, sleeps };
@@ -262,7 +262,7 @@ test('after the end of the front nobody waits for answers that it has not writte
 });
 
 test('a refusal of too many requests is held back for a while, and other answers are not', async () => {
-  const { clock, sleeps } = manualClock();
+  const { clock, sleeps } = clockOfSleepers();
   const statuses = [429, 200];
   const { said, receive } = answering(async () => ({ ...json({}), status: statuses.shift() ?? 0 }), clock);
   receive({ ...REQUEST, id: 1 });
@@ -275,7 +275,7 @@ test('a refusal of too many requests is held back for a while, and other answers
 });
 
 test('when many refusals are held back, further ones leave at once', async () => {
-  const { clock, sleeps } = manualClock();
+  const { clock, sleeps } = clockOfSleepers();
   const { said, receive } = answering(async () => ({ ...json({}), status: 429 }), clock);
   for (let id = 1; id <= REFUSALS_PAUSED_MAX + 3; id++) receive({ ...REQUEST, id });
   await settle();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { createVirtualClock, type VirtualClock } from '@holdfast/client/testing';
 import type { Json } from '@holdfast/machinery';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { createSealedStore, isSealed, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { KMS_FEED_WAIT_MS } from '../../limits.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
-import { createVirtualClock, type VirtualClock } from '../testing/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
 import { createProbeNetwork } from './probe-network.ts';
 
 const REDIRECT = 'HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 1000\r\n\r\n';

@@ -20,7 +20,7 @@ interface At {
 export function decideActive(observation: PodObservation, pod: Pod, at: At): Decision {
   const { sandboxes } = observation;
   const lifeOf = lifeLookup(pod, sandboxes);
-  if (appsAreDone(pod, lifeOf) || initHasFailed(pod, lifeOf)) return decideComplete(observation, pod, at);
+  if (appsAreDone(pod, lifeOf, at.memory) || initHasFailed(pod, lifeOf)) return decideComplete(observation, pod, at);
   const hasRunHere = sandboxes.some((sandbox) => sandbox.containers.some(({ startedAt }) => startedAt !== undefined));
   if (observation.nameIsTaken && !hasRunHere) return report(observation, pod, at);
   if (!at.memory.confirmed && !hasRunHere)
@@ -171,7 +171,7 @@ class Steps {
     }
     if (isOutdated(container, this.#pod, life)) {
       const message = `Container ${container.name} definition changed, will be restarted`;
-      this.#stop(container, life, { kind: 'pod', graceSeconds }, message);
+      this.#replace(container, life, { kind: 'pod', graceSeconds }, message);
       return;
     }
     const results = this.memory.probes[life.id];
@@ -180,6 +180,13 @@ class Steps {
     if (failed === undefined) return;
     const cause = { kind: `${failed}Probe`, container: container.name } as const;
     this.#stop(container, life, cause, `Container ${container.name} failed ${failed} probe, will be restarted`);
+  }
+
+  #replace(container: Container, life: ContainerLife, cause: KillCause, message: string): void {
+    if (this.memory.stopping[life.id] !== undefined) return;
+    this.#stop(container, life, cause, message);
+    if (this.memory.stopping[life.id] === undefined) return;
+    this.memory = { ...this.memory, replaced: { ...this.memory.replaced, [life.id]: true } };
   }
 
   #stop(container: Container, life: ContainerLife, cause: KillCause, message: string): void {

@@ -12,7 +12,7 @@ import type { SandboxStatus } from '../runtime/port.ts';
 import { containerStatus, type StatusContext } from './container-status.ts';
 import { podConditions } from './pod-conditions.ts';
 import type { NodeFacts, PodAction, PodFailure, PodMemory } from './pod-worker-types.ts';
-import { initHasFailed, initIsDone, lifeLookup, shouldRestart } from './restart.ts';
+import { initHasFailed, initIsDone, lifeLookup, startsAgain } from './restart.ts';
 
 /** The status the API should show for what this node knows. Fields and conditions of others are kept as they are. */
 export function podStatus(context: StatusContext, node: NodeFacts, failure?: PodFailure): PodStatus {
@@ -102,7 +102,7 @@ function activePhase(context: StatusContext, containers: readonly ApiContainerSt
   const running = containers.some(({ state }) => state.running !== undefined);
   const willRestart = pod.spec.containers.some((container) => {
     const life = lifeOf(container);
-    return life !== undefined && shouldRestart('app', pod, life);
+    return life !== undefined && startsAgain('app', pod, life, context.memory);
   });
   if (running || willRestart) return 'Running';
   return allSucceeded(containers) ? 'Succeeded' : 'Failed';

@@ -50,6 +50,8 @@ export interface PodMemory {
   readonly failures: Readonly<Record<string, StartFailure>>;
   /** Containers being stopped, by id, with the grace they were given. */
   readonly stopping: Readonly<Record<string, number>>;
+  /** Containers that are stopped for another image, by id: they start again under any restart policy. */
+  readonly replaced: Readonly<Record<string, true>>;
   /** Containers whose stop could not be confirmed, by id: not before this time again. */
   readonly stopRetryAt: Readonly<Record<string, number>>;
   readonly probes: Readonly<Record<string, ProbeResults>>;
@@ -83,6 +85,7 @@ export const INITIAL_MEMORY: PodMemory = {
   backOff: {},
   failures: {},
   stopping: {},
+  replaced: {},
   stopRetryAt: {},
   probes: {},
   postStart: {},
@@ -138,6 +141,12 @@ export function forgetContainers(memory: PodMemory, sandboxes: readonly SandboxS
     const kept = entries.filter(([id]) => ids.has(id));
     return kept.length === entries.length ? record : Object.fromEntries(kept);
   };
-  const { stopping, stopRetryAt, postStart } = memory;
-  return { ...memory, stopping: keep(stopping), stopRetryAt: keep(stopRetryAt), postStart: keep(postStart) };
+  const { stopping, replaced, stopRetryAt, postStart } = memory;
+  return {
+    ...memory,
+    stopping: keep(stopping),
+    replaced: keep(replaced),
+    stopRetryAt: keep(stopRetryAt),
+    postStart: keep(postStart),
+  };
 }

@@ -23,11 +23,18 @@ export function shouldRestart(role: ContainerRole, pod: Pod, life: Pick<Containe
   return life.exitCode !== 0 || (policy === 'Always' && role === 'app');
 }
 
-/** The pod names another image now. Only a container that comes back whatever its end is ended for that. */
+/** As `shouldRestart`. A container that was stopped for another image starts again whatever the policy says. */
+export const startsAgain = (
+  role: ContainerRole,
+  pod: Pod,
+  ...[life, { replaced }]: readonly [ContainerLife, Pick<PodMemory, 'replaced'>]
+): boolean => replaced[life.id] === true || shouldRestart(role, pod, life);
+
+/** The pod names another image now. The policy does not matter: the container did not end by itself. */
 export function isOutdated(container: Container, pod: Pod, life: Pick<ContainerLife, 'image'>): boolean {
   if (!namesOtherImage(container, life)) return false;
   const role = roleOf(container, pod);
-  return role === 'sidecar' || (role === 'app' && (pod.spec.restartPolicy ?? 'Always') === 'Always');
+  return role === 'sidecar' || role === 'app';
 }
 
 /** False when the image of this life is unknown. */
@@ -52,16 +59,20 @@ export function restartVerdict(
   life: ContainerLife,
   at: { readonly memory: PodMemory; readonly now: number },
 ): RestartVerdict {
-  if (!shouldRestart(roleOf(container, pod), pod, life)) return { kind: 'never' };
+  if (!startsAgain(roleOf(container, pod), pod, life, at.memory)) return { kind: 'never' };
   const delayMs = restartDelay(backOffOf(container, life, at.memory), life.finishedAt, at.now);
   return delayMs === 0 ? { kind: 'now' } : { kind: 'wait', delayMs };
 }
 
 /** Every app container has ended and none will run again. */
-export function appsAreDone(pod: Pod, lifeOf: (container: Container) => ContainerLife | undefined): boolean {
+export function appsAreDone(
+  pod: Pod,
+  lifeOf: (container: Container) => ContainerLife | undefined,
+  memory: Pick<PodMemory, 'replaced'>,
+): boolean {
   return pod.spec.containers.every((container) => {
     const life = lifeOf(container);
-    return life?.state === 'exited' && !shouldRestart('app', pod, life);
+    return life?.state === 'exited' && !startsAgain('app', pod, life, memory);
   });
 }
 

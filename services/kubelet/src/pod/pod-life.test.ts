@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Container } from '@holdfast/api';
+import type { Container, Pod } from '@holdfast/api';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exits = (seconds: number, code: number): string[] => ['exit-after', String(seconds), String(code)];
@@ -239,26 +239,55 @@ test('[SIDE-10] another image of a sidecar restarts that container alone, also u
   }
 });
 
-test('[POD-22] another image of a main container restarts it where it would come back by itself, and nowhere else', async () => {
-  for (const [restartPolicy, restarts] of [
-    ['Always', 1],
-    ['Never', 0],
+const withImage = (object: Pod, image: string): Pod => {
+  const containers = object.spec.containers.map((each) => (each.name === 'main' ? { ...each, image } : each));
+  return { ...object, spec: { ...object.spec, containers } };
+};
+
+test('[POD-22] another image of a running main container restarts it alone, under every restart policy', async () => {
+  for (const restartPolicy of ['Always', 'OnFailure', 'Never'] as const) {
+    for (const names of [['main', 'other'], ['main']]) {
+      for (const command of [undefined, ['ignore-stop']]) {
+        const containers = names.map((name) => app(name, command === undefined ? {} : { command }));
+        const pod = await new VirtualPod({ restartPolicy, containers }).run(5);
+        pod.change((object) => withImage(object, 'busybox:1.37'));
+        await pod.run(60);
+        const what = `${restartPolicy} ${names.join(' ')} ${command?.join(' ')}`;
+        const restarts = names.map((name) => pod.container(name).restartCount);
+        assert.deepEqual(restarts, names.length === 1 ? [1] : [1, 0], what);
+        assert.deepEqual([pod.container('main').image, pod.status.phase], ['busybox:1.37', 'Running'], what);
+        assert.equal(pod.said('Killing')[0]?.message, 'Container main definition changed, will be restarted');
+        await pod.stop();
+      }
+    }
+  }
+});
+
+test('[POD-22] another image does not start what the restart policy leaves ended', async () => {
+  for (const [restartPolicy, code, phase] of [
+    ['Never', 1, 'Failed'],
+    ['OnFailure', 0, 'Succeeded'],
   ] as const) {
-    const pod = await new VirtualPod({ restartPolicy, containers: [app('main'), app('other')] }).run(5);
-    pod.change((object) => {
-      const containers = object.spec.containers.map((each) =>
-        each.name === 'main' ? { ...each, image: 'busybox:1.37' } : each,
-      );
-      return { ...object, spec: { ...object.spec, containers } };
-    });
+    const containers = [app('main', { command: exits(2, code) }), app('other', { command: exits(20, code) })];
+    const pod = await new VirtualPod({ restartPolicy, containers }).run(5);
+    pod.change((object) => withImage(object, 'busybox:1.37'));
     await pod.run(60);
-    assert.deepEqual(
-      ['main', 'other'].map((name) => pod.container(name).restartCount),
-      [restarts, 0],
-      restartPolicy,
-    );
+    assert.deepEqual([pod.container('main').restartCount, pod.status.phase], [0, phase], restartPolicy);
+    assert.equal(pod.began.filter(({ container }) => container === 'main').length, 1, restartPolicy);
     await pod.stop();
   }
+});
+
+test('[POD-22] a replaced container that ends by itself afterwards stays ended under Never', async () => {
+  const pod = await new VirtualPod({ restartPolicy: 'Never', containers: [app('main')] }).run(5);
+  pod.change((object) => {
+    const { spec } = withImage(object, 'busybox:1.37');
+    const containers = spec.containers.map((each) => ({ ...each, command: exits(10, 0) }));
+    return { ...object, spec: { ...spec, containers } };
+  });
+  await pod.run(60);
+  assert.deepEqual([pod.container('main').restartCount, pod.status.phase], [1, 'Succeeded']);
+  await pod.stop();
 });
 
 test('[EXP-13] [SIDE-07] [SIDE-01] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {

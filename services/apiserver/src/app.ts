@@ -107,6 +107,8 @@ export interface ApiServerDeps {
   readonly frontProxy?: FrontProxy | undefined;
   /** The services that the encryption of the store depends on. */
   readonly keyServices?: KeyServices;
+  /** True: a new cluster gets the storage class "standard". */
+  readonly defaultStorageClass?: boolean;
 }
 
 export interface ServiceAccountOptions {
@@ -164,6 +166,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       addresses: serviceAddresses(deps),
       clientCa: deps.clientCa,
       frontProxyCa: deps.frontProxy?.ca,
+      defaultStorageClass: deps.defaultStorageClass,
     });
     eventSweeper.start();
     definitions.start();

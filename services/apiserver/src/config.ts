@@ -13,6 +13,7 @@ import {
 } from '@holdfast/platform/tls-client';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
+import { DEFAULT_STORAGE_CLASS_SETTING } from './bootstrap/default-storage-class-setting.ts';
 import { ENCRYPTION_SETTING } from './encryption/setting.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 
@@ -69,6 +70,7 @@ export const APISERVER_SETTINGS = {
     help: 'IPv4 network of service addresses; the same for every apiserver of a cluster',
     default: DEFAULT_SERVICE_NETWORK,
   },
+  'default-storage-class': DEFAULT_STORAGE_CLASS_SETTING,
   ...AUDIT_SETTINGS,
   'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
@@ -98,6 +100,8 @@ export interface ApiServerConfig {
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly serviceNetwork: string;
+  /** True: a new cluster gets one. */
+  readonly defaultStorageClass: boolean;
   /** Absent: nothing is audited. */
   readonly audit: AuditConfig | undefined;
   /** Absent: objects are stored as they are. */
@@ -155,6 +159,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     serviceNetwork: settings['service-cluster-ip-range'],
+    defaultStorageClass: settings['default-storage-class'] === 'standard',
     audit: readAuditConfig(settings),
     encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),

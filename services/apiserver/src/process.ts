@@ -54,6 +54,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     tokens,
     defaultTolerationSeconds: config.defaultTolerationSeconds,
     serviceNetwork: config.serviceNetwork,
+    defaultStorageClass: config.defaultStorageClass,
     features: config.features,
     clientCa,
     audit,

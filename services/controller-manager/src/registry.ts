@@ -19,6 +19,7 @@ import {
   horizontalPodAutoscalerController,
 } from './controllers/horizontal-pod-autoscaler/index.ts';
 import { jobController } from './controllers/job/index.ts';
+import { localPathController } from './controllers/local-path/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
 import { nodeTtlController } from './controllers/node-ttl/index.ts';
@@ -72,6 +73,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   endpointSliceController,
   endpointSliceMirroringController,
   volumeBindingController,
+  localPathController,
   attachDetachController,
   volumeProtectionController,
   claimProtectionController,

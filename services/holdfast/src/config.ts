@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
+import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-storage-class-setting';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import { LOG_LEVEL_SETTING, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
@@ -55,6 +56,7 @@ export const START_SETTINGS = {
   },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
+  'default-storage-class': DEFAULT_STORAGE_CLASS_SETTING,
   'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
@@ -93,6 +95,8 @@ export interface StartConfig {
   readonly clusterDns: readonly string[] | undefined;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
+  /** True: a new cluster gets one. */
+  readonly defaultStorageClass: boolean;
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
@@ -126,6 +130,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     clusterDns: addressesOf(settings['cluster-dns']),
     hollowNodes: settings['hollow-nodes'],
     without: new Set(settings.without),
+    defaultStorageClass: settings['default-storage-class'] === 'standard',
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],

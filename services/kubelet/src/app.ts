@@ -19,6 +19,7 @@ import {
 import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import type { NodeLogs } from './adapters/node-log-directory.ts';
+import type { NodeVolumeDirectories } from './adapters/node-volume-directories.ts';
 import type { ContainerManager } from './container/container-stop.ts';
 import type { ProbeNetwork } from './container/probe-network.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
@@ -50,6 +51,7 @@ import type { NodeStats } from './stats/port.ts';
 import { ProbeMetrics } from './stats/probe-metrics.ts';
 import { createStatsRoutes, type StatsRoutes } from './stats/routes.ts';
 import { VolumeAttachments } from './volumes/volume-attachments.ts';
+import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 
 export interface KubeletDeps {
   /** Absent: no files of the machine are shown. */
@@ -72,6 +74,8 @@ export interface KubeletDeps {
   readonly staticPods?: StaticPodSource | undefined;
   /** Absent: the machine is not measured, and `stats/summary` has no data about it. */
   readonly machine?: MachineProbe | undefined;
+  /** The directories of local-path volumes. Absent: the node has none. */
+  readonly directories?: NodeVolumeDirectories | undefined;
   /** Absent: the node ends no pods to live on. */
   readonly eviction?: EvictionConfig | undefined;
   /** Absent: unused images stay, and the last two lives of containers. */
@@ -150,6 +154,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   });
   const shutdown = createShutdown({ ...deps, log }, manager, agent);
   const keepers = createKeepers({ ...deps, log }, { events, stats, manager, agent });
+  const reclaimer = createReclaimer({ ...deps, log }, manager);
   const podOf = podsOf(informer, statics);
   const logs = logsOf(deps, podOf);
   return {
@@ -165,7 +170,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       pod: podOf,
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
-    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers }),
+    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer }),
   };
 }
 
@@ -176,11 +181,12 @@ interface KubeletParts {
   readonly manager: PodManager;
   readonly agent: KeptNode;
   readonly keepers: { start(): void; stop(): void };
+  readonly reclaimer: VolumeReclaimer | undefined;
 }
 
 const lifeOf = (
   address: NodeAddress | undefined,
-  { events, informer, services, manager, agent, keepers }: KubeletParts,
+  { events, informer, services, manager, agent, keepers, reclaimer }: KubeletParts,
 ): Pick<Service, 'start' | 'stop'> => ({
   start: async () => {
     followAddress(address, manager, agent);
@@ -190,10 +196,12 @@ const lifeOf = (
     manager.start();
     agent.start();
     keepers.start();
+    await reclaimer?.start();
   },
   stop: async () => {
     address?.stop();
     keepers.stop();
+    await reclaimer?.stop();
     await agent.stop();
     const stopped = manager.stop();
     await Promise.all([informer.stop(), services?.stop()]);
@@ -238,6 +246,17 @@ function createAttachments(
     nodeName: node.name,
     isHere: (uid) => parts().manager.has(uid),
     onChange: () => parts().agent.beatSoon(),
+  });
+}
+
+function createReclaimer(deps: KubeletDeps, manager: PodManager): VolumeReclaimer | undefined {
+  const { directories, node } = deps;
+  if (directories === undefined) return undefined;
+  return new VolumeReclaimer({
+    ...deps,
+    directories,
+    nodeName: node.name,
+    mayUse: (claim) => manager.mayUse(claim),
   });
 }
 
@@ -472,6 +491,7 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
       watchesFiles: deps.eviction !== undefined && deps.machine !== undefined,
     },
     allocatable: node.allocatable,
+    directories: deps.directories,
     ranges: new UserRanges(deps.userRanges, deps.ownIds),
     containerManager: deps.containerManager,
     dns,

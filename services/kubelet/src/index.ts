@@ -2,6 +2,7 @@ export { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createNodeLogDirectory } from './adapters/node-log-directory.ts';
+export { createNodeVolumeDirectories } from './adapters/node-volume-directories.ts';
 export { createProbeNetwork } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';

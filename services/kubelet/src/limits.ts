@@ -52,6 +52,8 @@ export const ATTACH_WAITS_UNTOLD = 16;
 export const VOLUME_RETRY_INITIAL_MS = 250;
 /** Containers that start together do not read the volumes of their pod again. */
 export const VOLUME_FRESH_MS = 1_000;
+/** Interval at which a node asks again whether a pod still uses a volume that is being deleted. */
+export const VOLUME_IN_USE_RECHECK_MS = 2_000;
 /** Refresh interval of files from ConfigMaps and Secrets in a running pod. */
 export const VOLUME_REFRESH_MS = 60_000;
 /** A token is replaced after this part of its life. */

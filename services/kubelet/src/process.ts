@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
 import { type Clock, createIds, createSystemRandom, type Log, type Service, stopInReverse } from '@holdfast/platform';
@@ -8,6 +9,7 @@ import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createNodeLogDirectory } from './adapters/node-log-directory.ts';
+import { createNodeVolumeDirectories } from './adapters/node-volume-directories.ts';
 import { createProbeNetwork } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
@@ -66,6 +68,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     selfFencing,
     ownIds: userRangePool(),
     machine: probe,
+    directories: createNodeVolumeDirectories(join(stateDirectory, 'volumes')),
     bound: boundRecord(stateDirectory),
     ...(logDirectory === '' ? {} : { files: createNodeLogDirectory(logDirectory) }),
   };

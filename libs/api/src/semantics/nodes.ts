@@ -10,3 +10,10 @@ export const isNodeReady = (node: Conditioned): boolean => nodeCondition(node, '
 /** Ignores the effect. Stored JSON may lack the spec. */
 export const hasTaint = ({ spec }: Partial<Pick<Node, 'spec'>>, key: string): boolean =>
   (spec?.taints ?? []).some((taint) => taint.key === key);
+
+/** The runtime of nodes that only simulate pods, as in `status.nodeInfo.containerRuntimeVersion`. */
+export const HOLLOW_RUNTIME = 'holdfast-hollow';
+
+/** True for a node that only simulates pods: it has no directories. */
+export const isHollowNode = ({ status }: Pick<Node, 'status'>): boolean =>
+  status.nodeInfo.containerRuntimeVersion.startsWith(`${HOLLOW_RUNTIME}://`);

@@ -1,7 +1,15 @@
 import { ownValue } from '@holdfast/machinery';
-import type { StorageClass } from '../generated/types.ts';
+import type { PersistentVolume, StorageClass } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
-import { DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTATION, STORAGE_CLASS_ANNOTATION } from './well-known.ts';
+import { isTerminating } from './pods.ts';
+import {
+  DEFAULT_CLASS_ANNOTATION,
+  LOCAL_PATH_FINALIZER,
+  LOCAL_PATH_NODE_LABEL,
+  LOCAL_PATH_PROVISIONER,
+  OLD_DEFAULT_CLASS_ANNOTATION,
+  STORAGE_CLASS_ANNOTATION,
+} from './well-known.ts';
 
 type Classed = Pick<KubeObject, 'metadata'> & { readonly spec?: { readonly storageClassName?: string } };
 
@@ -14,3 +22,24 @@ const DEFAULT_ANNOTATIONS = [DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTAT
 /** True for the class of claims that name no class. */
 export const isDefaultStorageClass = ({ metadata }: Pick<StorageClass, 'metadata'>): boolean =>
   DEFAULT_ANNOTATIONS.some((key) => ownValue(metadata.annotations, key) === 'true');
+
+/** The attribute of a local-path volume that names its node. The source of a volume never changes. */
+export const LOCAL_PATH_NODE_ATTRIBUTE = 'node';
+
+/** The node whose disk has the directory of a local-path volume; `undefined` for a volume of any other kind. */
+export function localPathNode({ spec }: Pick<PersistentVolume, 'spec'>): string | undefined {
+  const { csi } = spec;
+  if (csi?.driver !== LOCAL_PATH_PROVISIONER) return undefined;
+  const node = ownValue(csi.volumeAttributes, LOCAL_PATH_NODE_ATTRIBUTE) ?? '';
+  return node === '' ? undefined : node;
+}
+
+/** Selects the local-path volumes of a node. */
+export const localPathSelector = (nodeName: string): string => `${LOCAL_PATH_NODE_LABEL}=${nodeName}`;
+
+/** True when the node has to remove the volume's directory: only then is the finalizer removed. */
+export function isDirectoryDue(volume: Pick<PersistentVolume, 'metadata' | 'spec' | 'status'>): boolean {
+  const { finalizers = [] } = volume.metadata;
+  const isHeld = isTerminating(volume) && finalizers.includes(LOCAL_PATH_FINALIZER);
+  return isHeld && volume.spec.persistentVolumeReclaimPolicy === 'Delete' && volume.status?.phase !== 'Bound';
+}

@@ -61,6 +61,13 @@ export const SELECTED_NODE_ANNOTATION = 'volume.kubernetes.io/selected-node';
 export const BIND_COMPLETED_ANNOTATION = 'pv.kubernetes.io/bind-completed';
 export const BOUND_BY_CONTROLLER_ANNOTATION = 'pv.kubernetes.io/bound-by-controller';
 export const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
+export const STORAGE_PROVISIONER_ANNOTATION = 'volume.kubernetes.io/storage-provisioner';
+export const PROVISIONED_BY_ANNOTATION = 'pv.kubernetes.io/provisioned-by';
+
+/** Volumes that are directories of a node. The provisioner's name is that of the CSI driver in the volumes as well. */
+export const LOCAL_PATH_PROVISIONER = 'local-path.holdfast.io';
+export const LOCAL_PATH_NODE_LABEL = 'local-path.holdfast.io/node';
+export const LOCAL_PATH_FINALIZER = 'local-path.holdfast.io/directory';
 
 /** Secrets and service accounts. */
 export const ACCOUNT_TOKEN_SECRET = 'kubernetes.io/service-account-token';

@@ -44,6 +44,7 @@ const MANAGER: ComponentGrants = {
     ['create controllerrevisions.apps', 'histories of StatefulSets and DaemonSets'],
     ['create jobs.batch', 'CronJobs'],
     ['create persistentvolumeclaims', 'templates of StatefulSets, ephemeral volumes'],
+    ['create persistentvolumes', 'volumes of the local-path provisioner'],
     ['create endpoints', 'endpoints of services'],
     ['create endpointslices.discovery.k8s.io', 'slices of services'],
     ['create configmaps', 'kube-root-ca.crt of each namespace'],

@@ -1,5 +1,7 @@
 import {
   type Container,
+  localPathNode,
+  localPathSelector,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
   PODS,
@@ -39,6 +41,7 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
   if (ALWAYS.has(asked)) return true;
   if (info.resource === 'leases') return info.namespace === LEASES && (info.verb === 'create' || isOwn(node, info));
   if (info.resource === 'csinodes') return isOwn(node, info);
+  if (info.resource === 'persistentvolumes' && isOwnDirectory(reader, node, info)) return true;
   // Behind a subresource are logs, commands and the node's own API, and no kubelet asks for these.
   if (!READS.has(info.verb) || info.subresource !== '') return false;
   switch (info.resource) {
@@ -100,6 +103,19 @@ function pinned(info: ResourceRequest, field: string): string | undefined {
 function isOwnPod(reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean {
   const pod = reader.cached(PODS, { namespace, name });
   return pod === undefined || pod.spec?.nodeName === node;
+}
+
+/**
+ * A node follows the local-path volumes that are directories of it, and returns their finalizer. What it may change is
+ * limited further in admission.
+ */
+function isOwnDirectory(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
+  const { verb, name, subresource, labelSelector } = info;
+  if (subresource !== '') return false;
+  if (name === '') return (verb === 'list' || verb === 'watch') && labelSelector === localPathSelector(node);
+  if (verb !== 'get' && verb !== 'update') return false;
+  const volume = reader.cached(PERSISTENT_VOLUMES, { name });
+  return volume !== undefined && localPathNode(volume) === node;
 }
 
 /** The nodes of a claim's pods may read its volume. A deleted one reveals nothing. */

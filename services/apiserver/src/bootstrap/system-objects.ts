@@ -8,8 +8,10 @@ import {
   type ConfigMap,
   type FlowSchema,
   findResource,
+  isDefaultStorageClass,
   type KubeObject,
   type PriorityLevelConfiguration,
+  type StorageClass,
   upToDate,
 } from '@holdfast/api';
 import { type ApiHandler, type ApiResponse, type HttpMethod, statusErrorOf } from '@holdfast/client';
@@ -20,6 +22,7 @@ import { addressText, type Range } from '../allocation/ranges.ts';
 import { FRONT_PROXY_NAME } from '../authentication/identity.ts';
 import { SYSTEM_OBJECT_ATTEMPTS_MAX, SYSTEM_OBJECT_RETRY_MS } from '../limits.ts';
 import { LOCAL_API_SERVICES, reconciledApiService } from './api-services.ts';
+import { hadDefaultClass, STANDARD_CLASS, withMark } from './default-storage-class.ts';
 import { partWithOwnRules, reconciledBinding, reconciledRole } from './role-reconciliation.ts';
 import type { BootstrapBinding, BootstrapRole } from './role-shapes.ts';
 import { BOOTSTRAP_ROLE_BINDINGS, BOOTSTRAP_ROLES, NAMESPACED_ROLE_BINDINGS, NAMESPACED_ROLES } from './roles.ts';
@@ -172,12 +175,51 @@ const FLOW_OBJECTS: readonly SystemObject[] = [
 export const ensureFlowObjects = (handle: ApiHandler, clock: Clock): Promise<void> =>
   ensureAll(handle, clock, FLOW_OBJECTS);
 
+const STORAGE_CLASS: SystemObject = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'storageclasses',
+  object: STANDARD_CLASS,
+};
+
+const MARKED_NAMESPACE: SystemObject = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  object: { metadata: { name: 'kube-system' } },
+  mend: withMark,
+};
+
+/** Once in the life of a cluster, and not where a user has made a default class before. */
+async function ensureDefaultClass(handle: ApiHandler, clock: Clock): Promise<void> {
+  const namespace = await readServed(handle, clock, { wanted: MARKED_NAMESPACE, path: ownPath(MARKED_NAMESPACE) });
+  if (hadDefaultClass(objectOf(namespace))) return;
+  const list = await readServed(handle, clock, { wanted: STORAGE_CLASS, path: pathOf(STORAGE_CLASS) });
+  const { items } = objectOf(list) as KubeObject & { readonly items: readonly StorageClass[] };
+  if (!items.some(isDefaultStorageClass)) await ensure(handle, clock, STORAGE_CLASS);
+  await ensure(handle, clock, MARKED_NAMESPACE);
+}
+
+async function readServed(
+  handle: ApiHandler,
+  clock: Clock,
+  { wanted, path }: { readonly wanted: SystemObject; readonly path: string },
+): Promise<ApiResponse> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send(handle, 'GET', path);
+    if (answer.status === 200) return answer;
+    await beforeNext(clock, wanted, { attempt, answer });
+  }
+}
+
 export interface SystemFacts {
   readonly addresses: Range;
   /** PEM of the authority that signs client certificates; absent where none are taken. */
   readonly clientCa?: string | undefined;
   /** PEM of the authority that signs the certificates by which servers behind this one know it. */
   readonly frontProxyCa?: string | undefined;
+  /** True when a new cluster gets a default storage class. */
+  readonly defaultStorageClass?: boolean | undefined;
 }
 
 /**
@@ -192,6 +234,7 @@ export async function ensureSystemObjects(handle: ApiHandler, clock: Clock, fact
   const kubernetes = kubernetesService(facts.addresses);
   const rest = [...CLUSTER_SCOPED, ...API_SERVICES, ...IN_NAMESPACES, ...FLOW_OBJECTS, kubernetes, ...authority];
   await ensureAll(handle, clock, rest);
+  if (facts.defaultStorageClass === true) await ensureDefaultClass(handle, clock);
 }
 
 async function ensureAll(handle: ApiHandler, clock: Clock, objects: readonly SystemObject[]): Promise<void> {
@@ -258,7 +301,7 @@ interface Write {
 
 /** The answer that counts. */
 async function write(handle: ApiHandler, path: string, { wanted, mended }: Write): Promise<ApiResponse> {
-  const own = `${path}/${wanted.object.metadata.name}`;
+  const own = ownPath(wanted);
   const { fieldManager } = wanted;
   if (typeof mended === 'object') return send(handle, 'PUT', own, { body: mended, fieldManager });
   if (mended === 'another role') await send(handle, 'DELETE', own);
@@ -277,6 +320,8 @@ const notCreated = (name: string, answer: ApiResponse): OperatorError =>
     message: `The system object "${name}" could not be created: the API answered ${answer.status}: ${statusErrorOf(answer).message}`,
     nextStep: 'Correct the cause, then start again.',
   });
+
+const ownPath = (wanted: SystemObject): string => `${pathOf(wanted)}/${wanted.object.metadata.name}`;
 
 function pathOf({ group, version, plural, namespace }: SystemObject): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;

@@ -27,6 +27,7 @@ export interface ResourceRequest {
   readonly rest: string;
   /** As sent: some identities may read only what a selector limits to their own. */
   readonly fieldSelector?: string;
+  readonly labelSelector?: string;
 }
 
 export type ResourceVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
@@ -80,8 +81,15 @@ function resourceRequest(
     subresource: segments[at + 2] ?? '',
     rest: segments.length > at + 3 ? segments.slice(at + 3).join('/') : '',
   };
-  const fieldSelector = query.size === 0 ? null : query.get('fieldSelector');
-  return fieldSelector === null ? info : { ...info, fieldSelector };
+  if (query.size === 0) return info;
+  const fieldSelector = query.get('fieldSelector');
+  const labelSelector = query.get('labelSelector');
+  if (fieldSelector === null && labelSelector === null) return info;
+  return {
+    ...info,
+    ...(fieldSelector === null ? {} : { fieldSelector }),
+    ...(labelSelector === null ? {} : { labelSelector }),
+  };
 }
 
 function verbOf(request: RequestLine, name: string, watch: boolean): ResourceVerb {

@@ -62,6 +62,8 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     audit: deps.audit,
     frontProxy: deps.frontProxy,
     ownNodes: deps.ownNodes,
+    // Without our controllers nothing makes the volumes of this class.
+    defaultStorageClass: config.defaultStorageClass && !config.without.has('controllers'),
   });
   // The relay sees encrypted values in stored form and publishes only their keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });

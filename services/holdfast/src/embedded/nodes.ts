@@ -6,6 +6,7 @@ import {
   createKubelet,
   createMachineProbe,
   createNodeLogDirectory,
+  createNodeVolumeDirectories,
   createProbeNetwork,
   DEFAULT_EVICTION_FLAGS,
   DEFAULT_GARBAGE_POLICY,
@@ -55,6 +56,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const node = { ...readMachineFacts({ name, stateDirectory, sharedBy: deps.nodeNames.real.length }), ...identity };
   const address = new NodeAddress({ ...machine, read: machineAddress });
   const nodeAddress = (): string => address.current();
+  const volumes = volumesOf(deps, stateDirectory);
   const above = [path.dirname(stateDirectory), directory.path];
   const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path], above });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
@@ -67,6 +69,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     bound,
     address,
     machine: createMachineProbe(stateDirectory),
+    directories: volumes.directories,
     eviction: EVICTION,
     garbage: GARBAGE,
     selfFencing: 'exclusive',
@@ -82,13 +85,31 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   return {
     name: kubelet.name,
     start: async () => {
+      await volumes.forget();
       // A pod keeps the DNS settings of its start.
       await names?.start();
       await kubelet.start();
     },
     stop: () =>
-      stopInReverse([{ stop: () => runtime.close() }, { stop: () => runtime.shutdown(SHUTDOWN_GRACE_MS) }, kubelet]),
+      stopInReverse([
+        { stop: () => volumes.forget() },
+        { stop: () => runtime.close() },
+        { stop: () => runtime.shutdown(SHUTDOWN_GRACE_MS) },
+        kubelet,
+      ]),
   };
+}
+
+/**
+ * The directories of the node's volumes. A cluster that keeps its objects in memory forgets them with the objects; it
+ * has a folder of its own, because another start in the same data directory may have kept its objects.
+ */
+function volumesOf({ config }: ComponentsDeps, stateDirectory: string) {
+  const isForgotten = config.store.kind === 'memory';
+  const directories = createNodeVolumeDirectories(
+    path.join(stateDirectory, isForgotten ? 'memory-volumes' : 'volumes'),
+  );
+  return { directories, forget: async () => (isForgotten ? directories.removeAll() : undefined) };
 }
 
 /** Never deletes images of a runtime that somebody uses, however full the disk is. */
@@ -106,6 +127,8 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
     const stateDirectory = directory.nodeFolder(name);
     mkdirSync(stateDirectory, { recursive: true });
     const { bound, ...identity } = nodeIdentity(config.store.kind, stateDirectory, machine.ids);
+    const volumes = volumesOf(deps, stateDirectory);
+    await volumes.forget();
     const sharedBy = deps.nodeNames.real.length;
     const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), ...identity };
     const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
@@ -120,6 +143,7 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       bound,
       address,
       machine: createMachineProbe(stateDirectory),
+      directories: volumes.directories,
       eviction: EVICTION,
       garbage: GARBAGE,
       files: createNodeLogDirectory(NODE_LOGS),
@@ -129,7 +153,11 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
       network: createProbeNetwork(machine.clock),
     });
     front.nodes.add(name, kubelet.api);
-    running.push({ stop: () => endPods(runtime, config.store.kind === 'memory') }, kubelet);
+    running.push(
+      { stop: () => volumes.forget() },
+      { stop: () => endPods(runtime, config.store.kind === 'memory') },
+      kubelet,
+    );
     await kubelet.start();
   };
   return { name: `kubelet ${name}`, start, stop: () => stopInReverse(running.splice(0)) };

@@ -1,6 +1,7 @@
 import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import type { Clock, Log, Tracer } from '@holdfast/platform';
+import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
 import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from '../domain/network-identity.ts';
 import type { NodeFacts, PodAction, PodMemory } from '../domain/pod-worker-types.ts';
 import { sandboxRefusal } from '../domain/refusals.ts';
@@ -35,6 +36,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   /** Absent: no check precedes the start of an exclusive pod. */
   readonly exclusives?: ExclusiveStarts | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
+  /** Absent: this node keeps no directories of volumes. */
+  readonly directories?: NodeVolumeDirectories | undefined;
   /** All Services of the cluster that pods get variables for. */
   readonly services: () => Promise<readonly Service[]>;
   readonly tell: TellPod;
@@ -59,7 +62,7 @@ export class ContainerStarter {
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
     this.#failures = new StartFailures(deps);
-    const { client, clock, allocatable, node, tell, admission } = deps;
+    const { client, clock, allocatable, node, tell, admission, directories } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
       tell(pod, { type: 'Warning', reason: 'FailedMount', message });
@@ -73,6 +76,7 @@ export class ContainerStarter {
             allocatable,
             hostIp: () => node.address,
             node: () => admission.node(),
+            directories,
             onFailure,
             onForeign: (pod, message) => tell(pod, { type: 'Warning', reason: 'VolumeNotWritable', message }),
           });

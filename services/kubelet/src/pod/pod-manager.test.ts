@@ -418,3 +418,25 @@ test('[SAFE-31] [SAFE-17] a displaced kubelet that was restarted ends what its r
     await node.run(120);
     assert.deepEqual(node.alive, []);
   }));
+
+test('a claim counts as in use until it is certain that no process of a pod with it is left', () =>
+  inNode(async (node) => {
+    const mayUse = (name: string, namespace = 'default'): boolean => node.manager.mayUse({ namespace, name });
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
+    const main = app('main', { command: ['stop-after', '4'] });
+    node.put('one', 'db-0', { spec: { containers: [main], nodeName: 'n1', volumes } });
+    assert.equal(mayUse('data'), true, 'the pods of the runtime are not known yet');
+    node.start();
+    await node.run(2);
+    assert.deepEqual([mayUse('data'), mayUse('other'), mayUse('data', 'elsewhere')], [true, false, false]);
+    node.forceRemove('db-0');
+    assert.equal(mayUse('data'), true, 'the object is gone, its processes are not');
+    await node.restartKubelet();
+    await node.run(0);
+    assert.equal(mayUse('other'), true, 'nobody knows what claims an unknown pod has');
+    await node.run(60);
+    assert.deepEqual([node.alive, mayUse('data'), mayUse('other')], [[], false, false]);
+    node.runtimeIsAway = true;
+    await node.run(600);
+    assert.equal(mayUse('data'), true, 'the runtime does not answer');
+  }));

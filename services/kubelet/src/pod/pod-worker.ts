@@ -19,6 +19,8 @@ import { allContainers } from '../domain/records.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from '../limits.ts';
 import { RuntimeError, type SandboxStatus } from '../runtime/port.ts';
 import type { ProbeMetrics } from '../stats/probe-metrics.ts';
+import { claimNamesOf } from '../volumes/volume-attachments.ts';
+import type { ClaimName } from '../volumes/volume-reclaimer.ts';
 import type { PodIdentity, PodObject } from './pod-object.ts';
 
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
@@ -114,6 +116,13 @@ export class PodWorker {
   /** False only when it was seen that nothing of this pod exists on the node. */
   mayHaveProcesses(): boolean {
     return !this.#ended && (this.#sandboxes === undefined || this.#sandboxes.length > 0);
+  }
+
+  /** False only when it was seen that nothing of this pod can use the claim. */
+  mayUse({ namespace, name }: ClaimName): boolean {
+    if (!this.mayHaveProcesses() || this.identity.namespace !== namespace) return false;
+    const known = this.#knowledge;
+    return known.kind !== 'pod' || claimNamesOf(known.pod).includes(name);
   }
 
   /** The pod, while something of it is or may still come to be here. */

@@ -68,18 +68,23 @@ function unmount(target: string): void {
   execFileSync(helper('umount'), [target], { stdio: 'ignore', timeout: UNMOUNT_MS, env: HELPER_ENVIRONMENT });
 }
 
+const MOUNTS = '/proc/self/mounts';
+
 interface Mounted {
   readonly source: string;
   readonly target: string;
 }
 
-const mountsBelow = (path: string): readonly Mounted[] =>
+/** The mounts in a directory, as this process sees them. */
+export const mountsBelow = (path: string): readonly Mounted[] =>
   mounts().filter(({ target }) => target.startsWith(`${path}/`));
 
 export const mountsAt = (path: string): readonly Mounted[] => mounts().filter(({ target }) => target === path);
 
+/** None where the machine does not list them: only Linux does. */
 function mounts(): readonly Mounted[] {
-  return readFileSync('/proc/self/mounts', 'utf8')
+  if (!existsSync(MOUNTS)) return [];
+  return readFileSync(MOUNTS, 'utf8')
     .split('\n')
     .map((line) => line.split(' '))
     .map(([source = '', target = '']) => ({ source, target: unescape(target) }));

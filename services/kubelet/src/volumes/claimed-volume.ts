@@ -1,5 +1,6 @@
 import {
   compileNodeTerms,
+  localPathNode,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
@@ -14,13 +15,24 @@ import { ticketFiles } from './volume-ticket.ts';
 
 /** Files that say how the pod reaches a volume of the storage server. */
 export interface VolumeTicketFiles {
+  readonly kind: 'ticket';
   readonly files: ReadonlyMap<string, VolumeFile>;
 }
 
+export type ClaimedVolume = HostDirectory | OwnDirectory | VolumeTicketFiles;
+
 export interface HostDirectory {
+  readonly kind: 'host';
   readonly path: string;
   /** As `hostPath.type`. */
   readonly type: string;
+}
+
+/** A directory that this node makes and removes. */
+export interface OwnDirectory {
+  readonly kind: 'own';
+  /** That of the volume. */
+  readonly uid: string;
 }
 
 export interface ClaimDeps {
@@ -33,7 +45,7 @@ export async function findClaimed(
   { client, node }: ClaimDeps,
   pod: Pod,
   claim: { readonly name: string; readonly ofPod: boolean },
-): Promise<HostDirectory | VolumeTicketFiles> {
+): Promise<ClaimedVolume> {
   const { namespace = '' } = pod.metadata;
   const { name } = claim;
   const found = await client.find(PERSISTENT_VOLUME_CLAIMS, { namespace, name });
@@ -47,8 +59,8 @@ export async function findClaimed(
   refuseMismatch(volume, found, node());
   const server = storageServerOf(volume);
   return server === undefined
-    ? directoryOf(volume)
-    : { files: await ticketFiles({ client, node }, pod, { volume, server }) };
+    ? directoryOf(volume, node())
+    : { kind: 'ticket', files: await ticketFiles({ client, node }, pod, { volume, server }) };
 }
 
 /** A claim that happens to have the name of the pod's own one would give its data away. */
@@ -74,10 +86,15 @@ function refuseMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim, 
     throw new VolumeError(`MountVolume.NodeAffinity check failed for volume "${name}" : no matching NodeSelectorTerms`);
 }
 
-function directoryOf({ metadata, spec }: PersistentVolume): HostDirectory {
+function directoryOf(volume: PersistentVolume, node: SelectableNode): HostDirectory | OwnDirectory {
+  const { metadata, spec } = volume;
   const { hostPath, local } = spec;
-  if (hostPath !== undefined) return { path: hostPath.path, type: hostPath.type ?? '' };
-  if (local !== undefined) return { path: local.path, type: 'Directory' };
+  if (hostPath !== undefined) return { kind: 'host', path: hostPath.path, type: hostPath.type ?? '' };
+  if (local !== undefined) return { kind: 'host', path: local.path, type: 'Directory' };
+  const nodeName = localPathNode(volume);
+  if (nodeName === node.name) return { kind: 'own', uid: metadata.uid ?? '' };
+  if (nodeName !== undefined)
+    throw new VolumeError(`persistentvolume "${metadata.name ?? ''}": its directory is on node "${nodeName}"`);
   const kinds = Object.entries(spec).filter(([, value]) => typeof value === 'object' && value !== null);
   const known = new Set(['accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity']);
   const kind = kinds.find(([field]) => !known.has(field))?.[0] ?? 'unknown';

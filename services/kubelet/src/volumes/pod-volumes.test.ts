@@ -17,18 +17,20 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type {
-  Container,
-  KubeObject,
-  PersistentVolume,
-  Pod,
-  PodSecurityContext,
-  Volume,
-  VolumeMount,
+import {
+  type Container,
+  type KubeObject,
+  LOCAL_PATH_PROVISIONER,
+  type PersistentVolume,
+  type Pod,
+  type PodSecurityContext,
+  type Volume,
+  type VolumeMount,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSystemClock, formatTime } from '@holdfast/platform';
 import { unlessRoot } from '@holdfast/testing';
+import { createNodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
 import { FIRST_POD_USER } from '../domain/pod-users.ts';
 import { ownerOf, tokenUser } from '../domain/volume-owner.ts';
 import { VOLUME_REFRESH_MS } from '../limits.ts';
@@ -107,6 +109,7 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
     abilities,
     allocatable: { cpu: '4' },
     hostIp: () => '192.0.2.1',
+    directories: createNodeVolumeDirectories(join(path, 'volumes')),
     node: () => ({ name: 'n1', labels: { zone: 'a' } }),
     onFailure: (_pod, message) => failures.push(message),
     onForeign: (_pod, message) => foreign.push(message),
@@ -398,6 +401,38 @@ test('a volume of the storage server is a directory of the kubelet, which the po
     refresh();
     await eventually(() => read('token') === '8\n', 'the token of the next attachment of this pod');
   }));
+
+const ofNode = (node: string): PersistentVolume['spec'] => ({
+  csi: { driver: LOCAL_PATH_PROVISIONER, volumeHandle: '../../etc', volumeAttributes: { node, path: '/etc' } },
+});
+
+test('[POD-25] a local-path volume is a directory under its uid, whatever else its object says, and only on its node', () =>
+  inWorld(async ({ api, path, prepare }) => {
+    bindClaim(api, ofNode('n1'));
+    const uid = '00000000-0000-4000-8000-000000000001';
+    const found = api.objects.get('PersistentVolume/pv-1');
+    api.objects.set('PersistentVolume/pv-1', { ...found, metadata: { name: 'pv-1', uid } });
+    const source = join(path, 'volumes', uid);
+    assert.deepEqual((await prepare(CLAIM)).mounts, [{ source, target: '/v', readOnly: false }]);
+    writeFileSync(join(source, 'row'), '1');
+    await prepare(CLAIM);
+    assert.equal(readFileSync(join(source, 'row'), 'utf8'), '1', 'made once');
+    bindClaim(api, ofNode('n2'));
+    await assert.rejects(prepare(CLAIM), /"pv-1": its directory is on node "n2"/);
+    bindClaim(api, ofNode('n1'));
+    await assert.rejects(prepare(CLAIM), /is not the uid of a volume/);
+  }));
+
+testAsRoot('the directory of a local-path volume belongs to the user and the group of its first pod', () =>
+  inWorld(async ({ api, path, prepare }) => {
+    bindClaim(api, ofNode('n1'));
+    const uid = '00000000-0000-4000-8000-000000000001';
+    const found = api.objects.get('PersistentVolume/pv-1');
+    api.objects.set('PersistentVolume/pv-1', { ...found, metadata: { name: 'pv-1', uid } });
+    await prepare(CLAIM, {}, { runAsUser: 61_234, fsGroup: 62_000 });
+    assert.deepEqual(ownersOf(join(path, 'volumes', uid)), [61_234, 62_000, '2777']);
+  }),
+);
 
 test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps the pod waiting', () =>
   inWorld(async ({ api, path, prepare }) => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
+import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
 import { type OpenSubPath, openSubPath } from '../adapters/sub-path.ts';
 import {
   adoptDirectory,
@@ -33,6 +34,8 @@ export interface PodVolumesDeps extends ClaimDeps {
   readonly abilities: RuntimeAbilities;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly hostIp: () => string;
+  /** Absent: this node keeps no directories of volumes. */
+  readonly directories?: NodeVolumeDirectories | undefined;
   /** Files of a running pod could not be brought up to date; they stay as they were. */
   readonly onFailure: (pod: Pod, message: string) => void;
   /** The pod cannot write a volume, because its files belong to root. */
@@ -179,14 +182,24 @@ export class PodVolumes {
 
   async #useClaim(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'claim' }>): Promise<void> {
     const claimed = await findClaimed(this.#deps, place.pod, source);
-    if ('files' in claimed) {
+    if (claimed.kind === 'ticket') {
       this.#claimed.delete(name);
       return writeVolume(join(place.path, name), claimed.files, place);
     }
-    this.#claimed.set(name, claimed.path);
     const owner = claimOwner(this.#deps.abilities, place);
+    if (claimed.kind === 'own') {
+      this.#claimed.set(name, await this.#makeOwn(claimed.uid, owner));
+      return;
+    }
+    this.#claimed.set(name, claimed.path);
     await useHostPath(claimed.path, claimed.type, owner);
     if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
+  }
+
+  #makeOwn(uid: string, owner: Owner | undefined): Promise<string> {
+    const { directories } = this.#deps;
+    if (directories === undefined) throw new VolumeError('this node keeps no directories of volumes');
+    return directories.make(uid, owner);
   }
 
   /** Only where pods are processes: a container's root may write what is root's. */

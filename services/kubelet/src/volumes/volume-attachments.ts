@@ -127,7 +127,8 @@ function volumeNameOf(claim: PersistentVolumeClaim | undefined, key: string): st
   return volumeName;
 }
 
-const claimNamesOf = ({ metadata, spec }: Pod): readonly string[] =>
+/** The names of the claims that the pod uses, its own ones included. */
+export const claimNamesOf = ({ metadata, spec }: Pod): readonly string[] =>
   (spec.volumes ?? []).flatMap(({ name, ephemeral, persistentVolumeClaim }) => {
     const claimName = ephemeral === undefined ? persistentVolumeClaim?.claimName : `${metadata.name ?? ''}-${name}`;
     return claimName === undefined ? [] : [claimName];

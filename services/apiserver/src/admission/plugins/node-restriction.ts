@@ -2,7 +2,10 @@ import {
   ARCH_LABEL,
   HOSTNAME_LABEL,
   INSTANCE_TYPE_LABEL,
+  isDirectoryDue,
   isMirrorPod,
+  LOCAL_PATH_FINALIZER,
+  localPathNode,
   MIRROR_ANNOTATION,
   NODES,
   OLD_ARCH_LABEL,
@@ -11,16 +14,17 @@ import {
   OLD_REGION_LABEL,
   OLD_ZONE_LABEL,
   OS_LABEL,
+  type PersistentVolume,
   type Pod,
   REGION_LABEL,
   ZONE_LABEL,
 } from '@holdfast/api';
-import { deepEqual, forbiddenError, notFound, type StatusError } from '@holdfast/machinery';
+import { deepEqual, forbiddenError, notFound, type StatusError, semanticEqual } from '@holdfast/machinery';
 import { nodeOf } from '../../authentication/identity.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
-import { asNode, asPod } from '../typed-objects.ts';
+import { asNode, asPod, asVolume } from '../typed-objects.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
 
@@ -35,6 +39,7 @@ export const createNodeRestriction = ({ reader }: AdmissionDeps): AdmissionPlugi
     else if (isCore(request, 'pods')) checkPod(request, node);
     else if (request.definition.group === 'coordination.k8s.io') checkLease(request, node);
     else if (request.definition.plural === 'csinodes') checkDriver(request, node);
+    else if (isCore(request, 'persistentvolumes')) checkVolume(request, node);
     return undefined;
   },
 });
@@ -174,3 +179,25 @@ function checkDriver(request: AdmissionRequest, node: string): void {
   if (request.name === node) return;
   throw refuse(request, 'can only access CSINode with the same name as the requesting node');
 }
+
+/** A node only returns the finalizer of its directory, when the volume is being deleted. */
+function checkVolume(request: AdmissionRequest, node: string): void {
+  const { operation, subresource, object, old } = request;
+  const isReturn = operation === 'UPDATE' && subresource === '' && object !== undefined && old !== undefined;
+  if (!isReturn || !isReturned(asVolume(old), asVolume(object), node)) {
+    throw refuse(request, `node "${node}" can only remove its finalizer from a volume that is being deleted`);
+  }
+}
+
+function isReturned(old: PersistentVolume, next: PersistentVolume, node: string): boolean {
+  if (localPathNode(old) !== node || !isDirectoryDue(old)) return false;
+  const finalizers = (old.metadata.finalizers ?? []).filter((each) => each !== LOCAL_PATH_FINALIZER);
+  const isOnly = (each: PersistentVolume) => ({
+    ...each,
+    metadata: { ...each.metadata, ...SERVER_FIELDS, finalizers: [] },
+  });
+  return deepEqual(next.metadata.finalizers ?? [], finalizers) && semanticEqual(isOnly(old), isOnly(next));
+}
+
+/** Written by the server with every change. */
+const SERVER_FIELDS = { managedFields: [], resourceVersion: '', generation: 0 };

@@ -5,14 +5,13 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   SELECTED_NODE_ANNOTATION,
+  STORAGE_PROVISIONER_ANNOTATION,
   type StorageClass,
   storageClassOf,
 } from '@holdfast/api';
 import { isSame } from '../../common/hash.ts';
 import { nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { bestVolume, isFor, mismatchOf } from './matching.ts';
-
-const PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
 
 export interface ClaimSnapshot {
   readonly claim: PersistentVolumeClaim;
@@ -96,8 +95,11 @@ function unprovisioned(claim: PersistentVolumeClaim, storageClass: StorageClass 
     return inPhase(claim, 'Pending', { type: 'Warning', reason: 'ProvisioningFailed', message });
   }
   const { annotations = {} } = claim.metadata;
-  if (annotations[PROVISIONER] !== provisioner) {
-    const metadata = { ...claim.metadata, annotations: { ...annotations, [PROVISIONER]: provisioner } };
+  if (annotations[STORAGE_PROVISIONER_ANNOTATION] !== provisioner) {
+    const metadata = {
+      ...claim.metadata,
+      annotations: { ...annotations, [STORAGE_PROVISIONER_ANNOTATION]: provisioner },
+    };
     return { write: { kind: 'claim', object: { ...claim, metadata } } };
   }
   const message = `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;

@@ -1,8 +1,11 @@
-import { BOUND_BY_CONTROLLER_ANNOTATION, type PersistentVolume, type PersistentVolumeClaim } from '@holdfast/api';
+import {
+  BOUND_BY_CONTROLLER_ANNOTATION,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PROVISIONED_BY_ANNOTATION,
+} from '@holdfast/api';
 import { nameOf, uidOf } from '../../common/meta.ts';
 import { type BindingEvent } from './decide-claim.ts';
-
-const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 export interface VolumeDecision {
   readonly write?: { readonly kind: 'volume' | 'volume-status'; readonly object: PersistentVolume };
@@ -17,8 +20,14 @@ export function decideVolume(volume: PersistentVolume, claim: PersistentVolumeCl
   const { volumeName = '' } = claim.spec;
   // Not named yet: the pass of the claim does that.
   if (volumeName === '') return {};
-  return volumeName === nameOf(volume) ? inPhase(volume, 'Bound') : giveBack(volume);
+  if (volumeName === nameOf(volume)) return inPhase(volume, 'Bound');
+  // Made for this claim, which has another volume by now: nobody needs it.
+  const isUnneeded = isProvisioned(volume) && volume.spec.persistentVolumeReclaimPolicy === 'Delete';
+  return isUnneeded ? release(volume) : giveBack(volume);
 }
+
+const isProvisioned = ({ metadata }: PersistentVolume): boolean =>
+  metadata.annotations?.[PROVISIONED_BY_ANNOTATION] !== undefined;
 
 /**
  * The claim has another volume: this one is free again, or stays reserved for a claim of that name when its user
@@ -38,7 +47,7 @@ function giveBack(volume: PersistentVolume): VolumeDecision {
 /** Its claim is gone. The data stay until a component that can delete them does so. */
 function release(volume: PersistentVolume): VolumeDecision {
   const { persistentVolumeReclaimPolicy: policy = 'Retain', csi } = volume.spec;
-  const isDriven = csi !== undefined || volume.metadata.annotations?.[PROVISIONED_BY] !== undefined;
+  const isDriven = csi !== undefined || isProvisioned(volume);
   if (volume.status.phase !== 'Released' && volume.status.phase !== 'Failed') return inPhase(volume, 'Released');
   if (policy === 'Retain' || isDriven || volume.status.phase === 'Failed') return {};
   const what = policy === 'Delete' ? 'deletable' : 'recyclable';

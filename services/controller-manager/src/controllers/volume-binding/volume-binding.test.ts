@@ -190,6 +190,23 @@ test('a volume that should be deleted and that nobody can delete says so', async
   assert.equal(world.api.events.at(-1)?.reason, 'VolumeFailedDelete');
 });
 
+test('a volume that was made for a claim is released, not given to others, when the claim has another one', async () => {
+  for (const [policy, phase] of [
+    ['Delete', 'Released'],
+    ['Retain', 'Available'],
+  ] as const) {
+    const world = createWorld();
+    const controller = start(world);
+    const { metadata } = world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c', { volumeName: 'w' }));
+    const spec = { claimRef: reference('c', metadata.uid), persistentVolumeReclaimPolicy: policy };
+    const annotations = { 'pv.kubernetes.io/provisioned-by': 'csi.example.com' };
+    world.api.put(PERSISTENT_VOLUMES, volume('v', spec, { annotations }));
+    world.api.put(PERSISTENT_VOLUMES, volume('w'));
+    await controller.settle();
+    assert.deepEqual([claimOf(world).spec.volumeName, volumeOf(world).status.phase], ['w', phase], policy);
+  }
+});
+
 test('a claim whose volume is gone is lost', async () => {
   const { world, controller } = await boundWorld('Retain');
   world.api.drop(PERSISTENT_VOLUMES, { name: 'v' });

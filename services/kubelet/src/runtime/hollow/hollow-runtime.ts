@@ -1,4 +1,5 @@
 import type { PassThrough } from 'node:stream';
+import { HOLLOW_RUNTIME } from '@holdfast/api';
 import { type Clock, createIds, type Ids, type Random, type Timer } from '@holdfast/platform';
 import { type FencingDeadline, isCoveredBy, isPast, mayStart } from '../fencing-deadline.ts';
 import {
@@ -63,7 +64,7 @@ interface HollowContainer {
 
 type HollowSandbox = Omit<SandboxStatus, 'containers'>;
 
-const VERSION = 'holdfast-hollow://0.1.0';
+const VERSION = `${HOLLOW_RUNTIME}://0.1.0`;
 const SIGTERM = 15;
 const SIGKILL = 9;
 const DEFAULT_START_DELAY_MS = { min: 1, max: 20 };

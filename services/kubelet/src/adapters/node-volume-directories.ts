@@ -1,0 +1,70 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { readdir, realpath, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { VolumeError } from '../domain/volume-files.ts';
+import type { Owner } from '../domain/volume-owner.ts';
+import { mountsBelow } from '../runtime/pod-directories.ts';
+import { makeEmptyDirectory } from './volume-directory.ts';
+
+/**
+ * The directories of local-path volumes on this node, each under the uid of its PersistentVolume. The server chooses
+ * uids, so no client can name another directory.
+ */
+export interface NodeVolumeDirectories {
+  /** Makes the directory if it is missing. A directory that exists keeps its files, owner and mode. */
+  make(uid: string, owner: Owner | undefined): Promise<string>;
+  /** Removes the directory with its files. Rejects while anything is mounted in it. */
+  remove(uid: string): Promise<void>;
+  /** Removes all of them, for a cluster that forgets its objects. */
+  removeAll(): Promise<void>;
+}
+
+const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** No uid has this prefix: what is left of a removal that was interrupted. */
+const REMOVED = 'removed-';
+
+/** `root`: only this node changes anything there. */
+export function createNodeVolumeDirectories(root: string): NodeVolumeDirectories {
+  return {
+    make: async (uid, owner) => {
+      const path = pathOf(root, uid);
+      mkdirSync(root, { recursive: true, mode: 0o700 });
+      await makeEmptyDirectory(path, owner);
+      return path;
+    },
+    remove: async (uid) => {
+      pathOf(root, uid);
+      if (!existsSync(root)) return;
+      await removeRest(root);
+      // The kernel lists mounts by their real paths.
+      const path = pathOf(await realpath(root), uid);
+      refuseMounted(path);
+      // Under another name first: a removal that is interrupted never leaves a volume with some of its files.
+      if (existsSync(path)) await rename(path, join(root, `${REMOVED}${uid}`));
+      await removeRest(root);
+    },
+    removeAll: async () => {
+      if (!existsSync(root)) return;
+      const path = await realpath(root);
+      refuseMounted(path);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+function refuseMounted(path: string): void {
+  const [mounted] = mountsBelow(path);
+  if (mounted === undefined) return;
+  throw new VolumeError(`${mounted.target} is still mounted: the files of the volume are kept until it is not`);
+}
+
+async function removeRest(root: string): Promise<void> {
+  const rest = (await readdir(root)).filter((name) => name.startsWith(REMOVED));
+  for (const name of rest) await rm(join(root, name), { recursive: true, force: true });
+}
+
+function pathOf(root: string, uid: string): string {
+  if (!UID.test(uid)) throw new VolumeError(`${JSON.stringify(uid)} is not the uid of a volume`);
+  return join(root, uid);
+}

@@ -32,7 +32,7 @@ import { createAccountTokens } from './bootstrap/account-tokens.ts';
 import { type ApiAddress, announce } from './bootstrap/announcement.ts';
 import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { untilStoreServes } from './bootstrap/store-patience.ts';
-import { ensureFlowObjects, ensureSystemObjects } from './bootstrap/system-objects.ts';
+import { ensureFlowObjects, ensureSystemObjects, type SystemFacts } from './bootstrap/system-objects.ts';
 import { createReader, type ObjectReader } from './cache/reader.ts';
 import { type ObjectFeed, WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
@@ -162,12 +162,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const start = async (): Promise<void> => {
     for (const sink of audit?.sinks ?? []) await sink.start();
     await untilStoreServes(core, starting.signal, () => core.cache.start());
-    await ensureSystemObjects(handleAsSystem, deps.clock, {
-      addresses: serviceAddresses(deps),
-      clientCa: deps.clientCa,
-      frontProxyCa: deps.frontProxy?.ca,
-      defaultStorageClass: deps.defaultStorageClass,
-    });
+    await ensureSystemObjects(handleAsSystem, deps.clock, systemFacts(deps));
     eventSweeper.start();
     definitions.start();
     core.aggregation.start({ ...core, handle: handleAsSystem });
@@ -201,6 +196,13 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     },
   };
 }
+
+const systemFacts = (deps: ApiServerDeps): SystemFacts => ({
+  addresses: serviceAddresses(deps),
+  clientCa: deps.clientCa,
+  frontProxyCa: deps.frontProxy?.ca,
+  defaultStorageClass: deps.defaultStorageClass,
+});
 
 /** The controllers of definitions, flow control and policies need the pipeline, which needs the kinds and the flows. */
 interface Wake {

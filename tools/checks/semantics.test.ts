@@ -64,6 +64,16 @@ const MEANINGS: readonly { readonly what: string; readonly instead: string; read
   },
   { what: 'how a heap is kept', instead: 'BinaryHeap', pattern: /class \w*Heap\b|>> 1;\n.*(parent|child)/ },
   { what: 'how a queue is kept', instead: 'Fifo', pattern: /class \w*(Fifo|FIFO)\b|createFifo\b/ },
+  {
+    what: 'what leaves a full map',
+    instead: 'RecentMap',
+    pattern: /class \w*(Lru|LRU)\w*\b|\.keys\(\)\.next\(\)/,
+  },
+  {
+    what: 'how the latest items are kept',
+    instead: 'Fifo',
+    pattern: /class \w*(Ring|Deque)\b|create(Ring|Deque)\b/,
+  },
 ];
 
 /** A second place for a reason. Each entry is needed: one that no pattern finds fails the test. */
@@ -74,6 +84,9 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['libs/cel/src/library/time-text.ts', 'reads durations of CEL, with a sign and in nanoseconds'],
   ['libs/platform/src/binary-heap.ts', 'is the one that all use'],
   ['libs/platform/src/fifo.ts', 'is the one that all use'],
+  ['libs/bus/src/local/ring.ts', 'searches the kept messages by revision, and bounds them by size'],
+  ['libs/bus/src/local/local-bus.ts', 'makes that ring'],
+  ['services/apiserver/src/cache/event-ring.ts', 'searches the kept events by revision, and bounds them by size'],
 ]);
 
 function copies(file: string, text: string): readonly string[] {
@@ -151,6 +164,9 @@ test('semantics: the check finds a copy of each meaning', () => {
     "claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? ''",
     'export class EventHeap {',
     'export class FrameFifo {',
+    'export class NodeLru {',
+    'known.delete(known.keys().next().value)',
+    'class SampleRing {',
   ];
   for (const text of planted) assert.ok(copies('services/x/src/a.ts', text).length > 0, text);
 });

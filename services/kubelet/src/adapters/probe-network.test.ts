@@ -13,6 +13,8 @@ const TIMEOUT_MS = 100;
 /** Writes `beginning`, then one byte for each step of the clock, far past the time-out, and closes the connection. */
 async function drip(socket: Socket, beginning: string, clock: VirtualClock): Promise<void> {
   socket.on('error', () => socket.destroy());
+  // Each byte leaves at once, and the client reads it in the next turn of the event loop.
+  socket.setNoDelay(true);
   socket.write(beginning);
   for (let bytes = 0; bytes < 100 && !socket.destroyed; bytes++) {
     await clock.advance(DRIP_MS);

@@ -220,10 +220,11 @@ test('[SAFE-35] the guarantees are written down for users, each with what it mea
     ],
     ['At most one instance, and exceptions', [/StatefulSet/, /at most one/i, /ReplicaSet.*two/is, /Deployment/]],
     ['Nodes that promise to stop', [/less than 8 s ago/, /two instances never run/i, /SAFE-32/, /hypervisor pauses/]],
+    ['Storage that refuses old writers', [/number that only grows/, /is refused/, /It does not cover/]],
     ['Force deletion', [/gracePeriodSeconds: 0/, /two instances/i, /data/i, /finalizer/i]],
     ['Deleting a Node', [/processes have ended/i, /pod garbage collector/i, /StatefulSet/]],
     ['A machine under the name of another', [/OtherIncarnation/, /starts a second time/, /kubectl delete node/]],
-    ['Shared volumes', [/not safe/i, /ReadWriteOnce/]],
+    ['Shared volumes', [/not safe/i, /ReadWriteOnce/, /directories of one node/, /never provisioned anew/]],
     ['Everything else', [/Kubernetes 1\.32/, /never moves to another node/i, /not safe/i]],
   ];
   assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Fields,
@@ -10,8 +10,8 @@ import {
   must,
   STRATEGIC_PATCH,
 } from '../support/go-client.ts';
-import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { waitFor } from '../support/wait.ts';
+import { walkCluster } from '../support/walked-cluster.ts';
 import {
   ALLOW_ALL,
   DEFINITIONS,
@@ -27,18 +27,12 @@ import { CONVERSION_SERVICE, WalkedWebhooks, WebhookWalk } from '../support/walk
 
 /** The conformance tests of custom resources that need a webhook server: AdmissionWebhook, CustomResourceConversionWebhook, CustomResourceFieldSelectors. */
 
-let cluster: HoldfastProcess;
 let client: GoClient;
 let webhooks: WalkedWebhooks;
 
-before(async () => {
-  cluster = await HoldfastProcess.start(['--memory']);
-  client = await GoClient.connect(cluster.ready.kubeconfig);
+walkCluster(['--memory'], async (cluster) => {
+  ({ client } = cluster);
   webhooks = await WalkedWebhooks.deploy(client);
-});
-after(async () => {
-  await client[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
 });
 
 const OLD = versionOf('v1');

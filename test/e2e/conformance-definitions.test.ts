@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { APPLY_PATCH, type Fields, GoClient, type GoWatch, JSON_PATCH, must } from '../support/go-client.ts';
-import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { waitFor } from '../support/wait.ts';
+import { walkCluster } from '../support/walked-cluster.ts';
 import {
   ALLOW_ALL,
   DEFINITIONS,
@@ -19,16 +19,10 @@ import { createNamespace } from '../support/walked-webhooks.ts';
 
 /** The conformance tests of custom resources and of policies that need no webhook server, call by call. */
 
-let cluster: HoldfastProcess;
 let client: GoClient;
 
-before(async () => {
-  cluster = await HoldfastProcess.start(['--memory', '--hollow-nodes', '1']);
-  client = await GoClient.connect(cluster.ready.kubeconfig);
-});
-after(async () => {
-  await client[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
+walkCluster(['--memory', '--hollow-nodes', '1'], (cluster) => {
+  ({ client } = cluster);
 });
 
 const DISCOVERY = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';

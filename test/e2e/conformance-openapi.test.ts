@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { type Fields, GoClient, JSON_PATCH, must } from '../support/go-client.ts';
-import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
+import { walkCluster } from '../support/walked-cluster.ts';
 import {
   ALLOW_ALL,
   DEFINITIONS,
@@ -18,17 +18,12 @@ import {
 
 /** The conformance tests "CustomResourcePublishOpenAPI", call by call, with kubectl. */
 
-let cluster: HoldfastProcess;
+let kubeconfig: string;
 let client: GoClient;
-const { run, attempt, send, attemptSend } = createKubectl(() => cluster.ready.kubeconfig);
+const { run, attempt, send, attemptSend } = createKubectl(() => kubeconfig);
 
-before(async () => {
-  cluster = await HoldfastProcess.start(['--memory', '--hollow-nodes', '1']);
-  client = await GoClient.connect(cluster.ready.kubeconfig);
-});
-after(async () => {
-  await client[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
+walkCluster(['--memory', '--hollow-nodes', '1'], (cluster) => {
+  ({ client, kubeconfig } = cluster);
 });
 
 const STATUS = `

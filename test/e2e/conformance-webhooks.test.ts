@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { type Fields, GoClient, JSON_PATCH, must, STRATEGIC_PATCH } from '../support/go-client.ts';
-import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
+import { walkCluster } from '../support/walked-cluster.ts';
 import {
   CONFIG_MAPS,
   configMap,
@@ -16,19 +16,14 @@ import {
 
 /** The conformance tests "AdmissionWebhook" for built-in kinds, call by call. They run side by side, as the upstream binary runs them. */
 
-let cluster: HoldfastProcess;
+let kubeconfig: string;
 let client: GoClient;
 let webhooks: WalkedWebhooks;
-const { attempt } = createKubectl(() => cluster.ready.kubeconfig);
+const { attempt } = createKubectl(() => kubeconfig);
 
-before(async () => {
-  cluster = await HoldfastProcess.start(['--memory']);
-  client = await GoClient.connect(cluster.ready.kubeconfig);
+walkCluster(['--memory'], async (cluster) => {
+  ({ client, kubeconfig } = cluster);
   webhooks = await WalkedWebhooks.deploy(client);
-});
-after(async () => {
-  await client[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
 });
 
 const PODS = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] };

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { CoreV1Api, makeInformer, type V1ConfigMap, Watch } from '@kubernetes/client-node';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { loadKubeConfig } from '../support/javascript-client.ts';
 import { SeverableProxy } from '../support/severable-proxy.ts';
 import { waitFor } from '../support/wait.ts';
+import { resourcesOfFile } from '../support/walked-cluster.ts';
 
 const namespace = 'default';
 const CONFIG_MAPS = `/api/v1/namespaces/${namespace}/configmaps`;
@@ -23,16 +24,14 @@ let direct: CoreV1Api;
 const portOf = (url: string): number => Number(new URL(url).port);
 const connect = (): CoreV1Api => loadKubeConfig(cluster.ready.kubeconfig).makeApiClient(CoreV1Api);
 
+const resources = resourcesOfFile();
 before(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-informer-'));
+  resources.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   cluster = await HoldfastProcess.start([], dataDir);
-  proxy = await SeverableProxy.start(portOf(cluster.ready.url));
+  resources.defer(() => cluster[Symbol.asyncDispose]());
+  proxy = resources.use(await SeverableProxy.start(portOf(cluster.ready.url)));
   direct = connect();
-});
-after(async () => {
-  await proxy[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const put = (name: string, value: string): Promise<V1ConfigMap> =>

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import {
   ApiextensionsV1Api,
   CoordinationV1Api,
@@ -18,6 +18,7 @@ import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { loadKubeConfig } from '../support/javascript-client.ts';
 import { NODE_FLAGS } from '../support/node-flags.ts';
 import { waitFor } from '../support/wait.ts';
+import { resourcesOfFile } from '../support/walked-cluster.ts';
 
 const OPERATOR = path.resolve(import.meta.dirname, '../support/shop-operator-main.ts');
 const namespace = 'default';
@@ -28,24 +29,27 @@ let cluster: HoldfastProcess;
 let webhook: WebhookServer;
 const operators = new Map<string, ChildProcess>();
 
+const resources = resourcesOfFile();
 before(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-operator-'));
+  resources.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   cluster = await HoldfastProcess.start([], dataDir);
-  webhook = await serveWebhook((review) =>
-    converted(review as ConversionReview, (object) => {
-      const { goods, stock } = object.spec as { goods?: string[]; stock?: { goods: string[] } };
-      const all = stock?.goods ?? goods ?? [];
-      const isSecond = (review as ConversionReview).request.desiredAPIVersion.endsWith('/v2');
-      return { ...object, spec: isSecond ? { stock: { goods: all } } : { goods: all } };
-    }),
-  );
+  resources.defer(() => cluster[Symbol.asyncDispose]());
+  webhook = resources.use(await serveWebhook(convertShops));
+  resources.defer(endOperators);
 });
-after(async () => {
+
+const convertShops = (review: unknown): unknown =>
+  converted(review as ConversionReview, (object) => {
+    const { goods, stock } = object.spec as { goods?: string[]; stock?: { goods: string[] } };
+    const all = stock?.goods ?? goods ?? [];
+    const isSecond = (review as ConversionReview).request.desiredAPIVersion.endsWith('/v2');
+    return { ...object, spec: isSecond ? { stock: { goods: all } } : { goods: all } };
+  });
+
+async function endOperators(): Promise<void> {
   for (const name of operators.keys()) await end(name, 'SIGKILL');
-  await webhook[Symbol.asyncDispose]();
-  await cluster[Symbol.asyncDispose]();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+}
 
 async function begin(name: string, version: string): Promise<void> {
   const child = spawn(process.execPath, [...NODE_FLAGS, OPERATOR, cluster.ready.kubeconfig, name, version], {

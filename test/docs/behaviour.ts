@@ -42,7 +42,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'storage.k8s.io/v1/StorageClass':
     'the default class is set on claims that name none; says whether a claim waits for its pod; a new cluster has "standard", whose volumes are directories of the nodes',
   'v1/PersistentVolume':
-    'binder, protection while bound; disks without a lock of their own are attached to one node at a time; volumes of the class "standard" are made and removed ([how](decisions/0013-local-path-volumes.md)), others are kept when released',
+    'binder, protection while bound; disks without a lock of their own are attached to one node at a time; volumes of the class "standard" are made and removed ([how](decisions/0014-local-path-volumes.md)), others are kept when released',
   'v1/PersistentVolumeClaim':
     'binder, local-path provisioner, protection while a pod uses it; made for ephemeral volumes; never resized',
   'apiextensions.k8s.io/v1/CustomResourceDefinition': 'its kind is served ([what works](extending.md))',

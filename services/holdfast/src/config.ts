@@ -56,7 +56,11 @@ export const START_SETTINGS = {
   },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
-  'default-storage-class': DEFAULT_STORAGE_CLASS_SETTING,
+  'default-storage-class': {
+    kind: 'enum',
+    values: DEFAULT_STORAGE_CLASS_SETTING.values,
+    help: `${DEFAULT_STORAGE_CLASS_SETTING.help}; default: standard when the cluster starts with process nodes, else none`,
+  },
   'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
@@ -130,7 +134,8 @@ export function readStartConfig(source: SettingSource): StartConfig {
     clusterDns: addressesOf(settings['cluster-dns']),
     hollowNodes: settings['hollow-nodes'],
     without: new Set(settings.without),
-    defaultStorageClass: settings['default-storage-class'] === 'standard',
+    defaultStorageClass:
+      (settings['default-storage-class'] ?? (settings.nodes > 0 ? 'standard' : 'none')) === 'standard',
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],

@@ -37,5 +37,5 @@ const TABLE: readonly [string, readonly NodeSelectorTerm[], boolean][] = [
 ];
 
 for (const [what, terms, expected] of TABLE) {
-  test(`terms of nodes: ${what}`, () => assert.equal(compileNodeTerms(terms)(NODE), expected));
+  test(`node terms: ${what}`, () => assert.equal(compileNodeTerms(terms)(NODE), expected));
 }

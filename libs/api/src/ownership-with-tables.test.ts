@@ -21,7 +21,7 @@ function tracked(group: string, kind: string, updated: JsonObject): Json | undef
   return JSON.parse(JSON.stringify(result)).metadata.managedFields[0].fieldsV1;
 }
 
-test('the generated tables say what a created Deployment owns', () => {
+test('the generated tables list the fields that a created Deployment owns', () => {
   const container = { name: 'c', image: 'i', resources: {}, ports: [{ containerPort: 80, protocol: 'TCP' }] };
   const fields = tracked('apps', 'Deployment', {
     metadata: { name: 'd', creationTimestamp: null, labels: { app: 'd' } },
@@ -64,7 +64,7 @@ test('the generated tables say what a created Deployment owns', () => {
   });
 });
 
-test('the generated tables say what a claim and a service own', () => {
+test('the generated tables list the fields that a claim and a service own', () => {
   assert.deepEqual(
     tracked('', 'PersistentVolumeClaim', {
       metadata: { name: 'c' },
@@ -86,7 +86,7 @@ test('the generated tables say what a claim and a service own', () => {
   );
 });
 
-test('an applied port is the live one, although its protocol was defaulted', () => {
+test('an applied port matches the live port although its protocol was defaulted', () => {
   const schema = schemaFor('', 'v1', 'Service');
   assert.ok(schema);
   const config: JsonObject = {

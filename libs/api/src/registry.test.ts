@@ -42,7 +42,7 @@ test('a kind has exactly the subresources that discovery lists', () => {
   }
 });
 
-test('the first column of every kind but Event is its name, and every column says what it shows', () => {
+test('the first column of every kind but Event is its name, and every column has a description', () => {
   for (const definition of allResources()) {
     if (definition.kind !== 'Event') assert.equal(definition.columns[0]?.name, 'Name', definition.kind);
     for (const column of definition.columns)
@@ -135,7 +135,7 @@ function exercise(definition: ResourceDefinition, random: JsonObject): void {
 }
 
 for (const definition of allResources()) {
-  test(`any body of ${definition.group}/${definition.version} ${definition.kind} is defaulted, checked and printed without failing`, () => {
+  test(`any body of ${definition.group}/${definition.version} ${definition.kind} is defaulted, validated and printed without an exception`, () => {
     const schema = schemaFor(definition.group, definition.version, definition.kind);
     assert.ok(schema);
     exercise(definition, {});

@@ -41,7 +41,7 @@ test('a field can override whether its struct is atomic', () => {
   assert.equal(structSchema('core.v1.ObjectReference')?.atomic, true);
 });
 
-test('a struct that is no kind is not found by kind', () => {
+test('a struct that is not a kind is not found as a kind', () => {
   assert.equal(schemaFor('', 'v1', 'Container'), undefined);
   assert.equal(schemaFor('apps', 'v1', 'Pod'), undefined);
   assert.equal(schemaFor('apps', 'v1', 'DeleteOptions')?.name, 'meta.v1.DeleteOptions');

@@ -131,7 +131,7 @@ test('a pattern of one channel names it', () => {
   }
 });
 
-test('a subscription to whole channels takes all of a channel or nothing', () => {
+test('a subscription to whole channels gets all messages of a channel or none', () => {
   const token = fc.constantFrom('k8s', 'ev', 'node', 'pend', 'obj', 'pods', 'n1', 'core', 'things', '*');
   const pattern = fc
     .tuple(fc.array(token, { minLength: 1, maxLength: 7 }), fc.boolean())

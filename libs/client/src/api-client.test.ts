@@ -70,14 +70,14 @@ test('answers of 400 and above reject with the Status of the server', async () =
   );
 });
 
-test('find answers undefined for 404 only', async () => {
+test('find returns undefined for 404 only', async () => {
   const missing = rig(() => json(404, { code: 404, reason: 'NotFound', message: 'gone' }));
   assert.equal(await missing.client.find(NODES, { name: 'x' }), undefined);
   const broken = rig(() => json(500, { code: 500, reason: 'InternalError', message: 'bug' }));
   await assert.rejects(broken.client.find(NODES, { name: 'x' }), StatusError);
 });
 
-test('items of a list that do not say their kind get it', async () => {
+test('list items without a kind get the kind of the list', async () => {
   const { client } = rig(() => json(200, { metadata: { resourceVersion: '9' }, items: [{ metadata: { name: 'n' } }] }));
   const list = await client.list(NODES);
   assert.equal(list.resourceVersion, '9');
@@ -102,7 +102,7 @@ test('an ERROR frame ends a watch with its Status', async () => {
 
 const METADATA_LIST = /^application\/json;as=PartialObjectMetadataList;g=meta\.k8s\.io;v=v1, application\/json$/;
 
-test('metadata alone is asked for, and nothing else is kept when the server sends whole objects', async () => {
+test('only metadata is requested, and only metadata is kept when the server sends whole objects', async () => {
   const pod = { metadata: { name: 'a' }, spec: { containers: [] } };
   const partial = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name: 'b' } };
   const { client, requests } = rig(() => json(200, { metadata: {}, items: [pod, partial] }));
@@ -114,7 +114,7 @@ test('metadata alone is asked for, and nothing else is kept when the server send
   ]);
 });
 
-test('a watch of an aggregated server, which arrives as a stream, is read line by line', async () => {
+test('a watch of an aggregated server that arrives as a stream is read line by line', async () => {
   const object = { metadata: { name: 'a' }, spec: {} };
   const text = Buffer.from(['ADDED', 'DELETED'].map((type) => `${JSON.stringify({ type, object })}\n`).join(''));
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -134,7 +134,7 @@ test('a watch of an aggregated server, which arrives as a stream, is read line b
   assert.match(requests[0]?.headers['accept'] ?? '', /as=PartialObjectMetadata;/);
 });
 
-test('resources of a version are told without subresources, also when the answer comes as a stream', async () => {
+test('resources of a version are listed without subresources, also when the answer is a stream', async () => {
   const resources = [
     { name: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['list', 'delete'] },
     { name: 'flunders/status', kind: 'Flunder', namespaced: true, verbs: ['get'] },

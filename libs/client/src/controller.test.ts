@@ -16,7 +16,7 @@ function rig(reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileR
   return { clock, queue, controller };
 }
 
-test('a failed pass is repeated with back-off, a success forgets it', async () => {
+test('a failed pass is requeued with back-off, a success resets the back-off', async () => {
   const at: number[] = [];
   const { clock, queue, controller } = rig(async () => {
     at.push(clock.monotonic());
@@ -33,7 +33,7 @@ test('a failed pass is repeated with back-off, a success forgets it', async () =
   await controller.stop();
 });
 
-test('a conflict is repeated at once, but not for ever', async () => {
+test('a conflict is retried at once, a bounded number of times', async () => {
   let passes = 0;
   const { clock, queue, controller } = rig(async () => {
     passes++;
@@ -47,7 +47,7 @@ test('a conflict is repeated at once, but not for ever', async () => {
   await controller.stop();
 });
 
-test('a result may ask for another look', async () => {
+test('a result may requeue its key', async () => {
   let passes = 0;
   const { clock, queue, controller } = rig(async () => {
     passes++;
@@ -59,7 +59,7 @@ test('a result may ask for another look', async () => {
   await controller.stop();
 });
 
-test('a pass that hangs gives its worker back at the deadline and keeps its key locked', async () => {
+test('a pass that hangs frees its worker at the deadline and keeps its key locked', async () => {
   const passes: string[] = [];
   const hanging = Promise.withResolvers<undefined>();
   let aborted = false;
@@ -88,7 +88,7 @@ test('a pass that hangs gives its worker back at the deadline and keeps its key 
   await controller.stop();
 });
 
-test('stop aborts passes and waits for them', async () => {
+test('stop aborts running passes and waits for them', async () => {
   const { clock, queue, controller } = rig(
     (_key, signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true })),

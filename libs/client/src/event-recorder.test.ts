@@ -58,7 +58,7 @@ test('equal events are one object that is counted up', async () => {
   assert.notEqual(event.firstTimestamp, event.lastTimestamp);
 });
 
-test('an event that a terminating namespace refuses is no warning, any other refused one is', async () => {
+test('an event refused in a terminating namespace logs no warning, any other refused event does', async () => {
   for (const [causes, level] of [
     [[{ reason: 'NamespaceTerminating', message: 'it ends' }], 'debug'],
     [[], 'warn'],
@@ -81,7 +81,7 @@ test('an event that a terminating namespace refuses is no warning, any other ref
   }
 });
 
-test('equal events that wait are written once, and counted up after that', async () => {
+test('queued equal events are written once and counted afterwards', async () => {
   const { clock, api, recorder, events } = rig();
   let writes = 0;
   api.before = () => void writes++;
@@ -106,7 +106,7 @@ test('equal events that wait are written once, and counted up after that', async
   assert.equal(events()[0]?.count, 7);
 });
 
-test('events are named by time, in the order in which they happened, also within one millisecond', async () => {
+test('events are named by time in the order of creation, also within one millisecond', async () => {
   const { clock, recorder, events } = rig();
   const reasons = Array.from({ length: 10 }, (_, i) => `R${i}`);
   for (const reason of reasons) recorder.event(pod('a'), { type: 'Normal', reason, message: 'x' });
@@ -119,7 +119,7 @@ test('events are named by time, in the order in which they happened, also within
   assert.ok(named.every(({ metadata }) => /^a\.[0-9a-f]{16}$/.test(metadata.name ?? '')));
 });
 
-test('objects of two kinds that share a name are told apart while their events wait', async () => {
+test('queued events of two kinds with the same object name stay separate', async () => {
   const { clock, recorder, events } = rig();
   for (const kind of ['Pod', 'Service']) {
     recorder.event({ apiVersion: 'v1', kind, metadata: { name: 'a' } }, { type: 'Normal', reason: 'R', message: 'x' });
@@ -134,7 +134,7 @@ test('objects of two kinds that share a name are told apart while their events w
   );
 });
 
-test('[EXP-09] an event names the part of the object that it is about, and parts are counted apart', async () => {
+test('[EXP-09] an event names the field path that it is about, and field paths are counted separately', async () => {
   const { clock, recorder, events } = rig();
   const pulled = { type: 'Normal', reason: 'Pulled', message: 'present' } as const;
   for (const name of ['a', 'b', 'b']) {
@@ -154,7 +154,7 @@ test('[EXP-09] an event names the part of the object that it is about, and parts
   assert.equal(events().length, 4);
 });
 
-test('an event that was removed is written anew', async () => {
+test('an event that was deleted is created again', async () => {
   const { clock, api, recorder, events } = rig();
   recorder.event(pod('a'), { type: 'Normal', reason: 'Started', message: 'x' });
   await clock.advance(1);
@@ -175,7 +175,7 @@ test('many different messages of one reason are combined', async () => {
   assert.equal(combined?.count, 10);
 });
 
-test('an object that spams is cut off, others are not', async () => {
+test('an object that sends too many events is rate-limited, others are not', async () => {
   const { clock, recorder, events } = rig();
   for (let i = 0; i < 100; i++) recorder.event(pod('a'), { type: 'Normal', reason: `R${i}`, message: 'x' });
   recorder.event(pod('b'), { type: 'Normal', reason: 'R', message: 'x' });
@@ -199,12 +199,12 @@ async function perTurn(lateMs: number): Promise<readonly number[]> {
   return written.map((count, turn) => count - (written[turn - 1] ?? 0));
 }
 
-test('a turn writes few events, so that other work comes between, and one where there is much of that', async () => {
+test('one turn writes few events to let other work run, and one event under load', async () => {
   assert.equal(Math.max(...(await perTurn(0))), EVENTS_PER_TURN);
   assert.equal(Math.max(...(await perTurn(EVENT_LATE_TURN_MS + 1))), 1);
 });
 
-test('events that wait for long are written, and one that comes after all of them as well', async () => {
+test('delayed events are written, and so is an event recorded after them', async () => {
   const { clock, api, recorder, events } = rig();
   for (let i = 0; i < 20; i++) recorder.event(pod(`p${i}`), { type: 'Normal', reason: 'R', message: 'x' });
   assert.equal(recorder.waiting(), 20);
@@ -219,7 +219,7 @@ test('events that wait for long are written, and one that comes after all of the
   assert.ok(events().some(({ involvedObject }) => involvedObject.name === 'late'));
 });
 
-test('while the API is away the queue is bounded, the caller never waits, and events arrive later', async () => {
+test('while the API is unavailable the queue is bounded, the caller never waits, and events are written later', async () => {
   const { clock, api, recorder, events } = rig();
   api.setDown(true);
   for (let i = 0; i < EVENT_QUEUE_MAX + 50; i++) {
@@ -236,7 +236,7 @@ test('while the API is away the queue is bounded, the caller never waits, and ev
 const asScheduler = { component: 'default-scheduler', form: 'series' } as const;
 const waits = { type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message: 'no node' } as const;
 
-test('in the form of events.k8s.io an event has one exact time, and one that happens again is a series', async () => {
+test('in the form of events.k8s.io an event has one exact time, and a repeated event is a series', async () => {
   const { clock, recorder, events } = rig(0, asScheduler);
   recorder.event(pod('a'), { ...waits, related: pod('b') });
   await clock.advance(1_500);
@@ -273,7 +273,7 @@ test('in the form of events.k8s.io an event has one exact time, and one that hap
   assert.deepEqual([series.count, series.lastTimestamp], [undefined, null]);
 });
 
-test('a series ends when nothing was heard of it for some minutes; what differs is an event of its own', async () => {
+test('a series ends after some minutes without a repeat; a different event is a new object', async () => {
   const { clock, recorder, events } = rig(0, asScheduler);
   const counts = (): (number | undefined)[] => events().map(({ series }) => series?.count);
   for (let i = 0; i < 3; i++) {
@@ -289,7 +289,7 @@ test('a series ends when nothing was heard of it for some minutes; what differs 
   assert.deepEqual(counts(), [3, undefined, undefined]);
 });
 
-test('events of a series that wait together are one with a count, and what is not written is counted all the same', async () => {
+test('queued events of a series are written once with a count, and unwritten ones are counted too', async () => {
   const { clock, recorder, events } = rig(0, asScheduler);
   for (let i = 0; i < 3; i++) recorder.event(pod('a'), waits);
   await clock.advance(1);

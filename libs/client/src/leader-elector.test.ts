@@ -40,7 +40,7 @@ function rig() {
 const leaseIn = (api: FakeApi): Lease | undefined =>
   api.objects().get(pathFor(LEASES, 'kube-system', 'test')) as Lease | undefined;
 
-test('one leads, the other waits and takes over as soon as the lease is given back', async () => {
+test('one candidate leads, the other takes over as soon as the lease is released', async () => {
   const { clock, api, a, b } = rig();
   await a.elector.start();
   await clock.advance(100);
@@ -82,7 +82,7 @@ test('a leader without an API stops before another one can start', async () => {
   await Promise.all([a.elector.stop(), b.elector.stop()]);
 });
 
-test('times that do not fit together are refused', () => {
+test('inconsistent durations are refused', () => {
   const clock = createVirtualClock();
   const { api } = rig();
   assert.throws(

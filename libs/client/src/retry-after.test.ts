@@ -40,7 +40,7 @@ function rig(answer: (request: number) => ApiResponse): Rig {
 
 const isTurnedAway = (error: unknown): boolean => error instanceof StatusError && error.code === 429;
 
-test('a client with a Retry-After header retries at that time', async () => {
+test('a client with a Retry-After header retries after that time', async () => {
   const { clock, client, came } = rig((request) => (request < 3 ? turnedAway({ 'retry-after': '2' }) : FOUND));
   const got = client.get(PODS, POD);
   await clock.advance(4_000);
@@ -48,7 +48,7 @@ test('a client with a Retry-After header retries at that time', async () => {
   assert.deepEqual(came, [0, 2_000, 4_000]);
 });
 
-test('after ten repeats, or the time of one request, the caller is told', async () => {
+test('after ten retries, or the timeout of one request, the caller gets the answer', async () => {
   for (const { seconds, requests } of [
     { seconds: 1, requests: 11 },
     { seconds: 8, requests: 4 },
@@ -63,7 +63,7 @@ test('after ten repeats, or the time of one request, the caller is told', async 
   }
 });
 
-test('without a time that can be read the caller is told at once', async () => {
+test('without a readable time the caller gets the answer at once', async () => {
   for (const headers of [{}, { 'retry-after': 'soon' }, { 'retry-after': '-1' }]) {
     const { client, came } = rig(() => turnedAway(headers));
     await assert.rejects(client.get(PODS, POD), isTurnedAway);

@@ -24,7 +24,7 @@ test('a key added during its pass is handed out again only after done', async ()
   assert.equal(await queue.take(), 'a');
 });
 
-test('the back-off of a key doubles from 5 ms to 1000 s and forget starts it over', async () => {
+test('the back-off of a key doubles from 5 ms to 1000 s, and forget resets it', async () => {
   const clock = createVirtualClock();
   const queue = createWorkQueue({ clock });
   const delays: number[] = [];
@@ -45,7 +45,7 @@ test('the back-off of a key doubles from 5 ms to 1000 s and forget starts it ove
   assert.equal(queue.length(), 1);
 });
 
-test('waits are exact: 5, 10, 20 ms', async () => {
+test('delays are exact: 5, 10, 20 ms', async () => {
   const clock = createVirtualClock();
   const queue = createWorkQueue({ clock });
   for (const waitMs of [5, 10, 20, 40]) {
@@ -75,7 +75,7 @@ test('the earliest of several delays applies, with one timer', async () => {
   assert.equal(queue.length(), 0, 'the later delays of a were replaced');
 });
 
-test('shut down ends waiting takers and leaves no timer', async () => {
+test('shut down releases waiting takers and leaves no timer', async () => {
   const clock = createVirtualClock();
   const queue = createWorkQueue({ clock });
   queue.addAfter('a', 100);
@@ -86,7 +86,7 @@ test('shut down ends waiting takers and leaves no timer', async () => {
   assert.equal(clock.pendingTimers(), 0);
 });
 
-test('never twice at once, nothing added is lost, whatever the order of calls', async () => {
+test('no key is processed twice at once and no added key is lost, in any order of calls', async () => {
   const call = fc.oneof(
     fc.record({ op: fc.constantFrom('add', 'limited', 'finish'), key: fc.constantFrom('a', 'b', 'c') }),
     fc.record({ op: fc.constant('after'), key: fc.constantFrom('a', 'b', 'c'), ms: fc.integer({ min: 0, max: 50 }) }),

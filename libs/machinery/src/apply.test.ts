@@ -70,7 +70,7 @@ const full = deploymentConfig(
   { labels: { app: 'web' } },
 );
 
-test('an apply owns exactly what it says; keys are completed with their defaults', () => {
+test('an apply owns exactly the fields of its configuration; keys are completed with their defaults', () => {
   const applied = apply({ config: full });
   assert.deepEqual(managedFieldsOf(applied), [
     {
@@ -102,7 +102,7 @@ test('an apply owns exactly what it says; keys are completed with their defaults
   ]);
 });
 
-test('one conflict is told in one line', () => {
+test('one conflict is reported in one line', () => {
   const live = apply({ config: full });
   const refused = statusOf(() => apply({ live, config: deploymentConfig({ replicas: 5 }), manager: 'bob' }));
   assert.deepEqual(refused.body, {
@@ -119,7 +119,7 @@ test('one conflict is told in one line', () => {
   });
 });
 
-test('several conflicts are told by manager; updaters with their version', () => {
+test('several conflicts are reported by manager; updaters with their version', () => {
   const first = apply({ config: full });
   const live = trackUpdate({
     live: first,
@@ -153,7 +153,7 @@ test('a report of thousands of conflicts names some of them and their number', (
   assert.equal(details?.causes?.length, MAX_CONFLICTS_TOLD);
 });
 
-test('force takes the fields over, an equal value is shared', () => {
+test('force takes the fields over, a field with an equal value is shared', () => {
   const live = apply({ config: full });
   const forced = apply({
     live,
@@ -182,7 +182,7 @@ test('a field that an applier drops is removed unless another manager owns it', 
   assert.deepEqual(at(released, 'spec', 'selector'), { matchLabels: { app: 'web' } });
 });
 
-test('an item goes with everything in it when its last owner lets it go', () => {
+test('an item is removed with all its content when its last owner drops it', () => {
   const live = apply({ config: full });
   const added = apply({
     live,
@@ -205,7 +205,7 @@ test('an item goes with everything in it when its last owner lets it go', () => 
   });
 });
 
-test('the order of a list is that of the configuration, with the items of others in their place', () => {
+test('a list has the order of the configuration, and items of others keep their place', () => {
   const names = (object: JsonObject): unknown => {
     const containers = at(object, 'spec', 'template', 'spec', 'containers');
     return Array.isArray(containers) ? containers.map((c: Json) => at(c, 'name')) : undefined;
@@ -237,7 +237,7 @@ test('a second apply that changes nothing keeps its time, a new owner gets one',
   assert.equal(JSON.stringify(managedFieldsOf(other.object)).includes(T2), true);
 });
 
-test('an applier is the same through every version', () => {
+test('an applier has the same identity in every version', () => {
   const live = apply({ config: full });
   const older = JSON.parse(
     JSON.stringify(live).replace('"apiVersion":"apps/v1","time"', '"apiVersion":"apps/v1beta1","time"'),
@@ -246,7 +246,7 @@ test('an applier is the same through every version', () => {
   assert.deepEqual(managedFieldsOf(applied), managedFieldsOf(live));
 });
 
-test('a map that lost its last key is absent, even when someone owns the map', () => {
+test('a map that lost its last key is removed, even when it has an owner', () => {
   const live = trackUpdate({
     live: undefined,
     updated: deploymentConfig(undefined, { labels: { app: '1' } }),
@@ -262,7 +262,7 @@ test('a map that lost its last key is absent, even when someone owns the map', (
   assert.equal(at(released, 'metadata', 'labels'), undefined);
 });
 
-test('the first apply to an untracked object leaves the rest to whoever was before', () => {
+test('the first apply to an untracked object gives the rest to before-first-apply', () => {
   const live: JsonObject = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -278,7 +278,7 @@ test('the first apply to an untracked object leaves the rest to whoever was befo
   assert.deepEqual(fieldsOf(forced, 'before-first-apply'), { 'f:spec': { 'f:paused': {} } });
 });
 
-test('kubectl takes over what its client-side apply wrote', () => {
+test('kubectl takes over the fields of its client-side apply', () => {
   const lastApplied = JSON.stringify(deploymentConfig({ replicas: 1 }));
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': lastApplied };
   const live = trackUpdate({
@@ -319,7 +319,7 @@ test('kubectl takes over what its client-side apply wrote', () => {
   );
 });
 
-test('a configuration that does not fit its schema is refused in the words of Kubernetes', () => {
+test('a configuration that does not match its schema is refused with the messages of Kubernetes', () => {
   const messageOf = (config: JsonObject): string => statusOf(() => apply({ config })).message;
   const prefix = 'failed to create typed patch object (/web; apps/v1, Kind=Deployment): ';
   assert.equal(messageOf({ ...full, bogus: 1, bogus2: 1 }), `${prefix}.bogus: field not declared in schema`);
@@ -411,7 +411,7 @@ test('apply is idempotent', () => {
   );
 });
 
-test('a field owned by nobody is never removed, as long as what holds it has an owner', () => {
+test('a field without an owner is never removed while its parent has an owner', () => {
   const keeper: JsonObject = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -442,7 +442,7 @@ test('a field owned by nobody is never removed, as long as what holds it has an 
   );
 });
 
-test('a struct goes with what defaulting put into it when its last owner lets it go', () => {
+test('a struct is removed with its defaulted fields when its last owner drops it', () => {
   const strategy = { type: 'RollingUpdate' };
   const live = apply({ config: deploymentConfig({ paused: true, strategy }) });
   const defaulted = { ...live, spec: { paused: true, strategy: { ...strategy, rollingUpdate: { maxSurge: '25%' } } } };
@@ -450,7 +450,7 @@ test('a struct goes with what defaulting put into it when its last owner lets it
   assert.deepEqual(at(released, 'spec'), { paused: true });
 });
 
-test('two appliers of disjoint fields never conflict, and neither removes what the other has', () => {
+test('two appliers of disjoint fields never conflict, and neither removes fields of the other', () => {
   const oneSays = fc.record({ a: text, b: text }, { requiredKeys: [] });
   const twoSays = fc.record({ c: text, d: text }, { requiredKeys: [] });
   const config = (data: object): JsonObject => {
@@ -489,7 +489,7 @@ test('two appliers of disjoint fields never conflict, and neither removes what t
   );
 });
 
-test('after a forced apply the object has what was applied', () => {
+test('after a forced apply the object has the applied values', () => {
   const covers = (object: Json | undefined, config: Json): void => {
     if (Array.isArray(config) || typeof config !== 'object' || config === null) return assert.deepEqual(object, config);
     for (const [key, value] of Object.entries(config)) {

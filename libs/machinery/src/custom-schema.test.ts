@@ -55,7 +55,7 @@ const resource = (spec: Json): JsonObject => ({
   spec,
 });
 
-test('a custom resource loses what its schema does not declare, and nothing else', () => {
+test('only the fields that the schema does not declare are pruned from a custom resource', () => {
   const sent = {
     ...resource({
       size: null,
@@ -88,7 +88,7 @@ test('a custom resource loses what its schema does not declare, and nothing else
   assert.equal(pruneCustomResource(value, schema).value, value);
 });
 
-test('defaults fill what is missing, and nulls where none is allowed', () => {
+test('defaults replace missing values, and nulls where null is not allowed', () => {
   const sent = resource({ size: null, mode: null, parts: [{ name: 'a' }], limits: { a: {} } });
   const filled = defaultCustomResource(sent, openApi);
   assert.deepEqual(filled['spec'], {
@@ -139,7 +139,7 @@ test('custom resources are applied by their list types', () => {
   );
 });
 
-test('a created custom resource owns its structs too: none of them is there by itself', () => {
+test('a created custom resource owns its structs too: none of them exists by default', () => {
   const created = trackUpdate({
     live: undefined,
     updated: resource({ size: 1 }),

@@ -7,7 +7,7 @@ import { DecodeError, decodeTextWithSchema, decodeWithSchema } from './schema-de
 import { configMap, deployment, pod } from './testing-schemas.ts';
 import { rounded } from './testing-values.ts';
 
-test('bad JSON is refused in the words of Go', () => {
+test('invalid JSON is refused with the messages of Go', () => {
   const cases: Readonly<Record<string, string>> = {
     '': 'unexpected end of JSON input',
     '{"a":': 'unexpected end of JSON input',
@@ -43,7 +43,7 @@ test('bad JSON is refused in the words of Go', () => {
   }
 });
 
-test('keys that stand twice are named, each path once', () => {
+test('duplicate keys are reported, each path once', () => {
   const text = '{"data":{"a":"1","a":"2","a":"3"},"list":[{},{"x":1,"x":{"y":1,"\\u0079":2}}],"note":"\\":"}';
   const parsed = parseJson(text);
   assert.deepEqual(parsed.duplicates, [
@@ -54,7 +54,7 @@ test('keys that stand twice are named, each path once', () => {
   assert.deepEqual(parseJson('{"__proto__":1,"__proto__":2}').duplicates, ['duplicate field "__proto__"']);
 });
 
-test('unknown fields and keys that stand twice are named in the order of the text, and nothing inside an unknown field', () => {
+test('unknown fields and duplicate keys are reported in text order, and nothing inside an unknown field', () => {
   const text =
     '{"spec":{"x":{"a":1,"a":2},"z":1,"z":2,"paused":true,"paused":false,"list":[{"y":1,"pull":"A","pull":"B"}]}}';
   const unknown = ['unknown field "spec.z"', 'unknown field "spec.x"', 'unknown field "spec.list[0].y"'];
@@ -79,7 +79,7 @@ test('text without duplicates parses as JSON.parse does', () => {
   );
 });
 
-test('half a character is none', () => {
+test('an unpaired surrogate becomes the replacement character', () => {
   const cases: Readonly<Record<string, string>> = {
     '\\ud800': '\ufffd',
     '\\uDFFFx': '\ufffdx',
@@ -94,7 +94,7 @@ test('half a character is none', () => {
   assert.throws(() => parseJson('"\\ud800\\Ud800"'), JsonSyntaxError);
 });
 
-test('numbers that are not written as integers, or are long ones, are found with their paths, and in no text', () => {
+test('numbers that are long integers or not written as integers are found with their paths, and not inside strings', () => {
   for (const number of ['1.0', '-0.5', '1e3', '0E+1', '12.50e-1', '9007199254740993']) {
     const text = `{"a": "2.0", "b" : {"c":[ {"d":${number}}, 1.5]}, "e": 7}`;
     assert.equal(parseJson(text).hasOddNumbers, true, number);
@@ -123,7 +123,7 @@ test('numbers that are not written as integers, or are long ones, are found with
   }
 });
 
-test('nesting has a limit', () => {
+test('nesting depth is limited', () => {
   const deep = '['.repeat(100_000) + ']'.repeat(100_000);
   assert.throws(() => parseJson(deep), { message: 'exceeded max depth' });
   assert.throws(() => parseJson(`${deep}x`), { message: 'exceeded max depth' });
@@ -152,12 +152,12 @@ test('unknown fields are reported with their path and pruned', () => {
   });
 });
 
-test('a value that is already good is returned as it is', () => {
+test('a valid value is returned as it is', () => {
   const value = { kind: 'Pod', metadata: { name: 'x', labels: { a: 'b' } }, spec: { containers: [{ name: 'a' }] } };
   assert.equal(decodeWithSchema(value, pod()).value, value);
 });
 
-test('an amount without quotes is what is written', () => {
+test('a quantity without quotes keeps its text', () => {
   const amounts = {
     '1.0': '1',
     '1e3': '1e3',
@@ -177,7 +177,7 @@ test('an amount without quotes is what is written', () => {
   }
 });
 
-test('type mismatches have the words of the decoder', () => {
+test('type mismatches have the messages of the decoder', () => {
   const message = (run: () => unknown): string => {
     try {
       run();
@@ -252,7 +252,7 @@ test('type mismatches have the words of the decoder', () => {
   );
 });
 
-test('the result of a strategic merge is refused in the words of the converter', () => {
+test('an invalid result of a strategic merge is refused with the messages of the converter', () => {
   const cases: readonly [object, string][] = [
     [{ replicas: 'x' }, 'unrecognized type: int32'],
     [{ replicas: 1.5 }, 'cannot convert float64 to int32'],
@@ -284,7 +284,7 @@ test('bytes are base64', () => {
   for (const bad of ['Y', 'YQ', 'YQ=', '====', 'YQ==YQ==', 'YW-_', 'YW=j']) assert.equal(decodes(bad), false, bad);
 });
 
-test('an integer of 64 bits is kept as one, as near as a number can be', () => {
+test('an integer of 64 bits stays one, at the precision of a number', () => {
   const grace = (value: number): unknown => {
     const { spec } = decodeWithSchema({ spec: { terminationGracePeriodSeconds: value } }, pod()).value;
     return JSON.stringify(spec);

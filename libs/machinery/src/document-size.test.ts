@@ -12,7 +12,7 @@ const list = (size: number): readonly Json[] => Array.from({ length: size }, (_,
 const members = (size: number): JsonObject =>
   Object.fromEntries(Array.from({ length: size }, (_, index) => [`x${index}`, 'v']));
 
-test('a list or an object of more entries than are read is 413, wherever it stands', () => {
+test('a list or an object with too many entries is 413 at any depth', () => {
   for (const value of [list(MAX_ENTRIES), members(MAX_ENTRIES)]) {
     parseJson(JSON.stringify({ metadata: { a: value } }));
   }
@@ -28,7 +28,7 @@ test('many short lists are counted together', () => {
   assert.throws(() => refuseTooManyValues(lists(MAX_VALUES / 100 + 1)), tooLarge);
 });
 
-test('an object that could be made can be sent again with the owners of its fields', () => {
+test('an object that was accepted can be sent again with its managedFields', () => {
   const data = members(MAX_ENTRIES);
   const fields = Object.fromEntries(Object.keys(data).map((key) => [`f:${key}`, {}]));
   const managedFields = [{ manager: 'm', fieldsV1: { 'f:data': { '.': {}, ...fields } } }];
@@ -36,13 +36,13 @@ test('an object that could be made can be sent again with the owners of its fiel
   assert.throws(() => refuseTooManyValues({ metadata: { managedFields: list(MAX_ENTRIES + 2) } }), tooLarge);
 });
 
-test('a JSON patch does not make a list longer than can be read', () => {
+test('a JSON patch does not grow a list beyond the limit', () => {
   const insert = { op: 'add', path: '/a/0', value: 'x' };
   assert.throws(() => applyJsonPatch({ a: list(MAX_ENTRIES) }, [insert]), tooLarge);
   assert.throws(() => applyJsonPatch({ a: [] }, [{ ...insert, path: '/b'.repeat(1_000_000) }]), StatusError);
 });
 
-test('more entries than are read are refused before the text is parsed', () => {
+test('too many entries are refused before the text is parsed', () => {
   const unfinished = [`{"a":[${'1,'.repeat(MAX_ENTRIES + 2)}`, `{${'"a":1,'.repeat(MAX_ENTRIES + 2)}`];
   for (const text of unfinished) {
     assert.throws(() => parseJson(text), tooLarge);

@@ -40,7 +40,7 @@ test('an integer is a bigint exactly when a double cannot hold it and 64 bits ca
   }
 });
 
-test('what only looks like a long integer is not touched', () => {
+test('text that only looks like a long integer is unchanged', () => {
   const texts = [
     '{"a":"9007199254740993","9007199254740993":1}',
     '{"a":"\\"9007199254740993","b":":9007199254740993,[9007199254740993"}',
@@ -56,7 +56,7 @@ test('what only looks like a long integer is not touched', () => {
   }
 });
 
-test('half a character before digits stays text', () => {
+test('an unpaired surrogate before digits stays text', () => {
   const text =
     '{"a":9007199254740993,"b":"\\ud8009007199254740993","c":"\\ud800\\udc00","d":"\\\\ud8009007199254740993"}';
   const value = {
@@ -73,12 +73,12 @@ test('half a character before digits stays text', () => {
   });
 });
 
-test('keys that name the prototype are plain data beside a long integer', () => {
+test('keys that name the prototype are plain data next to a long integer', () => {
   const value = parseExactJson('{"__proto__":9007199254740993,"constructor":{"__proto__":[9007199254740993]}}');
   assert.equal(JSON.stringify(value), '{"__proto__":9007199254740993,"constructor":{"__proto__":[9007199254740993]}}');
 });
 
-test('text that is no JSON is refused beside a long integer', () => {
+test('text that is not JSON is refused next to a long integer', () => {
   for (const text of [
     '{9007199254740993:1}',
     '[09007199254740993]',
@@ -91,7 +91,7 @@ test('text that is no JSON is refused beside a long integer', () => {
   }
 });
 
-test('deeply nested text with a long integer does not end the stack', () => {
+test('deeply nested text with a long integer does not overflow the stack', () => {
   const depth = 200_000;
   const text = `${'['.repeat(depth)}9007199254740993${']'.repeat(depth)}`;
   let value = parseExactJson(text);
@@ -113,7 +113,7 @@ test('copies, comparisons and sorted text keep long integers', () => {
   );
 });
 
-test('items of a set of long integers have an order and a text of their own', () => {
+test('items of a set of long integers have an order and a distinct text', () => {
   const ordered = [SMALL, '0.5', '1', '9007199254740992', '9007199254740993', LARGE].map((text) => `v:${text}`);
   assert.deepEqual(ordered.map(normalizeElement), ordered);
   assert.deepEqual(ordered.toReversed().sort(compareElements), ordered);
@@ -144,7 +144,7 @@ const { document } = fc.letrec((tie) => ({
   ),
 }));
 
-test('every document with integers of 64 bits is written as it was read', () => {
+test('every document with integers of 64 bits is serialized as it was parsed', () => {
   fc.assert(
     fc.property(document, (text) => {
       for (const parse of [

@@ -13,7 +13,7 @@ const learnt = (first: string, second: string): JsonMould => {
 const isDeepFrozen = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isDeepFrozen));
 
-test('a text that differs in strings gives the value of JSON.parse, and shares its other parts', () => {
+test('a text that differs in strings parses as with JSON.parse, and shares its other parts', () => {
   const text = (name: string, node: string): string =>
     `{"metadata":{"name":"${name}","labels":{"app":"a"}},"spec":{"list":["x",{"node":"${node}"},[1,null]]},"status":{"a":{"b":2}}}`;
   const mould = learnt(text('one', 'n1'), text('two', 'n22'));
@@ -25,7 +25,7 @@ test('a text that differs in strings gives the value of JSON.parse, and shares i
   assert.notEqual(third['spec'], fourth['spec']);
 });
 
-test('texts that differ in anything else do not fit', () => {
+test('texts that differ in anything else do not match', () => {
   const mould = learnt('{"a":"x","b":1}', '{"a":"y","b":1}');
   for (const other of [
     '{"a":"x","b":2}',
@@ -49,12 +49,12 @@ test('a mould that is widened again keeps its gaps', () => {
   assert.deepEqual(second?.parse('{"a":"3","b":"4","c":"1"}'), { a: '3', b: '4', c: '1' });
 });
 
-test('texts that differ in very many strings have no mould', () => {
+test('texts that differ in too many strings have no mould', () => {
   const text = (what: string): string => JSON.stringify(Array.from({ length: 65 }, (_, i) => `${what}${i}`));
   assert.equal(JsonMould.of(text('a')).widened(text('b')), undefined);
 });
 
-test('keys with spaces, names of prototypes, repeated keys and marks in the text are no trap', () => {
+test('keys with spaces, prototype names, repeated keys and marks in the text are handled', () => {
   const pairs = [
     ['{"k1" :1,"a":"x"}', '{"k2" :1,"a":"y"}'],
     ['{"a":"\\u00010","b":"x"}', '{"a":"\\u00010","b":"y"}'],
@@ -73,7 +73,7 @@ test('keys with spaces, names of prototypes, repeated keys and marks in the text
   }
 });
 
-test('whatever fits has the value of JSON.parse', () => {
+test('a matching text has the value of JSON.parse', () => {
   const sometimesOther = (value: Json, pick: () => number): Json => {
     if (typeof value === 'string') return pick() % 2 === 0 ? value : ['', 'x', '"', '\\', 'ü\u0001', '}'][pick() % 6]!;
     if (typeof value !== 'object' || value === null) return pick() % 9 === 0 ? 7 : value;

@@ -66,7 +66,7 @@ test('a JSON patch has limits', () => {
   assert.throws(() => applyJsonPatch({ a: 'x'.repeat(100) }, doubling), unprocessable);
 });
 
-test('a body that is no JSON patch is refused in the words of Kubernetes', () => {
+test('a body that is not a JSON patch is refused with the messages of Kubernetes', () => {
   assert.throws(() => decodeJsonPatch({ a: 1 }), {
     message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
   });
@@ -78,7 +78,7 @@ test('a body that is no JSON patch is refused in the words of Kubernetes', () =>
   ]);
 });
 
-test('a body that is no merge patch is refused in the words of Kubernetes', () => {
+test('a body that is not a merge patch is refused with the messages of Kubernetes', () => {
   assert.deepEqual(decodeMergePatch({ a: null }), { a: null });
   assert.deepEqual(decodeMergePatch(null), {});
   assert.throws(() => decodeMergePatch([1]), {
@@ -96,7 +96,7 @@ test('merge patch follows RFC 7396', () => {
   assert.deepEqual(applyMergePatch({ a: 1 }, [null]), [null]);
 });
 
-test('merge patch is idempotent and leaves its inputs alone', () => {
+test('merge patch is idempotent and does not change its inputs', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -121,7 +121,7 @@ test('patches treat __proto__ and constructor as plain data', () => {
   assert.equal('polluted' in {}, false);
 });
 
-test('adding what was removed gives the document back', () => {
+test('adding a removed value restores the document', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.jsonValue(), { minKeys: 1 }),
@@ -141,7 +141,7 @@ test('adding what was removed gives the document back', () => {
   );
 });
 
-test('a path of a JSON patch has a bound', () => {
+test('the path of a JSON patch is limited in length', () => {
   const longest = `/${'~1'.repeat(MAX_JSON_POINTER_CHARS / 2 - 1)}`;
   assert.deepEqual(applyJsonPatch({}, [{ op: 'add', path: `${longest}a`, value: 1 }]), {
     [`${'/'.repeat(MAX_JSON_POINTER_CHARS / 2 - 1)}a`]: 1,

@@ -49,14 +49,14 @@ test('a quantity prints in its canonical form', () => {
   for (const [text, expected] of Object.entries(canonical)) assert.equal(canonicalQuantity(text), expected, text);
 });
 
-test('an amount beyond 63 bits is capped, a troll exponent costs nothing', () => {
+test('an amount beyond 63 bits is capped, and a huge exponent costs nothing', () => {
   assert.equal(canonicalQuantity('9Ei'), '9223372036854775807');
   assert.equal(canonicalQuantity('9223372036854775807Ki'), '9223372036854775807');
   assert.equal(value(parseQuantity('1e999999999')), Number((1n << 63n) - 1n));
   assert.equal(canonicalQuantity('1e-999999999'), '1e-9');
 });
 
-test('text that is no quantity is refused in the words of Kubernetes', () => {
+test('text that is not a quantity is refused with the messages of Kubernetes', () => {
   const format = /^quantities must match the regular expression '\^\(\[\+-\]\?\[0-9\.\]\+\)/;
   for (const text of ['', ' 1', '1 ', 'abc', '1.1.M', '1+1x', '0.1mi?', '1i?']) {
     assert.throws(
@@ -80,7 +80,7 @@ test('helpers round away from zero', () => {
   assert.equal(formatQuantity(quantityFromJson(null)), '0');
 });
 
-test('a zero takes over the format of the other side', () => {
+test('a zero takes the format of the other operand', () => {
   const zero = parseQuantity('0');
   assert.equal(formatQuantity(addQuantities(zero, parseQuantity('1Gi'))), '1Gi');
   assert.equal(formatQuantity(subQuantities(zero, parseQuantity('1Gi'))), '-1Gi');
@@ -110,7 +110,7 @@ test('addition and subtraction are exact inverses', () => {
   );
 });
 
-test('a known amount does not keep the text that it was cut from', () => {
+test('a cached amount does not retain the text that it was sliced from', () => {
   setFlagsFromString('--expose-gc');
   const heapBytes = (): number => {
     runInNewContext('gc()');

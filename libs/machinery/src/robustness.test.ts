@@ -156,7 +156,7 @@ test('the parser accepts exactly what JSON.parse accepts', () => {
   );
 });
 
-test('any text is a selector or a quantity, or refused as one', () => {
+test('any text is parsed as a selector or a quantity, or refused', () => {
   const text = fc.oneof(
     fc.string(),
     fc

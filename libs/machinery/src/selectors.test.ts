@@ -36,7 +36,7 @@ test('label selectors select', () => {
   }
 });
 
-test('bad label selectors are refused in the words of Kubernetes', () => {
+test('invalid label selectors are refused with the messages of Kubernetes', () => {
   const cases: Readonly<Record<string, string>> = {
     'a===b': "unable to parse requirement: found '=', expected: identifier",
     '=a': "found '=', expected: !, identifier, or 'end of string'",
@@ -61,7 +61,7 @@ test('bad label selectors are refused in the words of Kubernetes', () => {
   );
 });
 
-test('a compiled selector shows its exact pairs and its canonical text', () => {
+test('a compiled selector exposes its exact pairs and its canonical text', () => {
   const selector = parseLabelSelector('z notin (b,a), x=1,y in (2),w in (4,3),!v,u');
   assert.deepEqual(selector.exactPairs, [
     ['x', '1'],
@@ -146,7 +146,7 @@ const term = fc
     return `${key}${operator}${values.find((value) => value !== 'x') ?? '1'}`;
   });
 
-test('thousands of requirements select what each of them selects', () => {
+test('thousands of requirements select the same objects as each of them alone', () => {
   // Enough requirements to leave the path that tests them one by one; no object has a `z` label.
   const others = Array.from({ length: 20 }, (_, index) => `!z${index}`);
   const labels = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES));
@@ -158,7 +158,7 @@ test('thousands of requirements select what each of them selects', () => {
   );
 });
 
-test('a selector of thousands of requirements looks at the labels of an object, and not at each requirement', () => {
+test('a selector of thousands of requirements iterates over the labels of an object, not over the requirements', () => {
   const text = Array.from({ length: 7_000 }, (_, index) => `k${index}!=v`).join(',');
   const { matches } = parseLabelSelector(text);
   let looks = 0;

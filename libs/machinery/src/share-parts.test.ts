@@ -17,7 +17,7 @@ test('equal parts are shared, different parts keep their content', () => {
   assert.equal(shareParts(read('{"a":[]}'), deepFreeze(read('{"a":[]}')))['a'] instanceof Array, true);
 });
 
-test('frozen parts are not changed, and a wholly equal value is replaced by the other', () => {
+test('frozen parts are not changed, and an equal value is replaced by the given one', () => {
   const like = deepFreeze(read('{"a":{"b":1}}'));
   assert.equal(shareParts(read('{"a":{"b":1}}'), like), like);
   const frozen = deepFreeze(read('{"a":{"b":1}}'));
@@ -25,7 +25,7 @@ test('frozen parts are not changed, and a wholly equal value is replaced by the 
   assert.equal(shareParts(outer, deepFreeze({ x: { a: { b: 1 } } })).x, frozen);
 });
 
-test('nothing is inherited, and a member of that name stays a member', () => {
+test('inherited members are ignored, and an own member with such a name is kept', () => {
   const text = '{"__proto__":{"a":1},"constructor":{"b":1},"toString":1}';
   for (const like of [{}, read(text), read('{"__proto__":{"a":2}}')]) {
     const shared = shareParts(read(text), deepFreeze(like));

@@ -12,7 +12,7 @@ const patchPod = (live: JsonObject, spec: JsonObject): unknown => {
   return (result['spec'] as JsonObject)['containers'];
 };
 
-test('merge lists merge by key; new items come first, the rest keeps its order', () => {
+test('merge lists merge by key; new items come first, the others keep their order', () => {
   const live = podWith({ name: 'a', image: '1' }, { name: 'b', image: '1' });
   assert.deepEqual(patchPod(live, { containers: [{ name: 'b', image: '2' }] }), [
     { name: 'a', image: '1' },
@@ -50,7 +50,7 @@ test('$patch deletes and replaces', () => {
   assert.deepEqual(patched, { metadata: { labels: { b: '2' } } });
 });
 
-test('$setElementOrder orders, with items that only the live object has in between', () => {
+test('$setElementOrder orders the items, with live-only items in between', () => {
   const live = podWith({ name: 'a' }, { name: 'server' }, { name: 'b' });
   const patch = {
     '$setElementOrder/containers': [{ name: 'b' }, { name: 'n' }, { name: 'a' }],
@@ -73,7 +73,7 @@ test('$setElementOrder orders, with items that only the live object has in betwe
   );
 });
 
-test('primitive sets merge and $deleteFromPrimitiveList takes away', () => {
+test('primitive sets merge and $deleteFromPrimitiveList removes items', () => {
   const live = { metadata: { finalizers: ['a', 'b'] } };
   const patch = (metadata: JsonObject): unknown => applyStrategicMergePatch(live, { metadata }, pod())['metadata'];
   assert.deepEqual(patch({ finalizers: ['c', 'a'] }), { finalizers: ['c', 'a', 'b'] });
@@ -81,7 +81,7 @@ test('primitive sets merge and $deleteFromPrimitiveList takes away', () => {
   assert.deepEqual(patch({ '$setElementOrder/finalizers': ['b', 'a'] }), { finalizers: ['b', 'a'] });
 });
 
-test('$retainKeys drops what it does not name', () => {
+test('$retainKeys drops the fields that it does not name', () => {
   const live = { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } } };
   const patch = { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate', rollingUpdate: null } } };
   assert.deepEqual(applyStrategicMergePatch(live, patch, deployment()), { spec: { strategy: { type: 'Recreate' } } });
@@ -91,7 +91,7 @@ test('$retainKeys drops what it does not name', () => {
   });
 });
 
-test('bad patches are refused in the words of Kubernetes', () => {
+test('invalid patches are refused with the messages of Kubernetes', () => {
   const live = podWith({ name: 'a' });
   assert.throws(() => patchPod(live, { containers: [{ image: 'x' }] }), {
     message: 'map: map[image:x] does not contain declared merge key: name',

@@ -40,7 +40,7 @@ test('ages', () => {
   assert.equal(ageSince(null, now), '<unknown>');
 });
 
-test('a table has a row per object and carries what was asked for', () => {
+test('a table has a row per object with the requested part of the object', () => {
   const objects = [{ metadata: { name: 'a' }, spec: {} }];
   const columns = [
     {

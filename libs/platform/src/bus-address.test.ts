@@ -21,7 +21,7 @@ for (const [wrong, shown] of [
   ['nats://', 'nats://'],
   ['', ''],
 ] as const) {
-  test(`the wrong address ${JSON.stringify(wrong)} of a bus is told without its password`, () => {
+  test(`an invalid bus address ${JSON.stringify(wrong)} is reported without its password`, () => {
     assert.throws(
       () => readBusAddress(wrong),
       (error) =>

@@ -16,11 +16,11 @@ function firedAfter(t: TestContext, days: number, passed: readonly number[]): re
   });
 }
 
-test('a timer that is further away than Node can wait fires once, in its time', (t) => {
+test('a timer beyond the maximum delay of Node fires once, at its time', (t) => {
   assert.deepEqual(firedAfter(t, 60, [1, 30, 25, 10, 60]), [0, 0, 0, 1, 1]);
 });
 
-test('a timer never asks Node for more than it can wait', (t) => {
+test('a timer never exceeds the maximum delay of Node', (t) => {
   const asked: number[] = [];
   t.mock.method(globalThis, 'setTimeout', (_fire: () => void, delayMs: number) => void asked.push(delayMs));
   createSystemClock().timer(365 * DAY_MS, () => {});

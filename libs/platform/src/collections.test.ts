@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BinaryHeap } from './binary-heap.ts';
 import { Fifo } from './fifo.ts';
 
-test('a queue hands out its items in the order in which they came, and is empty after that', () => {
+test('a queue returns its items in insertion order and is empty afterwards', () => {
   const queue = new Fifo<number>();
   for (let i = 0; i < 500; i++) queue.push(i);
   for (let i = 0; i < 200; i++) assert.equal(queue.shift(), i);
@@ -28,7 +28,7 @@ test('a queue whose consumer is always one item behind holds a bounded number of
   assert.deepEqual([queue.size, queue.shift(), queue.shift(), queue.slots], [1, 20_000, undefined, 0]);
 });
 
-test('a heap hands out its items in the order that it was made with', () => {
+test('a heap returns its items in the order of its comparator', () => {
   const heap = new BinaryHeap<number>((a, b) => a < b);
   const items = Array.from({ length: 500 }, (_, i) => (i * 7_919) % 97);
   for (const item of items) heap.push(item);

@@ -10,7 +10,7 @@ const SPECS = {
   memory: { kind: 'boolean', help: 'Keep nothing' },
 } as const satisfies SettingSpecs;
 
-test('a flag wins over its environment variable, that over the default', () => {
+test('a flag overrides its environment variable, which overrides the default', () => {
   const env = { HOLDFAST_PORT: '7000', HOLDFAST_DATA_DIR: '/d', HOLDFAST_MEMORY: '1' };
   assert.deepEqual(readSettings(SPECS, { argv: ['--port', '8000'], env }), {
     port: 8000,
@@ -32,7 +32,7 @@ const MISTAKES: readonly { argv: readonly string[]; env?: Readonly<Record<string
 ];
 
 for (const { argv, env = {}, says } of MISTAKES) {
-  test(`the mistake ${JSON.stringify([...argv, env])} is named, with the next step`, () => {
+  test(`the error in ${JSON.stringify([...argv, env])} is reported with the next step`, () => {
     assert.throws(
       () => readSettings(SPECS, { argv, env }),
       (error: unknown) => {
@@ -46,7 +46,7 @@ for (const { argv, env = {}, says } of MISTAKES) {
   });
 }
 
-test('every missing setting is named at once', () => {
+test('all missing settings are reported together', () => {
   const specs = { a: { kind: 'string', help: '' }, b: { kind: 'string', help: '' } } as const satisfies SettingSpecs;
   assert.throws(
     () => requireSettings(readSettings(specs, { argv: [], env: {} }), ['a', 'b']),
@@ -75,7 +75,7 @@ const KINDS = {
   'ca-file': { kind: 'file', help: 'Authority' },
 } as const satisfies SettingSpecs;
 
-test('durations are milliseconds, lists are split at commas, and a word is one of those that are allowed', () => {
+test('durations are in milliseconds, lists are split at commas, and enum values are checked', () => {
   assert.deepEqual(readSettings(KINDS, { argv: [], env: {} }), {
     period: 90_000,
     mode: 'safe',
@@ -93,7 +93,7 @@ test('durations are milliseconds, lists are split at commas, and a word is one o
   });
 });
 
-test('a value that a kind does not take is refused by the name of its flag or variable', () => {
+test('a value that does not match its kind is refused with the name of its flag or variable', () => {
   for (const [flag, says] of [
     ['--period=5', '--period takes a duration such as 1m30s of at least 1s, not "5"'],
     ['--period=10ms', '--period takes a duration such as 1m30s of at least 1s, not "10ms"'],
@@ -108,7 +108,7 @@ test('a value that a kind does not take is refused by the name of its flag or va
   );
 });
 
-test('help says what a kind takes, its values and its default', () => {
+test('help shows the kind of each setting, its values and its default', () => {
   assert.deepEqual(
     describeSettings(KINDS)
       .split('\n')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseDuration } from './durations.ts';
 
-test('durations are read as Go writes them', () => {
+test('durations are parsed as in Go', () => {
   const table: readonly [string, number | undefined][] = [
     ['0', 0],
     ['0s', 0],

@@ -29,7 +29,7 @@ const middle = (how: string): number => {
   return sizes[2] ?? 0;
 };
 
-test('the young generation stays near its limit, and grows far beyond without one', () => {
+test('the young generation stays near its limit, and grows far beyond it without one', () => {
   const [limited, free] = [middle('limited'), middle('free')];
   assert.ok(limited >= 2 && limited <= 16, `${limited} MB under a limit of twice 2 MB`);
   assert.ok(free >= 2 * limited, `${free} MB without a limit`);

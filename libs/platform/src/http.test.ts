@@ -20,7 +20,7 @@ async function answered(t: TestContext, status: number, text: string): Promise<I
   return response;
 }
 
-test('the text of an answer is read up to its bound, and not beyond', async (t) => {
+test('the text of an answer is read up to its limit only', async (t) => {
   const text = 'ü'.repeat(50);
   assert.equal(await readOkText(await answered(t, 200, text), 'the other', 100), text);
   await assert.rejects(
@@ -29,7 +29,7 @@ test('the text of an answer is read up to its bound, and not beyond', async (t) 
   );
 });
 
-test('any other status is told with the first of its words', async (t) => {
+test('any other status is reported with the start of its body', async (t) => {
   const refused = readOkText(await answered(t, 500, 'x'.repeat(5_000)), 'the other', 10_000);
   await assert.rejects(refused, { message: `the other answered with status 500: ${'x'.repeat(500)}` });
 });

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { InFlight } from './in-flight.ts';
 
-test('it holds what a map would hold, whatever is done to it', () => {
+test('it holds the same entries as a map after any operations', () => {
   const number = fc.oneof(
     fc.nat(6),
     fc.nat(6).map((each) => each + 1_024),
@@ -30,7 +30,7 @@ test('it holds what a map would hold, whatever is done to it', () => {
   fc.assert(property);
 });
 
-test('a number is given once, and everything goes at once', () => {
+test('each number is assigned once, and clear removes all entries', () => {
   const things = new InFlight<object>();
   const first = things.add({});
   assert.equal(things.delete(first), true);

@@ -51,7 +51,7 @@ test('a second stop waits for the first one and rejects with the same error', as
   assert.deepEqual(seen, ['start a', 'stop a', 'a does not stop', 'a does not stop']);
 });
 
-test('when one does not start, it and those before it are stopped, and the reason is told', async () => {
+test('when a service fails to start, it and the services before it are stopped, and the reason is reported', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'start'), serviceOf(seen, 'c')];
   await assert.rejects(startAll('all', services, tools), { message: 'b does not start' });
@@ -65,14 +65,14 @@ test('a failed stop after a failed start neither hides the first error nor keeps
   assert.deepEqual(seen.slice(3), ['stop c', 'stop b', 'stop a']);
 });
 
-test('one that fails to stop keeps none of the others running, and is told', async () => {
+test('a service that fails to stop is reported, and the others are stopped', async () => {
   const seen: string[] = [];
   const all = await startAll('all', [serviceOf(seen, 'a'), serviceOf(seen, 'b', 'stop')], tools);
   await assert.rejects(all.stop(), { message: 'b does not stop' });
   assert.deepEqual(seen.slice(2), ['stop b', 'stop a']);
 });
 
-test('one that throws before it answers keeps none of the others running either', async () => {
+test('a service that throws synchronously does not keep the others running', async () => {
   const seen: string[] = [];
   const throws = (): never => {
     throw new Error('b does not stop');
@@ -83,7 +83,7 @@ test('one that throws before it answers keeps none of the others running either'
   assert.deepEqual(seen.slice(2), ['stop a']);
 });
 
-test('every failure of a stop is told, and one that hangs keeps none of the others running', async () => {
+test('every failed stop is reported, and a service that hangs does not keep the others running', async () => {
   const seen: string[] = [];
   const services = [serviceOf(seen, 'a', 'stop'), hangs('b'), serviceOf(seen, 'c', 'stop'), serviceOf(seen, 'd')];
   const all = await startAll('all', services, { ...tools, clock: hastyClock() });
@@ -93,7 +93,7 @@ test('every failure of a stop is told, and one that hangs keeps none of the othe
   assert.deepEqual(seen.slice(3), ['stop d', 'stop c', 'stop a']);
 });
 
-test('after a failed start one that hangs does not keep the reason back, and is told in the log', async () => {
+test('after a failed start a service that hangs does not delay the reason, and is logged', async () => {
   const seen: string[] = [];
   const { log, told } = rememberingLog();
   const services = [serviceOf(seen, 'a', 'stop'), hangs('b'), serviceOf(seen, 'c', 'start')];

@@ -20,7 +20,7 @@ test('a histogram counts a value in every bucket that is large enough', () => {
   ]);
 });
 
-test('labels are told apart and escaped, however often they come', () => {
+test('labels are separated and escaped, in any number', () => {
   const registry = new MetricRegistry();
   const counter = registry.counter('c', 'help', ['a', 'b']);
   for (const labels of [

@@ -32,14 +32,14 @@ function recordsOf(write: (log: Log) => void): readonly Record<string, unknown>[
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('a line of the log has words for levels, an ISO time, and no name twice', () => {
+test('a log line has level words, an ISO time, and no duplicate key', () => {
   const [record] = recordsOf((log) => log.child({ node: 'a', msg: 'x' }).warn('gone', { node: 'b', level: 3 }));
   const { time, ...rest } = record ?? {};
   assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.deepEqual(rest, { level: 'warn', service: 'demo', node: 'b', msg_: 'x', level_: 3, msg: 'gone' });
 });
 
-test('an outage is told by its words, a mistake with its stack, and the same failure of many once', async () => {
+test('an outage is logged by its message, a bug with its stack, and a shared failure once', async () => {
   const records = recordsOf((log) => {
     log.warn('no answer', { error: new Error('TIMEOUT', { cause: new Error('down') }) });
     log.error('broken', { error: new TypeError('x is undefined') });
@@ -61,7 +61,7 @@ test('an outage is told by its words, a mistake with its stack, and the same fai
   assert.deepEqual(passed, [{}, { repeated: 48 }]);
 });
 
-test('a terminal shows time, level, message and fields, and nothing that steers it', () => {
+test('a terminal shows time, level, message and fields, without control characters', () => {
   const shown = terminalLine(
     JSON.stringify({
       level: 'warn',
@@ -80,7 +80,7 @@ test('a terminal shows time, level, message and fields, and nothing that steers 
   );
 });
 
-test('silent log: drops everything, and so do its children', () => {
+test('silent log: it and its children drop every line', () => {
   const log = createSilentLog();
   assert.equal(log.child({ key: 'a' }), log);
   log.error('nobody sees this', { error: new Error('dropped') });

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { RecentMap } from './recent-map.ts';
 
-test('a full map forgets what was set or touched before all others', () => {
+test('a full map evicts the least recently used entry', () => {
   const map = new RecentMap<string, number>(2);
   map.set('a', 1);
   map.set('b', 2);
@@ -15,7 +15,7 @@ test('a full map forgets what was set or touched before all others', () => {
   assert.deepEqual([map.get('a'), map.get('b'), map.get('c'), map.size], [1, undefined, 3, 2]);
 });
 
-test('it holds what a list in order of use would hold, whatever is done to it', () => {
+test('it holds the same entries as a list in LRU order after any operations', () => {
   const step = fc.record({ key: fc.nat(12), touches: fc.boolean() });
   const property = fc.property(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 200 }), (max, steps) => {
     const map = new RecentMap<number, number>(max);

@@ -42,14 +42,14 @@ test('a signal stops a service in order', async (t) => {
   assert.match(output(), /in order/);
 });
 
-test('a service that waits for what it needs is ended by a signal', async (t) => {
+test('a signal ends a service that waits for a dependency', async (t) => {
   const { child, ended, output } = program(t, { start: "log.info('waiting'); await new Promise(() => {})" });
   await eventually(() => output().includes('waiting'), 'waiting');
   child.kill('SIGINT');
   assert.equal(await ended, 0);
 });
 
-test('a stop that fails is told by the exit code', async (t) => {
+test('a failed stop sets the exit code', async (t) => {
   const { child, ended, output } = program(t, { start: '', stop: "throw new Error('still held')" });
   await eventually(() => output().includes('started'), 'started');
   child.kill('SIGTERM');
@@ -57,7 +57,7 @@ test('a stop that fails is told by the exit code', async (t) => {
   assert.match(output(), /still held/);
 });
 
-test('a service that does not come to its end is ended', async (t) => {
+test('a service whose stop hangs is ended', async (t) => {
   const { child, ended, output } = program(t, {
     start: '',
     stop: 'await new Promise(() => {})',
@@ -69,14 +69,14 @@ test('a service that does not come to its end is ended', async (t) => {
   assert.match(output(), /did not stop in time/);
 });
 
-test('an operator reads what is wrong and what to do', async (t) => {
+test('an operator error is printed with its cause and the next step', async (t) => {
   const error = "new OperatorError({ code: 'X', message: 'port 1 is taken', nextStep: 'Use another.', exitCode: 3 })";
   const { ended, output } = program(t, { start: `throw ${error}` });
   assert.equal(await ended, 3);
   assert.match(output(), /port 1 is taken\nUse another\./);
 });
 
-test('an operator reads the same of what fails while nobody waits for it', async (t) => {
+test('an operator error of an unhandled rejection is printed the same way', async (t) => {
   const error = "new OperatorError({ code: 'X', message: 'a thread has failed', nextStep: 'Start it.', exitCode: 3 })";
   const { ended, output } = program(t, { start: `setImmediate(() => { throw ${error} })` });
   assert.equal(await ended, 3);
@@ -84,7 +84,7 @@ test('an operator reads the same of what fails while nobody waits for it', async
   assert.doesNotMatch(output(), /at /);
 });
 
-test('a mistake of ours is told with its whole story', async (t) => {
+test('a bug is printed with its stack', async (t) => {
   const { ended, output } = program(t, { start: "throw new Error('a bug', { cause: new Error('deep') })" });
   assert.equal(await ended, 1);
   assert.match(output(), /a bug[^]+ at [^]+deep/);

@@ -16,7 +16,7 @@ const TEXTS = {
   'tokens.csv': 'a,b\n',
 } as const;
 
-test('certificates and keys that nobody could serve with are told by their files', async (t) => {
+test('certificates and keys that are unusable are reported by file', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-setting-files-'));
   t.after(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(TEXTS)) writeFileSync(join(folder, name), text);

@@ -11,7 +11,7 @@ const serverAt = (address: string, tlsSettings?: string) =>
     answer: (path) => (path === '/metrics' ? metricsAnswer('ticks 1\n') : statusText(404, 'there is /metrics')),
   });
 
-test('answers by the path alone, from start to stop', async (t) => {
+test('the path alone determines the answer, from start to stop', async (t) => {
   const server = serverAt('127.0.0.1:0');
   t.after(() => server.stop());
   await server.stop();
@@ -24,7 +24,7 @@ test('answers by the path alone, from start to stop', async (t) => {
   await assert.rejects(fetch(url));
 });
 
-test('an answer that fails is told to the one who asked, and the next is answered', async (t) => {
+test('a failed answer is reported to its client, and the next request is answered', async (t) => {
   const answer = (path: string) => {
     if (path === '/healthz') return statusText(200, 'ok');
     throw new Error('no such count');
@@ -45,7 +45,7 @@ test('an invalid address, or a public one without a certificate, is refused with
   for (const open of ['127.example:1', '10.0.0.1:1', '[::]:1']) assert.throws(() => serverAt(open), /not be encrypted/);
 });
 
-test('a port that somebody uses is told with the next step', async (t) => {
+test('a port in use is reported with the next step', async (t) => {
   const first = serverAt('127.0.0.1:0');
   t.after(() => first.stop());
   await first.start();

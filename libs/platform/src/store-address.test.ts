@@ -24,7 +24,7 @@ for (const [wrong, shown] of [
   ['redis:redis?password=secret', 'redis:redis'],
   ['', ''],
 ] as const) {
-  test(`the wrong address ${JSON.stringify(wrong)} is told without its password`, () => {
+  test(`an invalid address ${JSON.stringify(wrong)} is reported without its password`, () => {
     assert.throws(
       () => readStoreAddress(wrong, FORMS),
       (error) =>
@@ -35,7 +35,7 @@ for (const [wrong, shown] of [
   });
 }
 
-test('a printed address keeps nothing of a password with special characters', () => {
+test('a printed address contains no part of a password with special characters', () => {
   for (const password of ['secret', 'sec/ret', 'sec@ret', 'sec?ret', 'sec\nret'])
     assert.equal(withoutCredentials(`redis://user:${password}@redis:6379/0`), 'redis://redis:6379/0');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatMicroTime, formatTime, parseTime } from './time.ts';
 
-test('times are printed as Kubernetes prints them and read back', () => {
+test('times are printed in the format of Kubernetes and parsed back', () => {
   const at = Date.UTC(2026, 1, 3, 4, 5, 6, 789);
   assert.equal(formatTime(at), '2026-02-03T04:05:06Z');
   assert.equal(formatMicroTime(at), '2026-02-03T04:05:06.789000Z');

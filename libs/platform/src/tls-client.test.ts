@@ -10,7 +10,7 @@ import { BUS_TLS_SETTINGS, explainConnection, readBusTls, readStoreTls, STORE_TL
 const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const busOf = (...argv: readonly string[]) => readBusTls(readSettings(BUS_TLS_SETTINGS, { argv, env: {} }));
 
-test('files become texts; nothing named is nothing', (t) => {
+test('named files are read as text; unnamed files are absent', (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-tls-client-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = path.join(directory, 'any.pem');
@@ -41,7 +41,7 @@ test('files become texts; nothing named is nothing', (t) => {
   }
 });
 
-test('a failed connection is explained by the deepest cause that is known, and otherwise not at all', () => {
+test('a failed connection is explained by its deepest known cause, or not at all', () => {
   const expired = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
   assert.match(explainConnection('bus', new Error('request failed', { cause: expired })) ?? '', /has expired: renew/);
   assert.match(explainConnection('store', new Error('NOAUTH Authentication required.')) ?? '', /password is wrong/);

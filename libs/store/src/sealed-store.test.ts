@@ -39,7 +39,7 @@ function sealedStore(): { readonly store: Store; readonly sealer: TestSealer; re
 
 const unreadableCount = (store: Store): number => store.atRest?.unreadableCount() ?? assert.fail();
 
-test('a read that ends after the feed has brought the deletion does not mark the object as undecryptable', async () => {
+test('a read that ends after the feed delivered the deletion does not mark the object as undecryptable', async () => {
   const { store, sealer } = sealedStore();
   await store.write([{ kind: 'create', key: KEY, value: '{"a":1}' }]);
   const gate = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ test('a read that ends after the feed has brought the deletion does not mark the
   assert.equal(unreadableCount(store), 0, 'the object does not exist any more');
 });
 
-test('an object that could not be decrypted is brought when it can be, also when the signal comes during a read', async () => {
+test('an object that could not be decrypted is delivered once it can be, also when the signal comes during a read', async () => {
   const { store, sealer, readable } = sealedStore();
   await store.write([{ kind: 'create', key: KEY, value: '{"a":1}' }]);
   sealer.hasKey = false;
@@ -77,7 +77,7 @@ test('an object that could not be decrypted is brought when it can be, also when
   assert.equal(unreadableCount(store), 0);
 });
 
-test('signals that reading causes end', async () => {
+test('signals caused by reads converge', async () => {
   const { store, sealer } = sealedStore();
   await store.write([{ kind: 'create', key: KEY, value: '{}' }]);
   sealer.hasKey = false;

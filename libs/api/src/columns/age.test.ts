@@ -31,7 +31,7 @@ test('ages have fewer details the longer they are', () => {
   for (const [milliseconds, text] of cases) assert.equal(humanDuration(milliseconds), text);
 });
 
-test('no time has no age', () => {
+test('a missing time has no age', () => {
   assert.equal(ageOf(null, 0), '<unknown>');
   assert.equal(ageOf(undefined, 0), '<unknown>');
   assert.equal(ageOf('1970-01-01T00:00:00Z', 5 * SECOND), '5s');

@@ -18,7 +18,7 @@ const errorsOf = (value: Json, schema: JsonObject, old?: Json): readonly string[
 const ofA = (a: JsonObject): JsonObject => ({ type: 'object', properties: { a } });
 const refusalsOf = (a: Json, schema: JsonObject): readonly string[] => errorsOf({ a }, ofA(schema));
 
-test('values are judged in the words of Kubernetes', () => {
+test('values are validated with the messages of Kubernetes', () => {
   const cases: readonly (readonly [Json, JsonObject, readonly string[]])[] = [
     ['x', { type: 'integer' }, ['a: Invalid value: "string": a in body must be of type integer: "string"']],
     [null, { type: 'string' }, ['a: Invalid value: "null": a in body must be of type string: "null"']],
@@ -114,7 +114,7 @@ test('an update may keep invalid fields that it does not change', () => {
   );
 });
 
-test('an item stands once in a set, and a key once in a map', () => {
+test('a set rejects duplicate items, and a map rejects duplicate keys', () => {
   const set = ofA({ type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' });
   assert.deepEqual(listTypeErrors({ a: ['x', 'y', 'x'] }, schemaNode(set)).map(fieldErrorMessage), [
     'a[2]: Duplicate value: "x"',
@@ -146,7 +146,7 @@ test('defaults are filled below other defaults, in items and values, and in plac
   assert.equal(lacksDefaults(value, schema), false);
 });
 
-test('a property may be called like a part of every object', () => {
+test('a property may have the name of an Object.prototype member', () => {
   const schema = schemaNode(
     JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string","default":"d"}}}') as JsonObject,
   );
@@ -156,7 +156,7 @@ test('a property may be called like a part of every object', () => {
   assert.deepEqual(errorsOf({}, { type: 'object', required: ['constructor'] }), ['constructor: Required value']);
 });
 
-test('columns find what simple paths lead to', () => {
+test('columns show the values at simple JSON paths', () => {
   const value = {
     a: [
       { t: 'x', v: 1 },
@@ -177,7 +177,7 @@ test('columns find what simple paths lead to', () => {
   assert.equal(find('.a[?('), undefined);
 });
 
-test('patterns are those of RE2, and none of them takes for ever', () => {
+test('patterns use RE2 syntax and run in linear time', () => {
   const compiled = compilePattern('^(a+)+$');
   assert.ok('matches' in compiled);
   assert.equal(compiled.matches(`${'a'.repeat(50_000)}b`), false);
@@ -188,7 +188,7 @@ test('patterns are those of RE2, and none of them takes for ever', () => {
   assert.ok('problem' in compilePattern('x'.repeat(5_000)));
 });
 
-test('formats are those that Kubernetes checks', () => {
+test('the formats that Kubernetes checks are checked', () => {
   const cases: readonly (readonly [string, string, boolean])[] = [
     ['datetime', '2024-01-02T03:04:05Z', true],
     ['datetime', '2024-13-02T03:04:05Z', false],
@@ -211,7 +211,7 @@ test('formats are those that Kubernetes checks', () => {
   for (const [format, text, fits] of cases) assert.equal(fitsFormat(format, text), fits, `${format} ${text}`);
 });
 
-test('schemas that are not structural are refused in the words of Kubernetes', () => {
+test('schemas that are not structural are refused with the messages of Kubernetes', () => {
   const path = 'spec.validation.openAPIV3Schema.properties[a]';
   const cases: readonly (readonly [JsonObject, readonly string[]])[] = [
     [{ type: 'array' }, [`${path}.items: Required value: must be specified`]],
@@ -266,7 +266,7 @@ test('schemas that are not structural are refused in the words of Kubernetes', (
   for (const [a, expected] of cases) assert.deepEqual(crdRefusals(ofA(a)), expected, JSON.stringify(a));
 });
 
-test('schemas that are too deep or too large are refused before anything is compiled', () => {
+test('schemas that are too deep or too large are refused before they are compiled', () => {
   let deep: JsonObject = { type: 'object' };
   for (let i = 0; i < 80; i++) deep = ofA(deep);
   assert.deepEqual(crdRefusals(deep), [
@@ -280,7 +280,7 @@ test('schemas that are too deep or too large are refused before anything is comp
   ]);
 });
 
-test('many values against many alternatives come to an end', () => {
+test('validation of many values against many alternatives is bounded', () => {
   const anyOf = Array.from({ length: 2_000 }, (_, i) => ({ required: [`k${i}`] }));
   const errors = refusalsOf(
     Array.from({ length: 2_000 }, () => ({})),
@@ -321,7 +321,7 @@ function anySchema(depth: number): fc.Arbitrary<JsonObject> {
   );
 }
 
-test('no schema and no object makes the server throw', () => {
+test('the server throws for no schema and no object', () => {
   fc.assert(
     fc.property(anySchema(2), anyJson(3), (schema, value) => {
       crdRefusals(schema);

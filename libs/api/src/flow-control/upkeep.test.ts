@@ -24,7 +24,7 @@ function outcome({ annotation, generation = 1, isChanged = false, isMandatory = 
   return `${said}, ${better.spec === SUGGESTED.spec ? 'restored' : 'as it was'}`;
 }
 
-test('the spec of a suggested object is kept up to date until somebody takes the care over', () => {
+test('the spec of a suggested object is reconciled until a user takes it over', () => {
   assert.equal(outcome({ annotation: 'true' }), 'left');
   assert.equal(outcome({ annotation: 'true', isChanged: true, generation: 2 }), 'true, restored');
   assert.equal(outcome({ annotation: 'false', isChanged: true }), 'left');
@@ -39,7 +39,7 @@ test('the spec of a mandatory object is always restored, and its annotation says
   assert.equal(outcome({ annotation: 'true', isMandatory: true }), 'left');
 });
 
-test('only what an API server made by itself is removed when it has no use for it', () => {
+test('an API server removes only objects that it created and no longer needs', () => {
   const made = (name: string, annotation?: string): Parameters<typeof isObsolete>[0] => ({
     metadata: { name, ...(annotation === undefined ? {} : { annotations: { [AUTOUPDATE_SPEC]: annotation } }) },
   });
@@ -53,7 +53,7 @@ test('only what an API server made by itself is removed when it has no use for i
   );
 });
 
-test('the condition of a schema says whether its priority level exists, and is told once', () => {
+test('the condition of a schema reports once whether its priority level exists', () => {
   const spec = { priorityLevelConfiguration: { name: 'p' } };
   const first = danglingCondition({ spec, status: {} }, false, '2026-01-01T00:00:00Z');
   assert.deepEqual(first, {

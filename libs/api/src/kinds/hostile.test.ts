@@ -43,7 +43,7 @@ const iscsiPod = (iqn: string): JsonObject => ({
   },
 });
 
-test('long names of targets are read once', () => {
+test('long target names are scanned once', () => {
   const wrong = (iqn: string): number => refusals(iscsiPod(iqn)).filter((line) => line.includes('iscsi.iqn')).length;
   assert.equal(
     inLittleTime(() => wrong(`${filled('iqn.2000-01.a:')} `)),
@@ -55,7 +55,7 @@ test('long names of targets are read once', () => {
   );
 });
 
-test('the name of a target may begin before what is looked for, and has something behind the colon', () => {
+test('the name of a target may start before the match, and text may follow the colon', () => {
   const isRight = (iqn: string): boolean => !refusals(iscsiPod(iqn)).some((line) => line.includes('iscsi.iqn'));
   const right = ['iqn.2001-04.com.example:disk1', 'iqn iqn.2001-04.a:b:c', 'iqn:iqn.2001-04.a:b', 'iqn.2001-04.a::'];
   const wrong = [
@@ -69,7 +69,7 @@ test('the name of a target may begin before what is looked for, and has somethin
   assert.deepEqual([...right, ...wrong].filter(isRight), right);
 });
 
-test('blocks of certificates that begin and never end are read once', () => {
+test('certificate blocks that start and never end are scanned once', () => {
   const text = base64(filled('-----BEGIN A-----\n'));
   const said = inLittleTime(() => warnings(secret({ 'tls.crt': text, 'tls.key': text })));
   assert.deepEqual(said, ['tls: failed to find any PEM data in certificate input']);
@@ -97,7 +97,7 @@ const UNKNOWN_TYPE = '2a8648ce3d0209';
 const pem = (type: string, hex: string): string =>
   `-----BEGIN ${type}-----\n${Buffer.from(hex, 'hex').toString('base64')}\n-----END ${type}-----\n`;
 
-test('a certificate that holds no key anybody knows is warned of, and so is a key that is not its own', () => {
+test('a certificate with an unknown key, or with a key that does not match, causes a warning', () => {
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
   const other = generateKeyPairSync('ed25519').privateKey;
   const key = ec.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -118,7 +118,7 @@ test('a certificate that holds no key anybody knows is warned of, and so is a ke
   ]);
 });
 
-test('bytes that were sent as null are none', () => {
+test('bytes sent as null become empty', () => {
   const data = { a: null, b: 'eA==' };
   const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm', namespace: 'n' }, binaryData: data };
   for (const document of [secret(data, 'Opaque'), secret(data), map]) stored(document);
@@ -159,7 +159,7 @@ test('a value that is not a schema is ignored in the place of a schema', () => {
   assert.deepEqual(refusals(definition), []);
 });
 
-test('pods that nobody has checked are warned of', () => {
+test('pods that were not validated cause warnings', () => {
   const podAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] };
   const labels = { a: 'b' };
   const set = {

@@ -24,7 +24,7 @@ const validating = (...webhooks: JsonObject[]): JsonObject => admission('Validat
 const W = 'webhooks[0]';
 const FORM = '; desired format: https://host[/path]';
 
-test('webhooks: what is refused', () => {
+test('webhooks: refused fields', () => {
   const one = (rest: JsonObject): JsonObject => validating(webhook(rest));
   check([
     [
@@ -84,7 +84,7 @@ test('webhooks: what is refused', () => {
   assert.deepEqual(row(old), { Name: 'x', Webhooks: 1, Age: '<unknown>' });
 });
 
-test('webhooks: where they are', () => {
+test('webhooks: addresses', () => {
   const at = (clientConfig: JsonObject): JsonObject => validating(webhook({ clientConfig }));
   const url = (text: string): JsonObject => at({ url: text });
   const U = `${W}.clientConfig.url: `;
@@ -130,7 +130,7 @@ test('webhooks: where they are', () => {
   ]);
 });
 
-test('webhooks: what they are asked about', () => {
+test('webhooks: rules', () => {
   const R = `${W}.rules[0]`;
   const rule = (rest: JsonObject): JsonObject =>
     validating(
@@ -182,7 +182,7 @@ test('webhooks: what they are asked about', () => {
   ]);
 });
 
-test('admission policies and their bindings: what is refused', () => {
+test('admission policies and their bindings: refused fields', () => {
   const match = { resourceRules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] }] };
   const policy = (spec: JsonObject): JsonObject =>
     admission('ValidatingAdmissionPolicy', {
@@ -317,7 +317,7 @@ const flow = (kind: string, spec: JsonObject, name = 'x'): JsonObject => ({
   spec,
 });
 
-test('flow schemas: what is refused', () => {
+test('flow schemas: refused fields', () => {
   const schema = (spec: JsonObject, name = 'x'): JsonObject =>
     flow('FlowSchema', { priorityLevelConfiguration: { name: 'p' }, ...spec }, name);
   const user = { kind: 'User', user: { name: 'u' } };
@@ -417,7 +417,7 @@ test('flow schemas: what is refused', () => {
   });
 });
 
-test('priority levels: what is refused', () => {
+test('priority levels: refused fields', () => {
   const level = (spec: JsonObject, name = 'x'): JsonObject => flow('PriorityLevelConfiguration', spec, name);
   const limited = (value: JsonObject): JsonObject =>
     level({ type: 'Limited', limited: { limitResponse: { type: 'Reject' }, ...value } });

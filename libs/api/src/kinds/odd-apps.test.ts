@@ -31,7 +31,7 @@ const ALWAYS = (value: string): string =>
 const NO_DEADLINE = (kind: string): string =>
   `spec.template.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in ${kind} is not Supported`;
 
-test('deployments: what is refused', () => {
+test('deployments: refused fields', () => {
   check('Deployment', [
     [
       { replicas: -1, minReadySeconds: -2, revisionHistoryLimit: -3 },
@@ -95,7 +95,7 @@ test('deployments: what is refused', () => {
   ]);
 });
 
-test('a spec that is left out lacks what an empty one lacks', () => {
+test('an absent spec has the errors of an empty one', () => {
   const bare = (kind: string): JsonObject => ({ apiVersion: 'apps/v1', kind, metadata: { name: 'x', namespace: 'n' } });
   const REQUIRED = 'spec.selector: Required value';
   const NO_CONTAINERS = 'spec.template.spec.containers: Required value';
@@ -111,7 +111,7 @@ test('a spec that is left out lacks what an empty one lacks', () => {
   }
 });
 
-test('deployments: what their status may be', () => {
+test('deployments: status validation', () => {
   const deployment = (status: JsonObject): JsonObject => ({ ...object('Deployment', {}), status });
   const over = 'cannot be greater than status.replicas';
   const status = { replicas: 1, updatedReplicas: 2, readyReplicas: 3, availableReplicas: 4, collisionCount: -1 };
@@ -124,7 +124,7 @@ test('deployments: what their status may be', () => {
   ]);
 });
 
-test('a count of collisions neither shrinks nor goes away', () => {
+test('the collision count does not decrease and is not removed', () => {
   const refusal = (value: number): readonly string[] => [
     `status.collisionCount: Invalid value: ${value}: cannot be decremented`,
   ];
@@ -141,7 +141,7 @@ test('a count of collisions neither shrinks nor goes away', () => {
   }
 });
 
-test('replica sets: an update says everything twice', () => {
+test('replica sets: an update reports every error twice', () => {
   check('ReplicaSet', [
     [
       { replicas: -1, selector: {} },
@@ -165,7 +165,7 @@ test('replica sets: an update says everything twice', () => {
   );
 });
 
-test('stateful sets: the template is looked at when pods are made', () => {
+test('stateful sets: the template is validated when pods are created', () => {
   assert.deepEqual(refusals(object('StatefulSet', {}, { name: 'a.b' })), [
     'metadata.name: Invalid value: "a.b": must not contain dots',
   ]);
@@ -239,7 +239,7 @@ test('stateful sets: the template is looked at when pods are made', () => {
   ]);
 });
 
-test('stateful sets: how many pods may be missing in a rollout is not kept', () => {
+test('stateful sets: maxUnavailable of a rolling update is dropped', () => {
   const wish = { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } };
   const strategy = (value: unknown): unknown => (value as { spec: { updateStrategy: unknown } }).spec.updateStrategy;
   const plain = { type: 'RollingUpdate', rollingUpdate: { partition: 0 } };
@@ -247,7 +247,7 @@ test('stateful sets: how many pods may be missing in a rollout is not kept', () 
   assert.deepEqual(strategy(replaced(object('StatefulSet', {}), object('StatefulSet', wish))), plain);
 });
 
-test('stateful sets: what a rollout that is only named begins with', () => {
+test('stateful sets: defaults of a rolling update without parameters', () => {
   const strategy = (updateStrategy: JsonObject): unknown =>
     (stored(object('StatefulSet', { updateStrategy })) as { spec?: { updateStrategy: unknown } }).spec?.updateStrategy;
   const whole = { type: 'RollingUpdate', rollingUpdate: { partition: 0 } };
@@ -257,7 +257,7 @@ test('stateful sets: what a rollout that is only named begins with', () => {
   assert.deepEqual(strategy({ type: 'OnDelete' }), { type: 'OnDelete' });
 });
 
-test('daemon sets: what is refused', () => {
+test('daemon sets: refused fields', () => {
   const rolling = (rollingUpdate: JsonObject): JsonObject => ({ updateStrategy: { rollingUpdate } });
   check('DaemonSet', [
     [{ selector: null }, [MISMATCH('map[string]string{"app":"a"}')]],
@@ -299,7 +299,7 @@ test('daemon sets: what is refused', () => {
   ]);
 });
 
-test('daemon sets: the count of templates goes on from where it was given', () => {
+test('daemon sets: the template generation continues from the given value', () => {
   const KEY = 'deprecated.daemonset.template.generation';
   const noted = (count?: string, template_ = template()): JsonObject =>
     object('DaemonSet', { template: template_ }, count === undefined ? {} : { annotations: { [KEY]: count } });
@@ -318,7 +318,7 @@ test('daemon sets: the count of templates goes on from where it was given', () =
   assert.equal(count(replaced(noted('5'), noted('9', template({ hostNetwork: true })))), '6');
 });
 
-test('controller revisions: what is refused', () => {
+test('controller revisions: refused fields', () => {
   const revision = (rest: JsonObject): JsonObject => ({
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',

@@ -213,7 +213,7 @@ test('jobs: failure and success policies', () => {
   ]);
 });
 
-test('jobs: what is generated', () => {
+test('jobs: generated fields', () => {
   const labels = (value: unknown): unknown => (value as { metadata: { labels: unknown } }).metadata.labels;
   const own = {
     'controller-uid': 'u',
@@ -240,7 +240,7 @@ test('jobs: what is generated', () => {
   );
 });
 
-test('jobs: what an update may change', () => {
+test('jobs: allowed updates', () => {
   const before = stored(job({ completions: 2 })) as unknown as JsonObject;
   const spec = before['spec'] as JsonObject;
   const after = (changes: JsonObject): JsonObject => ({ ...before, spec: { ...spec, ...changes } });
@@ -260,7 +260,7 @@ test('jobs: what an update may change', () => {
   );
 });
 
-test('jobs: what their status may become', () => {
+test('jobs: allowed status changes', () => {
   const is = (...types: string[]): JsonObject[] => types.map((type) => ({ type, status: 'True' }));
   const time = '2024-01-02T03:04:05Z';
   const done = { startTime: time, completionTime: time, conditions: is('SuccessCriteriaMet', 'Complete') };
@@ -306,7 +306,7 @@ test('jobs: what their status may become', () => {
   ]);
 });
 
-test('jobs: where they stand, in a table', () => {
+test('jobs: status column of a table', () => {
   const shown = (status: JsonObject, spec: JsonObject = {}): unknown[] => {
     const cells = row(job(spec, {}, status));
     return [cells['Status'], cells['Completions'], cells['Duration']];
@@ -322,7 +322,7 @@ test('jobs: where they stand, in a table', () => {
   assert.deepEqual(shown({ ...is('Complete'), ...times }), ['Complete', '0/1', '90s']);
 });
 
-test('cron jobs: what is refused', () => {
+test('cron jobs: refused fields', () => {
   const cron = (spec: JsonObject, name = 'x'): JsonObject => ({
     apiVersion: 'batch/v1',
     kind: 'CronJob',
@@ -429,7 +429,7 @@ test('cron jobs: what is refused', () => {
   });
 });
 
-test('a job that is resumed may start anew, and no other that runs', () => {
+test('only a resumed job may get a new start time', () => {
   const conditions = (status: string): JsonObject => ({
     conditions: [{ type: 'Suspended', status, lastProbeTime: null, lastTransitionTime: '2024-05-06T07:08:09Z' }],
   });

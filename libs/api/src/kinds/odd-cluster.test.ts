@@ -28,7 +28,7 @@ const cluster = (apiVersion: string, kind: string, rest: JsonObject, name = 'x')
 const storage = (kind: string, rest: JsonObject, name = 'x'): JsonObject =>
   cluster('storage.k8s.io/v1', kind, rest, name);
 
-test('storage classes: what is refused', () => {
+test('storage classes: refused fields', () => {
   const named = (rest: JsonObject): JsonObject => storage('StorageClass', { provisioner: 'a.b/c', ...rest });
   const term = (...expressions: JsonObject[]): JsonObject => ({ matchLabelExpressions: expressions });
   const zone = { key: 'zone', values: ['a', 'a'] };
@@ -82,7 +82,7 @@ test('storage classes: what is refused', () => {
   ]);
 });
 
-test('CSI drivers and nodes: what is refused, what can change', () => {
+test('CSI drivers and nodes: refused fields and allowed updates', () => {
   const driver = (spec: JsonObject): JsonObject => storage('CSIDriver', { spec });
   const requests = (...tokenRequests: JsonObject[]): JsonObject => driver({ tokenRequests });
   const R = 'spec.tokenRequests';
@@ -159,7 +159,7 @@ test('CSI drivers and nodes: what is refused, what can change', () => {
   ]);
 });
 
-test('attachments and capacities: what is refused', () => {
+test('attachments and capacities: refused fields', () => {
   const attachment = (spec: JsonObject): JsonObject => storage('VolumeAttachment', { spec });
   const good = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } };
   check([
@@ -215,7 +215,7 @@ test('attachments and capacities: what is refused', () => {
   ]);
 });
 
-test('attachments: a volume that stands inside has no claim, no size and no place of its own', () => {
+test('attachments: an inline volume has no claim, no capacity and no node affinity', () => {
   const I = 'spec.source.inlineVolumeSpec';
   const NOT_INLINE = 'may not be specified in the context of inline volumes';
   const inline = (inlineVolumeSpec: JsonObject): JsonObject =>
@@ -286,7 +286,7 @@ test('attachments: the columns that hold names say so', () => {
   assert.deepEqual(names, ['Name', 'Attacher']);
 });
 
-test('runtime classes: what is refused', () => {
+test('runtime classes: refused fields', () => {
   const runtime = (rest: JsonObject): JsonObject =>
     cluster('node.k8s.io/v1', 'RuntimeClass', { handler: 'h', ...rest });
   const toleration = { key: 'a', operator: 'Exists' };
@@ -309,7 +309,7 @@ test('runtime classes: what is refused', () => {
   ]);
 });
 
-test('roles and bindings: an update says everything thrice', () => {
+test('roles and bindings: an update reports every error three times', () => {
   const rbac = (kind: string, rest: JsonObject): JsonObject => ({
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind,
@@ -397,7 +397,7 @@ const signingRequest = (rest: JsonObject = {}): JsonObject =>
     ...rest,
   });
 
-test('certificate signing requests: what is refused', () => {
+test('certificate signing requests: refused fields', () => {
   const csr = (spec: JsonObject = {}, status: JsonObject = {}, name = 'x'): JsonObject =>
     cluster(
       'certificates.k8s.io/v1',
@@ -483,7 +483,7 @@ test('certificate signing requests: neither usages nor the status of a condition
   ]);
 });
 
-test('certificate signing requests: decisions come and go by no update of the status', () => {
+test('certificate signing requests: a status update neither adds nor removes decisions', () => {
   const approved = signingRequest(conditions(decision('Approved', { reason: 'a', lastUpdateTime: TIME })));
   const add = 'status.conditions: Forbidden: updates may not add a condition of type "Approved"';
   const remove = 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"';
@@ -503,7 +503,7 @@ test('certificate signing requests: decisions come and go by no update of the st
   );
 });
 
-test('certificate signing requests: a condition that says the same keeps the time at which it turned', () => {
+test('certificate signing requests: an unchanged condition keeps its transition time', () => {
   const failed = (...given: JsonObject[]): JsonObject => signingRequest(conditions(...given));
   const before = failed(decision('Failed', { lastTransitionTime: TIME }), { type: 'Seen', status: 'False' });
   const { status } = statusReplaced(before, failed(decision('Failed'), decision('Seen'))) as {
@@ -515,7 +515,7 @@ test('certificate signing requests: a condition that says the same keeps the tim
   );
 });
 
-test('API services: what is refused', () => {
+test('API services: refused fields', () => {
   const service = (spec: JsonObject, name = 'v1.a.b'): JsonObject =>
     cluster(
       'apiregistration.k8s.io/v1',

@@ -21,7 +21,7 @@ const check = (cases: readonly (readonly [rest: JsonObject, errors: readonly str
   for (const [rest, errors] of cases) compareTexts(refusals(crd(rest)), errors, JSON.stringify(rest));
 };
 
-test('definitions of custom resources: the whole', () => {
+test('definitions of custom resources: the whole object', () => {
   check([
     [{}, []],
     [{ scope: '' }, ['spec.scope: Required value']],
@@ -134,7 +134,7 @@ test('definitions of custom resources: changes', () => {
   );
 });
 
-test('events of the new group: what is refused', () => {
+test('events of the new group: refused fields', () => {
   const event = (rest: JsonObject = {}): JsonObject => ({
     apiVersion: 'events.k8s.io/v1',
     kind: 'Event',

@@ -14,7 +14,7 @@ const networking = (kind: string, spec: JsonObject, metadata: JsonObject = {}): 
   spec,
 });
 
-test('network policies: what is refused', () => {
+test('network policies: refused fields', () => {
   const policy = (spec: JsonObject): JsonObject => networking('NetworkPolicy', { podSelector: {}, ...spec });
   const port = (value: JsonObject): JsonObject => policy({ ingress: [{ ports: [value] }] });
   const from = (value: JsonObject): JsonObject => policy({ ingress: [{ from: [value] }] });
@@ -77,7 +77,7 @@ const path = (value: JsonObject): JsonObject =>
   ingress({ rules: [{ http: { paths: [{ backend: service, ...value }] } }] });
 const A = 'spec.rules[0].http.paths[0]';
 
-test('ingresses: what is refused', () => {
+test('ingresses: refused fields', () => {
   const backend = (value: JsonObject): JsonObject => ingress({ defaultBackend: value });
   const D = 'spec.defaultBackend';
   const bad = (text: string, detail: string): string => `${A}.path: Invalid value: "${text}": ${detail}`;
@@ -180,7 +180,7 @@ test('ingresses: hosts and addresses in a table', () => {
   );
 });
 
-test('ingress classes: what is refused', () => {
+test('ingress classes: refused fields', () => {
   const named = (controller: string, parameters?: JsonObject): JsonObject =>
     networking('IngressClass', { controller, ...(parameters === undefined ? {} : { parameters }) });
   const good = { kind: 'A', name: 'b' };
@@ -214,7 +214,7 @@ test('ingress classes: what is refused', () => {
   assert.equal(row(named('a.b/c', { ...good, apiGroup: 'g' }))['Parameters'], 'A.g/b');
 });
 
-test('endpoint slices: what is refused, and what is not kept', () => {
+test('endpoint slices: refused and dropped fields', () => {
   const slice = (rest: JsonObject): JsonObject => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

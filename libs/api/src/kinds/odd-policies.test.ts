@@ -25,7 +25,7 @@ const metric = (value: JsonObject): JsonObject => scaler({ metrics: [value] });
 const M = 'spec.metrics[0]';
 const TYPES = 'supported values: "ContainerResource", "External", "Object", "Pods", "Resource"';
 
-test('scalers: a metric that leaves out what is measured is told so', () => {
+test('scalers: a metric without its source is reported', () => {
   const NO_METRIC = 'metric.name: Required value: must specify a metric name';
   const target = { type: 'Value', averageValue: '1' };
   for (const [type, field, errors] of [
@@ -47,7 +47,7 @@ test('scalers: a metric that leaves out what is measured is told so', () => {
   }
 });
 
-test('scalers: what is refused', () => {
+test('scalers: refused fields', () => {
   const target = (value: JsonObject): JsonObject =>
     metric({ type: 'Resource', resource: { name: 'cpu', target: value } });
   const ofContainer = (container: string, name: string): JsonObject =>
@@ -218,7 +218,7 @@ test('scalers: a table without measurements', () => {
   assert.equal(targets(scaler({ metrics: [pods, pods, pods] })), '<unknown>/5, <unknown>/5 + 1 more...');
 });
 
-test('disruption budgets: any name that stands in a path, asked last', () => {
+test('disruption budgets: the name may be any path segment, and is checked last', () => {
   const budget = (spec: JsonObject, name = 'x'): JsonObject =>
     namespaced('policy/v1', 'PodDisruptionBudget', spec, { name });
   check([
@@ -306,7 +306,7 @@ test('priority classes: what is refused', () => {
   ]);
 });
 
-test('leases: what is refused, and what is not kept', () => {
+test('leases: refused and dropped fields', () => {
   const lease = (spec: JsonObject): JsonObject => namespaced('coordination.k8s.io/v1', 'Lease', spec);
   check([
     [

@@ -26,7 +26,7 @@ function check(make: (spec: JsonObject, metadata?: JsonObject) => JsonObject, ca
   }
 }
 
-test('volumes: what is asked of every one, and of each source', () => {
+test('volumes: common and source-specific validation', () => {
   const one = (source: JsonObject, errors: readonly string[]): Case => [source, errors];
   check(volume, [
     [
@@ -128,7 +128,7 @@ test('volumes: what is asked of every one, and of each source', () => {
   ]);
 });
 
-test('volumes: what may not change', () => {
+test('volumes: immutable fields', () => {
   const affinity = (key: string): JsonObject => ({
     nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'Exists' }] }] } },
   });
@@ -154,7 +154,7 @@ test('volumes: what may not change', () => {
   ]);
 });
 
-test('claims: what is asked, what may change, what is taken over', () => {
+test('claims: validation, allowed updates and defaulted fields', () => {
   const R = 'spec.resources[storage]';
   check(claim, [
     [{ accessModes: [] }, ['spec.accessModes: Required value: at least 1 access mode is required']],
@@ -206,7 +206,7 @@ test('claims: the class in an annotation may not change; an empty one is none', 
   ]);
 });
 
-test('claims: where the data comes from is said in two fields', () => {
+test('claims: the data source is stored in two fields', () => {
   const sources = (spec: JsonObject): readonly unknown[] => {
     const { dataSource, dataSourceRef } = (stored(claim(spec)) as unknown as { spec: JsonObject }).spec;
     return [dataSource, dataSourceRef];
@@ -235,7 +235,7 @@ test('the status of a claim', () => {
   assert.deepEqual(status({ capacity: { storage: '1Gi' }, phase: 'Bound' }), []);
 });
 
-test('the status of a claim says nothing of classes of attributes, which are off', () => {
+test('the status of a claim contains no volume attributes class while the feature is off', () => {
   const status = { phase: 'Bound', currentVolumeAttributesClassName: 'a', modifyVolumeStatus: { status: 'Pending' } };
   const changed = replaced(claim({}), { ...claim({}), status }, 'status') as unknown as { status: JsonObject };
   assert.deepEqual(changed.status, { phase: 'Bound' });
@@ -264,7 +264,7 @@ test('tables of volumes and claims', () => {
   assert.deepEqual([going['Status'], going['Claim'], going['Reclaim Policy']], ['Terminating', 'n/c', 'Retain']);
 });
 
-test('an update keeps what only the server says', () => {
+test('an update keeps the fields that only the server sets', () => {
   const changed = replaced(claim({}), { ...claim({}), status: { phase: 'Bound' } }) as unknown as {
     status: JsonObject;
   };

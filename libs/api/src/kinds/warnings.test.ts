@@ -37,7 +37,7 @@ const compare = (said: readonly Said[]): void => {
 
 const NO_SELECTOR = 'a null labelSelector results in matching no pod';
 
-test('pods: what is accepted and hardly wanted is said in the words of Kubernetes', () => {
+test('pods: discouraged but accepted fields cause the warnings of Kubernetes', () => {
   const ports = [
     { containerPort: 80 },
     { containerPort: 80, hostPort: 1 },
@@ -141,7 +141,7 @@ test('an update of a pod does not repeat its warnings', () => {
   assert.deepEqual(warningsOf(object, object as unknown as KubeObject), []);
 });
 
-test('kinds that make pods warn at the place of their template, until only their status changes', () => {
+test('kinds with a pod template warn at the path of their template, except when only their status changes', () => {
   const template = {
     metadata: { labels: { a: 'b' } },
     spec: { containers: [container()], terminationGracePeriodSeconds: -1 },
@@ -179,7 +179,7 @@ const mountable = (value: string): JsonObject => ({
   metadata: { name: 'x', annotations: { 'kubernetes.io/enforce-mountable-secrets': value } },
 });
 
-test('storage, services and accounts say what of them is deprecated or ignored', () => {
+test('deprecated or ignored fields of storage, services and accounts cause warnings', () => {
   const object = (apiVersion: string, kind: string, spec: JsonObject, annotations: JsonObject = {}): JsonObject => ({
     apiVersion,
     kind,

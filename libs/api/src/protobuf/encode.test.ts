@@ -29,7 +29,7 @@ const hex = (value: number): string => value.toString(16).padStart(2, '0');
 
 const NO_POD_STATUS = '1a 10 0a00 1a00 2200 2a00 3200 4a00 5a00 7200';
 
-test('a ConfigMap: metadata is always there with all that is no pointer, entries stand by their key', () => {
+test('a ConfigMap: metadata is present with all its value fields, entries are sorted by key', () => {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data: { b: '2', a: '' } };
   assert.equal(contentOf(object), spelt(named('m'), "12 05 0a01'a' 1200", "12 06 0a01'b' 1201'2'"));
   assert.equal(contentOf({ ...object, data: undefined, immutable: false }), spelt(named('m'), '20 00'));
@@ -39,7 +39,7 @@ test('a ConfigMap: metadata is always there with all that is no pointer, entries
   );
 });
 
-test('bytes are bytes, a negative number has ten of them, a double eight', () => {
+test('bytes stay bytes, a negative number takes ten of them, a double eight', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'm' }, data: { k: 'dmFsdWU=' } };
   assert.equal(contentOf(secret), spelt(named('m'), "12 0a 0a01'k' 1205'value'", '1a 00'));
   const low = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name: 'm' }, value: -5 };
@@ -62,7 +62,7 @@ test('a Lease: times with and without a fraction, numbers behind pointers', () =
   );
 });
 
-test('a claim: quantities are their text, what is behind no pointer is there though nobody set it', () => {
+test('a claim: quantities are text, and value fields are present although unset', () => {
   const claim = {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -73,7 +73,7 @@ test('a claim: quantities are their text, what is behind no pointer is there tho
   assert.equal(contentOf(claim), spelt(named('m'), `12 27 0a0d'ReadWriteOnce' ${requests} 1a00 2a00`, '1a 02 0a00'));
 });
 
-test('a Pod: lists one by one, embedded structs as messages of their own, numbers or text with all they could be', () => {
+test('a Pod: repeated lists, embedded structs as nested messages, int-or-string with all its fields', () => {
   const probe = { httpGet: { port: 80 }, periodSeconds: 300 };
   const pod = {
     apiVersion: 'v1',
@@ -108,7 +108,7 @@ test('a Status keeps its details, and a list its items', () => {
   assert.deepEqual(decodeProtobufObject(encodeObject(status) ?? Buffer.alloc(0)), decoded);
 });
 
-test('a list is put together from the contents of its items, as if it were encoded at once', () => {
+test('a list built from encoded items equals a list encoded at once', () => {
   const sizes = [0, 10, 100, 200, 16_000, 17_000, 2_090_000, 2_100_000];
   const items = sizes.map((size) => ({ metadata: { name: 'a' }, data: { key: 'x'.repeat(size) } }));
   const list = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '7' }, items };
@@ -120,14 +120,14 @@ test('a list is put together from the contents of its items, as if it were encod
   assert.ok(encodeObject(list)?.equals(Buffer.concat([head, ...parts, tail])));
 });
 
-test('a frame of a watch: its length in four bytes, its type, the object in its envelope', () => {
+test('a watch frame: length in four bytes, type, and the object in its envelope', () => {
   assert.equal(
     watchFrame('ADDED', Buffer.from('object')).toString('hex'),
     spelt('00000011', "0a05'ADDED'", "12 08 0a06'object'"),
   );
 });
 
-test('schemas of custom kinds: one or several, a flag or one, a value of any kind', () => {
+test('schemas of custom kinds: schema or array, schema or boolean, arbitrary JSON', () => {
   const openAPIV3Schema = {
     type: 'object',
     default: { a: null },
@@ -148,7 +148,7 @@ test('schemas of custom kinds: one or several, a flag or one, a value of any kin
   assert.deepEqual(decoded['spec'], spec);
 });
 
-test('durations and usage of metrics are read as they were written', () => {
+test('durations and usage of metrics keep their text', () => {
   for (const window of ['30s', '1h30m0s', '1.5s', '0s']) {
     const metrics = {
       apiVersion: 'metrics.k8s.io/v1beta1',
@@ -162,20 +162,20 @@ test('durations and usage of metrics are read as they were written', () => {
   }
 });
 
-test('kinds without a message have no encoding: tables, unknown kinds, names from the prototype', () => {
+test('objects without a message have no encoding: tables, unknown kinds, names from the prototype', () => {
   for (const kind of ['Table', 'Widget', 'constructor']) {
     assert.equal(encodeObject({ apiVersion: 'meta.k8s.io/v1', kind }), undefined);
   }
   assert.equal(encodeObject({ kind: 'Pod' }), undefined);
 });
 
-test('a kept encoding holds no more memory than its bytes', () => {
+test('a cached encoding holds no more memory than its bytes', () => {
   const content = encodeContent({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' }, data: { a: 'b' } });
   assert.equal(content?.buffer.byteLength, content?.length);
   assert.ok(content !== undefined && content.length > 0);
 });
 
-test('lent bytes are those of the content, also after larger ones and after a failure', () => {
+test('lent bytes stay those of the content, also after larger ones and after a failure', () => {
   const map = (text: unknown): object => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -28,7 +28,7 @@ const envelope = (apiVersion: string, kind: string, ...parts: Part[]): Uint8Arra
     ...string(3, ''),
   ]);
 
-test('a Deployment as a Go client sends it: empty strings of value fields vanish, pointers keep their zero', () => {
+test('a Deployment as a Go client sends it: empty strings of value fields are dropped, pointers keep zero values', () => {
   const container = message(
     2,
     string(1, 'busybox'),
@@ -71,7 +71,7 @@ test('a Deployment as a Go client sends it: empty strings of value fields vanish
   });
 });
 
-test('fields of embedded structs stand in their parent, bytes become base64, an empty pointer stays', () => {
+test('fields of embedded structs move to the parent, bytes become base64, an empty pointer is kept', () => {
   const volume = message(1, string(1, 'scratch'), message(2, message(2)));
   const pod = decodeProtobufObject(envelope('v1', 'Pod', message(2, volume)));
   assert.deepEqual(pod['spec'], { volumes: [{ name: 'scratch', emptyDir: {} }] });
@@ -101,12 +101,12 @@ test('times, quantities and numbers-or-strings have their JSON forms', () => {
   assert.deepEqual(service['spec'], { ports: [{ port: 80, targetPort: 'http' }] });
 });
 
-test('negative integers are read as such', () => {
+test('negative integers are decoded as negative', () => {
   const body = envelope('scheduling.k8s.io/v1', 'PriorityClass', integer(2, -5));
   assert.equal(decodeProtobufObject(body)['value'], -5);
 });
 
-test('the ends of the integers of 64 bits are integers of 64 bits as JSON too', () => {
+test('the smallest and largest int64 stay int64 in JSON too', () => {
   for (const end of [2n ** 63n - 1n, -(2n ** 63n)]) {
     const { gracePeriodSeconds } = decodeProtobufObject(envelope('v1', 'DeleteOptions', integer(1, end)));
     const written = BigInt(JSON.stringify(gracePeriodSeconds));
@@ -115,7 +115,7 @@ test('the ends of the integers of 64 bits are integers of 64 bits as JSON too', 
   }
 });
 
-test('DeleteOptions are found whatever group they are sent under', () => {
+test('DeleteOptions are recognized in any group', () => {
   const body = envelope('v1', 'DeleteOptions', integer(1, 0), string(4, 'Background'));
   assert.deepEqual(decodeProtobufObject(body), {
     apiVersion: 'v1',

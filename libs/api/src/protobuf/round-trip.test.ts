@@ -76,7 +76,7 @@ const isNothing = (value: unknown): boolean =>
 for (const { group, version, kind } of allResources()) {
   const apiVersion = group === '' ? version : `${group}/${version}`;
 
-  test(`${apiVersion} ${kind}: what is encoded and read again is the same, and encoded the same`, () => {
+  test(`${apiVersion} ${kind}: encoding, decoding and encoding again gives the same object and bytes`, () => {
     const schema = schemaFor(group, version, kind);
     assert.ok(schema !== undefined);
     assert.ok(messageName(apiVersion, `${kind}List`) !== undefined, 'its list has a message');
@@ -94,7 +94,7 @@ for (const { group, version, kind } of allResources()) {
   });
 }
 
-test('every field that an object can have has its place in a message', () => {
+test('every field of every kind has a place in its message', () => {
   const seen = new Set<string>();
   const missing: string[] = [];
   const look = (schema: Schema): void => {

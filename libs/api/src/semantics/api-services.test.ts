@@ -31,7 +31,7 @@ const endpointsWith = (...subsets: object[]): Endpoints => ({
 const LISTENING = serviceWith({ type: 'ClusterIP', ports: [{ port: 443, name: 'https' }] });
 const ADDRESSES = [{ ip: '10.0.0.1' }];
 
-test('the service of an API is looked at in the order and words of Kubernetes', () => {
+test('the service of an API is checked in the order and with the messages of Kubernetes', () => {
   const rows: readonly (readonly [string, Service | undefined, Endpoints | undefined, string | undefined])[] = [
     ['no service', undefined, undefined, 'ServiceNotFound: service/api in "sample" is not present'],
     [
@@ -74,7 +74,7 @@ const labelled = (value: string | undefined): APIService => ({
 });
 const changed = (of: APIService): APIService => ({ ...of, spec: { ...of.spec, versionPriority: 9 } });
 
-test('registrations of definitions are kept in line unless somebody has taken them over', () => {
+test('registrations of definitions are reconciled unless a user has taken them over', () => {
   const rows: readonly (readonly [string, APIService | undefined, APIService | undefined, string | undefined])[] = [
     ['absent and unwanted', undefined, undefined, undefined],
     ['absent', undefined, LOCAL, 'create'],
@@ -90,7 +90,7 @@ test('registrations of definitions are kept in line unless somebody has taken th
   }
 });
 
-test('a condition keeps its time until its status changes, and is not written twice', () => {
+test('a condition keeps its transition time until its status changes, and is not written twice', () => {
   const failed: Availability = { status: 'False', reason: 'ServiceNotFound', message: 'x' };
   const first = withAvailability(LOCAL, LOCAL_AVAILABILITY, NOW);
   const held = { ...LOCAL, status: first ?? {} };

@@ -21,7 +21,7 @@ function holds(present: ReadonlyMap<string, string>, { key: name, operator, valu
   return operator === 'In' ? isIn : !isIn;
 }
 
-test('a selector sees only the labels that an object has, whatever their names are', () => {
+test('a selector ignores inherited properties of label maps', () => {
   fc.assert(
     fc.property(labels, labels, fc.array(expression), (present, matchLabels, matchExpressions) => {
       const of = new Map(Object.entries(present));
@@ -33,7 +33,7 @@ test('a selector sees only the labels that an object has, whatever their names a
   );
 });
 
-test('an absent selector selects nothing, an empty one everything, a broken one nothing', () => {
+test('an absent selector selects nothing, an empty one everything, an invalid one nothing', () => {
   assert.equal(selectorOf(undefined).matches({}), false);
   assert.equal(selectorOf({}).matches({}), true);
   assert.equal(selectorOf({ matchExpressions: [{ key: 'app', operator: 'Like' }] }).matches({ app: 'a' }), false);

@@ -11,7 +11,7 @@ import { firstUntolerated, HARD_EFFECTS, tolerates } from './tolerations.ts';
 
 const TAINT: Taint = { key: 'team', value: 'x', effect: 'NoSchedule' };
 
-test('a toleration covers a taint by key, value and effect as far as it names them', () => {
+test('a toleration matches a taint by the key, value and effect that it sets', () => {
   const table: readonly [Toleration, boolean][] = [
     [{ key: 'team', value: 'x' }, true],
     [{ key: 'team', operator: 'Equal', value: 'x', effect: 'NoSchedule' }, true],
@@ -29,7 +29,7 @@ test('a toleration covers a taint by key, value and effect as far as it names th
   assert.equal(firstUntolerated([TAINT], [], ['NoExecute']), undefined);
 });
 
-test('finished, ready, terminating and sidecars are read from the object alone', () => {
+test('finished, ready, terminating and sidecar states are derived from the object alone', () => {
   for (const [phase, finished] of [
     ['Pending', false],
     ['Running', false],
@@ -48,7 +48,7 @@ test('finished, ready, terminating and sidecars are read from the object alone',
   assert.deepEqual(sidecarsOf({ initContainers: [first, always] }), [always]);
 });
 
-test('node selector and required affinity have to hold together', () => {
+test('node selector and required affinity must both match', () => {
   const node = { name: 'a', labels: { disk: 'ssd', zone: 'x' } };
   assert.equal(compileRequiredNodes({ spec: {} }), undefined);
   assert.equal(compileRequiredNodes({ spec: { nodeSelector: { disk: 'ssd' } } })?.(node), true);
@@ -64,7 +64,7 @@ test('node selector and required affinity have to hold together', () => {
   assert.equal(compileRequiredNodes({ spec: { nodeSelector: { disk: 'ssd' }, affinity: inZone('y') } })?.(node), false);
 });
 
-test('a mirror pod, a default class and the class of a claim are known by their annotations', () => {
+test('annotations identify a mirror pod, a default class and the class of a claim', () => {
   assert.ok(isMirrorPod({ metadata: { annotations: { 'kubernetes.io/config.mirror': '' } } }));
   assert.ok(!isMirrorPod({ metadata: {} }));
   const old = { 'volume.beta.kubernetes.io/storage-class': 'slow' };
@@ -90,7 +90,7 @@ test('a Job is over by its true Complete or Failed condition', () => {
   assert.equal(jobEnd({}), undefined);
 });
 
-test('a pod that the API has not defaulted requests what it is limited to', () => {
+test('requests of a pod that the API has not defaulted equal its limits', () => {
   const limits = { cpu: '1', memory: '1Gi' };
   const classOf = (resources: object | undefined) =>
     qosClassOf({ spec: { containers: [{ name: 'c', ...(resources && { resources }) }] } } as unknown as Pod);

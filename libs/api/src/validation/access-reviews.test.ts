@@ -6,7 +6,7 @@ import { accessReviewErrors } from './access-reviews.ts';
 
 const apiVersion = 'authorization.k8s.io/v1';
 
-test('reviews of access: everything that is wrong is told at once, in the order of Kubernetes', () => {
+test('access reviews: all errors are reported together, in the order of Kubernetes', () => {
   const told = (kind: string, rest: JsonObject, errors: readonly string[], namespace?: string): void => {
     const review = { apiVersion, kind, metadata: {}, ...rest } as unknown as SubjectAccessReview;
     compareTexts(accessReviewErrors(review, namespace).map(fieldErrorMessage), errors, JSON.stringify(rest));

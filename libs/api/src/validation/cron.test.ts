@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cronScheduleError } from './cron.ts';
 
-test('schedules that cron understands', () => {
+test('valid cron schedules', () => {
   const schedules = [
     '* * * * *',
     '*/5 0-6,22 1 JAN-mar Mon',

@@ -16,7 +16,7 @@ for (const [image, tag] of TAGS) {
   test(`the tag of ${image.slice(0, 60)}`, () => assert.equal(imageTag(image), tag));
 }
 
-test('a text that is longer than any image name has no tag', () => {
+test('a text longer than any image name has no tag', () => {
   assert.equal(imageTag(`${'a/'.repeat(1_000)}a`), '');
   assert.equal(imageTag(`${'a/'.repeat(1_000)}a:latest`), '');
 });

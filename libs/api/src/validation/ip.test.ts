@@ -22,7 +22,7 @@ test('addresses of both families', () => {
   assert.equal(isIpv6('10.0.0.1'), false);
 });
 
-test('networks, and which lie inside which', () => {
+test('networks, and containment of networks', () => {
   for (const text of ['10.0.0.0', '10.0.0.0/33', '10.0.0.0/-1', '10.0.0.0/', '::/129']) {
     assert.equal(parseCidr(text), undefined, text);
   }
@@ -37,7 +37,7 @@ test('networks, and which lie inside which', () => {
   assert.equal(contains('fd00::/8', '10.0.0.0/8'), false);
 });
 
-test('an address has one way in which it is written', () => {
+test('an address has one canonical form', () => {
   const cases: readonly (readonly [text: string, canonical: string])[] = [
     ['010.1.2.3', '10.1.2.3'],
     ['::ffff:1.2.3.4', '1.2.3.4'],

@@ -44,7 +44,7 @@ test('an absent selector matches no template', () => {
   assert.deepEqual(out.map(fieldErrorMessage), [MISMATCH]);
 });
 
-test('a selector that cannot be read is not compared with the template', () => {
+test('an invalid selector is not compared with the template', () => {
   const [error = '', ...others] = replicaErrors({ matchExpressions: [{ key: 'app', operator: 'Like' }] });
   assert.match(error, /^spec\.selector: Invalid value: v1\.LabelSelector\{.*\}: invalid label selector$/);
   assert.deepEqual(others, []);

@@ -16,7 +16,7 @@ const microtasksRan = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await Promise.resolve();
 };
 
-test('local bus delivers by microtasks only, so a simulation replays it', async () => {
+test('local bus delivers in microtasks only, so a simulation can replay it', async () => {
   const bus = createLocalBus();
   const seen = await collect(bus, THINGS);
   void bus.publish([message(1)]);
@@ -25,7 +25,7 @@ test('local bus delivers by microtasks only, so a simulation replays it', async 
   assert.deepEqual(seen.revisions(), [1]);
 });
 
-test('local bus forgets the oldest by count and tells who is too late', async () => {
+test('local bus evicts the oldest messages by count and reports subscribers that lag', async () => {
   const bus = createLocalBus({ retainedMessages: 3 });
   await publishAll(
     bus,
@@ -44,7 +44,7 @@ test('local bus forgets the oldest by count and tells who is too late', async ()
   assert.deepEqual(inTime.revisions(), [3, 4, 5]);
 });
 
-test('local bus forgets the oldest by size', async () => {
+test('local bus evicts the oldest messages by size', async () => {
   const bus = createLocalBus({ retainedCharacters: 100 });
   await publishAll(
     bus,
@@ -61,7 +61,7 @@ test('local bus keeps one copy of a change that two publishers send', async () =
   assert.deepEqual(seen.revisions(), [2, 3, 4]);
 });
 
-test('local bus takes many at once, in order, and delivers them by microtasks only', async () => {
+test('local bus accepts batches in order and delivers them in microtasks only', async () => {
   const bus = createLocalBus();
   const seen = await collect(bus, THINGS);
   bus.publishNow([message(1), message(2)]);
@@ -73,7 +73,7 @@ test('local bus takes many at once, in order, and delivers them by microtasks on
   assert.throws(() => bus.publishNow([message(4)]), BusUnavailable);
 });
 
-test('local bus serves who comes and goes, whatever was delivered on the channel before', async () => {
+test('local bus serves subscribers that come and go, independent of earlier messages of the channel', async () => {
   const bus = createLocalBus();
   await bus.publish([message(1)]);
   const first = await collect(bus, THINGS);
@@ -89,7 +89,7 @@ test('local bus serves who comes and goes, whatever was delivered on the channel
   assert.deepEqual([first.revisions(), narrow.revisions(), last.revisions()], [[2, 3, 4], [4], [5]]);
 });
 
-test('local bus composes no text of a message that carries what it says', async () => {
+test('local bus does not serialize a message that carries its object', async () => {
   const bus = createLocalBus();
   const shared: SharedChange = {
     type: 'ADDED',

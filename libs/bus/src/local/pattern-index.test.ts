@@ -15,7 +15,7 @@ function matches(index: ReturnType<typeof createPatternIndex<number>>, subject: 
   return [...found].toSorted((a, b) => a - b);
 }
 
-test('the index finds exactly what matchesSubject accepts, also after removals', () => {
+test('the index finds exactly the patterns that matchesSubject accepts, also after removals', () => {
   fc.assert(
     fc.property(fc.array(patterns, { maxLength: 12 }), subjects, fc.nat(), (all, tokens, pick) => {
       const subject = tokens.join('.');
@@ -33,7 +33,7 @@ test('the index finds exactly what matchesSubject accepts, also after removals',
   );
 });
 
-test('a match looks only at branches of the subject, however many other patterns there are', () => {
+test('a match visits only branches of the subject, however many other patterns exist', () => {
   const index = createPatternIndex<number>();
   let looked = 0;
   for (let node = 0; node < 5000; node++) index.add(`k8s.ev.node.n${node}.pods.>`, node);

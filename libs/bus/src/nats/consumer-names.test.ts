@@ -8,7 +8,7 @@ import { natsServerConfig } from './server-config.ts';
 const LONG_A = `${'a.'.repeat(126)}a`;
 const LONG_B = `${'a.'.repeat(126)}b`;
 
-test('the consumers of a node have a small fixed set of names that no other node has', () => {
+test('the consumers of a node have a small fixed set of unique names', () => {
   const nodes = ['a', 'a-1', 'a-1-1', 'a.1', 'node-a', LONG_A, LONG_B];
   const names = nodes.flatMap((node) => consumerNamesOf(nodeUserName(node)) ?? []);
   assert.equal(names.length, nodes.length * NODE_CONSUMERS_MAX);
@@ -16,12 +16,12 @@ test('the consumers of a node have a small fixed set of names that no other node
   for (const name of names) assert.match(name, /^[A-Za-z0-9_=-]{1,255}$/);
 });
 
-test('components of the control plane use any name', () => {
+test('components of the control plane may use any name', () => {
   assert.equal(consumerNamesOf('scheduler'), undefined);
   assert.equal(consumerNamesOf('anyone'), undefined);
 });
 
-test('the permissions of a node name each consumer, with its own filter, and no other', () => {
+test('the permissions of a node list each consumer with its own filter, and no other', () => {
   const role = { kind: 'node', nodeName: 'n.1' } as const;
   const users = [{ role, password: 'p' }];
   const config = JSON.parse(natsServerConfig({ host: 'h', port: 1, storeDir: '/s', users }));
@@ -48,7 +48,7 @@ function jetStream(consumers: Map<string, boolean>): Request {
   };
 }
 
-test('a name whose consumer somebody listens to is left alone; one that nobody listens to is freed', async () => {
+test('a name whose consumer has a listener is kept; one without a listener is freed', async () => {
   const consumers = new Map([
     ['n-0', true],
     ['n-1', false],

@@ -66,7 +66,7 @@ for (const [title, message, subject] of MESSAGES) {
   });
 }
 
-test('a change that the server would not take goes without its object', () => {
+test('a change that the server would refuse is published without its object', () => {
   const sent = (text: string): string => {
     const data = JSON.stringify(text);
     return encodeChange({ subject: DEPLOYMENT, revision: 7, previous: 6, data, brief: '{}' }, PAYLOAD_BYTES).body;
@@ -77,7 +77,7 @@ test('a change that the server would not take goes without its object', () => {
   assert.equal(sent('ä'.repeat(almost)), '{}', 'bytes count, not characters');
 });
 
-test('a departure to another pod is a bug', () => {
+test('a departure that names another pod is an invariant violation', () => {
   const departure = { subject: changeSubject({ ...pod, name: 'other' }), previous: 3, data: '{}' };
   assert.throws(
     () => encodeChange({ subject: ON_N1, revision: 7, previous: 2, data: '{}', departure }, PAYLOAD_BYTES),

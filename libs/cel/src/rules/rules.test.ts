@@ -27,13 +27,13 @@ const N = { n: { type: 'integer' } };
 const GO_RULE = (rule: string): string =>
   `apiextensions.ValidationRule{Rule:${JSON.stringify(rule)}, Message:"", MessageExpression:"", Reason:(*apiextensions.FieldValueErrorReason)(nil), FieldPath:"", OptionalOldSelf:(*bool)(nil)}`;
 
-test('check: a rule that does not parse is shown with its place', () => {
+test('check: a rule that does not parse is reported with its position', () => {
   assert.deepEqual(problems(resource(object(N, [{ rule: 'self.' }]))), [
     `${PATH}.properties[spec].x-kubernetes-validations[0].rule: Invalid value: ${GO_RULE('self.')}: compilation failed: ERROR: <input>:1:6: Syntax error: no viable alternative at input '.'\n | self.\n | .....^`,
   ]);
 });
 
-test('check: types are those of the schema', () => {
+test('check: types come from the schema', () => {
   const [wrongType] = problems(resource(object(N, [{ rule: "self.n == 'a'" }])));
   assert.match(wrongType ?? '', /found no matching overload for '_==_' applied to '\(int, string\)'/);
   const [unknown] = problems(resource(object(N, [{ rule: 'self.m == 1' }])));
@@ -42,7 +42,7 @@ test('check: types are those of the schema', () => {
   assert.match(notBool ?? '', /cel expression must evaluate to a bool$/);
 });
 
-test('check: names of properties are escaped', () => {
+test('check: property names are escaped', () => {
   const schema = object({ 'a-b': { type: 'integer' }, namespace: { type: 'string' }, 'x.y/z': { type: 'string' } }, [
     { rule: "self.a__dash__b > 0 && self.__namespace__ != '' && self.x__dot__y__slash__z == 'q'" },
   ]);
@@ -51,7 +51,7 @@ test('check: names of properties are escaped', () => {
   assert.equal(broken(resource(schema), { spec: { 'a-b': 0, namespace: 'n', 'x.y/z': 'q' } }).length, 1);
 });
 
-test('check: what an unbounded list may cost is refused, a bounded one is not', () => {
+test('check: a rule with unbounded cost is refused, a bounded one is accepted', () => {
   const items = { type: 'string' };
   const rule = { rule: "self.l.all(x, self.l.all(y, x == y || x != 'a'))" };
   const [problem] = problems(resource(object({ l: { type: 'array', items } }, [rule])));
@@ -63,7 +63,7 @@ test('check: what an unbounded list may cost is refused, a bounded one is not', 
   assert.deepEqual(problems(resource(object({ l: bounded }, [rule]))), []);
 });
 
-test('check: a rule below an unbounded list counts for each element', () => {
+test('check: the cost of a rule below an unbounded list is multiplied by its elements', () => {
   const element = object({ s: { type: 'string' } }, [{ rule: "self.s.contains('a') || self.s.contains('b')" }]);
   const [problem] = problems(resource({ type: 'object', properties: { l: { type: 'array', items: element } } }));
   assert.match(
@@ -72,7 +72,7 @@ test('check: a rule below an unbounded list counts for each element', () => {
   );
 });
 
-test('check: oldSelf needs a value that has a counterpart', () => {
+test('check: oldSelf requires a correlatable value', () => {
   const list = { type: 'array', maxItems: 5, items: object(N, [{ rule: 'self.n == oldSelf.n' }]) };
   const [problem] = problems(resource({ type: 'object', properties: { l: list } }));
   assert.match(
@@ -83,7 +83,7 @@ test('check: oldSelf needs a value that has a counterpart', () => {
   assert.deepEqual(problems(resource({ type: 'object', properties: { l: keyed } })), []);
 });
 
-test('check: message, reason and fieldPath have their forms', () => {
+test('check: formats of message, reason and fieldPath', () => {
   const rule = { rule: 'self.n > 0', message: ' ', reason: 'Odd', fieldPath: '.q' };
   const found = problems(resource(object(N, [rule]))).join('\n');
   assert.match(found, /message: Invalid value: " ": message must be non-empty if specified/);
@@ -91,7 +91,7 @@ test('check: message, reason and fieldPath have their forms', () => {
   assert.match(found, /fieldPath: Invalid value: "\.q": fieldPath is an invalid path: does not refer to a valid field/);
 });
 
-test('check: what stood in the definition before is not refused now', () => {
+test('check: rules of the stored definition are still accepted', () => {
   const schema = resource(object(N, [{ rule: 'self.m == 1' }]));
   assert.equal(problems(schema).length, 1);
   assert.deepEqual(problems(schema, schema), []);
@@ -135,7 +135,7 @@ test('evaluate: transition rules need an old value, unless it is optional', () =
   assert.deepEqual(broken(optional, { spec: { n: 1 } }, { spec: { n: 5 } }), []);
 });
 
-test('evaluate: elements of a keyed list meet their counterparts, whatever their order', () => {
+test('evaluate: elements of a keyed list are correlated in any order', () => {
   const items = object({ k: { type: 'string' }, n: { type: 'integer' } }, [{ rule: 'self.n == oldSelf.n' }]);
   const list = { type: 'array', items, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'] };
   const schema = resource({ type: 'object', properties: { l: list } });
@@ -159,7 +159,7 @@ test('evaluate: elements of a keyed list meet their counterparts, whatever their
   );
 });
 
-test('evaluate: a value that has not changed may fail as before', () => {
+test('evaluate: an unchanged value may stay invalid', () => {
   const child = object(N, [{ rule: 'self.n > 3' }]);
   const schema = resource({ type: 'object', properties: { a: child, b: { type: 'integer' } } });
   const old = { spec: { a: { n: 1 }, b: 1 } };
@@ -191,20 +191,20 @@ test('evaluate: allOf, maps, nulls, and values of any type', () => {
   assert.equal(broken(schema, { spec: { labels: { a: '1', b: '2', c: '3' } } }).length, 1);
 });
 
-test('evaluate: a failed evaluation is told with its rule', () => {
+test('evaluate: a failed evaluation is reported with its rule', () => {
   const schema = resource(object({ l: { type: 'array', items: { type: 'integer' } } }, [{ rule: 'self.l[3] == 1' }]));
   assert.deepEqual(broken(schema, { spec: { l: [] } }), [
     'spec: Invalid value: "object": index out of bounds: 3 evaluating rule: self.l[3] == 1',
   ]);
 });
 
-test('evaluate: sets are equal whatever their order', () => {
+test('evaluate: sets are equal in any order', () => {
   const set = { type: 'array', maxItems: 9, items: { type: 'string', maxLength: 9 }, 'x-kubernetes-list-type': 'set' };
   const schema = resource(object({ s: set }, [{ rule: 'self.s == oldSelf.s' }]));
   assert.deepEqual(broken(schema, { spec: { s: ['a', 'b'] } }, { spec: { s: ['b', 'a'] } }), []);
 });
 
-test('evaluate: costs end a rule, and then all others of the object', () => {
+test('evaluate: the cost limit stops a rule, and then all other rules of the object', () => {
   const l = { type: 'array', items: { type: 'integer' } };
   const rule = { rule: 'self.l.all(a, self.l.all(b, a + b < 0 || a + b >= 0))' };
   const schema = resource(object({ l }, [rule, { rule: 'false' }]));
@@ -213,7 +213,7 @@ test('evaluate: costs end a rule, and then all others of the object', () => {
   assert.deepEqual(others, []);
 });
 
-test('evaluate: a deadline ends what costs little and lasts long', () => {
+test('evaluate: the deadline stops a cheap expression that runs for long', () => {
   let now = 0;
   const slow = createRuleEngine({ now: () => (now += 50), maxMilliseconds: 100 });
   const l = { type: 'array', items: { type: 'integer' } };

@@ -189,7 +189,7 @@ test('[TEST-10] lists, then follows the bus without a watch', async () => {
   await informer.stop();
 });
 
-test('a burst of changes whose content is not on the bus is fetched by one watch, and followed by none', async () => {
+test('a burst of changes whose content is not on the bus is fetched by one watch', async () => {
   const { clock, api, publisher, informer } = rig(1, { selection: { labelSelector: 'app=x' } }, true);
   publisher.beat();
   api.bookmarkIntervalMs = 1_000;
@@ -243,7 +243,7 @@ test('start, synced and stop while the API is away', async () => {
   assert.equal(await synced, 'stopped');
 });
 
-test('a list that goes on and on with empty pages is given up, and asked for again after a pause', async () => {
+test('a list that returns empty pages without end is abandoned and retried after a pause', async () => {
   const clock = createVirtualClock();
   let asked = 0;
   const list = { metadata: { resourceVersion: '1', continue: 'more' }, items: [] };
@@ -267,7 +267,7 @@ for (const [what, metadata] of [
   ['finalizers that are no texts', { finalizers: [{}] }],
   ['a name that is no text', { name: 5 }],
 ] as const) {
-  test(`the metadata of another server with ${what} is not kept`, async () => {
+  test(`metadata with ${what} from another server is dropped`, async () => {
     const clock = createVirtualClock();
     const item = { metadata: { name: 'a', namespace: 'default', resourceVersion: '1', ...metadata } };
     const list = { metadata: { resourceVersion: '1' }, items: [item] };
@@ -282,7 +282,7 @@ for (const [what, metadata] of [
   });
 }
 
-test('metadata alone is followed like whole objects, through bookmarks, which have no name', async () => {
+test('metadata alone is followed like whole objects, through bookmarks without a name', async () => {
   const { clock, api, informer } = rig(1, { bus: undefined, selection: { metadataOnly: true } });
   const watches = (): number => api.requests.filter(({ query }) => query.get('watch') === 'true').length;
   api.bookmarkIntervalMs = 1_000;
@@ -295,7 +295,7 @@ test('metadata alone is followed like whole objects, through bookmarks, which ha
   await informer.stop();
 });
 
-test('a copy of more objects than it may have stays as it was, until there are fewer', async () => {
+test('a copy above its object limit stays unchanged until there are fewer objects', async () => {
   const { clock, api, informer } = rig(1, { bus: undefined, objectsMax: 2 });
   for (const name of ['a', 'b']) api.put(path(name), pod(name));
   await informer.start();
@@ -309,7 +309,7 @@ test('a copy of more objects than it may have stays as it was, until there are f
   await informer.stop();
 });
 
-test('a half-open watch is noticed and opened again', async () => {
+test('a half-open watch is detected and reopened', async () => {
   const { clock, api, informer } = rig(1, { bus: undefined, watchIdleMs: 90_000 });
   await informer.start();
   await clock.advance(10);
@@ -340,7 +340,7 @@ async function startHalfOpen(next: (api: FakeApi) => void): Promise<ReturnType<t
   return all;
 }
 
-test('a watch that brings nothing of what the bus has named is half-open: it is not given the time of a quiet one', async () => {
+test('a watch that delivers nothing of what the bus announced is half-open: it is reopened before the idle timeout', async () => {
   const { clock, api, informer } = await startHalfOpen((server) => server.put(path('c'), pod('c')));
   const watches = (): number => api.requests.filter((r) => r.query.get('watch') === 'true').length;
   const before = watches();
@@ -352,7 +352,7 @@ test('a watch that brings nothing of what the bus has named is half-open: it is 
   await informer.stop();
 });
 
-test('a copy with a gap knows the revision of an object by what came of it, also by its deletion', async () => {
+test('a copy with a gap learns the revision of an object from its later changes and its deletion', async () => {
   const { informer } = await startHalfOpen((server) => server.remove(path('b')));
   const at = (name: string, revision: number): boolean => informer.reflects({ namespace: 'default', name }, revision);
   assert.ok(informer.revision() < 2, 'the gap is still there');
@@ -360,7 +360,7 @@ test('a copy with a gap knows the revision of an object by what came of it, also
   await informer.stop();
 });
 
-test('a selection turns leaving into a deletion, from the bus as from the API', async () => {
+test('an object that leaves the selection is reported as deleted, from the bus and from the API', async () => {
   const { clock, api, publisher, informer } = rig(1, { selection: { labelSelector: 'app=x' } });
   publisher.beat();
   api.bookmarkIntervalMs = 1_000;
@@ -375,7 +375,7 @@ test('a selection turns leaving into a deletion, from the bus as from the API', 
   await informer.stop();
 });
 
-test('indexes follow the objects', async () => {
+test('indexes are updated with the objects', async () => {
   const { clock, api, informer } = rig(1, {
     bus: undefined,
     indexes: { node: (object) => [object.spec.nodeName ?? ''] },
@@ -398,7 +398,7 @@ test('indexes follow the objects', async () => {
   await informer.stop();
 });
 
-test('[TEST-10] a change that is lost together with every heartbeat that names its channel is found by the next one', async () => {
+test('[TEST-10] a change lost together with every heartbeat that names its channel is found by the next heartbeat', async () => {
   const { clock, api, publisher, weather, informer } = rig(1, { heartbeatTimeoutMs: 10 * TAIL_WINDOW_MS });
   publisher.beat();
   api.put(path('a'), pod('a'));
@@ -469,7 +469,7 @@ for (const [who, extra, selects] of [
     (object: KubeObject) => nodeOf(object) === 'n1',
   ],
 ] as const) {
-  test(`[TEST-10] ends equal to the server and never goes back, whatever the bus and the API do (${who})`, async () => {
+  test(`[TEST-10] the copy ends equal to the server and never goes back, whatever the bus and the API do (${who})`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.array(step, { minLength: 5, maxLength: 60 }), async (seed, steps) => {
         const run = rig(seed, extra);

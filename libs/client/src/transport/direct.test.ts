@@ -10,7 +10,7 @@ transportContract('direct', async (handler, use) => {
   await transport.close();
 });
 
-test('direct: a pipeline that throws is no answer', async () => {
+test('direct: an exception of a pipeline is a failed request', async () => {
   const transport = createDirectTransport(() => Promise.reject(new Error('bug')));
   const request = { method: 'GET' as const, path: '/', query: new URLSearchParams(), headers: {} };
   await assert.rejects(transport.request(request), TransportError);

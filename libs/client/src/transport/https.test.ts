@@ -51,7 +51,7 @@ transportContract('https', async (handler, use) => {
   }
 });
 
-test('https: reads and writes move on from servers that cannot be reached, and stay with the one that served', async () => {
+test('https: reads and writes fail over from unreachable servers, and stay with the one that served', async () => {
   const gone = await startTestServer(async () => text('gone'), certificate);
   await gone.close();
   const hole = await startBlackHole();
@@ -63,7 +63,7 @@ test('https: reads and writes move on from servers that cannot be reached, and s
   await well.close();
 });
 
-test('https: a write that may have been sent is never sent again, a read is', async () => {
+test('https: a write that may have been sent is never retried, a read is', async () => {
   const arrived: string[] = [];
   const breaking = await startTestServer(async ({ method }) => {
     arrived.push(method);
@@ -79,7 +79,7 @@ test('https: a write that may have been sent is never sent again, a read is', as
   await Promise.all([write.close(), read.close(), breaking.close(), well.close()]);
 });
 
-test('https: an answer that does not come ends at the deadline', async () => {
+test('https: a request without an answer ends at the deadline', async () => {
   const slow = await startTestServer(() => new Promise(() => {}), certificate);
   const transport = connect([slow.url], { requestDeadlineMs: 5_000 });
   await assert.rejects(transport.request(request('POST')), (e) => e instanceof TransportError && e.possiblySent);
@@ -118,6 +118,6 @@ test('https: a server with a certificate of another authority is refused', async
   await server.close();
 });
 
-test('https: addresses are checked at once', () => {
+test('https: addresses are validated at once', () => {
   for (const servers of [[], ['http://a:1'], ['nonsense']]) assert.throws(() => connect(servers), OperatorError);
 });

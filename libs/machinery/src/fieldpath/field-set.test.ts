@@ -40,7 +40,7 @@ test('field sets obey the laws of sets', () => {
   );
 });
 
-test('field sets mean their paths', () => {
+test('field sets contain their paths', () => {
   fc.assert(
     fc.property(set, set, (a, b) => {
       assert.deepEqual(texts(unionOf(a, b)), texts(a).union(texts(b)));
@@ -53,7 +53,7 @@ test('field sets mean their paths', () => {
   );
 });
 
-test('FieldsV1 brings a set back', () => {
+test('FieldsV1 restores a set', () => {
   fc.assert(
     fc.property(set, (a) => {
       const json = JSON.stringify(encodeFieldsV1(a));
@@ -78,7 +78,7 @@ test('FieldsV1 is written in the canonical order', () => {
   );
 });
 
-test('elements have an order and their keys a fixed form', () => {
+test('elements have an order and their keys have a fixed form', () => {
   assert.deepEqual(['i:1', 'v:"a"', 'v:2', 'f:b', 'k:{"a":2}', 'f:a', 'k:{"a":10}'].sort(compareElements), [
     'f:a',
     'f:b',
@@ -98,13 +98,13 @@ test('elements have an order and their keys a fixed form', () => {
   );
 });
 
-test('invalid FieldsV1 is refused, unknown entries in it are left out', () => {
+test('invalid FieldsV1 is refused, unknown entries in it are ignored', () => {
   for (const wrong of [null, [], 'x', { 'f:a': 1 }, { 'k:{': {} }])
     assert.throws(() => decodeFieldsV1(wrong), FieldsV1Error);
   assert.equal(isEmptySet(decodeFieldsV1({ 'x:new': {} })), true);
 });
 
-test('each element of a long list is parsed once to be sorted', (t) => {
+test('sorting parses each element of a long list once', (t) => {
   const parse = t.mock.method(JSON, 'parse');
   const elements = Array.from({ length: 1_000 }, (_, index) => `k:{"port":${(index * 7) % 1_000},"protocol":"TCP"}`);
   const sorted = sortedElements(new Map(elements.map((element) => [element, true])));

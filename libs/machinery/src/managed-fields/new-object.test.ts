@@ -69,7 +69,7 @@ for (const [kind, schema] of [
   });
 }
 
-test('equal texts of fields are one frozen value, whose text is known', () => {
+test('equal field texts are one frozen value with a cached text', () => {
   const one = sharedFields('{"f:data":{".":{},"f:a":{}}}');
   assert.equal(sharedFields('{"f:data":{".":{},"f:a":{}}}'), one);
   assert.equal(fieldsText(one), '{"f:data":{".":{},"f:a":{}}}');
@@ -77,7 +77,7 @@ test('equal texts of fields are one frozen value, whose text is known', () => {
   assert(Object.isFrozen(one['f:data']));
 });
 
-test('the set of shared fields is made once, and that of others each time', () => {
+test('shared field sets are built once, others each time', () => {
   const shared = sharedFields('{"f:spec":{"f:replicas":{}}}');
   assert.equal(fieldSetFrom(shared), fieldSetFrom(shared));
   assert.deepEqual(encodeFieldsV1(fieldSetFrom(shared)), shared);
@@ -86,7 +86,7 @@ test('the set of shared fields is made once, and that of others each time', () =
   assert.deepEqual(fieldSetFrom(own), fieldSetFrom(shared));
 });
 
-test('so many texts of fields are known that memory has a bound, and each says what it says when it is met again', () => {
+test('the number of cached field texts is bounded, and an evicted text reads the same when it comes again', () => {
   const textAt = (i: number): string => `{"f:n${i}":{}}`;
   const first = sharedFields(textAt(0));
   const set = fieldSetFrom(first);

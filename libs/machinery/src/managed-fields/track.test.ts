@@ -34,7 +34,7 @@ const fieldsOf = (object: JsonObject, index = 0): Json | undefined => {
   return typeof entry === 'object' && entry !== null && 'fieldsV1' in entry ? entry['fieldsV1'] : undefined;
 };
 
-test('a create owns what it wrote, and not what the server keeps', () => {
+test('a create owns the fields that it wrote, and none that the server dropped', () => {
   const created = update({ updated: configMapWith({ k: 'v' }), manager: '' });
   assert.deepEqual(managedFieldsOf(created), [
     {
@@ -48,7 +48,7 @@ test('a create owns what it wrote, and not what the server keeps', () => {
   ]);
 });
 
-test('parts of a struct are owned, the struct itself only when it could be absent', () => {
+test('the members of a struct are owned, the struct itself only when it may be absent', () => {
   const created = trackUpdate({
     live: undefined,
     updated: {
@@ -101,7 +101,7 @@ test('parts of a struct are owned, the struct itself only when it could be absen
   });
 });
 
-test('an update takes what it changes from the others and keeps the rest', () => {
+test('an update takes ownership of the changed fields and keeps the rest', () => {
   const created = update({ updated: configMapWith({ a: '1', b: '1' }), manager: 'one' });
   const changed = update({
     live: created,
@@ -120,7 +120,7 @@ test('an update takes what it changes from the others and keeps the rest', () =>
   assert.deepEqual(managedFieldsOf(same), managedFieldsOf(changed));
 });
 
-test('a writer keeps what it owned before; entries stand in the order of their time', () => {
+test('a writer keeps the fields it owned before; entries are sorted by time', () => {
   const created = update({ updated: configMapWith({ a: '1' }), manager: 'z' });
   const other = update({ live: created, updated: configMapWith({ a: '1', b: '1' }), manager: 'a', time: T2 });
   assert.deepEqual(
@@ -165,12 +165,12 @@ test('a client that does not send managedFields does not lose them; one empty en
   assert.deepEqual(managedFieldsOf(status), managedFieldsOf(created));
 });
 
-test('fields that the endpoint resets are owned by nobody through it', () => {
+test('fields that the endpoint resets get no owner from its writes', () => {
   const created = update({ updated: configMapWith({ a: '1' }), resetFields: fieldSetOf(['f:data']) });
   assert.equal(managedFieldsOf(created), undefined);
 });
 
-test('a subresource is a writer of its own', () => {
+test('each subresource has its own manager entry', () => {
   const created = update({ updated: configMapWith({ a: '1' }) });
   const changed = update({ live: created, updated: configMapWith({ a: '2' }), subresource: 'status', time: T2 });
   assert.deepEqual(managedFieldsOf(changed), [
@@ -194,7 +194,7 @@ test('a subresource is a writer of its own', () => {
   ]);
 });
 
-test('a writer without a time has an entry without one, before the others', () => {
+test('an entry of a writer without a time has no time and comes first', () => {
   const created = update({ updated: configMapWith({ a: '1' }) });
   const input = {
     live: created,
@@ -249,7 +249,7 @@ test('the eleventh updater merges the oldest ones into a bucket', () => {
   });
 });
 
-test('items that share one identity are owned together', () => {
+test('items with the same identity are owned together', () => {
   const podWith = (...env: Json[]): JsonObject => ({
     metadata: { name: 'p' },
     spec: { containers: [{ name: 'c', env }] },

@@ -36,7 +36,7 @@ const part: StructSchema = {
 
 const fields = (value: JsonObject): JsonObject => encodeFieldsV1(toFieldSet(value, thing));
 
-test('data without a schema is owned key by key, its lists as a whole', () => {
+test('data without a schema is owned key by key, its lists are atomic', () => {
   assert.deepEqual(fields({ free: { a: { b: 1, c: [1] }, d: {} } }), {
     'f:free': { 'f:a': { '.': {}, 'f:b': {}, 'f:c': {} }, 'f:d': {} },
   });
@@ -52,7 +52,7 @@ test('the fields of each kind of schema', () => {
   });
 });
 
-test('a comparison tells what came, changed and went', () => {
+test('a comparison reports added, modified and removed fields', () => {
   const before: JsonObject = { ids: [1, 2], pinned: { a: 1 }, parts: { x: { size: 1 } }, free: 'text', count: 1 };
   const after: JsonObject = { ids: [2, 3], pinned: { a: 2 }, parts: { y: { size: 1 } }, free: { a: 1 }, count: 1 };
   const { added, modified, removed } = compareTyped(before, after, thing);
@@ -68,13 +68,13 @@ test('a comparison tells what came, changed and went', () => {
   });
 });
 
-test('nil and empty differ only as leaves', () => {
+test('nil and empty differ only in leaves', () => {
   const change = compareTyped({ parts: null, spec: {}, ids: null }, { parts: {}, spec: { size: 1 }, ids: [1] }, thing);
   assert.deepEqual(encodeFieldsV1(change.modified), { 'f:parts': {} });
   assert.deepEqual(encodeFieldsV1(change.added), { 'f:ids': { 'v:1': {} }, 'f:spec': { 'f:size': {} } });
 });
 
-test('a merge keeps what the configuration does not speak of', () => {
+test('a merge keeps the fields that the configuration omits', () => {
   const live: JsonObject = { ids: [1, 2], pinned: { a: 1 }, parts: { x: { size: 1, on: true } }, count: 1 };
   const config: JsonObject = { ids: [3], pinned: { b: 2 }, parts: { x: { size: 2 }, y: null } };
   assert.deepEqual(mergeTyped(live, config, thing), {
@@ -91,11 +91,11 @@ test('removal takes fields, items and keys', () => {
   assert.deepEqual(removeFields(value, gone, thing), { ids: [2], parts: { x: { size: 1 } }, spec: null });
 });
 
-test('fields that are not set yet', () => {
+test('unset fields', () => {
   assert.deepEqual(unsetObject(thing), { count: 0, flags: null, spec: {}, maybe: null });
 });
 
-test('several errors stand on lines of their own', () => {
+test('each of several errors is on its own line', () => {
   const errors = validateTyped({ ids: [{}], count: 'x', parts: { x: [] }, spec: { on: 'y' } }, thing);
   assert.equal(
     formatTypedErrors(errors),

@@ -8,7 +8,7 @@ clockContract('virtual clock', () => {
   return { clock, advance: (ms) => clock.advance(ms) };
 });
 
-test('timers of one time fire in the order of their creation, each at its own time', () => {
+test('timers with equal times fire in the order of creation, each at its own time', () => {
   const clock = createVirtualClock(1_000);
   const fired: [name: string, at: number, now: number][] = [];
   const arm = (name: string, delayMs: number) =>
@@ -40,7 +40,7 @@ test('promises settle between the timers of an advance, not between those of a s
   assert.deepEqual(await order((clock) => clock.skip(5)), ['first', 'second', 'settled']);
 });
 
-test('a timer that a timer starts fires in the same advance when its time comes', async () => {
+test('a timer started by a timer fires in the same advance when it is due', async () => {
   const clock = createVirtualClock();
   let fired = 0;
   const again = (): void => {
@@ -52,7 +52,7 @@ test('a timer that a timer starts fires in the same advance when its time comes'
   assert.deepEqual([fired, clock.pendingTimers()], [3, 1]);
 });
 
-test('a jump of the wall clock fires nothing', () => {
+test('a jump of the wall clock fires no timer', () => {
   const clock = createVirtualClock();
   clock.timer(10, () => assert.fail('fired'));
   const before = clock.now();

@@ -20,7 +20,7 @@ for (const [what, extent, minutes, expected] of [
   });
 }
 
-test('retention: of the old samples only the newest is kept', () => {
+test('retention: only the newest of the old samples is kept', () => {
   assert.deepEqual(keptSamples(samples, 16 * MINUTE, 10 * MINUTE), samples.slice(1));
   assert.deepEqual(keptSamples(samples, 1 * MINUTE, 10 * MINUTE), samples);
 });

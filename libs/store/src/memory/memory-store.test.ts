@@ -13,7 +13,7 @@ const openMemoryStore: CreateStore = async (options = {}) => {
 storeContract('memory', openMemoryStore);
 storeHistoryProperty('memory', openMemoryStore, { runs: 300, stepsPerClient: 30 });
 
-test('memory: history beyond its limit is compacted, and a follower left behind is told', async () => {
+test('memory: history beyond its limit is compacted, and a follower that lags is notified', async () => {
   const store = createMemoryStore({ historyRevisions: 10 });
   const abort = new AbortController();
   const slow = store.changes({ after: 0, signal: abort.signal })[Symbol.asyncIterator]();
@@ -31,7 +31,7 @@ test('memory: history beyond its bytes is compacted', async () => {
   assert.equal(await store.compactedRevision(), 1);
 });
 
-test('memory: all followers that are up to date are handed the same array', async () => {
+test('memory: all up-to-date followers get the same array', async () => {
   const store = createMemoryStore();
   const { signal } = new AbortController();
   const iterators = [0, 1].map(() => store.changes({ after: 0, signal })[Symbol.asyncIterator]());

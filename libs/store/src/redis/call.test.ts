@@ -26,7 +26,7 @@ test('calls of one turn of the event loop are sent at its end, in one packet', a
   assert.deepEqual(await Promise.all(answers), ['a', 'b']);
 });
 
-test('an urgent call sends the gathered calls with it, and the turn continues with a new packet', async () => {
+test('an urgent call flushes the queued calls, and the turn continues with a new packet', async () => {
   const { redis, happened, say } = recorded();
   void withPacket(redis, say('a'));
   leaveNow(redis);

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { unreachableError } from './open-errors.ts';
 
-test('redis: a server that hangs up is told in words for operators, and without the password', () => {
+test('redis: a server that closes the connection is reported with an operator message, without the password', () => {
   const cause = new Error("Stream isn't writeable and enableOfflineQueue options is false");
   assert.equal(
     unreachableError('redis://:secret@web:80', cause).message,

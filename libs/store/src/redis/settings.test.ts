@@ -17,7 +17,7 @@ test('the required settings are accepted', () => {
 });
 
 for (const [name] of SAFE) {
-  test(`[TEST-03] a server is refused for ${name} alone, whether it is wrong or unreadable`, () => {
+  test(`[TEST-03] a server is refused when only ${name} is wrong or unreadable`, () => {
     for (const value of ['wrong', undefined]) {
       const config = new Map(SAFE);
       if (value === undefined) config.delete(name);
@@ -29,11 +29,11 @@ for (const [name] of SAFE) {
   });
 }
 
-test('everything that is wrong is listed at once', () => {
+test('all wrong settings are listed together', () => {
   assert.equal(unsafeSettings(new Map()).length, SAFE.length);
 });
 
-test('a replica, a loading server and a failed append are unfit', () => {
+test('a replica, a loading server and one with a failed append are refused', () => {
   const info = (role: string, loading: string, status: string): string =>
     `# Server\r\nrole:${role}\r\nloading:${loading}\r\naof_enabled:1\r\naof_last_write_status:${status}\r\n`;
   assert.deepEqual(unfitServer(info('master', '0', 'ok')), []);

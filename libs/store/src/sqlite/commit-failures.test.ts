@@ -31,7 +31,7 @@ function openStore(log: CommitLog): SqliteStore {
   });
 }
 
-test('sqlite: a group that is refused is not applied, its writers are told, and later ones succeed', async () => {
+test('sqlite: a refused group is not applied, its writers get the error, and later writes succeed', async () => {
   const { log } = scriptedLog();
   const store = openStore(log);
   log.answer = () => Promise.reject(new ThreadRefused('database or disk is full'));
@@ -56,7 +56,7 @@ test('sqlite: a commit in doubt is reported as unknown and halts the store', asy
   await store.close();
 });
 
-test('sqlite: nothing is visible and nobody is answered before the commit is durable, refusals included', async () => {
+test('sqlite: nothing is visible or answered before the commit is durable, refusals included', async () => {
   const { log, commits } = scriptedLog();
   const store = openStore(log);
   const gate = Promise.withResolvers<DoneResponse>();
@@ -80,7 +80,7 @@ test('sqlite: nothing is visible and nobody is answered before the commit is dur
   await store.close();
 });
 
-test('sqlite: closing answers the writes on their way and refuses those that wait', async () => {
+test('sqlite: close answers writes in progress and refuses queued ones', async () => {
   const { log, commits } = scriptedLog();
   const store = openStore(log);
   const gate = Promise.withResolvers<DoneResponse>();

@@ -30,7 +30,7 @@ function row(revision: number, change: Partial<ChangeRow> = {}): ChangeRow {
   };
 }
 
-test('a group that fails in the middle leaves nothing, and it is certain that it does', async (t) => {
+test('a group that fails in the middle is rolled back, and the outcome is certain', async (t) => {
   const database = await openDatabase(t);
   database.commit([row(1), row(2)]);
   let failure: unknown;
@@ -46,7 +46,7 @@ test('a group that fails in the middle leaves nothing, and it is certain that it
   assert.equal(database.rowsAfter(2, 10).length, 1);
 });
 
-test('the files of the store are for their owner alone, also those that others could read before', async (t) => {
+test('only the owner can access the files of the store, also files that others could read before', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const before = process.umask(0o022);
@@ -69,7 +69,7 @@ test('the files of the store are for their owner alone, also those that others c
   }
 });
 
-test('a failed commit, an I/O error and corruption leave the file in doubt', () => {
+test('a failed commit, an I/O error and corruption leave the outcome unknown', () => {
   const sqliteError = (errcode: number): Error => Object.assign(new Error('failed'), { errcode });
   const IOERR_FSYNC = 1034;
   const CORRUPT = 11;
@@ -83,7 +83,7 @@ test('a failed commit, an I/O error and corruption leave the file in doubt', () 
   assert.equal(isInDoubt(sqliteError(FULL)), false);
 });
 
-test('trimming goes on where it stopped, and the mark comes first', async (t) => {
+test('trimming resumes where it stopped, and the mark is written first', async (t) => {
   const database = await openDatabase(t);
   const key = 'core/pods/default/a';
   const rows = Array.from({ length: 5_000 }, (_, index) =>

@@ -4,7 +4,7 @@ import { createVirtualClock } from '@holdfast/platform/testing';
 import { SQLITE_IDLE_CHECKPOINT_MS } from '../limits.ts';
 import { IdleCheckpoints } from './idle-checkpoints.ts';
 
-test('the log is copied once when nobody writes any more, and not in the middle of writing', () => {
+test('the log is checkpointed once when writes stop, and not between writes', () => {
   const clock = createVirtualClock();
   let copied = 0;
   const checkpoints = new IdleCheckpoints({ checkpoint: () => (copied += 1) }, clock);
@@ -20,7 +20,7 @@ test('the log is copied once when nobody writes any more, and not in the middle 
   assert.equal(copied, 2);
 });
 
-test('nothing is copied after the end, and a copy that fails is no end', () => {
+test('nothing is checkpointed after close, and a failed checkpoint is no failure of the store', () => {
   const clock = createVirtualClock();
   let tried = 0;
   const failing = (): void => {

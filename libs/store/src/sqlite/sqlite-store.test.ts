@@ -51,7 +51,7 @@ const isOperatorError = (code: string, pattern: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('sqlite: what was written is copied into the database once nobody writes', async (t) => {
+test('sqlite: the log is checkpointed into the database once writes stop', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   t.after(() => store.close());
@@ -61,7 +61,7 @@ test('sqlite: what was written is copied into the database once nobody writes', 
   await eventually(async () => (await stat(file)).size >= before + 400_000, 'the log is copied');
 });
 
-test('sqlite: objects, history, compaction and write ids are there after it is opened again', async (t) => {
+test('sqlite: objects, history, compaction and write ids survive a reopen', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   await put(store, create(pod('a'), '"one"'));
@@ -88,7 +88,7 @@ test('sqlite: objects, history, compaction and write ids are there after it is o
   await again.close();
 });
 
-test('sqlite: the revision goes on after everything was deleted and compacted', async (t) => {
+test('sqlite: the revision continues after everything was deleted and compacted', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   await put(store, create(pod('a')));
@@ -127,7 +127,7 @@ test('sqlite: any torn end of the log leaves whole batches in one unbroken histo
   await store.close();
 });
 
-test('sqlite: compaction removes what is replaced or deleted, and nothing else', async (t) => {
+test('sqlite: compaction removes only replaced and deleted versions', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   await put(store, create(pod('kept')));
@@ -156,7 +156,7 @@ test('sqlite: compaction removes what is replaced or deleted, and nothing else',
   await again.close();
 });
 
-test('sqlite: history that this process no longer holds is read back', async (t) => {
+test('sqlite: history that this process no longer holds is read from the file', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   const large = JSON.stringify('x'.repeat(1024 * 1024));
@@ -180,7 +180,7 @@ test('sqlite: maintenance keeps the history within its limits', async (t) => {
   await store.close();
 });
 
-test('sqlite: a directory in use is refused, in this process and after it is closed it is not', async (t) => {
+test('sqlite: a directory in use is refused, and is free after it is closed', async (t) => {
   const directory = await temporaryDirectory(t);
   const store = await openStore(directory);
   await assert.rejects(openStore(directory), isOperatorError('STORE_IN_USE', /another instance/));
@@ -197,7 +197,7 @@ test('sqlite: a newer format is refused', async (t) => {
   await assert.rejects(openStore(directory), isOperatorError('STORE_FORMAT', /format 2; this version reads format 1/));
 });
 
-test('sqlite: a database of somebody else is refused and left alone', async (t) => {
+test('sqlite: a database of another application is refused and left unchanged', async (t) => {
   const directory = await temporaryDirectory(t);
   const database = new DatabaseSync(join(directory, DATABASE_FILE));
   database.exec('CREATE TABLE theirs (x)');
@@ -205,7 +205,7 @@ test('sqlite: a database of somebody else is refused and left alone', async (t) 
   await assert.rejects(openStore(directory), isOperatorError('STORE_FOREIGN', /another application/));
 });
 
-test('sqlite: a file that is no database, and one with a hole in its history, are refused as damaged', async (t) => {
+test('sqlite: a file that is not a database, and one with a gap in its history, are refused as damaged', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, DATABASE_FILE), 'this is not a database, and it is long enough to tell '.repeat(100));
   await assert.rejects(openStore(directory), isOperatorError('STORE_DAMAGED', /not a database/));
@@ -223,7 +223,7 @@ test('sqlite: a file that is no database, and one with a hole in its history, ar
   );
 });
 
-test('sqlite: a directory that cannot be made is an operator error', async (t) => {
+test('sqlite: a directory that cannot be created is an operator error', async (t) => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'file'), '');
   await assert.rejects(openStore(join(directory, 'file', 'below')), isOperatorError('STORE_UNUSABLE', /below/));

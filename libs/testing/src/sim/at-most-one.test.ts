@@ -27,7 +27,7 @@ test('[TEST-07] two uids of one identity alive at once are a violation that name
   assert.match(onOneNode.check() ?? '', /runs 2 times: uid uid-1 on a .* uid uid-2 on a/);
 });
 
-test('[TEST-07] one after the other is no violation, and containers of one pod count as one', () => {
+test('[TEST-07] consecutive lives are no violation, and containers of one pod count as one', () => {
   const checked = oracle();
   checked.observe(fact('started', 'uid-1', 'a', 'c1'));
   checked.observe(fact('started', 'uid-1', 'a', 'c2'));
@@ -45,7 +45,7 @@ test('[TEST-07] the same uid on two nodes is a violation too', () => {
   assert.match(checked.check() ?? '', /runs 2 times/);
 });
 
-test('[TEST-07] [SAFE-21] a life that a user gave up still runs but leaves its name to one other', () => {
+test('[TEST-07] [SAFE-21] a life that a user abandoned still runs but leaves its name to one other life', () => {
   const checked = oracle();
   checked.observe(fact('started', 'uid-1', 'a'));
   checked.release('default', 'web-0');
@@ -56,7 +56,7 @@ test('[TEST-07] [SAFE-21] a life that a user gave up still runs but leaves its n
   assert.match(checked.check() ?? '', /runs 2 times: uid uid-2 on b .* uid uid-3 on c/);
 });
 
-test('pods that are no identity may run as often as they like', () => {
+test('pods without an identity may run any number of times', () => {
   const checked = oracle();
   checked.observe({ ...fact('started', 'uid-1', 'a'), podName: 'deploy-x' });
   checked.observe({ ...fact('started', 'uid-2', 'b'), podName: 'deploy-x' });

@@ -42,7 +42,7 @@ test('promises settle completely between two events, however deep they nest', as
   assert.deepEqual(order, ['settled', 'second']);
 });
 
-test('equal seeds give equal traces, other seeds other traces', async () => {
+test('equal seeds give equal traces, different seeds different ones', async () => {
   const run = async (seed: number): Promise<string> => {
     const kernel = new SimulationKernel(seed);
     const machines = ['a', 'b', 'c'].map((name) => new SimulatedProcess(kernel, name).boot());
@@ -75,7 +75,7 @@ test('timers of a crashed incarnation never fire; the next incarnation has its o
   assert.equal(first.alive(), false);
 });
 
-test('a violated oracle ends the run with its story, its seed and the time', async () => {
+test('a violated oracle ends the run with its trace, its seed and the time', async () => {
   const kernel = new SimulationKernel(42);
   let broken = false;
   kernel.addOracle({ name: 'nothing breaks', check: () => (broken ? 'it broke' : undefined) });
@@ -95,7 +95,7 @@ test('a condition that never holds is a liveness failure with a deadline in virt
   );
 });
 
-test('the heap hands out events by time, then tie-break, then sequence', () => {
+test('the heap returns events by time, then tie-break, then sequence', () => {
   const heap = new BinaryHeap<SimEvent>(isEarlier);
   const event = (atTicks: number, tieBreak: number, sequence: number) =>
     heap.push({ atTicks, tieBreak, sequence, label: '', fire: () => {}, wanted: () => true });

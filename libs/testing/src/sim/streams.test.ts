@@ -21,11 +21,11 @@ async function arrivals(quietSender: boolean): Promise<readonly string[]> {
   return seen;
 }
 
-test('latencies and ties of one party stay as they are when another one falls silent', async () => {
+test('latencies and tie-breaks of one party are unchanged when another party sends nothing', async () => {
   assert.deepEqual(await arrivals(true), await arrivals(false));
 });
 
-test('a heartbeat of the bus reaches every subscription of a party in one datagram, a change each in its own', async () => {
+test('a heartbeat of the bus reaches all subscriptions of a party in one datagram, each change arrives in its own', async () => {
   const kernel = new SimulationKernel(1);
   const network = new SimulatedNetwork(kernel);
   const hub = createLocalBus();

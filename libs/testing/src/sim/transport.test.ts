@@ -61,14 +61,14 @@ function outcome<T>(promise: Promise<T>): { value: () => T | undefined; error: (
   return { value: () => value, error: () => error };
 }
 
-test('a call is answered over the network, after latency', async () => {
+test('a call is answered over the network after the latency', async () => {
   const { kernel, transport } = world();
   const result = outcome(transport.request(get()));
   await kernel.runFor(10);
   assert.equal(result.value()?.status, 200);
 });
 
-test('a cut network is noticed by the deadline, not before; the request may have been served', async () => {
+test('a network cut is detected at the deadline, not before; the request may have been served', async () => {
   const made = world();
   let served = 0;
   made.server = (request) => {
@@ -92,7 +92,7 @@ test('a server that is down refuses the call', async () => {
   assert.match(result.error() ?? '', /refused/);
 });
 
-test('a watch is in order, and half-open after a loss: the reader learns it by silence', async () => {
+test('a watch is ordered, and half-open after a loss: the reader detects it by a timeout', async () => {
   const made = world();
   const { clock } = new SimulatedProcess(made.kernel, 'server').boot();
   made.server = () =>
@@ -123,7 +123,7 @@ async function* ticks(sleep: (ms: number) => Promise<void>): AsyncGenerator<Watc
   }
 }
 
-test('frames of a watch never overtake each other, however many are sent at once', async () => {
+test('frames of a watch never overtake each other, in any number', async () => {
   const made = world();
   made.server = () => Promise.resolve({ status: 200, headers: {}, body: { kind: 'watch', frames: burst(200) } });
   const seen: number[] = [];

@@ -45,7 +45,7 @@ const newErrors = (event: EventsV1Event): readonly string[] =>
 const coreErrors = (event: Event): readonly string[] =>
   eventResource.strategy.validateCreate(event, CONTEXT).map(fieldErrorMessage);
 
-test('an event is the same in both groups', () => {
+test('an event is the same object in both groups', () => {
   const event = newEvent({ series: { count: 2, lastObservedTime: TIME } });
   const { storedAs } = eventsEventResource;
   assert.ok(storedAs);
@@ -53,7 +53,7 @@ test('an event is the same in both groups', () => {
   assert.deepEqual(storedAs.fromStored(storedAs.toStored(event)), event);
 });
 
-test('events of the new group are checked closely', () => {
+test('events of the new group are validated strictly', () => {
   assert.deepEqual(newErrors(newEvent({ type: 'Odd', action: '', note: 'x'.repeat(1025) })), [
     'action: Required value',
     'message: Invalid value: "": can have at most 1024 characters',
@@ -66,7 +66,7 @@ test('events of the new group are checked closely', () => {
   ]);
 });
 
-test('core events of the old form are only asked to lie where their object lies', () => {
+test('core events of the old form only need the namespace of their object', () => {
   assert.deepEqual(coreErrors(coreEvent()), []);
   const mismatch = ['involvedObject.namespace: Invalid value: "m": does not match event.namespace'];
   assert.deepEqual(coreErrors(coreEvent({ involvedObject: { namespace: 'm' } })), mismatch);

@@ -86,7 +86,7 @@ test('metrics are written as v1 has them, and read so', () => {
   }
 });
 
-test('readings are written as v1 has them, and read so', () => {
+test('metric statuses are written and read in the form of v1', () => {
   const v2 = toV2(scaler());
   v2.status.currentMetrics = [
     { type: 'Resource', resource: { name: 'cpu', current: { averageUtilization: 9, averageValue: '10m' } } },
@@ -106,7 +106,7 @@ test('readings are written as v1 has them, and read so', () => {
   assert.deepEqual(toV2(v1).status.currentMetrics, v2.status.currentMetrics);
 });
 
-test('behavior is written with the names of Go, and read with either', () => {
+test('behavior is written with the field names of Go, and both spellings are read', () => {
   const v2 = toV2(scaler());
   const policies = [{ type: 'Pods', value: 4, periodSeconds: 15 }];
   v2.spec.behavior = {
@@ -134,7 +134,7 @@ test('conditions are written in the order of Go', () => {
   );
 });
 
-test('a scaler of v2 keeps none of the annotations that stand for its fields', () => {
+test('a v2 scaler keeps no annotations that stand for its fields', () => {
   const annotations = { 'autoscaling.alpha.kubernetes.io/metrics': '[]', k: 'v' };
   const { metadata } = stored({
     apiVersion: 'autoscaling/v2',
@@ -145,7 +145,7 @@ test('a scaler of v2 keeps none of the annotations that stand for its fields', (
   assert.deepEqual(metadata.annotations, { k: 'v' });
 });
 
-test('annotations of a scaler that nobody can read are ignored', () => {
+test('annotations of a scaler that cannot be parsed are ignored', () => {
   for (const text of ['{', '"x"', '[1]', '[{"resource":7}]', '{"a":1}']) {
     const { spec } = toV2(
       scaler({ targetCPUUtilizationPercentage: 60 }, { 'autoscaling.alpha.kubernetes.io/metrics': text }),

@@ -44,18 +44,18 @@ function verdict(node: Node | undefined, claimed: NodeIncarnation | undefined, l
   return judgeIncarnation({ node, lease, claimed, nowMs: NOW }).kind;
 }
 
-test('a Node that is absent or bound to nobody is for whoever comes, also for kubelets that do not say who they are', () => {
+test('a Node that is absent or unbound admits any kubelet, also one that sends no incarnation', () => {
   for (const claimed of [undefined, TWIN]) {
     assert.equal(verdict(undefined, claimed), 'same');
     assert.equal(verdict(nodeWith({}), claimed), 'same');
   }
 });
 
-test('a restarted kubelet of the same machine and boot is let in at once, however fresh its lease is', () => {
+test('a restarted kubelet of the same machine and boot is admitted at once, however fresh its lease is', () => {
   assert.equal(verdict(nodeWith({ bound: BOUND }), BOUND, 0), 'same');
 });
 
-test('a twin, a clone and a kubelet that does not say who it is are refused for as long as nobody says that the other is gone', () => {
+test('a twin, a clone and a kubelet without an incarnation are refused until the other machine is confirmed off', () => {
   for (const claimed of [TWIN, CLONE, undefined, { ...TWIN, machine: 'm-1' }]) {
     for (const lease of [0, 60 * 60_000, undefined]) {
       assert.equal(verdict(nodeWith({ bound: BOUND }), claimed, lease), 'refused');
@@ -63,13 +63,13 @@ test('a twin, a clone and a kubelet that does not say who it is are refused for 
   }
 });
 
-test('the next boot of the same machine waits until the boot before has been silent, and then goes on', () => {
+test('the next boot of the same machine waits until the previous boot is silent, then continues', () => {
   assert.equal(verdict(nodeWith({ bound: BOUND }), REBOOTED, 5_000), 'refused');
   assert.equal(verdict(nodeWith({ bound: BOUND }), REBOOTED, 30_000), 'mayClaim');
   assert.equal(verdict(nodeWith({ bound: BOUND }), REBOOTED), 'mayClaim');
 });
 
-test('a lease that a clock which was ahead renewed in the future does not keep the next boot out', () => {
+test('a lease renewed in the future by a fast clock does not block the next boot', () => {
   const table = [
     [-5_000, 'refused'],
     [-24_000, 'refused'],
@@ -81,7 +81,7 @@ test('a lease that a clock which was ahead renewed in the future does not keep t
   }
 });
 
-test('once a user or a confirmed fence says that the machine is off, another one may claim the node', () => {
+test('after a user or a confirmed fence declares the machine off, another machine may claim the node', () => {
   const gone = [
     nodeWith({ bound: BOUND, taint: OUT_OF_SERVICE_TAINT }),
     nodeWith({ bound: BOUND, fenced: { status: 'True', reason: NODE_FENCED } }),

@@ -28,7 +28,7 @@ const pod = (change: { metadata?: Pod['metadata']; spec?: Partial<Pod['spec']> }
   status: {},
 });
 
-test('a lease states a promise by its policy and its duration, and nothing else does', () => {
+test('only the policy and the duration of a lease state a promise', () => {
   assert.equal(promiseOf(undefined), undefined);
   assert.equal(promiseOf(lease({}, 40)), undefined);
   assert.equal(promiseOf(lease({ [SELF_FENCING]: 'constructor' }, 8)), undefined);
@@ -42,7 +42,7 @@ test('a lease states a promise by its policy and its duration, and nothing else 
   assert.equal(promiseOf(lease({ [SELF_FENCING]: 'all', [SELF_FENCING_BROKEN]: 'x' }, 8))?.isBroken, true);
 });
 
-test('exclusive are pods whose name is their identity, and pods that use a claim', () => {
+test('exclusive pods are pods with a stable identity and pods that use a claim', () => {
   const metadata = { name: 'db-0' };
   assert.ok(isExclusive(pod({ metadata, spec: { hostname: 'db-0' } })));
   assert.ok(!isExclusive(pod({ metadata, spec: { hostname: 'db-1' } })));
@@ -53,14 +53,14 @@ test('exclusive are pods whose name is their identity, and pods that use a claim
   assert.ok(!isExclusive(pod({ spec: { volumes: [{ name: 'v', emptyDir: {} }] } })));
 });
 
-test('a policy for all covers every pod but those of the machine itself', () => {
+test('the policy for all covers every pod except static pods', () => {
   const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } };
   assert.ok(isCovered('all', pod({})));
   assert.ok(!isCovered('exclusive', pod({})));
   assert.ok(!isCovered('all', pod({ metadata: mirror })));
 });
 
-test('a node that was waited out says by the reason which pods cannot run there before it promises again', () => {
+test('a node whose promise expired names in its reason the pods that cannot run there until it promises again', () => {
   const node = (status: string, reason: string) =>
     ({ status: { conditions: [{ type: SELF_FENCED, status, reason }] } }) as unknown as Node;
   const named = pod({ metadata: { name: 'db-0' }, spec: { hostname: 'db-0' } });

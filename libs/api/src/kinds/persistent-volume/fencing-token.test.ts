@@ -111,7 +111,7 @@ test('[RWO-16] [RWO-22] in any order of attach, detach, forced detach, stale con
   assert.ok(attached > 500, `${attached} attachments`);
 });
 
-test('a token never goes back, not even by a writer with every right', () => {
+test('no writer can decrease a token', () => {
   assert.deepEqual(errorsOf({ fencingToken: 5 }, { fencingToken: 5 }), []);
   assert.deepEqual(errorsOf({ fencingToken: 9 }, { fencingToken: 5 }), []);
   assert.match(errorsOf({ fencingToken: 4 }, { fencingToken: 5 })[0] ?? '', /must not be smaller than before \(5\)/);
@@ -119,7 +119,7 @@ test('a token never goes back, not even by a writer with every right', () => {
   assert.match(errorsOf({ fencingToken: FENCING_TOKEN_MAX + 1 }, {})[0] ?? '', /must be between 0 and/);
 });
 
-test('another machine gets a volume of the storage server with a greater token only', () => {
+test('a volume of the storage server moves to another machine only with a greater token', () => {
   const old = { attachment: on('a'), fencingToken: 5 };
   const grow = /must be greater than before \(5\)/;
   assert.match(errorsOf({ attachment: on('b'), fencingToken: 5 }, { fencingToken: 5 })[0] ?? '', grow);
@@ -129,6 +129,6 @@ test('another machine gets a volume of the storage server with a greater token o
   assert.deepEqual(errorsOf({ attachment: on('b') }, {}, false), [], 'other volumes have no such server');
 });
 
-test('a revision that is no number does not stop attachments', () => {
+test('a revision that is not a number does not block attachments', () => {
   assert.equal(nextFencingToken(volume('opaque', { fencingToken: 3 })), 4);
 });

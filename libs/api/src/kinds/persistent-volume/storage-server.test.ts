@@ -44,7 +44,7 @@ test('[RWO-17] a volume of the storage server is attached to one node at a time'
   assert.equal(storageServerOf(volume({ driver: 'csi.example.com' })), undefined);
 });
 
-test('a second PersistentVolume cannot name the data of another: the handle is the name of the object', () => {
+test('a second PersistentVolume cannot refer to the data of another: the handle is the object name', () => {
   assert.deepEqual(errorsOf(volume({ volumeHandle: 'other' })), [
     'spec.csi.volumeHandle: must be the name of the PersistentVolume ("data")',
   ]);
@@ -62,7 +62,7 @@ test('the address of a storage server may be an IPv6 address', () => {
   assert.deepEqual(errorsOf(volume({ volumeAttributes: { server: '[::1]:9440' } })), []);
 });
 
-test('a volume of the storage server needs its key', () => {
+test('a volume of the storage server requires a key', () => {
   const { nodePublishSecretRef: _none, ...csi } = CSI;
   const { spec, ...rest } = volume();
   assert.match(errorsOf({ ...rest, spec: { ...spec, csi } }).join(), /nodePublishSecretRef: names the Secret/);
@@ -73,7 +73,7 @@ test('a volume of the storage server is not shared by nodes', () => {
   assert.deepEqual(errorsOf(volume({}, ['ReadWriteOncePod'])), []);
 });
 
-test('a pod cannot name a volume of the storage server inline: there it would have no attachment and no token', () => {
+test('a pod cannot use a volume of the storage server inline: it would have no attachment and no token', () => {
   const out: FieldError[] = [];
   validateCsiVolume(out, 'spec.volumes[0].csi', { driver: STORAGE_SERVER_DRIVER, volumeAttributes: { server: 'a:1' } });
   assert.deepEqual(

@@ -16,7 +16,7 @@ function createErrors(spec: PodDisruptionBudgetSpec): readonly string[] {
   return podDisruptionBudgetResource.strategy.validateCreate(budget, { now: 0 }).map(fieldErrorMessage);
 }
 
-test('[DISR-05] a budget has a number or a percentage, of those that stay or of those that may go', () => {
+test('[DISR-05] a budget has a number or a percentage, as minAvailable or as maxUnavailable', () => {
   for (const amount of [0, 2, '0%', '100%']) {
     assert.deepEqual(createErrors({ minAvailable: amount }), []);
     assert.deepEqual(createErrors({ maxUnavailable: amount }), []);
@@ -31,7 +31,7 @@ test('[DISR-05] a budget has a number or a percentage, of those that stay or of 
   }
 });
 
-test('[DISR-15] unhealthy pods wait for a healthy budget or may always go; nothing else can be said of them', () => {
+test('[DISR-15] unhealthy pods wait for a healthy budget or are always evictable; other policies are refused', () => {
   for (const unhealthyPodEvictionPolicy of ['IfHealthyBudget', 'AlwaysAllow']) {
     assert.deepEqual(createErrors({ minAvailable: 1, unhealthyPodEvictionPolicy }), []);
   }

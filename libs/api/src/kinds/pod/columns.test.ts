@@ -24,7 +24,7 @@ function withStatus(changes: PodStatus, object: Pod = pod()): Pod {
   return made;
 }
 
-test('a running pod is ready, and says where', () => {
+test('a running pod shows its readiness and its node', () => {
   const object = withStatus({ containerStatuses: [status()], podIPs: [{ ip: '10.0.0.1' }] }, pod({ nodeName: 'n1' }));
   const cells = row(object);
   assert.deepEqual(
@@ -33,21 +33,21 @@ test('a running pod is ready, and says where', () => {
   );
 });
 
-test('a container speaks louder than the phase', () => {
+test('the state of a container takes precedence over the phase', () => {
   const waiting = status({ ready: false, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } } });
   waiting.lastState = { terminated: { exitCode: 1, finishedAt: '2023-11-14T22:08:20Z' } };
   const cells = row(withStatus({ containerStatuses: [waiting] }));
   assert.deepEqual([cells['Ready'], cells['Status'], cells['Restarts']], ['0/1', 'CrashLoopBackOff', '3 (5m ago)']);
 });
 
-test('[EXP-08] init containers that still run are counted', () => {
+test('[EXP-08] running init containers are counted', () => {
   const object = pod({ initContainers: [container({ name: 'a' }), container({ name: 'b' })] });
   const initContainerStatuses = [status({ name: 'a', ready: false })];
   const cells = row(withStatus({ phase: 'Pending', initContainerStatuses }, object));
   assert.deepEqual([cells['Ready'], cells['Status'], cells['Restarts']], ['0/1', 'Init:0/2', '0']);
 });
 
-test('[EXP-08] [INIT-12] the state of the init container in the way is shown, then that the pod initializes', () => {
+test('[EXP-08] [INIT-12] the state of the blocking init container is shown, then that the pod initializes', () => {
   const object = pod({ initContainers: [container({ name: 'a' }), container({ name: 'b' })] });
   const shown = (...states: ContainerStatus['state'][]): unknown => {
     const initContainerStatuses = states.map((state, i) => status({ name: 'ab'[i] ?? '', ready: false, state }));
@@ -77,7 +77,7 @@ test('[SIDE-10] a sidecar counts among the containers, and among the ready ones 
   assert.equal(half['Ready'], '1/2');
 });
 
-test('[TERM-06] a gated pod, a terminating pod and a pod of a lost node say so', () => {
+test('[TERM-06] a gated pod, a terminating pod and a pod of a lost node show their state', () => {
   assert.equal(row(created(pod({ schedulingGates: [{ name: 'example.com/g' }] })))['Status'], 'SchedulingGated');
   const terminating = withStatus({ containerStatuses: [status()] });
   terminating.metadata.deletionTimestamp = '2023-11-14T22:13:20Z';
@@ -86,7 +86,7 @@ test('[TERM-06] a gated pod, a terminating pod and a pod of a lost node say so',
   assert.equal(row(terminating)['Status'], 'Unknown');
 });
 
-test('[UI-04] a pod on a partitioned node reads NodeDown', () => {
+test('[UI-04] a pod on a partitioned node shows NodeDown', () => {
   const conditions = [{ type: 'NodeDown', status: 'True' }];
   const object = withStatus({ containerStatuses: [status()], conditions });
   assert.equal(row(object)['Status'], 'NodeDown');

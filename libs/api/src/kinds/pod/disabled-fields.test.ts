@@ -11,7 +11,7 @@ test('procMount is reset to the default everywhere while the feature is off', ()
   assert.deepEqual(mounted(), {});
 });
 
-test('a volume from an image goes with its mounts while the feature is off', () => {
+test('an image volume is dropped with its mounts while the feature is off', () => {
   const image = { name: 'i', image: { reference: 'busybox:1' } };
   const mount = (name: string) => ({ name, mountPath: `/${name}` });
   const object = pod({

@@ -121,7 +121,7 @@ test('the status of a pod: addresses, conditions and names', () => {
   );
 });
 
-test('the one address of a pod and the first of all are the same', () => {
+test('podIP equals the first entry of podIPs', () => {
   const addresses = (status: JsonObject): JsonObject => {
     const { podIP = '', podIPs = [] } = fieldsOf(replaced(pod(), pod({}, {}, { ...status }), 'status'), 'status');
     return { podIP, podIPs };
@@ -135,7 +135,7 @@ test('the one address of a pod and the first of all are the same', () => {
   assert.deepEqual(addresses({}), { podIP: '', podIPs: [] });
 });
 
-test('the status of a pod tells nothing of features that are off', () => {
+test('the status of a pod has no fields of features that are off', () => {
   const containerStatuses = [
     {
       name: 'c',
@@ -166,7 +166,7 @@ test('the status of a pod tells nothing of features that are off', () => {
   assert.equal(resize, undefined);
 });
 
-test('annotations from before init containers were a field are forgotten, in pods and in templates', () => {
+test('legacy annotations of init containers are dropped from pods and templates', () => {
   const kept = { a: 'b' };
   const old = {
     'pod.beta.kubernetes.io/init-containers': '[]',
@@ -179,7 +179,7 @@ test('annotations from before init containers were a field are forgotten, in pod
   assert.deepEqual(fieldsOf(fieldsOf(kind, 'template'), 'metadata')['annotations'], kept);
 });
 
-test('ephemeral containers are added, and stay', () => {
+test('ephemeral containers are added and never removed', () => {
   const change = (before: JsonObject, ...ephemeralContainers: JsonObject[]): readonly string[] =>
     changeRefusals(before, pod({ ephemeralContainers }), 'ephemeralcontainers');
   assert.deepEqual(change(pod(), container({ name: 'e' })), []);
@@ -369,7 +369,7 @@ test('defaults of every part of a pod', () => {
   ]);
 });
 
-test('a profile of AppArmor is told both ways, for old nodes and for new ones', () => {
+test('an AppArmor profile is written as annotation and as field, for old and new nodes', () => {
   const prefix = 'container.apparmor.security.beta.kubernetes.io/';
   const told = (spec: JsonObject, annotations?: JsonObject): readonly unknown[] => {
     const warnings: string[] = [];

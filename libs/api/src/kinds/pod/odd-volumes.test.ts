@@ -5,14 +5,14 @@ import { type Case, check, container, withContainer, withVolume } from './odd-te
 const C = 'spec.containers[0]';
 const V = 'spec.volumes[0]';
 
-test('[RWO-03] a pod may use a claim, and has to name it', () => {
+test('[RWO-03] a pod may use a claim, and must name it', () => {
   check([
     [withVolume({ persistentVolumeClaim: { claimName: 'data' } }), []],
     [withVolume({ persistentVolumeClaim: {} }), [`${V}.persistentVolumeClaim.claimName: Required value`]],
   ]);
 });
 
-test('volumes: one source each, and each source whole', () => {
+test('volumes: exactly one complete source each', () => {
   const one = (source: JsonObject, errors: readonly string[]): Case => [withVolume(source), errors];
   check([
     [{ volumes: [{ emptyDir: {} }] }, [`${V}.name: Required value`]],

@@ -16,13 +16,13 @@ const specWith = (name: string, more: Partial<PodSpec> = {}): PodSpec => ({
 
 const known = specWith('kube-api-access-aaaaa');
 
-test('a spec says the same whatever its volume with the token is called', () => {
+test('a spec is unchanged when only the name of its token volume differs', () => {
   assert.equal(saysTheSame({ spec: specWith('kube-api-access-aaaaa') }, known), true);
   assert.equal(saysTheSame({ spec: specWith('kube-api-access-bbbbb') }, known), true);
   assert.equal(saysTheSame({ spec: specWith('kube-api-access-bbbbb') }, undefined), false);
 });
 
-test('a spec says something else when any field differs, comes or goes', () => {
+test('a spec is changed when any field differs, is added or is removed', () => {
   const name = 'kube-api-access-bbbbb';
   const others: readonly PodSpec[] = [
     specWith(name, { nodeName: 'n' }),
@@ -36,7 +36,7 @@ test('a spec says something else when any field differs, comes or goes', () => {
   assert.equal(saysTheSame({ spec: specWith(name) }, specWith('kube-api-access-aaaaa', { hostname: 'h' })), false);
 });
 
-test("a volume of the author's that has the name of the token's volume is noticed", () => {
+test('a user volume with the name of the token volume is detected', () => {
   const name = 'kube-api-access-bbbbb';
   const taken = specWith(name, { volumes: [{ name, emptyDir: {} }, token(name)] });
   const free = specWith('kube-api-access-aaaaa', { volumes: [{ name, emptyDir: {} }, token('kube-api-access-aaaaa')] });
@@ -44,7 +44,7 @@ test("a volume of the author's that has the name of the token's volume is notice
   assert.equal(saysTheSame({ spec: free }, free), true);
 });
 
-test('claims of ephemeral volumes are named after each pod, so nothing is known of them', () => {
+test('claims of ephemeral volumes have the name of the pod, so their state is unknown', () => {
   const spec = specWith('kube-api-access-aaaaa', { volumes: [{ name: 'scratch', ephemeral: {} }] });
   assert.equal(saysTheSame({ spec: spec }, spec), false);
 });

@@ -7,7 +7,7 @@ import { podResource } from './index.ts';
 import { podDeletionSeconds } from './strategy.ts';
 import { container, created, NOW, pod, updateErrors } from './testing.ts';
 
-test('[EXP-01] a created pod has its defaults and its class', () => {
+test('[EXP-01] a created pod gets its defaults and its QoS class', () => {
   const object = created(pod({ containers: [container({ ports: [{ containerPort: 80 }] })] }));
   assert.equal(object.spec.restartPolicy, 'Always');
   assert.equal(object.spec.terminationGracePeriodSeconds, 30);
@@ -16,7 +16,7 @@ test('[EXP-01] a created pod has its defaults and its class', () => {
   assert.deepEqual(object.status, { phase: 'Pending', qosClass: 'BestEffort' });
 });
 
-test('[POD-19] identity of a pod does not change, what is said about it may', () => {
+test('[POD-19] the identity of a pod is immutable, its labels and annotations are not', () => {
   const old = pod({}, { uid: 'u1', creationTimestamp: '2023-11-14T22:13:20Z' });
   for (const [field, value] of [
     ['name', 'other'],
@@ -36,7 +36,7 @@ test('[POD-19] identity of a pod does not change, what is said about it may', ()
   assert.deepEqual(errors, []);
 });
 
-test('[POD-20] a generation never goes back', () => {
+test('[POD-20] the generation never decreases', () => {
   const errors = updateErrors(pod({}, { generation: 5 }), (p) => void (p.metadata.generation = 4));
   assert.deepEqual(errors, ['metadata.generation: Invalid value: 4: must not be decremented']);
   for (const generation of [5, 6]) {
@@ -47,7 +47,7 @@ test('[POD-20] a generation never goes back', () => {
   }
 });
 
-test('[POD-21] a terminating pod gets no new finalizers', () => {
+test('[POD-21] a terminating pod accepts no new finalizers', () => {
   const old = pod({}, { deletionTimestamp: '2023-11-14T22:13:20Z', finalizers: ['example.com/a'] });
   const errors = updateErrors(old, (p) => p.metadata.finalizers?.push('example.com/b'));
   assert.deepEqual(errors, [
@@ -73,7 +73,7 @@ test('[POD-21] a terminating pod gets no new finalizers', () => {
   );
 });
 
-test('[POD-18] [POD-22] images may change, most of the rest may not', () => {
+test('[POD-18] [POD-22] images are mutable, most other fields are immutable', () => {
   assert.deepEqual(
     updateErrors(pod(), (p) => void (p.spec.containers[0] = container({ image: 'busybox:2' }))),
     [],
@@ -110,7 +110,7 @@ test('[POD-18] [POD-22] mutable fields: images of init containers, the deadline,
   assert.deepEqual([withGrace(-5, 1), withGrace(-5, 2), withGrace(5, 1)], [[], ['spec'], ['spec']]);
 });
 
-test('[POD-22] nothing else of a container, of the node choice or of the pod may change', () => {
+test('[POD-22] other fields of containers, of node selection and of the pod are immutable', () => {
   const changes: readonly ((spec: Pod['spec']) => void)[] = [
     (spec) => void (spec.containers = [container({ command: ['x'] })]),
     (spec) => void (spec.containers = [container({ resources: { limits: { cpu: '1' } } })]),
@@ -132,7 +132,7 @@ test('[POD-22] nothing else of a container, of the node choice or of the pod may
   }
 });
 
-test('[POD-22] the node affinity of a gated pod is only narrowed, and that of others stays', () => {
+test('[POD-22] the node affinity of a gated pod can only be narrowed, that of other pods is immutable', () => {
   const term = (...keys: readonly string[]) => ({ matchExpressions: keys.map((key) => ({ key, operator: 'Exists' })) });
   const affinity = (...nodeSelectorTerms: readonly ReturnType<typeof term>[]) => ({
     nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...nodeSelectorTerms] } },
@@ -228,7 +228,7 @@ test('[POD-23] tolerations are only added; their seconds may change', () => {
   );
 });
 
-test('[POD-24] a deadline only comes closer', () => {
+test('[POD-24] an active deadline may only be shortened', () => {
   const old = pod({ activeDeadlineSeconds: 50 });
   assert.deepEqual(
     updateErrors(pod(), (p) => void (p.spec.activeDeadlineSeconds = 9)),
@@ -258,7 +258,7 @@ test('[POD-24] a deadline only comes closer', () => {
   );
 });
 
-test('a negative grace period is 1 also in an update, and so it may be sent again', () => {
+test('a negative grace period becomes 1 in an update too, so a repeated update is accepted', () => {
   const change = (p: Pod): void => void (p.spec.terminationGracePeriodSeconds = -1);
   const negative = pod();
   change(negative);
@@ -305,7 +305,7 @@ test('[EPH-03] [EPH-04] an ephemeral container has no ports, probes or resources
   );
 });
 
-test('[EPH-03] every field that an ephemeral container may not set is refused by name, also in its mounts', () => {
+test('[EPH-03] each field that is forbidden in an ephemeral container is refused by name, also in its mounts', () => {
   const probe = { tcpSocket: { port: 1 } };
   const forbidden = {
     ports: [{ containerPort: 1 }],
@@ -358,7 +358,7 @@ test('[EPH-01] [EPH-05] an update of the pod adds no container of any kind', () 
   assert.deepEqual(ephemeralErrors(old, ephemeral), [], 'its subresource adds one');
 });
 
-test('[EPH-05] the pod of a file on a node gets no ephemeral container', () => {
+test('[EPH-05] a static pod accepts no ephemeral container', () => {
   const mirror = created(pod({}, { annotations: { 'kubernetes.io/config.mirror': 'x' } }));
   const errors = ephemeralErrors(mirror, (p) => {
     p.spec.ephemeralContainers = [{ name: 'd', image: 'x', resources: {} }];
@@ -396,7 +396,7 @@ const withResources = (requests: Record<string, string>, limits: Record<string, 
 
 const FULL = { cpu: '1', memory: '1Gi' };
 
-test('[QOS-01] [INIT-22] the class is set at create, whatever the client says, and init containers count', () => {
+test('[QOS-01] [INIT-22] the class is set at creation whatever the client sends, and init containers count', () => {
   const claimed = withResources({}, FULL);
   claimed.status = { qosClass: 'BestEffort' };
   assert.equal(created(claimed).status.qosClass, 'Guaranteed');
@@ -417,7 +417,7 @@ test('[EPH-08] an ephemeral container does not change the class', () => {
   assert.equal(qosClassOf(guaranteed), 'Guaranteed');
 });
 
-test('[QOS-01] the class is set at create and never changes', () => {
+test('[QOS-01] the class is set at creation and never changes', () => {
   const old = created(pod());
   const after = structuredClone(old);
   after.status.qosClass = 'Guaranteed';
@@ -446,7 +446,7 @@ test('[QOS-02] equal requests and limits of cpu and memory are Guaranteed, and r
   assert.equal(created(two).status.qosClass, 'Burstable', 'every container needs limits');
 });
 
-test('[QOS-03] [QOS-04] some is Burstable, none is BestEffort, and only cpu and memory count', () => {
+test('[QOS-03] [QOS-04] any request or limit makes a pod Burstable, none makes it BestEffort, and only cpu and memory count', () => {
   for (const some of [{ cpu: '1' }, { memory: '1Gi' }]) {
     assert.equal(qosClassOf(withResources(some, {})), 'Burstable');
     assert.equal(qosClassOf(withResources({}, some)), 'Burstable');
@@ -463,13 +463,13 @@ const running = (seconds?: number): Pod => {
   return object;
 };
 
-test('[TERM-39] [SAFE-04] the period is what is asked for, else what the pod says', () => {
+test('[TERM-39] [SAFE-04] the requested grace period applies, else that of the pod', () => {
   assert.equal(podDeletionSeconds(running(40), 5), 5);
   assert.equal(podDeletionSeconds(running(40), undefined), 40);
   assert.equal(podDeletionSeconds(running(), undefined), 30);
 });
 
-test('[EXP-19] [TERM-40] a pod that never ran or has ended goes at once', () => {
+test('[EXP-19] [TERM-40] a pod that never ran or has finished is removed at once', () => {
   assert.equal(podDeletionSeconds(created(pod()), 60), 0);
   for (const phase of ['Succeeded', 'Failed']) {
     const done = running();

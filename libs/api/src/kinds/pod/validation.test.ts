@@ -34,7 +34,7 @@ test('[POD-07] a name must be a DNS subdomain, a container name a DNS label', ()
   assert.match(long, /^spec\.containers\[0\]\.name: .*: must be no more than 63/);
 });
 
-test('[POD-07] a name that is no DNS label is accepted with a warning, one that is gets none', () => {
+test('[POD-07] a name that is not a DNS label is accepted with a warning; a DNS label causes none', () => {
   const warningsOf = (name: string) => podResource.strategy.warnings?.(created(pod({}, { name })), undefined, {}) ?? [];
   assert.deepEqual(createErrors(pod({}, { name: 'a.b' })), []);
   const [warning = '', ...others] = warningsOf('a.b');
@@ -44,7 +44,7 @@ test('[POD-07] a name that is no DNS label is accepted with a warning, one that 
   assert.deepEqual(warningsOf('a-b'), []);
 });
 
-test('[POD-09] the operating system is linux or windows, and decides what else may be said', () => {
+test('[POD-09] the operating system is linux or windows, and restricts other fields', () => {
   assert.deepEqual(createErrors(pod({ os: { name: 'beos' } })), [
     'spec.os: Unsupported value: "beos": supported values: "linux", "windows"',
   ]);
@@ -77,7 +77,7 @@ test('[POD-30] privileged and no escalation exclude each other', () => {
   }
 });
 
-test('[POD-31] a host process pod runs on the host entirely, and in its network', () => {
+test('[POD-31] a host process pod has only host process containers and uses the host network', () => {
   const containers = [
     container({ securityContext: { windowsOptions: { hostProcess: true } } }),
     container({ name: 'd' }),
@@ -112,7 +112,7 @@ test('[LIFE-21] the restart policy is one of three and Always by default', () =>
   ]);
 });
 
-test('[LIFE-28] the condition of a readiness gate has the form of a label key', () => {
+test('[LIFE-28] the type of a readiness gate has the form of a label key', () => {
   assert.deepEqual(createErrors(pod({ readinessGates: [{ conditionType: 'www.example.com/feature-1' }] })), []);
   for (const conditionType of ['', 'not a key!', 'a/b/c']) {
     const [error = ''] = createErrors(pod({ readinessGates: [{ conditionType }] }));
@@ -148,7 +148,7 @@ test('[PROBE-02] a probe has exactly one handler', () => {
   }
 });
 
-test('[PROBE-16] a probe gets its times and thresholds, and none of them is negative', () => {
+test('[PROBE-16] probe times and thresholds get defaults, and negative values are refused', () => {
   for (const kind of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) {
     const object = created(pod({ containers: [container({ [kind]: { grpc: { port: 1 } } })] }));
     assert.deepEqual(object.spec.containers[0]?.[kind], {
@@ -187,7 +187,7 @@ test('[PROBE-16] a probe gets its times and thresholds, and none of them is nega
   );
 });
 
-test('[PROBE-16] startup and liveness probes succeed at once, only readiness may need several successes', () => {
+test('[PROBE-16] startup and liveness probes need a successThreshold of 1, only readiness probes may need more', () => {
   const probe = { tcpSocket: { port: 1 }, successThreshold: 2 };
   for (const kind of ['startupProbe', 'livenessProbe'] as const) {
     assert.deepEqual(createErrors(pod({ containers: [container({ [kind]: probe })] })), [
@@ -197,7 +197,7 @@ test('[PROBE-16] startup and liveness probes succeed at once, only readiness may
   assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe: probe })] })), []);
 });
 
-test('[PROBE-17] a grace period of its own is for probes that kill, and positive', () => {
+test('[PROBE-17] a probe-level grace period is positive, and only for liveness and startup probes', () => {
   const readinessProbe = { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 5 };
   assert.deepEqual(createErrors(pod({ containers: [container({ readinessProbe })] })), [
     'spec.containers[0].readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must not be set for readinessProbes',
@@ -218,7 +218,7 @@ test('[PROBE-17] a grace period of its own is for probes that kill, and positive
   }
 });
 
-test('[INIT-09] an init container that is no sidecar has no probes and no lifecycle', () => {
+test('[INIT-09] an init container that is not a sidecar has no probes and no lifecycle', () => {
   const probe = { tcpSocket: { port: 1 } };
   const given = { lifecycle: {}, livenessProbe: probe, readinessProbe: probe, startupProbe: probe };
   for (const [field, value] of Object.entries(given)) {
@@ -230,7 +230,7 @@ test('[INIT-09] an init container that is no sidecar has no probes and no lifecy
   }
 });
 
-test('[INIT-01] [INIT-08] init containers have the fields of other containers, with values of their own', () => {
+test('[INIT-01] [INIT-08] init containers have the fields of other containers, with their own values', () => {
   const init = container({
     name: 'i',
     image: 'other:1',
@@ -300,7 +300,7 @@ test('[SIDE-02] a sidecar may have probes and hooks, which are checked like thos
   ]);
 });
 
-test('[DOWN-02] [EXP-16] an environment variable and a volume may name only their own fields', () => {
+test('[DOWN-02] [EXP-16] environment variables and volumes each accept only their own fields', () => {
   const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.labels' } } }];
   const [inEnv = ''] = createErrors(pod({ containers: [container({ env })] }));
   assert.match(inEnv, /fieldRef\.fieldPath: Unsupported value: "metadata\.labels": supported values: "metadata\.name"/);
@@ -333,7 +333,7 @@ function resourceFieldErrors(resourceFieldRef: ResourceFieldSelector): readonly 
   return createErrors(pod({ containers: [container({ env })] }));
 }
 
-test('[DOWN-03] [DOWN-05] [DOWN-06] [DOWN-07] [DOWN-08] [DOWN-09] each field of a pod is available where it is listed, and only there', () => {
+test('[DOWN-03] [DOWN-05] [DOWN-06] [DOWN-07] [DOWN-08] [DOWN-09] each field of a pod is available only where it is listed', () => {
   const inEnv = ['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.serviceAccountName', 'spec.nodeName'];
   const addresses = ['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'];
   const inVolumes = ['metadata.name', 'metadata.namespace', 'metadata.uid', 'metadata.labels', 'metadata.annotations'];
@@ -345,7 +345,7 @@ test('[DOWN-03] [DOWN-05] [DOWN-06] [DOWN-07] [DOWN-08] [DOWN-09] each field of 
   }
 });
 
-test('[DOWN-10] [DOWN-11] cpu, memory, storage and huge pages are available by limit and by request, in both forms', () => {
+test('[DOWN-10] [DOWN-11] cpu, memory, storage and huge pages are available as limit and as request, in both forms', () => {
   for (const name of ['cpu', 'memory', 'ephemeral-storage', 'hugepages-2Mi']) {
     for (const resource of [`limits.${name}`, `requests.${name}`]) {
       assert.deepEqual(resourceFieldErrors({ resource }), [], `${resource} in a variable`);
@@ -355,7 +355,7 @@ test('[DOWN-10] [DOWN-11] cpu, memory, storage and huge pages are available by l
   }
 });
 
-test('[DOWN-13] a divisor is one of the usual units, and a volume must name the container', () => {
+test('[DOWN-13] a divisor is one of the standard units, and a volume must name the container', () => {
   const env = [{ name: 'A', valueFrom: { resourceFieldRef: { resource: 'limits.cpu', divisor: '2' } } }];
   assert.deepEqual(createErrors(pod({ containers: [container({ env })] })), [
     `spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`,
@@ -369,7 +369,7 @@ test('[DOWN-13] a divisor is one of the usual units, and a volume must name the 
   ]);
 });
 
-test('[DOWN-06] the addresses of the node are fields of environment variables only', () => {
+test('[DOWN-06] node addresses are available to environment variables only', () => {
   for (const fieldPath of ['status.hostIP', 'status.hostIPs']) {
     const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }];
     assert.deepEqual(createErrors(pod({ containers: [container({ env })] })), []);
@@ -379,7 +379,7 @@ test('[DOWN-06] the addresses of the node are fields of environment variables on
   }
 });
 
-test('[EXP-12] a Deployment with volumes beside its template is refused, strictly and leniently', () => {
+test('[EXP-12] a Deployment with volumes outside its template is refused, in strict and lenient mode', () => {
   const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
   const template = {
     metadata: { labels: { app: 'myapp' } },
@@ -397,19 +397,19 @@ test('[EXP-12] a Deployment with volumes beside its template is refused, strictl
   ]);
 });
 
-test('[EXP-12] a mount needs a volume', () => {
+test('[EXP-12] a mount requires a volume', () => {
   const volumeMounts = [{ name: 'data', mountPath: '/opt' }];
   assert.deepEqual(createErrors(pod({ containers: [container({ volumeMounts })] })), [
     'spec.containers[0].volumeMounts[0].name: Not found: "data"',
   ]);
 });
 
-test('[USERNS-01] the wish for a user namespace is dropped while the feature is off', () => {
+test('[USERNS-01] hostUsers is dropped while the feature is off', () => {
   assert.equal(created(pod({ hostUsers: false })).spec.hostUsers, undefined);
   assert.equal(created(pod({ hostUsers: false }), { userNamespacesSupport: true }).spec.hostUsers, false);
 });
 
-test('[USERNS-06] [EXP-17] a user namespace excludes the namespaces of the host', () => {
+test('[USERNS-06] [EXP-17] a user namespace excludes host namespaces', () => {
   const object = pod({ hostUsers: false, hostNetwork: true, hostPID: true, hostIPC: true });
   const text = 'Forbidden: when `pod.Spec.HostUsers` is false';
   assert.deepEqual(createErrors(object, { userNamespacesSupport: true }), [
@@ -440,7 +440,7 @@ const spread = (changes: object) =>
     topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', ...changes }],
   });
 
-test('[SPREAD-01] constraints are kept as written, in pods and in the templates of those who make pods', () => {
+test('[SPREAD-01] constraints are stored unchanged, in pods and in pod templates', () => {
   const topologySpreadConstraints = [
     {
       maxSkew: 2,
@@ -489,7 +489,7 @@ test('[SPREAD-03] the topology key is not empty', () => {
   ]);
 });
 
-test('[SPREAD-04] whenUnsatisfiable is one of two, and DoNotSchedule when left out', () => {
+test('[SPREAD-04] whenUnsatisfiable has two values and defaults to DoNotSchedule', () => {
   assert.deepEqual(createErrors(spread({ whenUnsatisfiable: 'Never' })), [
     'spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"',
   ]);
@@ -511,7 +511,7 @@ test('[SPREAD-05] two constraints of the same kind are refused', () => {
   }
 });
 
-test('[SPREAD-06] minDomains goes with DoNotSchedule, label keys with a selector', () => {
+test('[SPREAD-06] minDomains requires DoNotSchedule, label keys require a selector', () => {
   assert.deepEqual(createErrors(spread({ minDomains: 2, whenUnsatisfiable: 'ScheduleAnyway' })), [
     'spec.topologySpreadConstraints[0].minDomains: Invalid value: 2: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway',
   ]);
@@ -531,12 +531,12 @@ test('[SPREAD-06] minDomains goes with DoNotSchedule, label keys with a selector
   ]);
 });
 
-test('[EPH-05] ephemeral containers cannot come with the pod', () => {
+test('[EPH-05] a new pod cannot contain ephemeral containers', () => {
   const object = pod({ ephemeralContainers: [{ name: 'd', image: 'x', resources: {} }] });
   assert.deepEqual(createErrors(object), ['spec.ephemeralContainers: Forbidden: cannot be set on create']);
 });
 
-test('all mistakes of a pod are reported at once', () => {
+test('all errors of a pod are reported together', () => {
   const object = pod({
     restartPolicy: 'x',
     containers: [container({ image: '', ports: [{ containerPort: 0 }] })],

@@ -33,7 +33,7 @@ test('[PRIO-01] a class maps a name to a number', () => {
   assert.deepEqual(createErrors(priorityClass({ description: 'any text', globalDefault: true })), []);
 });
 
-test('[PRIO-02] a user may ask for no more than a billion', () => {
+test('[PRIO-02] the value of a user class is at most one billion', () => {
   assert.deepEqual(createErrors(priorityClass({ value: 1_000_000_000 })), []);
   assert.deepEqual(createErrors(priorityClass({ value: -2_147_483_648 })), []);
   assert.deepEqual(createErrors(priorityClass({ value: 1_000_000_001 })), [
@@ -41,7 +41,7 @@ test('[PRIO-02] a user may ask for no more than a billion', () => {
   ]);
 });
 
-test('[PRIO-03] only the two classes of the system may have its prefix, and only with their own values', () => {
+test('[PRIO-03] only the two system classes may have the system prefix, and only with their own values', () => {
   assert.deepEqual(createErrors(priorityClass({ value: 2_000_001_000 }, 'system-node-critical')), []);
   assert.deepEqual(createErrors(priorityClass({ value: 2_000_000_000 }, 'system-cluster-critical')), []);
   for (const name of ['system-mine', 'system-node-critical']) {
@@ -56,7 +56,7 @@ test('[PRIO-03] only the two classes of the system may have its prefix, and only
   }
 });
 
-test('[PRIO-11] value and policy stay as they are, the rest may change', () => {
+test('[PRIO-11] value and policy are immutable, other fields are mutable', () => {
   assert.deepEqual(updateErrors({ description: 'other', globalDefault: true }), []);
   for (const value of [7, 7_000]) {
     assert.deepEqual(updateErrors({ value }), ['value: Forbidden: may not be changed in an update.']);
@@ -66,7 +66,7 @@ test('[PRIO-11] value and policy stay as they are, the rest may change', () => {
   ]);
 });
 
-test('[PRIO-12] a class preempts unless it says Never', () => {
+test('[PRIO-12] a class preempts unless its policy is Never', () => {
   assert.equal(priorityClass().preemptionPolicy, 'PreemptLowerPriority');
   assert.equal(priorityClass({ preemptionPolicy: 'Never' }).preemptionPolicy, 'Never');
   assert.deepEqual(createErrors(priorityClass({ preemptionPolicy: 'Sometimes' })), [

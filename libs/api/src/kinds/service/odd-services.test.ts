@@ -210,7 +210,7 @@ test('services: affinity, traffic and load balancers', () => {
   ]);
 });
 
-test('services: what may not change', () => {
+test('services: immutable fields', () => {
   const change = (before: JsonObject, after: JsonObject): readonly string[] =>
     changeRefusals(service(before), service(after));
   assert.deepEqual(change({ clusterIP: '10.0.0.1' }, { clusterIP: '10.0.0.2' }), [
@@ -231,7 +231,7 @@ test('services: what may not change', () => {
   ]);
 });
 
-test('services: what a client leaves out is kept, what a type does not use goes', () => {
+test('services: fields that a client omits are kept, fields that the type does not use are removed', () => {
   const specOf = (before: JsonObject, after: JsonObject): JsonObject =>
     (replaced(service(before), service(after)) as unknown as { spec: JsonObject }).spec;
   const ports = [

@@ -5,7 +5,7 @@ import { goDiff } from './diff.ts';
 const shown = (type: string, before: unknown, after: unknown): string =>
   goDiff(type, before, after).replaceAll('\u00a0', '~');
 
-test('a field that changed stands between two neighbours on each side; the rest is counted', () => {
+test('a changed field is shown with two neighbours on each side; the others are counted', () => {
   const container = {
     name: 'c',
     image: 'i',
@@ -60,7 +60,7 @@ test('a nested difference is shown in place, with the types above it', () => {
   );
 });
 
-test('a pointer that points to nothing on one side is shown whole on the other', () => {
+test('a pointer that is nil on one side is shown in full on the other', () => {
   const text = shown(
     'core.PersistentVolumeSource',
     { hostPath: { path: '/a', type: '' } },
@@ -70,7 +70,7 @@ test('a pointer that points to nothing on one side is shown whole on the other',
   assert.ok(text.includes('+~\tNFS:                  &core.NFSVolumeSource{Server: "s", Path: "/b"},'), text);
 });
 
-test('words of their own type, amounts and references print as what they are', () => {
+test('named string types, quantities and references print as Go prints them', () => {
   const pod = {
     containers: [],
     priority: 0,
@@ -95,7 +95,7 @@ test('words of their own type, amounts and references print as what they are', (
   );
 });
 
-test('keys that every object of JavaScript has are shown when they come', () => {
+test('added keys with names of Object.prototype members are shown', () => {
   const spec = (nodeSelector: object): object => ({ containers: [], nodeSelector });
   const text = shown('core.PodSpec', spec({ a: 'b' }), spec({ a: 'b', constructor: 'x' }));
   assert.ok(text.includes('+~\t\t"constructor": "x",'), text);

@@ -16,7 +16,7 @@ test('lists, maps, pointers and times print as in Go', () => {
   );
 });
 
-test('a pod template prints its containers and, of its volumes, where they come from', () => {
+test('a pod template prints its containers and the sources of its volumes', () => {
   const template = {
     metadata: { labels: { a: 'b' } },
     spec: {

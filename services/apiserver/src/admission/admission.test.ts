@@ -19,7 +19,7 @@ describe('priority', () => {
   const pod = (name: string, spec: object = {}) =>
     api.call('POST', PODS, { body: podBody(name, { spec: { ...spec } }) });
 
-  test('[PRIO-08] [PRIO-12] the class gives its number and its preemption policy', async () => {
+  test('[PRIO-08] [PRIO-12] the class sets the number and the preemption policy of the pod', async () => {
     await priorityClass('high', 1000, { preemptionPolicy: 'Never' });
     const created = await pod('p', { priorityClassName: 'high' });
     assert.deepEqual([created.at('spec.priority'), created.at('spec.preemptionPolicy')], [1000, 'Never']);
@@ -29,7 +29,7 @@ describe('priority', () => {
     assert.equal((await api.call('GET', `${PODS}/q`)).at('spec.priority'), -5, 'it is stored');
   });
 
-  test('[EXS-20] a pod of the class of the example has its number and may preempt', async () => {
+  test('[EXS-20] a pod with the class of the example gets its number and may preempt', async () => {
     await priorityClass('high-priority', 1_000_000, { globalDefault: false, description: 'for service pods' });
     const nginx = await pod('nginx', { priorityClassName: 'high-priority' });
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('priority', () => {
     assert.equal((await pod('other')).at('spec.priority'), 0, 'it is no default class');
   });
 
-  test('[PRIO-06] [PRIO-07] classes count when a pod is created: neither a later default nor a deletion changes it', async () => {
+  test('[PRIO-06] [PRIO-07] classes apply when a pod is created: neither a later default nor a deletion changes it', async () => {
     await pod('plain');
     await priorityClass('high', 1000);
     await pod('important', { priorityClassName: 'high' });
@@ -66,7 +66,7 @@ describe('priority', () => {
     }
   });
 
-  test('[PRIO-19] [INIT-22] any priority goes with any class of quality, which counts init containers', async () => {
+  test('[PRIO-19] [INIT-22] any priority is compatible with any QoS class, which counts init containers', async () => {
     await priorityClass('low', -5);
     await priorityClass('high', 1_000_000);
     const equal = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
@@ -93,7 +93,7 @@ describe('priority', () => {
     assert.equal((await api.call('GET', `${PODS}/p`)).status, 404);
   });
 
-  test('[PRIO-05] the default class counts for pods that name none; without one the priority is 0', async () => {
+  test('[PRIO-05] the default class applies to pods that name none; without one the priority is 0', async () => {
     assert.equal((await pod('before')).at('spec.priority'), 0);
     await priorityClass('standard', 7, { globalDefault: true });
     const after = await pod('after');
@@ -113,7 +113,7 @@ describe('priority', () => {
     assert.equal(same.status, 200, 'it is the default itself');
   });
 
-  test('[PRIO-04] when a race has left two defaults the lower value counts', async () => {
+  test('[PRIO-04] when a race has created two defaults the lower value applies', async () => {
     await priorityClass('one', 9, { globalDefault: true });
     await priorityClass('two', 2);
     const key = objectKey({ group: 'scheduling.k8s.io', resource: 'priorityclasses', namespace: '', name: 'two' });
@@ -128,7 +128,7 @@ describe('priority', () => {
     assert.deepEqual([created.at('spec.priority'), created.at('spec.priorityClassName')], [2, 'two']);
   });
 
-  test('[PRIO-10] a number that the class does not have is 403', async () => {
+  test('[PRIO-10] a number that differs from that of the class is 403', async () => {
     const refused = await pod('p', { priority: 5 });
     assert.equal(refused.status, 403);
     assert.match(
@@ -156,7 +156,7 @@ describe('priority', () => {
     assert.deepEqual([replaced.status, replaced.at('spec.priority')], [200, 0], JSON.stringify(replaced.body));
   });
 
-  test('[PRIO-03] the classes of the system are there from the start', async () => {
+  test('[PRIO-03] the system classes exist from the start', async () => {
     assert.equal((await api.call('GET', `${CLASSES}/system-node-critical`)).at('value'), 2_000_001_000);
     assert.equal((await api.call('GET', `${CLASSES}/system-cluster-critical`)).at('value'), 2_000_000_000);
     assert.equal((await api.call('DELETE', `${CLASSES}/system-node-critical`)).status, 403);
@@ -171,7 +171,7 @@ describe('limit ranges', () => {
   const pod = (resources: object) =>
     api.call('POST', PODS, { body: podBody('p', { spec: { containers: [{ name: 'c', image: 'i', resources }] } }) });
 
-  test('containers get the defaults for what they do not say', async () => {
+  test('containers get defaults for missing values', async () => {
     assert.equal(
       (await range([{ type: 'Container', default: { cpu: '1' }, defaultRequest: { cpu: '200m' } }])).status,
       201,
@@ -231,7 +231,7 @@ describe('storage', () => {
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
   });
 
-  test('a claim is protected from going while it is used, and gets the default class', async () => {
+  test('a claim in use is protected from removal, and gets the default class', async () => {
     const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
     const body = { metadata: { name: 'fast', annotations }, provisioner: 'example.com/p' };
     assert.equal((await api.call('POST', '/apis/storage.k8s.io/v1/storageclasses', { body })).status, 201);
@@ -243,7 +243,7 @@ describe('storage', () => {
   });
 });
 
-test('rights are not given away by who does not have them', async () => {
+test('a user cannot grant rights that the user does not hold', async () => {
   const roles = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles';
   const bindings = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
   const rules = (resources: readonly string[], verbs: readonly string[]) => [

@@ -24,7 +24,7 @@ async function readiness(api: TestApi): Promise<string> {
   return `${ready?.status} ${ready?.reason}`;
 }
 
-test('[FENCE-08] a fenced machine that speaks all the same does not become ready before it is unfenced', async (t) => {
+test('[FENCE-08] a fenced machine that still sends heartbeats does not become ready before it is unfenced', async (t) => {
   const api = await startWithNode(t);
   const down = fenced('True', 'NodeFenced');
   assert.equal((await tell(api, 'admin', [down])).status, 200);
@@ -36,7 +36,7 @@ test('[FENCE-08] a fenced machine that speaks all the same does not become ready
   assert.equal(await readiness(api), 'True KubeletReady');
 });
 
-test('[FENCE-08] a node whose way to a storage server is cut goes on being ready', async (t) => {
+test('[FENCE-08] a node whose path to a storage server is cut stays ready', async (t) => {
   const api = await startWithNode(t);
   const cut = fenced('True', 'StorageFenced');
   await tell(api, 'admin', [cut]);
@@ -56,7 +56,7 @@ for (const as of ['node-a', 'manager', 'scheduler']) {
 }
 
 for (const as of ['node-a', 'manager']) {
-  test(`[FENCE-06] [FENCE-08] ${as} says nothing of a fence by a second condition or by annotations`, async (t) => {
+  test(`[FENCE-06] [FENCE-08] ${as} cannot state a fence by a second condition or by annotations`, async (t) => {
     const api = await startWithNode(t);
     const { body } = await api.call('GET', '/api/v1/nodes/a');
     const put = (conditions: readonly unknown[]): Promise<Answer> =>
@@ -82,7 +82,7 @@ for (const as of ['node-a', 'manager']) {
   });
 }
 
-test('[FENCE-06] [FENCE-07] the fencer gives a node up only after the condition says that its fence is confirmed', async (t) => {
+test('[FENCE-06] [FENCE-07] the fencer taints or deletes a node only after the condition says that its fence is confirmed', async (t) => {
   const api = await startWithNode(t);
   const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
   const taint = async () => {
@@ -99,7 +99,7 @@ test('[FENCE-06] [FENCE-07] the fencer gives a node up only after the condition 
   assert.equal((await api.call('DELETE', '/api/v1/nodes/a', { as: 'fencer' })).status, 200);
 });
 
-test('[FENCE-02] lists of nodes show a fence that is under way and one that is confirmed', async (t) => {
+test('[FENCE-02] lists of nodes show a fence in progress and a confirmed fence', async (t) => {
   const api = await startWithNode(t);
   const shown = async (): Promise<unknown> => {
     const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };

@@ -29,7 +29,7 @@ async function start(t: TestContext, ...volumes: readonly object[]): Promise<Tes
   return api;
 }
 
-test('a kubelet follows the local-path volumes of its node and sees no others', async (t) => {
+test('a kubelet watches the local-path volumes of its node and no others', async (t) => {
   const api = await start(t, volumeOf('of-a', 'a'), volumeOf('of-b', 'b'));
   const as = 'node-a';
   assert.deepEqual((await api.call('GET', OF_A, { as })).names(), ['of-a']);
@@ -48,7 +48,7 @@ test('a kubelet follows the local-path volumes of its node and sees no others', 
 
 type Stored = { metadata: { finalizers: string[]; labels: object }; spec: object };
 
-test('a kubelet returns its finalizer of a volume of its node that is being deleted, and changes nothing else', async (t) => {
+test('a kubelet removes its finalizer from a volume of its node that is being deleted, and changes nothing else', async (t) => {
   const api = await start(t, volumeOf('of-a', 'a'), volumeOf('kept', 'a', { persistentVolumeReclaimPolicy: 'Retain' }));
   const put = async (as: string, name: string, change: (volume: Stored) => void): Promise<readonly unknown[]> => {
     const { body } = await api.call('GET', `${VOLUMES}/${name}`);

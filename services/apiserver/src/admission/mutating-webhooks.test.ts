@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 describe('mutating webhooks', () => {
-  test('change what is stored, in the order of their names', async () => {
+  test('change the stored object, in the order of their names', async () => {
     await world.hook('mutating', 'b');
     await world.hook('mutating', 'a');
     world.respond = ({ request }) =>
@@ -27,7 +27,7 @@ describe('mutating webhooks', () => {
     });
   });
 
-  test('may not write fields that nobody knows, nor who owns what', async () => {
+  test('may write neither unknown fields nor managedFields', async () => {
     await world.hook('mutating', 'odd');
     world.respond = () =>
       patchAnswer(
@@ -56,7 +56,7 @@ describe('mutating webhooks', () => {
     });
   }
 
-  test('do not stop the garbage collector, whatever else they write', async () => {
+  test('do not block the garbage collector, whatever else they write', async () => {
     await world.api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'held', finalizers: ['example.com/f'] } } });
     await world.hook('mutating', 'notes');
     world.respond = () => patchAnswer({ op: 'add', path: '/metadata/annotations', value: { seen: 'yes' } });
@@ -67,7 +67,7 @@ describe('mutating webhooks', () => {
     assert.equal(released.status, 200, JSON.stringify(released.body));
   });
 
-  test('the objects that they return are validated like those of clients', async () => {
+  test('return objects that are validated like those of clients', async () => {
     await world.hook('mutating', 'bad');
     world.respond = () => patchAnswer({ op: 'add', path: '/data', value: { 'not a key': '1' } });
     assert.equal((await world.create('m')).status, 422);
@@ -97,7 +97,7 @@ describe('mutating webhooks', () => {
     });
   }
 
-  test('are called again after others changed the object, if they want', async () => {
+  test('are called again after others changed the object, if they request it', async () => {
     await world.hook('mutating', 'a', { reinvocationPolicy: 'IfNeeded' });
     await world.hook('mutating', 'b');
     world.respond = ({ request }) =>
@@ -119,7 +119,7 @@ describe('mutating webhooks', () => {
     assert.equal(world.reviews.length, 1);
   });
 
-  test('that failed and were left out are called again like all others', async () => {
+  test('that failed and were ignored are called again like all others', async () => {
     await world.hook('mutating', 'a', { reinvocationPolicy: 'IfNeeded', failurePolicy: 'Ignore' });
     await world.hook('mutating', 'b');
     const answers: unknown[] = ['no JSON', patchAnswer({ op: 'add', path: '/data/n', value: 'x' }), { allowed: true }];

@@ -29,7 +29,7 @@ describe('runtime classes', () => {
     assert.deepEqual(created.at('spec.tolerations.2'), tolerations[0]);
   });
 
-  test('a pod that contradicts it is refused', async () => {
+  test('a pod that contradicts the runtime class is refused', async () => {
     await runtime('vm', { overhead: { podFixed: { cpu: '250m' } }, scheduling: { nodeSelector: { vm: 'yes' } } });
     await runtime('plain', {});
     const message = async (spec: object): Promise<string> => (await pod(spec)).textAt('message');
@@ -43,7 +43,7 @@ describe('runtime classes', () => {
     assert.match(await message({ overhead }), /without corresponding RuntimeClass/);
   });
 
-  test('a toleration that another one covers is left out', () => {
+  test('a toleration that another one covers is omitted', () => {
     const narrow = { key: 'a', operator: 'Equal', value: '1', effect: 'NoSchedule' };
     const wide = { key: 'a', operator: 'Exists' };
     assert.deepEqual(mergeTolerations([narrow, wide, wide]), [wide]);
@@ -53,7 +53,7 @@ describe('runtime classes', () => {
   });
 });
 
-test('a new node is tainted until it says that it is ready', async () => {
+test('a new node is tainted until it reports ready', async () => {
   const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
   const own = { key: 'gpu', effect: 'NoSchedule' };
   const create = (name: string, taints?: object[]) =>
@@ -63,7 +63,7 @@ test('a new node is tainted until it says that it is ready', async () => {
   assert.deepEqual((await create('c', [taint])).at('spec.taints'), [taint]);
 });
 
-test('a kubelet can neither take its taints away nor draw workloads to itself by labels', async () => {
+test('a kubelet can neither remove its taints nor attract workloads by labels', async () => {
   const nodes = '/api/v1/nodes';
   const register = (labels: object) =>
     api.call('POST', nodes, { as: 'node-a', body: { metadata: { name: 'a', labels } } });
@@ -99,7 +99,7 @@ test('an ingress that names no class gets the default one', async () => {
   assert.equal(old.at('spec.ingressClassName'), undefined);
 });
 
-test('a claim grows only where its class lets it', async () => {
+test('a claim grows only where its class allows expansion', async () => {
   const claims = '/api/v1/namespaces/default/persistentvolumeclaims';
   for (const [name, allowVolumeExpansion] of [
     ['fixed', false],
@@ -149,7 +149,7 @@ describe('certificate signing requests', () => {
     api.call('PATCH', `${requests}/${name}/${subresource}`, { as: 'nobody', body: { status } });
   const approved = { conditions: [{ type: 'Approved', status: 'True', reason: 'r', message: 'm' }] };
 
-  test('approving needs the right to approve for the signer', async () => {
+  test('approval requires the right to approve for the signer', async () => {
     await create('a', '/CN=x', 'example.com/one');
     await create('b', '/CN=x', 'example.net/two');
     await allow('approve', ['example.com/*']);
@@ -161,7 +161,7 @@ describe('certificate signing requests', () => {
     );
   });
 
-  test('signing needs the right to sign for the signer', async () => {
+  test('signing requires the right to sign for the signer', async () => {
     await create('a', '/CN=x', 'example.com/one');
     await create('b', '/CN=x', 'example.com/two');
     await allow('sign', ['example.com/one']);
@@ -173,7 +173,7 @@ describe('certificate signing requests', () => {
     );
   });
 
-  test('nobody asks to be a superuser', async () => {
+  test('a request for a superuser certificate is refused', async () => {
     const signer = 'kubernetes.io/kube-apiserver-client';
     const refused = await create('a', '/O=dev/O=system:masters/CN=x', signer);
     assert.equal(
@@ -184,7 +184,7 @@ describe('certificate signing requests', () => {
     assert.equal((await create('c', '/O=system:masters/CN=x', 'example.com/own')).status, 201);
   });
 
-  test("nobody asks the cluster's own authority to be the API server that kubelets trust", async () => {
+  test('the cluster authority signs no API server certificate that kubelets would trust', async () => {
     for (const signer of ['kube-apiserver-client', 'kube-apiserver-client-kubelet']) {
       for (const subject of ['/CN=kube-apiserver-kubelet-client', '/O=dev/O=holdfast:api-servers/CN=x']) {
         const refused = await create('a', subject, `kubernetes.io/${signer}`);

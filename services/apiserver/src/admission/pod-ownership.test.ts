@@ -34,7 +34,7 @@ const taintOutOfService = (api: TestApi) =>
     body: { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } },
   });
 
-test('[SAFE-01] a second binding is refused and names the node the pod has', async () => {
+test('[SAFE-01] a second binding is refused and names the node of the pod', async () => {
   const { api } = await boundPod();
   const body = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'b' } };
   const again = await api.call('POST', `${PODS}/p/binding`, { as: 'scheduler', body });
@@ -43,7 +43,7 @@ test('[SAFE-01] a second binding is refused and names the node the pod has', asy
   await api.stop();
 });
 
-test('[LIFE-08] a pod has a UID of its own, is placed once, and never moves to another node', async () => {
+test('[LIFE-08] a pod has its own UID, is bound once, and never moves to another node', async () => {
   const { api, uid } = await boundPod();
   const other = await api.call('POST', PODS, { body: podBody('q') });
   assert.match(uid, /^[0-9a-f-]{36}$/);
@@ -100,7 +100,7 @@ for (const [title, as, status] of removals) {
   });
 }
 
-test('a kubelet must name the uid of the pod it removes', async () => {
+test('a kubelet must send the uid of the pod that it removes', async () => {
   const scene = await boundPod();
   assert.equal(await forceDelete(scene, 'node-a', false), 403);
   await scene.api.stop();
@@ -123,7 +123,7 @@ for (const as of ['pod-gc', 'fencer']) {
   });
 }
 
-test('[FENCE-07] the fencer needs no more than its fence: the pod was not asked to end, and the last word of the node was ready', async () => {
+test('[FENCE-07] the fencer needs only its fence: the pod was not being deleted, and the last status of the node was ready', async () => {
   const scene = await boundPod();
   const conditions = [{ type: 'Ready', status: 'True' }];
   await scene.api.call('PATCH', '/api/v1/nodes/a/status', { body: { status: { conditions } } });
@@ -180,7 +180,7 @@ async function allow(api: TestApi, ...rules: readonly object[]): Promise<void> {
 const LEASE_RULE = { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] };
 const PROMISE_RULE = { apiGroups: [''], resources: ['nodes/self-fencing'], verbs: ['update'] };
 
-test('a right to write leases is none to break the promise of a node, to shorten it or to make one', async () => {
+test('the right to write leases does not include breaking, shortening or creating the promise of a node', async () => {
   const { api } = await boundPod();
   await allow(api, LEASE_RULE);
   assert.equal((await api.call('POST', LEASES, { as: 'node-a', body: promises(false) })).status, 201);
@@ -208,7 +208,7 @@ test('a user with the separate permission may break the promise of a node', asyn
   await api.stop();
 });
 
-test('a node does not say of itself that its promise was waited out', async () => {
+test('a node cannot declare that its own promise expired', async () => {
   const { api } = await boundPod();
   const body = { status: { conditions: [{ type: 'SelfFenced', status: 'True' }] } };
   const of = (as: string) => api.call('PATCH', '/api/v1/nodes/a/status', { as, body });
@@ -218,7 +218,7 @@ test('a node does not say of itself that its promise was waited out', async () =
   await api.stop();
 });
 
-test('a pod without a node may be removed by controllers', async () => {
+test('controllers may remove a pod without a node', async () => {
   const api = await startTestApi();
   await api.call('POST', PODS, { body: podBody('p') });
   const answer = await api.call('DELETE', `${PODS}/p`, { as: 'manager', body: { gracePeriodSeconds: 0 } });
@@ -226,7 +226,7 @@ test('a pod without a node may be removed by controllers', async () => {
   await api.stop();
 });
 
-test('[UI-02] a user who forces a deletion is told what it means; a kubelet is not', async () => {
+test('[UI-02] a user who forces a deletion gets a warning, a kubelet does not', async () => {
   const byUser = await boundPod();
   const answer = await byUser.api.call('DELETE', `${PODS}/p?gracePeriodSeconds=0`);
   assert.equal(answer.headers['warning'], `299 - "${forceDeleteWarning('p', 'a')}"`);
@@ -244,7 +244,7 @@ test('[UI-02] a user who forces a deletion is told what it means; a kubelet is n
   await byKubelet.api.stop();
 });
 
-test('a controller may not declare a bound pod finished, its kubelet may', async () => {
+test('a controller may not mark a bound pod finished, its kubelet may', async () => {
   const { api } = await boundPod();
   const finish = (as: string) => api.call('PATCH', `${PODS}/p/status`, { as, body: { status: { phase: 'Failed' } } });
   assert.equal((await finish('manager')).status, 403);
@@ -261,13 +261,13 @@ test('[TERM-36] a controller that deletes a pod with a grace period of 0 in its 
   await api.stop();
 });
 
-test('the rule can be switched off, and then a controller removes a bound pod', async () => {
+test('with the rule switched off a controller removes a bound pod', async () => {
   const scene = await boundPod({}, 'off');
   assert.equal(await forceDelete(scene, 'manager'), 200);
   await scene.api.stop();
 });
 
-test('[FENCE-13] [SAFE-15] a controller cannot make the proof itself', async () => {
+test('[FENCE-13] [SAFE-15] a controller cannot produce the proof itself', async () => {
   const scene = await boundPod();
   const { api } = scene;
   const taint = { spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } };
@@ -284,7 +284,7 @@ test('[FENCE-13] [SAFE-15] a controller cannot make the proof itself', async () 
   await api.stop();
 });
 
-test('[FENCE-13] a controller cannot become somebody who may', async () => {
+test('[FENCE-13] a controller cannot impersonate a user with the permission', async () => {
   const scene = await boundPod();
   const { api, uid } = scene;
   for (const headers of [
@@ -307,7 +307,7 @@ test('[FENCE-13] a controller cannot become somebody who may', async () => {
   await api.stop();
 });
 
-test('[UI-02] a pod that grants its processes no time warns as a forced deletion does', async () => {
+test('[UI-02] a pod with grace period 0 causes the warning of a forced deletion', async () => {
   const { api } = await boundPod({ terminationGracePeriodSeconds: 0 });
   const answer = await api.call('DELETE', `${PODS}/p`, { body: {} });
   assert.deepEqual([answer.status, answer.headers['warning']], [200, `299 - "${forceDeleteWarning('p', 'a')}"`]);

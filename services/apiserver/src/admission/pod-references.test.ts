@@ -11,7 +11,7 @@ const podWith = (spec: object): Pod => ({
   status: {},
 });
 
-test('[CVE-2025-4563] a pod of a file of a node refers to no claim of a resource either', () => {
+test('[CVE-2025-4563] a static pod cannot refer to a resource claim either', () => {
   assert.equal(referenceOf(podWith({ resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] })), 'resourceclaims');
   assert.equal(referenceOf(podWith({})), undefined);
 });

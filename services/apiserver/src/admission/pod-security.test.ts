@@ -93,7 +93,7 @@ describe('controls of the baseline level', () => {
   ];
   for (const [name, spec, expected] of cases) test(name, () => assert.equal(said('baseline', spec), expected));
 
-  test('an older version has the controls of its time', () => {
+  test('an older version has the controls of that version', () => {
     const spec = { securityContext: { sysctls: [{ name: 'net.ipv4.tcp_rmem', value: '1' }] } };
     assert.equal(said('baseline', spec, 31), 'forbidden sysctls (net.ipv4.tcp_rmem)');
     assert.equal(said('baseline', spec, 32), '');
@@ -101,7 +101,7 @@ describe('controls of the baseline level', () => {
 });
 
 describe('controls of the restricted level', () => {
-  test('a pod that says nothing is told everything, in order', () => {
+  test('a pod without security settings gets all violations in order', () => {
     assert.equal(
       said('restricted', { containers: [container({})] }),
       'allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "c" must set securityContext.capabilities.drop=["ALL"]), runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container "c" must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost")',
@@ -109,7 +109,7 @@ describe('controls of the restricted level', () => {
     assert.equal(said('restricted', {}), '');
   });
 
-  test('its controls speak in the place of the weaker ones', () => {
+  test('restricted controls replace the weaker baseline controls in messages', () => {
     const spec = {
       securityContext: { runAsUser: 0 },
       volumes: [{ name: 'h', hostPath: { path: '/' } }],
@@ -122,7 +122,7 @@ describe('controls of the restricted level', () => {
     assert.match(said('restricted', spec, 21), /^non-default capabilities .*, restricted volume types \(.*\)$/);
   });
 
-  test('[POD-12] pods for Windows need no fields that mean nothing on Windows', () => {
+  test('[POD-12] pods for Windows do not need fields without meaning on Windows', () => {
     const spec = { os: { name: 'windows' }, containers: [container({ runAsNonRoot: true })] };
     assert.equal(said('restricted', spec), '');
     assert.match(said('restricted', spec, 24), /^allowPrivilegeEscalation != false /);
@@ -147,7 +147,7 @@ describe('namespaces', () => {
   const warningOf = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): string =>
     headers['warning'] ?? '';
 
-  test('enforce refuses pods, and lets templates through with a warning', async () => {
+  test('enforce refuses pods, and accepts templates with a warning', async () => {
     await label({ enforce: 'baseline', warn: 'restricted' });
     const refused = await pod('p', { hostNetwork: true });
     assert.equal(refused.status, 403);
@@ -170,7 +170,7 @@ describe('namespaces', () => {
     assert.match(warningOf(deployment), /would violate PodSecurity \\"restricted:latest\\": host namespaces/);
   });
 
-  test('updates that change nothing dangerous are not judged', async () => {
+  test('updates without security changes are not evaluated', async () => {
     await pod('p', { hostNetwork: true });
     await label({ enforce: 'baseline' });
     const path = '/api/v1/namespaces/default/pods/p';
@@ -180,7 +180,7 @@ describe('namespaces', () => {
     assert.equal((await api.call('PATCH', path, { body: image, headers })).status, 403);
   });
 
-  test('a namespace that gets stricter says which pods would not be let in any more', async () => {
+  test('a namespace with a stricter level warns of existing pods that violate it', async () => {
     await pod('a', { hostNetwork: true });
     await pod('b', { hostNetwork: true });
     await pod('c', { hostPID: true, volumes: [{ name: 'v', hostPath: { path: '/' } }] });
@@ -194,7 +194,7 @@ describe('namespaces', () => {
     assert.equal(warningOf(await label({ other: 'x' })), '');
   });
 
-  test('labels that make no sense are refused', async () => {
+  test('invalid labels are refused', async () => {
     const refused = await label({ enforce: 'strict', 'warn-version': '1.30' });
     assert.equal(refused.status, 422);
     assert.match(
@@ -205,7 +205,7 @@ describe('namespaces', () => {
   });
 });
 
-test('a namespace that the cache lacks is read from the store before a pod of it is judged', async () => {
+test('a namespace missing from the cache is read from the store before a pod in it is evaluated', async () => {
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const reader = { cached: () => undefined, fresh: async () => ({ metadata: { name: 'new', labels } }) };
   const plugin = createPodSecurity({ reader } as unknown as AdmissionDeps);

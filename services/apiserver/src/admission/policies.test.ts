@@ -39,7 +39,7 @@ const create = (name: string, data: Record<string, string> = {}): Promise<Answer
 const DENIED = (message: string): string =>
   `configmaps "c" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p-b' denied request: ${message}`;
 
-test('a validation that does not hold refuses, with its reason and message', async () => {
+test('a validation that fails refuses the request with its reason and message', async () => {
   await policy('p', {
     validations: [
       { expression: 'object.data.size() < 3', message: 'too many keys' },
@@ -59,7 +59,7 @@ test('a validation that does not hold refuses, with its reason and message', asy
   assert.deepEqual([bad.status, bad.at('message')], [403, DENIED('no bad in c')]);
 });
 
-test('variables build on each other and are evaluated when they are used', async () => {
+test('variables build on each other and are evaluated lazily', async () => {
   await policy('p', {
     variables: [
       { name: 'n', expression: 'object.data.size()' },
@@ -72,7 +72,7 @@ test('variables build on each other and are evaluated when they are used', async
   assert.equal((await create('c', { a: '1', b: '2' })).at('message'), DENIED('failed expression: variables.twice < 4'));
 });
 
-test('a failed evaluation refuses or is left out, as the policy says', async () => {
+test('a failed evaluation refuses or is ignored, as the policy defines', async () => {
   await policy('p', { validations: [{ expression: "object.data.missing == '1'" }] });
   assert.match(
     (await create('c', { a: '1' })).textAt('message'),
@@ -83,7 +83,7 @@ test('a failed evaluation refuses or is left out, as the policy says', async () 
   assert.equal((await create('c', { a: '1' })).status, 201);
 });
 
-test('a binding that only warns lets the request pass', async () => {
+test('a binding with action Warn admits the request', async () => {
   await policy('p', { validations: [{ expression: 'false', message: 'never' }] }, { validationActions: ['Warn'] });
   const warned = await create('c');
   assert.equal(warned.status, 201);
@@ -93,7 +93,7 @@ test('a binding that only warns lets the request pass', async () => {
   );
 });
 
-test('a policy without a binding says nothing, and a binding narrows its policy', async () => {
+test('a policy without a binding has no effect, and a binding narrows its policy', async () => {
   await post('validatingadmissionpolicies', 'alone', {
     matchConstraints: CONSTRAINTS,
     validations: [{ expression: 'false' }],
@@ -106,7 +106,7 @@ test('a policy without a binding says nothing, and a binding narrows its policy'
   assert.equal((await create('c')).status, 201);
 });
 
-test('conditions, namespaces, users and old objects can be asked for', async () => {
+test('expressions can use conditions, namespaces, users and old objects', async () => {
   await policy('p', {
     matchConditions: [{ name: 'not-nobody', expression: "request.userInfo.username != 'nobody'" }],
     validations: [
@@ -145,7 +145,7 @@ test('parameters come from another object', async () => {
   assert.equal((await create('c', { a: '1' })).status, 201);
 });
 
-test('expressions that do not compile are refused with their place', async () => {
+test('expressions that do not compile are refused with their position', async () => {
   const cases: readonly (readonly [object, RegExp])[] = [
     [
       { validations: [{ expression: 'size(object.data)' }] },
@@ -168,7 +168,7 @@ test('expressions that do not compile are refused with their place', async () =>
   }
 });
 
-test('an expression that costs too much ends, and nobody else waits', async () => {
+test('an expression that costs too much is stopped, and other requests do not wait', async () => {
   const nested = 'object.data.all(a, object.data.all(b, object.data.all(c, object.data.all(d, a + b + c != d))))';
   await policy('p', { validations: [{ expression: nested }] });
   const data = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'x']));
@@ -178,7 +178,7 @@ test('an expression that costs too much ends, and nobody else waits', async () =
   );
 });
 
-test('a variable that has the name of an earlier one reads the earlier one, and never itself', async () => {
+test('a variable with the name of an earlier one reads the earlier one, never itself', async () => {
   await policy('p', {
     variables: [
       { name: 'n', expression: 'object.data.size()' },
@@ -190,7 +190,7 @@ test('a variable that has the name of an earlier one reads the earlier one, and 
   assert.equal((await create('c', { a: '1', b: '2' })).at('message'), DENIED('30'));
 });
 
-test('checks of policies are counted under the names of Kubernetes', async () => {
+test('policy checks are counted under the metric names of Kubernetes', async () => {
   await policy('p', { validations: [{ expression: "!('bad' in object.data)" }, { expression: 'object.data.a == 1' }] });
   await create('c', { bad: '1' });
   const metrics = String((await api.call('GET', '/metrics')).body);

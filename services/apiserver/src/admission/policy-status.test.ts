@@ -53,7 +53,7 @@ test('a policy with correct types has no warnings', async () => {
   assert.deepEqual(await warningsOf(oneOf('object.spec.replicas > 1')), []);
 });
 
-test('confused types are told for the expression and for its message, with the kind', async () => {
+test('type errors are reported for the expression and for its message, with the kind', async () => {
   const messageExpression = "'wants replicas > 1, got ' + object.spec.replicas";
   const warnings = await warningsOf({ validations: [{ expression: "object.spec.replicas > '1'", messageExpression }] });
   assert.deepEqual(warnings, [
@@ -74,7 +74,7 @@ test('confused types are told for the expression and for its message, with the k
   ]);
 });
 
-test('a change of the policy is checked again, and its warnings go', async () => {
+test('a changed policy is checked again, and its warnings are removed', async () => {
   assert.match((await warningsOf(oneOf('object.foo == 1')))[0]?.warning ?? '', /undefined field 'foo'/);
   await api.call('PATCH', `${POLICIES}/p`, { body: { spec: oneOf('object.spec.paused == true') } });
   assert.deepEqual(await checked('p'), []);
@@ -86,7 +86,7 @@ test('a change of the policy is checked again, and its warnings go', async () =>
   );
 });
 
-test('an expression is checked against each kind, in the order of their groups and names', async () => {
+test('an expression is checked against each kind, ordered by group and name', async () => {
   const rules = [{ apiGroups: ['', 'apps'], apiVersions: ['v1'], resources: ['pods', 'deployments', 'pods/status'] }];
   const [first, ...others] = await warningsOf(oneOf('object.spec.replicas == object.spec.nodeName.size()'), rules);
   assert.equal(others.length, 0);
@@ -97,7 +97,7 @@ test('an expression is checked against each kind, in the order of their groups a
   );
 });
 
-test('wildcards and kinds that nobody serves are not checked', async () => {
+test('wildcards and unserved kinds are not checked', async () => {
   for (const [index, rule] of [
     { ...DEPLOYMENTS, apiGroups: ['*'] },
     { ...DEPLOYMENTS, apiVersions: ['*'] },
@@ -111,7 +111,7 @@ test('wildcards and kinds that nobody serves are not checked', async () => {
   }
 });
 
-test('variables, parameters, quantities and what may be null are known', async () => {
+test('types of variables, parameters, quantities and nullable values are known', async () => {
   const warnings = await warningsOf({
     paramKind: { apiVersion: 'v1', kind: 'ConfigMap' },
     variables: [{ name: 'most', expression: 'object.spec.replicas' }],
@@ -149,7 +149,7 @@ test('custom kinds are checked by their schema', async () => {
   assert.match(first?.warning ?? '', /^reef\.example\.com\/v1, Kind=Coral: .*undefined field 'colour'$/m);
 });
 
-test('a kind whose schema contains itself is checked, and the warnings of one policy are bounded', async () => {
+test('a kind with a recursive schema is checked, and the warnings of one policy are bounded', async () => {
   const definitions = {
     apiGroups: ['apiextensions.k8s.io'],
     apiVersions: ['v1'],

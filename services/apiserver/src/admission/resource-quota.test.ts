@@ -30,7 +30,7 @@ const pod = (name: string, spec: object = {}, query = '') =>
 const containers = (resources: object): object => ({ containers: [{ name: 'c', image: 'i', resources }] });
 
 describe('the counted resources', () => {
-  test('pods, and no more than the quota says', async () => {
+  test('pods are limited to the hard limit of the quota', async () => {
     await quota('q', { pods: '2' });
     assert.equal((await pod('a')).status, 201);
     assert.equal((await pod('b')).status, 201);
@@ -93,7 +93,7 @@ describe('the counted resources', () => {
     );
   });
 
-  test('node ports and load balancers, also when an update asks for them', async () => {
+  test('node ports and load balancers are counted, also in updates', async () => {
     await quota('q', { services: '5', 'services.nodeports': '2', 'services.loadbalancers': '0' });
     const ports = [{ port: 80 }, { port: 81, name: 'b' }].map((port, i) => ({ name: `p${i}`, ...port }));
     const service = (name: string, type: string) =>
@@ -109,7 +109,7 @@ describe('the counted resources', () => {
     assert.deepEqual(await used('q'), { services: '2', 'services.nodeports': '2', 'services.loadbalancers': '0' });
   });
 
-  test('storage, in all and of each class; a claim that grows pays the difference', async () => {
+  test('storage is counted in total and by class; a claim that grows is charged the difference', async () => {
     const ofClass = 'fast.storageclass.storage.k8s.io/requests.storage';
     await quota('q', { 'requests.storage': '10Gi', persistentvolumeclaims: '3', [ofClass]: '4Gi' });
     const claim = (name: string, storage: string, storageClassName: string) =>
@@ -130,7 +130,7 @@ describe('the counted resources', () => {
 });
 
 describe('scopes', () => {
-  test('pick the pods that a quota is meant for', async () => {
+  test('pick the pods that a quota applies to', async () => {
     await quota('ending', { pods: '0' }, { scopes: ['Terminating'] });
     await quota('best', { pods: '1' }, { scopes: ['BestEffort'] });
     const matchExpressions = [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical'] }];
@@ -146,7 +146,7 @@ describe('scopes', () => {
 });
 
 describe('exactness', () => {
-  test('a quota whose usage is not known yet lets nothing in; one that is not armed lets everything in', async () => {
+  test('a quota without calculated usage admits nothing; one without hard limits admits everything', async () => {
     await quota('q', { pods: '2' }, {}, {});
     assert.match((await pod('a')).textAt('message'), /status unknown for quota: q, resources: pods/);
     const body = { metadata: { name: 'r' }, spec: { hard: { configmaps: '0' } } };
@@ -154,7 +154,7 @@ describe('exactness', () => {
     assert.equal((await api.call('POST', `${NAMESPACE}/configmaps`, { body: configMapBody('a') })).status, 201);
   });
 
-  test('a dry run and a refused create use nothing', async () => {
+  test('a dry run and a refused create consume nothing', async () => {
     await quota('q', { pods: '2' });
     assert.equal((await pod('a', {}, '?dryRun=All')).status, 201);
     assert.equal((await pod('a')).status, 201);
@@ -162,7 +162,7 @@ describe('exactness', () => {
     assert.deepEqual(await used('q'), { pods: '1' });
   });
 
-  test('creates at the same time, through two servers, get exactly what there is', async () => {
+  test('concurrent creates through two servers consume exactly the available quota', async () => {
     await quota('q', { pods: '10' });
     const other = await startTestApi({ store: api.store });
     try {
@@ -181,7 +181,7 @@ describe('exactness', () => {
     }
   });
 
-  test('the pod and the count are one write', async () => {
+  test('the pod and the usage are one write', async () => {
     const store = createMemoryStore();
     const batches: number[] = [];
     const write: typeof store.write = (operations, options) => {

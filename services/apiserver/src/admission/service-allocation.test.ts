@@ -17,7 +17,7 @@ const create = (name: string, spec: object = {}, via = api): Promise<Answer> =>
 const claims = async (): Promise<readonly string[]> =>
   (await api.store.list('internal.holdfast/')).objects.map(({ key }) => key.split('/').at(-1) ?? '');
 
-test('the API has the first address of the network, from the start', async () => {
+test('the API service has the first address of the network from the start', async () => {
   const found = await api.call('GET', `${SERVICES}/kubernetes`);
   assert.deepEqual(
     [found.at('spec.clusterIP'), found.at('spec.clusterIPs'), found.at('spec.ipFamilies')],
@@ -25,7 +25,7 @@ test('the API has the first address of the network, from the start', async () =>
   );
 });
 
-test('a service gets an address of its own and gives it back when it goes', async () => {
+test('a service gets its own address and releases it when it is deleted', async () => {
   const created = await create('a');
   const address = created.textAt('spec.clusterIP');
   assert.match(address, /^10\.96\.0\.\d+$/);
@@ -36,7 +36,7 @@ test('a service gets an address of its own and gives it back when it goes', asyn
   assert.equal((await create('b', { clusterIP: address })).status, 201);
 });
 
-test('two services never have the same address, also over two apiservers that pick alike', async () => {
+test('two services never have the same address, also over two API servers with equal random choices', async () => {
   const ids = (): ReturnType<typeof createIds> => createIds(createSeededRandom(7, 'ids'));
   const one = await startTestApi({ store: api.store, ids: ids(), serviceNetwork: '10.96.0.0/28' });
   const two = await startTestApi({ store: api.store, ids: ids(), serviceNetwork: '10.96.0.0/28' });
@@ -49,7 +49,7 @@ test('two services never have the same address, also over two apiservers that pi
   await two.server.stop();
 });
 
-test('when all addresses are taken the next service is refused and leaves nothing behind', async () => {
+test('without a free address the next service is refused and leaves no allocation', async () => {
   for (let n = 1; n <= 13; n++) assert.equal((await create(`s${n}`)).status, 201);
   const refused = await create('more');
   assert.equal(refused.status, 500);
@@ -57,7 +57,7 @@ test('when all addresses are taken the next service is refused and leaves nothin
   assert.equal((await claims()).length, 14);
 });
 
-test('an address that is named must be free and of the network', async () => {
+test('a requested address must be free and inside the network', async () => {
   const taken = await create('a', { clusterIP: '10.96.0.1' });
   assert.deepEqual(
     [taken.status, taken.textAt('message')],
@@ -74,7 +74,7 @@ test('an address that is named must be free and of the network', async () => {
   assert.deepEqual(await claims(), ['10.96.0.1']);
 });
 
-test('a create that fails leaves no claim behind; nor does a dry run', async () => {
+test('a failed create and a dry run leave no allocation', async () => {
   await create('a', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] });
   const before = await claims();
   assert.equal((await create('a')).status, 409);
@@ -89,7 +89,7 @@ test('a create that fails leaves no claim behind; nor does a dry run', async () 
   assert.deepEqual(await claims(), before);
 });
 
-test('headless and external services hold nothing', async () => {
+test('headless and external services allocate nothing', async () => {
   const headless = await create('h', { clusterIP: 'None', selector: { app: 'x' } });
   assert.deepEqual([headless.at('spec.clusterIPs'), headless.at('spec.ipFamilies')], [['None'], ['IPv4']]);
   const external = await create('e', { type: 'ExternalName', externalName: 'example.com' });
@@ -97,7 +97,7 @@ test('headless and external services hold nothing', async () => {
   assert.deepEqual(await claims(), ['10.96.0.1']);
 });
 
-test('an external service holds no node port, whatever it says', async () => {
+test('an external service allocates no node port, whatever its spec contains', async () => {
   const ports = [{ port: 80, nodePort: 30_080 }];
   assert.equal((await create('e', { type: 'ExternalName', externalName: 'a.b', ports })).status, 201);
   assert.deepEqual(await claims(), ['10.96.0.1']);
@@ -106,7 +106,7 @@ test('an external service holds no node port, whatever it says', async () => {
   assert.match(turned.textAt('message'), /nodePort: Invalid value: 30080: provided port is already allocated$/);
 });
 
-test('a node port that an external service once claimed is given back with it', async () => {
+test('a node port that an external service once allocated is released with it', async () => {
   await create('a', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_101 }] });
   const [stored] = (await api.store.list('core/services/default/a')).objects;
   assert.ok(stored);
@@ -161,7 +161,7 @@ async function checkRefusals(cases: readonly (readonly [spec: object, status: nu
 const WHEN_SEVERAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
 const NOT_CONFIGURED = 'not configured on this cluster';
 
-test('addresses outside the families of the cluster have the messages of Kubernetes', () =>
+test('addresses outside the families of the cluster cause the messages of Kubernetes', () =>
   checkRefusals([
     [
       { ipFamilies: ['IPv4', 'IPv6'] },
@@ -209,7 +209,7 @@ test('an allocation error of a service is reported alone, before all other error
     ],
   ]));
 
-test('a headless service without a selector may be of both families', async () => {
+test('a headless service without a selector may use both families', async () => {
   const families = async (name: string, spec: object): Promise<unknown> => {
     const made = await create(name, { clusterIP: 'None', ...spec });
     return [made.at('spec.ipFamilyPolicy'), made.at('spec.ipFamilies')];
@@ -225,7 +225,7 @@ test('a headless service without a selector may be of both families', async () =
   assert.deepEqual((await change({ ipFamilyPolicy: 'SingleStack' })).at('spec.ipFamilies'), ['IPv6']);
 });
 
-test('one port number over two protocols has one node port, also when only the later one names it', async () => {
+test('one port number over two protocols shares one node port, also when only the later one requests it', async () => {
   const ports = [
     { name: 'a', port: 53 },
     { name: 'b', port: 53, protocol: 'UDP', nodePort: 30_053 },
@@ -234,7 +234,7 @@ test('one port number over two protocols has one node port, also when only the l
   assert.deepEqual([made.at('spec.ports.0.nodePort'), made.at('spec.ports.1.nodePort')], [30_053, 30_053]);
 });
 
-test('a node port is asked for once', async () => {
+test('a node port is requested once', async () => {
   const ports = [
     { name: 'a', port: 80, nodePort: 30_080 },
     { name: 'b', port: 81, protocol: 'UDP', nodePort: 30_080 },
@@ -266,7 +266,7 @@ test('a node port is asked for once', async () => {
   assert.deepEqual([twice.status, twice.textAt('message')], [500, 'duplicate nodePort: {TCP 30080}']);
 });
 
-test('a dry run is refused a port that is taken', async () => {
+test('a dry run with a port in use is refused', async () => {
   const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_080 }] };
   assert.equal((await create('a', spec)).status, 201);
   assert.equal((await create('b', { ports: [{ port: 80 }] })).status, 201);
@@ -300,7 +300,7 @@ test('each port of a service gets a node port of its own, in one walk', async ()
   assert.equal(new Set(given).size, 3);
 });
 
-test('every way of writing a service allocates: PUT, patch and apply', async () => {
+test('every write of a service allocates: PUT, patch and apply', async () => {
   const address = (await create('a')).textAt('spec.clusterIP');
   const current = (await api.call('GET', `${SERVICES}/a`)).body as { readonly spec: object };
   const put = await api.call('PUT', `${SERVICES}/a`, {
@@ -324,7 +324,7 @@ test('every way of writing a service allocates: PUT, patch and apply', async () 
   assert.deepEqual(new Set(await claims()), new Set(['10.96.0.1', address, port, given[0]]));
 });
 
-test('deletecollection gives back everything that its services hold', async () => {
+test('deletecollection releases all allocations of its services', async () => {
   const isMine = { metadata: { labels: { app: 'x' } } };
   for (const name of ['a', 'b', 'c']) {
     assert.equal((await create(name, { type: 'NodePort' })).status, 201);
@@ -337,7 +337,7 @@ test('deletecollection gives back everything that its services hold', async () =
   assert.deepEqual(await claims(), ['10.96.0.1']);
 });
 
-test('a finalizer keeps what a deleted service holds until it goes', async () => {
+test('a finalizer keeps the allocations of a deleted service until it is removed', async () => {
   const address = (await create('a')).textAt('spec.clusterIP');
   const finalizers = (names: readonly string[] | null): Promise<Answer> =>
     api.call('PATCH', `${SERVICES}/a`, { body: { metadata: { finalizers: names } } });
@@ -349,7 +349,7 @@ test('a finalizer keeps what a deleted service holds until it goes', async () =>
   assert.deepEqual(await claims(), ['10.96.0.1']);
 });
 
-test('an update that another writer overtakes leaves no claim behind', async () => {
+test('an update that loses against another writer leaves no allocation', async () => {
   const created = await create('a');
   const before = await claims();
   const body = created.body as { readonly spec: object };
@@ -359,7 +359,7 @@ test('an update that another writer overtakes leaves no claim behind', async () 
   assert.deepEqual(await claims(), before);
 });
 
-test('a quota and the addresses of a service go into one write', async () => {
+test('quota usage and service addresses are committed in one write', async () => {
   const quotas = '/api/v1/namespaces/default/resourcequotas';
   const hard = { 'services.nodeports': '1' };
   const quota = await api.call('POST', quotas, { body: { metadata: { name: 'q' }, spec: { hard } } });

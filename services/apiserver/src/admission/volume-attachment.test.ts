@@ -72,7 +72,7 @@ async function allow(api: TestApi, rules: readonly unknown[]): Promise<void> {
   });
 }
 
-test('[RWO-22] the token of the last attachment outlives it, and no writer takes it back', async (t) => {
+test('[RWO-22] the token of the last attachment is kept after detach, and no writer can decrease it', async (t) => {
   const api = await attachedVolume(t);
   const patch = (status: unknown, as = 'admin') => api.call('PATCH', `${VOLUME}/status`, { as, body: { status } });
   assert.equal((await patch({ fencingToken: 7 }, 'manager')).status, 200);
@@ -88,7 +88,7 @@ test('[RWO-22] the token of the last attachment outlives it, and no writer takes
   assert.equal(replaced.at('status.fencingToken'), 7, 'a client that does not know the field keeps it');
 });
 
-test('[RWO-22] an administrator breaks an attachment at the revision that was looked at, and an Event names who did it', async (t) => {
+test('[RWO-22] an administrator breaks an attachment at the examined revision, and an Event names the user', async (t) => {
   const api = await attachedVolume(t);
   const broken = await breakIt(api, { revision: await revisionOf(api) });
   assert.equal(broken.status, 200, JSON.stringify(broken.body));
@@ -101,7 +101,7 @@ test('[RWO-22] an administrator breaks an attachment at the revision that was lo
   assert.deepEqual([about?.['kind'], about?.['name']], ['PersistentVolume', 'disk']);
 });
 
-test('[RWO-22] a break that says nothing of the revision, or names an old one, changes nothing and leaves no Event', async (t) => {
+test('[RWO-22] a break without a revision, or with an old one, changes nothing and writes no Event', async (t) => {
   const api = await attachedVolume(t);
   const old = await revisionOf(api);
   const blind = await breakIt(api, {});
@@ -118,7 +118,7 @@ test('[RWO-22] a break that says nothing of the revision, or names an old one, c
   assert.equal((await brokenEvents(api)).length, 1);
 });
 
-test('[RWO-22] a whole volume sent back without its attachment is a break like any other', async (t) => {
+test('[RWO-22] an update that omits the attachment of a volume is a break like any other', async (t) => {
   const api = await attachedVolume(t);
   const met = (await api.call('GET', VOLUME)).body as { metadata: object; status: Record<string, unknown> };
   const { attachment: _gone, ...status } = met.status;
@@ -129,7 +129,7 @@ test('[RWO-22] a whole volume sent back without its attachment is a break like a
   assert.equal((await brokenEvents(api)).length, 1);
 });
 
-test('[RWO-22] the permission to write the status of volumes does not permit breaking attachments', async (t) => {
+test('[RWO-22] the permission to write the status of volumes does not include breaking attachments', async (t) => {
   const api = await attachedVolume(t);
   const status = { apiGroups: [''], resources: ['persistentvolumes/status'], verbs: ['patch', 'update'] };
   await allow(api, [status]);
@@ -149,7 +149,7 @@ test('[RWO-22] the permission to write the status of volumes does not permit bre
   assert.match(String((await brokenEvents(api))[0]?.['message']), /^nobody broke/);
 });
 
-test('[RWO-22] nobody moves an attachment to another node or takes single pods off it', async (t) => {
+test('[RWO-22] no writer moves an attachment to another node or removes single pods from it', async (t) => {
   const api = await attachedVolume(t);
   for (const change of [{ nodeName: 'b' }, { pods: [] }]) {
     const revision = await revisionOf(api);
@@ -159,7 +159,7 @@ test('[RWO-22] nobody moves an attachment to another node or takes single pods o
   assert.equal(await attachedTo(api), 'a');
 });
 
-test('[RWO-22] [SAFE-15] a controller clears no attachment that still names a pod', async (t) => {
+test('[RWO-22] [SAFE-15] a controller cannot clear an attachment that still names a pod', async (t) => {
   const api = await attachedVolume(t);
   assert.equal((await breakIt(api, { as: 'manager', revision: await revisionOf(api) })).status, 403);
   const named = { status: { attachment: { nodeName: 'b' } } };

@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => world.stop());
 
 describe('validating webhooks', () => {
-  test('are told what is done, by whom, and to what', async () => {
+  test('get the operation, the user and the object', async () => {
     await world.hook('validating', 'all');
     await world.create('a', { x: '1' });
     await world.api.call('PATCH', `${CONFIG_MAPS}/a`, { body: { data: { x: '2' } } });
@@ -56,7 +56,7 @@ describe('validating webhooks', () => {
     assert.equal(silent.at('message'), 'admission webhook "deny.example.com" denied the request without explanation');
   });
 
-  test('are told of no further than a bounded part of what they say', async () => {
+  test('return messages that are truncated to a limit', async () => {
     await world.hook('validating', 'verbose');
     const long = 'x'.repeat(1_000_000);
     world.respond = () => ({ allowed: false, status: { message: long, reason: long, details: { name: long } } });
@@ -70,7 +70,7 @@ describe('validating webhooks', () => {
     assert.ok(JSON.stringify(wrong.body).length < 25_000);
   });
 
-  test('are not asked when the server deletes the objects of a definition that goes', async () => {
+  test('are not called when the server deletes the objects of a removed definition', async () => {
     await define(world.api, coralDefinition({}));
     await world.api.call('POST', CORALS, { body: coral('a') });
     const rules = [
@@ -86,7 +86,7 @@ describe('validating webhooks', () => {
     assert.equal(world.reviews.length, 1);
   });
 
-  test('that cannot be reached refuse or are left out, as their policy says', async () => {
+  test('that are unreachable refuse or are ignored, as their policy defines', async () => {
     const dead = { clientConfig: { url: 'https://127.0.0.1:1/hook' }, timeoutSeconds: 5 };
     await world.hook('validating', 'dead', dead);
     const refused = await world.create('a');
@@ -100,7 +100,7 @@ describe('validating webhooks', () => {
     assert.equal((await world.create('a')).status, 201);
   });
 
-  test('that do not answer in time cost only the request', async () => {
+  test('that time out delay only their own request', async () => {
     await world.hook('validating', 'slow', { timeoutSeconds: 1 });
     world.respond = () => undefined;
     const late = await world.create('a');
@@ -111,7 +111,7 @@ describe('validating webhooks', () => {
     );
   });
 
-  test('with a wrong certificate are not trusted', async () => {
+  test('with an untrusted certificate are not trusted', async () => {
     await world.hook('validating', 'untrusted', { clientConfig: { url: world.url } });
     const refused = await world.create('a');
     assert.equal(refused.status, 500);
@@ -135,7 +135,7 @@ describe('validating webhooks', () => {
     ['a verdict that is none', { allowed: 'yes' }, /response\.allowed is not a boolean/],
   ];
   for (const [what, answer, message] of ANSWERS) {
-    test(`an answer that is wrong: ${what}`, async () => {
+    test(`an invalid answer: ${what}`, async () => {
       await world.hook('validating', 'odd');
       world.respond = () => answer;
       const refused = await world.create('a');
@@ -144,7 +144,7 @@ describe('validating webhooks', () => {
     });
   }
 
-  test('are chosen by conditions, selectors and scope', async () => {
+  test('are selected by conditions, selectors and scope', async () => {
     await world.hook('validating', 'condition', {
       matchConditions: [{ name: 'only-x', expression: "has(object.data) && 'x' in object.data" }],
     });
@@ -157,7 +157,7 @@ describe('validating webhooks', () => {
     assert.equal(world.reviews.length, 1);
   });
 
-  test('a condition that fails refuses, unless another says that nobody is asked', async () => {
+  test('a condition that fails refuses, unless another condition skips the webhook', async () => {
     const conditions = [{ name: 'fails', expression: 'object.data.missing == "1"' }];
     await world.hook('validating', 'failing', { matchConditions: conditions });
     const refused = await world.create('a');
@@ -170,20 +170,20 @@ describe('validating webhooks', () => {
     assert.equal((await world.create('a')).status, 201);
   });
 
-  test('conditions may ask the authorizer', async () => {
+  test('conditions may call the authorizer', async () => {
     const expression = "authorizer.group('').resource('configmaps').namespace('default').check('create').allowed()";
     await world.hook('validating', 'authorized', { matchConditions: [{ name: 'may', expression }] });
     await world.create('a');
     assert.equal(world.reviews.length, 1);
   });
 
-  test('a dry run asks only those without side effects', async () => {
+  test('a dry run calls only webhooks without side effects', async () => {
     await world.hook('validating', 'some', { sideEffects: 'NoneOnDryRun' });
     assert.equal((await world.create('a', {}, '?dryRun=All')).status, 201);
     assert.equal(world.reviews[0]?.request['dryRun'], true);
   });
 
-  test('their warnings reach the client', async () => {
+  test('send warnings that reach the client', async () => {
     await world.hook('validating', 'warns');
     world.respond = () => ({ allowed: true, warnings: ['mind the gap'] });
     assert.match((await world.create('a')).headers['warning'] ?? '', /mind the gap/);
@@ -210,7 +210,7 @@ describe('validating webhooks', () => {
     assert.deepEqual(request.object, { kind: 'PodAttachOptions', apiVersion: 'v1', stdin: true, container: 'c' });
   });
 
-  test('[CVE-2020-8561] lead the server nowhere else: what they redirect to is not asked', async () => {
+  test('[CVE-2020-8561] cannot redirect the server: redirects are not followed', async () => {
     await world.hook('validating', 'redirecting');
     world.redirectTo = `${world.url}/elsewhere`;
     const refused = await world.create('a');
@@ -219,13 +219,13 @@ describe('validating webhooks', () => {
     assert.equal(world.reviews.length, 1);
   });
 
-  test('that answer without an end are cut off', async () => {
+  test('that answer without end are cut off', async () => {
     await world.hook('validating', 'endless');
     world.respond = () => ' '.repeat(3 * 1024 * 1024 + 1);
     assert.match((await world.create('a')).textAt('message'), /the answer has more than 3145728 bytes/);
   });
 
-  test('[CVE-2021-25735] see the fields of a Node as they are stored, not as they are to be', async () => {
+  test('[CVE-2021-25735] see the stored fields of a Node, not the requested ones', async () => {
     await world.hook('validating', 'nodes', { rules: [{ ...RULES[0], resources: ['nodes', 'nodes/status'] }] });
     const labels = { zone: 'a' };
     const spec = { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] };
@@ -245,7 +245,7 @@ describe('validating webhooks', () => {
     assert.equal(Reflect.get(told[1]?.['status'] ?? {}, 'capacity'), undefined);
   });
 
-  test('nobody is locked out of their configuration', async () => {
+  test('cannot lock users out of their configuration', async () => {
     await world.hook('validating', 'everything', {
       rules: [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }],
     });
@@ -257,7 +257,7 @@ describe('validating webhooks', () => {
     );
   });
 
-  test('a condition that does not compile is refused with its place', async () => {
+  test('a condition that does not compile is refused with its position', async () => {
     const refused = await world.api.call('POST', `${ADMISSION}/validatingwebhookconfigurations`, {
       body: {
         metadata: { name: 'bad' },
@@ -279,7 +279,7 @@ describe('validating webhooks', () => {
     );
   });
 
-  test('are asked once more when they have closed the connection that earlier requests left open', async () => {
+  test('are retried once when they closed a kept-alive connection', async () => {
     await world.hook('validating', 'all');
     assert.equal((await world.create('a')).status, 201);
     world.dropsReusedConnections = true;
@@ -289,7 +289,7 @@ describe('validating webhooks', () => {
     assert.equal(world.reviews.length, 2);
   });
 
-  test('that end the connection of a first request are not asked again', async () => {
+  test('that close the connection of a first request are not retried', async () => {
     await world.hook('validating', 'all');
     world.dropsAll = true;
     const refused = await world.create('a');
@@ -298,7 +298,7 @@ describe('validating webhooks', () => {
   });
 });
 
-test('an answer or a patch that is nested deeply is an invalid answer', async () => {
+test('a deeply nested answer or patch is an invalid answer', async () => {
   await world.hook('mutating', 'm');
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const wrong = /received invalid webhook response: the answer is nested more than 200 levels deep$/;
@@ -310,7 +310,7 @@ test('an answer or a patch that is nested deeply is an invalid answer', async ()
   assert.match((await world.create('a')).textAt('message'), wrong);
 });
 
-test('calls of webhooks are counted under the names of Kubernetes', async () => {
+test('webhook calls are counted under the metric names of Kubernetes', async () => {
   world.respond = ({ request }) =>
     (request['name'] as string) === 'refused' ? { allowed: false, status: { code: 418 } } : { allowed: true };
   await world.hook('validating', 'v');

@@ -31,7 +31,7 @@ async function bodyOf({ raw }: Answer): Promise<string> {
 const forwarded = ({ extension }: AggregatedWorld): readonly SeenRequest[] =>
   extension.seen.filter(({ headers }) => headers['x-remote-user'] !== 'system:kube-aggregator');
 
-test('the condition follows the service, its port, its endpoints and the answer of the server', async (t) => {
+test('the condition follows the service, its port, its endpoints and the response of the server', async (t) => {
   const world = await startAggregatedWorld(t);
   const { api, port, extension } = world;
   await world.register();
@@ -67,7 +67,7 @@ test('the condition follows the service, its port, its endpoints and the answer 
   );
 });
 
-test('requests reach the server as the user who asks, and nothing of their credentials does', async (t) => {
+test('requests reach the server with the identity of the user and without credentials', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -118,7 +118,7 @@ test('requests reach the server as the user who asks, and nothing of their crede
   assert.deepEqual([second?.headers['impersonate-user'], second?.url], [undefined, `${FLUNDERS}?limit=5`]);
 });
 
-test('tables, watches and changes of protocol pass through', async (t) => {
+test('tables, watches and protocol upgrades are forwarded', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -198,7 +198,7 @@ test('a certificate for another name is refused', async (t) => {
   );
 });
 
-test('[CVE-2022-3172] a server leads clients nowhere else', async (t) => {
+test('[CVE-2022-3172] redirects of a server are not followed', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -214,7 +214,7 @@ test('[CVE-2022-3172] a server leads clients nowhere else', async (t) => {
   );
 });
 
-test('[CVE-2020-8562] loopback addresses are reached only where a pod of this process has them', async (t) => {
+test('[CVE-2020-8562] loopback addresses are reached only for pods of this process', async (t) => {
   const world = await startAggregatedWorld(t);
   await createService(world.api);
   await createPod(world.api);
@@ -225,7 +225,7 @@ test('[CVE-2020-8562] loopback addresses are reached only where a pod of this pr
   assert.equal(world.extension.seen.length, 0);
 });
 
-test('a server that is away answers 503, and harms no other group', async (t) => {
+test('an unavailable server answers 503 and does not affect other groups', async (t) => {
   const world = await startAggregatedWorld(t);
   await world.register();
   await world.condition('ServiceNotFound');
@@ -238,7 +238,7 @@ test('a server that is away answers 503, and harms no other group', async (t) =>
   assert.equal((await api.call('GET', `/apis/${GROUP}`)).status, 200);
 });
 
-test('a connection that the server closed while it was idle is replaced for what changes nothing', async (t) => {
+test('a connection that the server closed while idle is replaced for safe requests', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -258,7 +258,7 @@ test('a connection that the server closed while it was idle is replaced for what
   assert.deepEqual([answer.status, drops], [200, 1]);
 });
 
-test('the group of registrations is served here, whatever is registered for it', async (t) => {
+test('the group of registrations is served locally, whatever is registered for it', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   const { service, caBundle } = { service: { namespace: 'sample', name: 'api', port: 7443 }, caBundle: '' };
@@ -280,7 +280,7 @@ test('the group of registrations is served here, whatever is registered for it',
   assert.equal((await world.api.call('DELETE', `${API_SERVICES}/v1.apiregistration.k8s.io`)).status, 200);
 });
 
-test('a group of Kubernetes may be moved to another server, and comes back', async (t) => {
+test('a Kubernetes group may be delegated to another server, and returns', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   const { api } = world;
@@ -300,7 +300,7 @@ test('a group of Kubernetes may be moved to another server, and comes back', asy
   assert.equal((await api.call('GET', '/apis/batch/v1/namespaces/default/jobs')).textAt('kind'), 'JobList');
 });
 
-test('a start puts back registrations that were changed, unless their label is gone', async (t) => {
+test('a start restores changed registrations, unless their label was removed', async (t) => {
   const first = await startTestApi();
   t.after(() => first.stop());
   const call = (name: string, body: object): Promise<Answer> =>
@@ -317,7 +317,7 @@ test('a start puts back registrations that were changed, unless their label is g
 
 const as = (user: string): Call => ({ as: user });
 
-test('the ConfigMap of extension servers says how users are told', async (t) => {
+test('the ConfigMap of extension servers describes the authentication headers', async (t) => {
   const { api } = await startAggregatedWorld(t);
   const map = await api.call('GET', '/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication');
   assert.deepEqual(Object.keys(map.at('data') as object).toSorted(), [
@@ -337,7 +337,7 @@ test('the ConfigMap of extension servers says how users are told', async (t) => 
   assert.equal(refused.status, 403);
 });
 
-test('a request to change the protocol announces no body: what follows on the connection would be taken for it', async (t) => {
+test('an upgrade request declares no body: later bytes of the connection would be taken for it', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -359,7 +359,7 @@ test('a request to change the protocol announces no body: what follows on the co
   ]);
 });
 
-test('a connection whose answer is not passed on is not kept', async (t) => {
+test('a connection whose answer is not forwarded is not reused', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   await world.register();
@@ -382,7 +382,7 @@ function connectionsOf({ extension }: AggregatedWorld): Promise<number> {
   return promise;
 }
 
-test('an endless answer to the question whether an API is available is not read for ever', async (t) => {
+test('an availability check does not read an endless answer', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   let open = 0;

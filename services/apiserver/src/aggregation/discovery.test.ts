@@ -32,7 +32,7 @@ async function ownGroup(api: TestApi): Promise<Group | undefined> {
 
 const isLocal = (spec: object): boolean => !('service' in spec);
 
-test('every group-version of Kubernetes has a registration, as a real one has', async (t) => {
+test('every Kubernetes group-version has a registration, as in a real cluster', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const { body } = await api.call('GET', API_SERVICES);
@@ -56,7 +56,7 @@ test('every group-version of Kubernetes has a registration, as a real one has', 
 
 for (const hasAggregatedDiscovery of [true, false]) {
   const form = hasAggregatedDiscovery ? 'one document for all groups' : 'a list for each version';
-  test(`a server is found with its resources, whether it has ${form}`, async (t) => {
+  test(`the resources of a server are discovered, whether it has ${form}`, async (t) => {
     const world = await startAggregatedWorld(t);
     world.extension.hasAggregatedDiscovery = hasAggregatedDiscovery;
     await serveExtension(world);
@@ -101,7 +101,7 @@ for (const hasAggregatedDiscovery of [true, false]) {
   });
 }
 
-test('its OpenAPI document stands beside those of this server, and a bad one is left out', async (t) => {
+test('its OpenAPI document is served next to the local ones, and an invalid one is omitted', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   const { api } = world;
@@ -131,7 +131,7 @@ type Definitions = Readonly<
 const definitionsOf = async (api: TestApi): Promise<Definitions> =>
   (await api.call('GET', '/openapi/v2')).at('definitions') as Definitions;
 
-test('its OpenAPI 2 document is a part of the one of this server, and goes with its registration', async (t) => {
+test('its OpenAPI 2 document is merged into the local one, and is removed with its registration', async (t) => {
   const world = await startAggregatedWorld(t);
   const { api } = world;
   const before = await api.call('GET', '/openapi/v2');
@@ -180,7 +180,7 @@ for (const [what, body] of [
   ['too long', JSON.stringify({ swagger: '2.0', padding: 'x'.repeat(4_200_000) })],
   ['no JSON', 'hello'],
 ] as const) {
-  test(`an OpenAPI 2 document that is bad harms nobody: ${what}`, async (t) => {
+  test(`an invalid OpenAPI 2 document affects no other: ${what}`, async (t) => {
     const world = await startAggregatedWorld(t);
     const { api } = world;
     const before = await api.call('GET', '/openapi/v2');
@@ -210,7 +210,7 @@ for (const [what, url, body] of [
     JSON.stringify({ paths: { [ROOT.slice(1)]: { serverRelativeURL: '/secret' } } }),
   ],
 ] as const) {
-  test(`an OpenAPI document that is bad harms nobody: ${what}`, async (t) => {
+  test(`an invalid OpenAPI document affects no other: ${what}`, async (t) => {
     const world = await startAggregatedWorld(t);
     await serveExtension(world);
     const asked: string[] = [];
@@ -230,7 +230,7 @@ for (const [what, url, body] of [
   });
 }
 
-test('a server that goes is stale, with what was known of it; one that never answered has nothing', async (t) => {
+test('an unavailable server is stale with its last known resources; one that never answered has none', async (t) => {
   const world = await startAggregatedWorld(t);
   const { api } = world;
   await world.register();
@@ -252,7 +252,7 @@ const BAD: readonly (readonly [what: string, body: string])[] = [
   ['too long', JSON.stringify({ kind: 'APIResourceList', padding: 'x'.repeat(1_100_000) })],
 ];
 for (const [what, body] of BAD) {
-  test(`a list of resources that is bad harms nobody: ${what}`, async (t) => {
+  test(`an invalid list of resources affects no other: ${what}`, async (t) => {
     const world = await startAggregatedWorld(t);
     await serveExtension(world);
     let asked = 0;
@@ -271,7 +271,7 @@ for (const [what, body] of BAD) {
   });
 }
 
-test('names of odd types in a list of resources are left out', async (t) => {
+test('names of invalid types in a list of resources are omitted', async (t) => {
   const world = await startAggregatedWorld(t);
   await serveExtension(world);
   world.extension.intercept = (request, response) => {
@@ -295,7 +295,7 @@ test('names of odd types in a list of resources are left out', async (t) => {
   ]);
 });
 
-test('every version of a definition is registered, and goes with it', async (t) => {
+test('every version of a definition is registered, and unregistered with it', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   await define(api, coralDefinition({}));
@@ -319,7 +319,7 @@ test('every version of a definition is registered, and goes with it', async (t) 
   await until(async () => (await api.call('GET', url)).status === 404);
 });
 
-test('a registration that somebody has taken over outlives its definition', async (t) => {
+test('a registration that a user has taken over outlives its definition', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   await define(api, coralDefinition({}));

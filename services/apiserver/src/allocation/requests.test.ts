@@ -6,7 +6,7 @@ import { settleRequests } from './requests.ts';
 
 const PORTS = 2_000;
 
-test('each port is looked at a few times, however many there are', () => {
+test('the number of look-ups per port is bounded, however many ports there are', () => {
   let looks = 0;
   const ports = Array.from({ length: PORTS }, (_, index) => ({
     get port() {

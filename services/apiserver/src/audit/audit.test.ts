@@ -70,7 +70,7 @@ const at = (event: Event | undefined, path: string): unknown => valueAt(event, p
 const create = (api: TestApi, name: string, call: Call = {}): Promise<Answer> =>
   api.call('POST', MAPS, { body: configMapBody(name, { key: 'value' }), ...call });
 
-test('an event stays one line, however the body was broken into lines', async () => {
+test('an event is one line, however the body was broken into lines', async () => {
   const lines: string[] = [];
   const take = (event: string): undefined => void lines.push(event);
   const api = await audited(ALL, { take });
@@ -86,7 +86,7 @@ test('an event stays one line, however the body was broken into lines', async ()
   assert.equal(lines.filter((line) => line.includes('"forged":{')).length, 3);
 });
 
-test('long YAML is not read a second time for its event', async () => {
+test('long YAML is not parsed a second time for its event', async () => {
   const api = await audited(ALL);
   const value = 'x'.repeat(100_000);
   const body = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: long}\ndata:\n  key: ${value}\n`;
@@ -98,7 +98,7 @@ test('long YAML is not read a second time for its event', async () => {
   assert.equal(at(api.events().at(-1), 'requestObject'), undefined);
 });
 
-test('an event says who did what, from where, and how it ended', async () => {
+test('an event contains the user, the request, the source and the outcome', async () => {
   const api = await audited(METADATA);
   const answer = await create(api, 'a', {
     headers: { 'user-agent': 'tester/1', 'x-forwarded-for': '10.1.2.3, nonsense' },
@@ -129,7 +129,7 @@ test('an event says who did what, from where, and how it ended', async () => {
   for (const time of [requestReceivedTimestamp, stageTimestamp]) assert.match(String(time), /T\d\d:\d\d:\d\d\.\d{6}Z$/);
 });
 
-test('an id that the client gives is kept, as far as it is not too long', async () => {
+test('a client-supplied id is kept up to a maximum length', async () => {
   const api = await audited(METADATA);
   const id = 'i'.repeat(100);
   const answer = await api.call('GET', MAPS, { headers: { 'audit-id': id, 'user-agent': 'u'.repeat(5_000) } });
@@ -139,7 +139,7 @@ test('an id that the client gives is kept, as far as it is not too long', async 
   assert.equal(answer.headers['audit-id'], undefined, 'whoever carries the answer repeats it');
 });
 
-test('levels decide how much is told, and the first rule that matches decides the level', async () => {
+test('levels define the detail, and the first matching rule decides the level', async () => {
   const api = await audited(
     rules(
       { level: 'None', users: ['nobody'] },
@@ -165,7 +165,7 @@ test('levels decide how much is told, and the first rule that matches decides th
   assert.deepEqual(at(read, 'responseObject.data'), { key: 'value' });
 });
 
-test('the owners of fields are left out where the policy wants it', async () => {
+test('managedFields are omitted where the policy requests it', async () => {
   const api = await audited({ ...(rules({ level: 'RequestResponse' }) as object), omitManagedFields: true } as Json);
   await create(api, 'a');
   await api.call('GET', MAPS);
@@ -175,7 +175,7 @@ test('the owners of fields are left out where the policy wants it', async () => 
   assert.ok(JSON.stringify(plain.events()).includes('managedFields'));
 });
 
-test('a refusal is told with its Status, and the body of a forbidden request is not kept', async () => {
+test('a refusal is logged with its Status, and the body of a forbidden request is dropped', async () => {
   const api = await audited(ALL);
   await create(api, 'a', { as: 'nobody' });
   const event = api.events().at(-1);
@@ -185,7 +185,7 @@ test('a refusal is told with its Status, and the body of a forbidden request is 
   assert.deepEqual(told, ['Failure', 'Forbidden', 403]);
 });
 
-test('credentials that nobody knows are told without them', async () => {
+test('requests with unknown credentials are logged without the credentials', async () => {
   const api = await audited(METADATA);
   const answer = await api.call('GET', MAPS, { as: 'stranger' });
   assert.equal(answer.status, 401);
@@ -197,7 +197,7 @@ test('credentials that nobody knows are told without them', async () => {
   assert.ok(!JSON.stringify(event).includes('stranger'));
 });
 
-test('an audit event of impersonation has both names', async () => {
+test('an audit event of impersonation has both user names', async () => {
   const api = await audited(METADATA);
   await api.call('GET', MAPS, { headers: { 'impersonate-user': 'jane' } });
   const event = api.events().at(-1);
@@ -205,14 +205,14 @@ test('an audit event of impersonation has both names', async () => {
   assert.equal(at(event, 'impersonatedUser.username'), 'jane');
 });
 
-test('a watch is told when it begins and when it ends', async () => {
+test('a watch is logged when it starts and when it ends', async () => {
   const api = await audited(METADATA);
   await create(api, 'a');
   await api.watch(`${MAPS}?watch=1&resourceVersion=0`, 1);
   assert.deepEqual(api.stages().slice(-3), ['RequestReceived', 'ResponseStarted', 'ResponseComplete']);
 });
 
-test('a fault of the server is told as a panic', async () => {
+test('a server fault is logged as a panic', async () => {
   const api = await audited(METADATA);
   api.store.write = async () => {
     throw new TypeError('planted');
@@ -230,7 +230,7 @@ test('a fault of the server is told as a panic', async () => {
   });
 });
 
-test('objects that are too long are left out, and the event says so', async () => {
+test('objects above the size limit are omitted, and the event says so', async () => {
   const api = await audited(ALL);
   await api.call('POST', MAPS, { body: configMapBody('a', { key: 'x'.repeat(600_000) }) });
   const event = api.events().at(-1);
@@ -238,7 +238,7 @@ test('objects that are too long are left out, and the event says so', async () =
   assert.deepEqual([event?.['requestObject'], event?.['responseObject']], [undefined, undefined]);
 });
 
-test('violations of Pod Security that are only to be noted are noted', async () => {
+test('Pod Security violations at the audit level are recorded', async () => {
   const api = await audited(METADATA);
   const labels = { 'pod-security.kubernetes.io/audit': 'restricted', 'pod-security.kubernetes.io/enforce': 'baseline' };
   await api.call('PATCH', '/api/v1/namespaces/default', { body: { metadata: { labels } } });
@@ -251,7 +251,7 @@ test('violations of Pod Security that are only to be noted are noted', async () 
   );
 });
 
-test('a policy notes what it wants to, and what it would have refused', async () => {
+test('a policy records its annotations and the refusals of its audit action', async () => {
   const api = await audited(METADATA);
   const post = (plural: string, name: string, spec: object): Promise<Answer> =>
     api.call('POST', `/apis/admissionregistration.k8s.io/v1/${plural}`, { body: { metadata: { name }, spec } });
@@ -278,7 +278,7 @@ test('a policy notes what it wants to, and what it would have refused', async ()
   ]);
 });
 
-test('a request whose first event is lost is refused where the mode is strict', async () => {
+test('a request whose first event is lost is refused in strict mode', async () => {
   const api = await audited(METADATA, { take: () => Promise.resolve(false), lost: () => 3 });
   const answer = await create(api, 'a');
   assert.deepEqual(
@@ -287,7 +287,7 @@ test('a request whose first event is lost is refused where the mode is strict', 
   );
 });
 
-test('a server without a policy makes no events and sets no id of its own', async () => {
+test('a server without a policy emits no events and sets no id', async () => {
   const api = await startTestApi();
   running.push(api);
   const answer = await create(api, 'a');
@@ -295,7 +295,7 @@ test('a server without a policy makes no events and sets no id of its own', asyn
   assert.ok(!String((await api.call('GET', '/metrics')).body).includes('apiserver_audit'));
 });
 
-test('a policy file says everything that is wrong with it', () => {
+test('all errors of a policy file are reported', () => {
   const { mistakes } = readAuditPolicy({
     apiVersion: 'audit.k8s.io/v1beta1',
     kind: 'Policy',

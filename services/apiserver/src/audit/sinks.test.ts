@@ -46,7 +46,7 @@ const settings = (given: Record<string, string | number>): Parameters<typeof rea
 
 const ROOMY = { maxBytes: 1e9, maxBackups: 0, maxAgeMs: 0 };
 
-test('the audit log can be read by its owner only, also when it was there before', async (t) => {
+test('only the owner can read the audit log, also when the file existed before', async (t) => {
   const file = path.join(await folder(t), 'new', 'audit.log');
   const rotating = createRotatingFile(file, ROOMY, clock);
   await rotating.open();
@@ -63,7 +63,7 @@ test('the audit log can be read by its owner only, also when it was there before
   assert.equal(await readFile(other, 'utf8'), 'before\nafter\n');
 });
 
-test('a log that somebody else removed or put aside, and old files that stay, cost no events', async (t) => {
+test('a log that was removed or moved by others, and undeletable old files, lose no events', async (t) => {
   const made = await folder(t);
   const file = path.join(made, 'audit.log');
   const rotating = createRotatingFile(file, { maxBytes: 10, maxBackups: 1, maxAgeMs: 0 }, clock);
@@ -80,7 +80,7 @@ test('a log that somebody else removed or put aside, and old files that stay, co
   assert.equal(await readFile(file, 'utf8'), 'line-3\n');
 });
 
-test('a log that would grow too long is put aside, and only the newest are kept', async (t) => {
+test('a log above its maximum size is rotated, and only the newest files are kept', async (t) => {
   const made = await folder(t);
   const rotating = createRotatingFile(
     path.join(made, 'audit.log'),
@@ -98,7 +98,7 @@ test('a log that would grow too long is put aside, and only the newest are kept'
   assert.equal(await readFile(path.join(made, 'audit-notes.log'), 'utf8'), 'not ours');
 });
 
-test('a log that is older than wanted is removed', async (t) => {
+test('a log above its maximum age is removed', async (t) => {
   const made = await folder(t);
   const old = path.join(made, 'audit-2020-01-01T00-00-00.000.log');
   await writeFile(old, 'old');
@@ -119,7 +119,7 @@ for (const [mode, kept] of [
   ['blocking-strict', false],
   ['batch', undefined],
 ] as const satisfies readonly (readonly [AuditMode, boolean | undefined])[]) {
-  test(`a full disk loses events, counts them and says so once (${mode})`, async () => {
+  test(`a full disk loses events, counts them and logs it once (${mode})`, async () => {
     let isFull = true;
     const written: string[] = [];
     const { log: counting, said } = countingLog();
@@ -142,7 +142,7 @@ for (const [mode, kept] of [
   });
 }
 
-test('after a write that failed in the middle a new line begins', async (t) => {
+test('after a partial write the next event starts on a new line', async (t) => {
   const file = path.join(await folder(t), 'audit.log');
   const rotating = createRotatingFile(file, ROOMY, clock);
   await rotating.open();
@@ -157,7 +157,7 @@ test('after a write that failed in the middle a new line begins', async (t) => {
   assert.deepEqual(lines, ['{"whole":1}', '{"torn', '{"whole":2}', '']);
 });
 
-test('events that come while a write is under way leave together, in their order', async () => {
+test('events that arrive during a write are written together, in order', async () => {
   const writes: string[] = [];
   const first = Promise.withResolvers<void>();
   const file = fakeFile(async (text) => {
@@ -185,7 +185,7 @@ test('a sink that hangs holds a bounded number of events', async () => {
   await sink.stop();
 });
 
-test('a webhook that fails is asked again, and gets the events in their order', async () => {
+test('a failed webhook call is retried, and events keep their order', async () => {
   const bodies: string[] = [];
   let failures = 2;
   const sleeps: number[] = [];
@@ -212,7 +212,7 @@ test('a webhook that fails is asked again, and gets the events in their order', 
   assert.equal(sink.lost(), 0);
 });
 
-test('a webhook that is gone costs a bounded number of events, one line in the log, and no request', async () => {
+test('an unavailable webhook loses a bounded number of events, logs one line, and fails no request', async () => {
   const { log: counting, said } = countingLog();
   const quick = { ...clock, timer: (_: number, fire: () => void) => clock.timer(0, fire), sleep: async () => {} };
   const send = async (): Promise<void> => {
@@ -232,7 +232,7 @@ const stopsAtOnce = {
     delayMs === AUDIT_STOP_MS ? clock.timer(0, fire) : { cancel: () => {} },
 };
 
-test('a webhook that holds up the stop costs what waits, counted and told', async () => {
+test('a webhook that delays the stop loses the queued events, which are counted and logged', async () => {
   const { log: counting, said } = countingLog();
   let closed = 0;
   const answer = Promise.withResolvers<void>();
@@ -254,7 +254,7 @@ test('a webhook that holds up the stop costs what waits, counted and told', asyn
   assert.equal(said[0], 'audit events are lost: the server stops before the audit webhook has accepted them');
 });
 
-test('a stop delivers all that waits, batch by batch', async () => {
+test('a stop delivers all queued events, batch by batch', async () => {
   const sizes: number[] = [];
   const send = async (body: string): Promise<void> => {
     sizes.push((JSON.parse(body) as { items: unknown[] }).items.length);
@@ -271,7 +271,7 @@ test('a stop delivers all that waits, batch by batch', async () => {
   assert.deepEqual([sizes, sink.lost()], [[first, first, 5], 0]);
 });
 
-test('a log file that holds up the stop costs what waits, counted and told', async () => {
+test('a log file that delays the stop loses the queued events, which are counted and logged', async () => {
   const { log: counting, said } = countingLog();
   const file = fakeFile(() => new Promise(() => {}));
   const sink = createLogSink({ file, mode: 'batch', clock: stopsAtOnce, log: counting });
@@ -285,7 +285,7 @@ test('a log file that holds up the stop costs what waits, counted and told', asy
   assert.equal(sink.lost(), 4, 'what comes after the stop is counted, too');
 });
 
-test('a webhook of a kubeconfig is called over TLS with its credentials', async (t) => {
+test('a webhook from a kubeconfig is called over TLS with its credentials', async (t) => {
   const asked: { readonly authorization: string | undefined; readonly body: string }[] = [];
   const server = createServer({ cert: tls.certificate, key: tls.key }, (request, response) => {
     const chunks: Buffer[] = [];
@@ -327,7 +327,7 @@ test('a webhook of a kubeconfig is called over TLS with its credentials', async 
   );
 });
 
-test('mistakes of an operator are one sentence with the next step', async (t) => {
+test('operator mistakes are reported in one sentence with the next step', async (t) => {
   const made = await folder(t);
   const policyFile = path.join(made, 'policy.yaml');
   const refusal = (given: Record<string, string>): Promise<string> =>

@@ -13,7 +13,7 @@ const requestWith = (clientCertificate: string): ApiRequest => ({
   connection: { remoteAddress: '127.0.0.1', clientCertificate },
 });
 
-test('a certificate names its user and groups, and is known by its hash', () => {
+test('a certificate provides the user and groups, and is identified by its hash', () => {
   assert.deepEqual(clientCertificates.authenticate(requestWith('ab12\nO=dev\nO=ops\nCN=jane')), {
     name: 'jane',
     groups: ['dev', 'ops', 'system:authenticated'],
@@ -21,11 +21,11 @@ test('a certificate names its user and groups, and is known by its hash', () => 
   });
 });
 
-test('a certificate without a name is none', () => {
+test('a certificate without a common name is no credential', () => {
   assert.equal(clientCertificates.authenticate(requestWith('ab12\nO=dev')), undefined);
 });
 
-test('a certificate of another authority is no credential, and whoever has no other is refused', () => {
+test('a certificate of another authority is no credential, and a request without another credential is refused', () => {
   assert.equal(clientCertificates.authenticate(requestWith('')), undefined);
   assert.throws(() => authenticate([clientCertificates], requestWith('')), { message: 'Unauthorized' });
   const byToken = { authenticate: () => ANONYMOUS };

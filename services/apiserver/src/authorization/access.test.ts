@@ -41,7 +41,7 @@ const toNobody = { subjects: [{ kind: 'User', name: 'nobody', apiGroup: RBAC.gro
 const roleRef = (kind: string, name: string) => ({ roleRef: { apiGroup: RBAC.group, kind, name } });
 
 describe('RBAC', () => {
-  test('a role binding gives its rights in its own namespace only', async () => {
+  test('a role binding grants its rights in its own namespace only', async () => {
     await seed('roles', { kind: 'Role', metadata: { namespace: 'default', name: 'r' }, ...podReader });
     const metadata = { namespace: 'default', name: 'b' };
     await seed('rolebindings', { kind: 'RoleBinding', metadata, ...toNobody, ...roleRef('Role', 'r') });
@@ -51,7 +51,7 @@ describe('RBAC', () => {
     assert.equal((await api.call('POST', PODS, { as: 'nobody', body: podBody('p') })).status, 403);
   });
 
-  test('a cluster role binding gives its rights everywhere, and takes them away when it goes', async () => {
+  test('a cluster role binding grants its rights everywhere, until it is deleted', async () => {
     await seed('clusterroles', { kind: 'ClusterRole', metadata: { name: 'r' }, ...podReader });
     const binding = {
       kind: 'ClusterRoleBinding',
@@ -139,7 +139,7 @@ describe('RBAC', () => {
     });
   }
 
-  test('rights are covered piece by piece, also by several rules', () => {
+  test('each part of a rule must be covered, also by several rules', () => {
     const owned = [
       { verbs: ['get'], apiGroups: [''], resources: ['pods'] },
       { verbs: ['list'], apiGroups: [''], resources: ['*'] },
@@ -197,7 +197,7 @@ describe('service account tokens', () => {
     ]);
   });
 
-  test('a token dies with its account, also when another of the same name follows', async () => {
+  test('a token becomes invalid with its account, also when a new account has the same name', async () => {
     await account();
     const token = (await request({})).textAt('status.token');
     await api.call('DELETE', `${ACCOUNTS}/bot`);
@@ -205,7 +205,7 @@ describe('service account tokens', () => {
     assert.equal((await whoami(token)).status, 401);
   });
 
-  test('a token that is bound to a pod dies with the pod', async () => {
+  test('a token bound to a pod becomes invalid with the pod', async () => {
     await account();
     await api.call('POST', PODS, { body: podBody('p', { spec: { serviceAccountName: 'bot' } }) });
     const token = (await request({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p' } })).textAt(
@@ -217,14 +217,14 @@ describe('service account tokens', () => {
     assert.equal((await whoami(token)).status, 401);
   });
 
-  test('a token is bound only to a pod of the same account', async () => {
+  test('a token can be bound only to a pod of the same account', async () => {
     await account();
     await api.call('POST', PODS, { body: podBody('p') });
     const refused = await request({ boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'p' } });
     assert.equal(refused.status, 400);
   });
 
-  test('a token for another audience, a changed one and a foreign one are 401', async () => {
+  test('a token with another audience, a changed one and a foreign one are 401', async () => {
     await account();
     const elsewhere = (await request({ audiences: ['vault'] })).textAt('status.token');
     const good = (await request({})).textAt('status.token');
@@ -242,7 +242,7 @@ describe('service account tokens', () => {
     assert.equal((await request({ expirationSeconds: 60 })).status, 422);
   });
 
-  test('a token review tells another server whose token it is', async () => {
+  test('a token review identifies the user of a token for another server', async () => {
     await account();
     const token = (await request({ audiences: ['vault'] })).textAt('status.token');
     const review = (spec: object) =>
@@ -276,7 +276,7 @@ describe('service account tokens', () => {
     });
   }
 
-  test('the public key is published for whoever checks tokens alone', async () => {
+  test('the public key is published for offline token verification', async () => {
     const keys = await api.call('GET', '/openid/v1/jwks');
     assert.deepEqual([keys.at('keys.0.kty'), keys.at('keys.0.alg'), keys.at('keys.0.d')], ['EC', 'ES256', undefined]);
     assert.equal(keys.headers['content-type'], 'application/jwk-set+json');
@@ -284,7 +284,7 @@ describe('service account tokens', () => {
     for (const kept of [keys.headers, headers]) assert.equal(kept['cache-control'], 'public, max-age=3600');
   });
 
-  test('every pod finds a token of its account where clients look for it', async () => {
+  test('every pod has a token of its account at the standard path', async () => {
     const pod = await api.call('POST', PODS, { body: podBody('p') });
     assert.equal(pod.at('spec.serviceAccountName'), 'default');
     assert.equal(pod.at('spec.volumes.0.projected.sources.0.serviceAccountToken.path'), 'token');
@@ -332,7 +332,7 @@ describe('impersonation', () => {
     });
   }
 
-  test('extras are asked for before the uid', async () => {
+  test('extras are authorized before the uid', async () => {
     const rules = [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users'] }];
     await seed('clusterroles', { kind: 'ClusterRole', metadata: { name: 'act' }, rules });
     const metadata = { name: 'act' };
@@ -356,7 +356,7 @@ describe('impersonation', () => {
   });
 });
 
-test('access reviews answer for oneself and for others', async () => {
+test('access reviews answer for the caller and for other users', async () => {
   const review = (kind: string, spec: object, as = 'admin') =>
     api.call('POST', `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`, {
       as,
@@ -383,7 +383,7 @@ describe('eviction', () => {
       body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } },
     });
 
-  test('spends the budget once per disruption and is 429 when it is spent', async () => {
+  test('consumes the budget once per disruption and is 429 when it is exhausted', async () => {
     const selector = { matchLabels: { app: 'x' } };
     await api.call('POST', budgets, { body: { metadata: { name: 'b' }, spec: { minAvailable: 1, selector } } });
     const status = {
@@ -417,7 +417,7 @@ describe('a kubelet', () => {
   const as = 'node-a';
   const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-  test('reads the pods bound to it and no others', async () => {
+  test('reads its own bound pods and no others', async () => {
     await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });
     await api.call('POST', PODS, { body: podBody('other', { spec: { nodeName: 'b' } }) });
     await api.call('GET', PODS);
@@ -428,7 +428,7 @@ describe('a kubelet', () => {
     assert.equal((await api.call('GET', `${PODS}/other`, { as })).status, 403);
   });
 
-  test('reads what its pods refer to and nothing else', async () => {
+  test('reads only objects that its pods refer to', async () => {
     for (const name of ['used', 'unused']) await api.call('POST', CONFIG_MAPS, { body: { metadata: { name } } });
     const volumes = [{ name: 'v', configMap: { name: 'used' } }];
     await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a', volumes } }) });
@@ -439,7 +439,7 @@ describe('a kubelet', () => {
     assert.equal((await api.call('GET', CONFIG_MAPS, { as })).status, 403);
   });
 
-  test('reads the volumes that its pods claim, and its own attachments', async () => {
+  test('reads the volumes of its pods and its own attachments', async () => {
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
     await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a', volumes } }) });
     for (const [name, claim] of [
@@ -472,7 +472,7 @@ describe('a kubelet', () => {
     }
   });
 
-  test('reads the key of a volume that its pods claim, and no other Secret beside it', async () => {
+  test('reads the keys of the volumes of its pods, and no other Secret', async () => {
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'disk' } }];
     await api.call('POST', PODS, { body: podBody('writer', { spec: { nodeName: 'a', volumes } }) });
     const spec = {
@@ -501,14 +501,14 @@ describe('a kubelet', () => {
     }
   });
 
-  test('without a name is nobody', async () => {
+  test('without a node name has no rights', async () => {
     const headers = { 'impersonate-user': 'system:node:', 'impersonate-group': 'system:nodes' };
     const refused = await api.call('GET', '/api/v1/pods?fieldSelector=spec.nodeName%3D', { headers });
     const why = 'User "system:node:" cannot list resource "pods" in API group "" at the cluster scope';
     assert.equal(refused.textAt('message'), `pods is forbidden: ${why}: unknown node for user "system:node:"`);
   });
 
-  test('gets tokens only for pods that it runs', async () => {
+  test('gets tokens only for its own pods', async () => {
     await api.call('POST', ACCOUNTS, { body: { metadata: { name: 'default' } } });
     for (const name of ['a', 'b']) await api.call('POST', '/api/v1/nodes', { body: { metadata: { name } } });
     const made = await api.call('POST', PODS, { body: podBody('mine', { spec: { nodeName: 'a' } }) });

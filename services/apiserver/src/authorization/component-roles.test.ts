@@ -31,7 +31,7 @@ function may(user: string, what: string, group = 'certificates.k8s.io'): boolean
   return componentRoles.authorize({ name: user, groups: [] }, info as ResourceRequest) !== undefined;
 }
 
-test('only the certificate controllers approve and sign, and only for the signers of Kubernetes', () => {
+test('only the certificate controllers approve and sign, and only for Kubernetes signers', () => {
   const own = [
     'update certificatesigningrequests/approval',
     'approve signers kubernetes.io/kube-apiserver-client-kubelet',
@@ -49,7 +49,7 @@ test('only the certificate controllers approve and sign, and only for the signer
   }
 });
 
-test('the certificate controllers may do nothing else that a controller may', () => {
+test('the certificate controllers have no other controller permission', () => {
   for (const what of ['delete pods', 'create pods', 'update nodes']) {
     assert.equal(may(CERTIFICATE_CONTROLLER, what, ''), false, what);
     assert.equal(may(MANAGER, what, ''), true, what);
@@ -59,7 +59,7 @@ test('the certificate controllers may do nothing else that a controller may', ()
   assert.equal(may(CERTIFICATE_CONTROLLER, 'list certificatesigningrequests'), true);
 });
 
-test('accounts that are named like controllers have no rights by that: our controllers are other users', () => {
+test('service accounts named like controllers have no rights from the name: the controllers are other users', () => {
   for (const name of ['ttl-controller', 'generic-garbage-collector', 'sealed-secrets-controller']) {
     const user = `system:serviceaccount:kube-system:${name}`;
     for (const what of ['create pods', 'get secrets', 'delete pods', 'list pods'])
@@ -82,7 +82,7 @@ test('the pod garbage collector reads pods and nodes, marks pods as failed and d
     assert.equal(may(POD_GARBAGE_COLLECTOR, what, ''), false, what);
 });
 
-test('the controller manager makes nothing that would give it the rights of somebody else', () => {
+test('the controller manager creates nothing that grants it the rights of others', () => {
   const acts =
     'create secrets,create serviceaccounts/token,create pods/exec,get pods/proxy,get nodes/proxy,get pods/log';
   for (const what of [...acts.split(','), 'impersonate users', 'impersonate groups', 'update serviceaccounts/token'])
@@ -94,7 +94,7 @@ test('the controller manager makes nothing that would give it the rights of some
   assert.equal(may(MANAGER, webhooks, 'admissionregistration.k8s.io'), false);
 });
 
-test('a controller makes no roles and bindings, and changes those that are there', () => {
+test('a controller creates no roles and bindings, and only updates existing ones', () => {
   for (const kind of ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']) {
     const mayDo = (verb: string): boolean => may(MANAGER, `${verb} ${kind}`, 'rbac.authorization.k8s.io');
     assert.deepEqual(['create', 'patch', 'bind', 'escalate', 'update', 'delete'].filter(mayDo), [

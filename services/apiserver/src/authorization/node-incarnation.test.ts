@@ -68,7 +68,7 @@ for (const [what, incarnation] of [
   ['a kubelet that does not say who it is', undefined],
   ['the next boot of a machine that has just spoken', REBOOTED],
 ] as const) {
-  test(`[SAFE-31] ${what} sees no pod of the node and writes nothing of it, nor does it claim the node`, async (t) => {
+  test(`[SAFE-31] ${what} reads no pod of the node, writes nothing of it and cannot claim it`, async (t) => {
     const { api, original } = await start(t);
     const other = kubeletOn(api, incarnation);
     const acts = [...(await actsOf(other)), await other('PATCH', NODE, claimBody(incarnation ?? TWIN))];
@@ -85,7 +85,7 @@ for (const [what, incarnation] of [
   });
 }
 
-test('[SAFE-31] the same machine and boot goes on, and a Node that is bound to nobody is as before', async (t) => {
+test('[SAFE-31] the same machine and boot continues, and an unbound Node behaves as before', async (t) => {
   const { api } = await start(t);
   const statuses = (await actsOf(kubeletOn(api, ORIGINAL))).slice(0, 7).map(({ status }) => status);
   assert.deepEqual(new Set(statuses), new Set([200]));
@@ -93,7 +93,7 @@ test('[SAFE-31] the same machine and boot goes on, and a Node that is bound to n
   assert.equal((await kubeletOn(api)('PATCH', `${NODE}/status`, { status: {} })).status, 200);
 });
 
-test('a kubelet in the process of the only API server goes on with a Node that was bound before, and others do not', async (t) => {
+test('a kubelet in the process of the only API server keeps a Node that was bound before, others do not', async (t) => {
   for (const [name, expected] of [
     ['a', 200],
     ['b', 403],
@@ -111,13 +111,13 @@ const claimAndAct = async (send: Send, incarnation: string): Promise<readonly nu
   (await send('PATCH', `${NODE}/status`, { status: {} })).status,
 ];
 
-test('[SAFE-31] the next boot of the same machine claims the node once the boot before is silent, and that one is over', async (t) => {
+test('[SAFE-31] the next boot of the same machine claims the node once the previous boot is silent, and the previous boot is refused', async (t) => {
   const { api, original } = await start(t, 60);
   assert.deepEqual(await claimAndAct(kubeletOn(api, REBOOTED), REBOOTED), [403, 200, 200]);
   assert.equal((await original('PATCH', `${PODS}/p/status`, { status: { phase: 'Failed' } })).status, 403);
 });
 
-test('[SAFE-31] another machine claims the node when a user says that the first is off, and when the Node was deleted', async (t) => {
+test('[SAFE-31] another machine claims the node after a user declares the first machine off, or after the Node was deleted', async (t) => {
   const { api, original } = await start(t);
   const twin = kubeletOn(api, TWIN);
   const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
@@ -130,7 +130,7 @@ test('[SAFE-31] another machine claims the node when a user says that the first 
   assert.equal((await twin('PATCH', `${NODE}/status`, { status: {} })).status, 403);
 });
 
-test('[SAFE-31] exactly one of two machines that claim a node at once gets it', async (t) => {
+test('[SAFE-31] exactly one of two machines that claim a node at once succeeds', async (t) => {
   const { api } = await start(t);
   const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
   const tainted = await api.call('PATCH', NODE, { body: { spec: { taints: [taint] } } });

@@ -23,7 +23,7 @@ const update = async (name: string, change: (role: Record<string, unknown>) => o
   return api.call('PUT', `${ROLES}/${name}`, { as: 'manager', body: change(Object(body)) });
 };
 
-test('a controller gives a role what it selects, and neither that role nor another anything else', async () => {
+test('a controller gives a role its selected rules, and no other role anything', async () => {
   await create('pods', { rules: [rule('pods')] });
   await create('secrets', { rules: [rule('secrets')] });
   await create('whole', { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { part: 'pods' } }] }, rules: [] });
@@ -55,7 +55,7 @@ describe('a controller finishes the deletion of', () => {
     ['a cluster binding', BINDINGS, { roleRef, subjects: [] }, { subjects: [subject] }],
     ['a binding', inNamespace('rolebindings'), { roleRef, subjects: [] }, { subjects: [subject] }],
   ] as const) {
-    test(`${what}, and changes nothing else of it`, async () => {
+    test(`${what}, and changes no other field of it`, async () => {
       await create('secrets', { rules: [rule('secrets')] });
       const finalizers = ['foregroundDeletion'];
       await api.call('POST', path, { body: { metadata: { name: 'x', finalizers }, ...content } });
@@ -71,7 +71,7 @@ describe('a controller finishes the deletion of', () => {
   }
 });
 
-describe('somebody who may write roles, and holds few rights', () => {
+describe('a user who may write roles and holds few rights', () => {
   const WRITES = { apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['create', 'patch'] };
   const ALL = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
   const selectsAll = { clusterRoleSelectors: [{ matchLabels: { part: 'pods' } }] };
@@ -87,7 +87,7 @@ describe('somebody who may write roles, and holds few rights', () => {
     await api.call('GET', ROLES);
   });
 
-  test('makes no role that gathers the rights of others', async () => {
+  test('cannot create a role that aggregates the rights of others', async () => {
     const why =
       'clusterroles.rbac.authorization.k8s.io "all" is forbidden: must have cluster-admin privileges to use the aggregationRule';
     const body = { metadata: { name: 'all' }, aggregationRule: selectsAll };
@@ -102,7 +102,7 @@ describe('somebody who may write roles, and holds few rights', () => {
     assert.equal((await api.call('PATCH', `${ROLES}/all`, { as: 'nobody', body: collected })).status, 200);
   });
 
-  test('makes no role a part of another one by a label', async () => {
+  test('cannot make a role part of another one by a label', async () => {
     await create('secrets', { rules: [rule('secrets')] });
     const patch = { metadata: { labels: { part: 'pods' } } };
     const answer = await api.call('PATCH', `${ROLES}/secrets`, { as: 'nobody', body: patch });
@@ -113,7 +113,7 @@ describe('somebody who may write roles, and holds few rights', () => {
     );
   });
 
-  test('is told which of the own roles are not there', async () => {
+  test('gets an error that names the missing roles of its bindings', async () => {
     await bind('lost');
     const body = { metadata: { name: 'more' }, rules: [rule('pods')] };
     const answer = await api.call('POST', ROLES, { as: 'nobody', body });
@@ -121,7 +121,7 @@ describe('somebody who may write roles, and holds few rights', () => {
     assert.ok(answer.textAt('message').endsWith(why), answer.textAt('message'));
   });
 
-  test('makes what it likes with the rights of everything', async () => {
+  test('can create any role with all rights', async () => {
     await create('super', { rules: [ALL, { nonResourceURLs: ['*'], verbs: ['*'] }] });
     await bind('super');
     const body = { metadata: { name: 'all' }, aggregationRule: selectsAll };

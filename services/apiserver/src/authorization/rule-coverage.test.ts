@@ -57,7 +57,7 @@ function coversSingle(owner: PolicyRule, single: PolicyRule): boolean {
   );
 }
 
-test('the uncovered rules of a role are the same as with every combination written out', () => {
+test('the uncovered rules of a role equal those of the full expansion', () => {
   fc.assert(
     fc.property(ruleSets, ruleSets, (owned, rules) => {
       assert.deepEqual(uncovered(owned, rules), writtenOut(owned, rules));
@@ -79,7 +79,7 @@ const wide = (count: number): PolicyRule => ({
 });
 const bounds = { steps: 100_000, told: 1_000 };
 
-test('a rule of 1,000 verbs, groups, resources and names is compared without its combinations', () => {
+test('a rule of 1,000 verbs, groups, resources and names is compared without expansion', () => {
   const missing = uncovered(EDITOR, [wide(1_000)], bounds);
   assert.equal(missing.length, bounds.told);
   const all: PolicyRule = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
@@ -98,7 +98,7 @@ test('the steps of a comparison stay below 150 for each rule', () => {
   }
 });
 
-test('rules that need more work than is allowed are refused, not compared for ever', () => {
+test('rules that need more than the allowed work are refused', () => {
   const crossed = many('x', 60).map((each, i) => ({
     verbs: many('v', 60).filter((_, at) => at !== i),
     apiGroups: many('g', 60).filter((_, at) => (at * 7 + i) % 5 !== 0),
@@ -108,7 +108,7 @@ test('rules that need more work than is allowed are refused, not compared for ev
   assert.throws(() => uncovered(crossed, [wide(60)], { steps: 10_000, told: 1_000_000 }), RulesTooManifold);
 });
 
-test('a role of many rules allows what one of its rules allows', () => {
+test('a role of many rules allows the union of its rules', () => {
   const resources = fc.constantFrom('pods', 'secrets', 'toString');
   const requests = fc.record({
     kind: fc.constant('resource' as const),

@@ -24,7 +24,7 @@ async function bind(name: string, kind: 'Role' | 'ClusterRole', role: string): P
 const create = (name: string, rules: unknown, as = 'nobody') =>
   api.call('POST', `${RBAC}/roles`, { as, body: { metadata: { name }, rules } });
 
-test('the administrator of one namespace is refused a Role of 1,000 verbs, groups and resources in a short answer', async () => {
+test('a Role of 1,000 verbs, groups and resources by a namespace administrator is refused in a short answer', async () => {
   await bind('admin', 'ClusterRole', 'admin');
   const wide = { verbs: many('v', 1_000), apiGroups: many('g', 1_000), resources: many('r', 1_000) };
   const refused = await create('wide', [wide]);
@@ -38,7 +38,7 @@ test('the administrator of one namespace is refused a Role of 1,000 verbs, group
   assert.equal(again.status, 201, again.textAt('message'));
 });
 
-test('rules that cannot be compared within the bound are refused with the next step', async () => {
+test('rules that exceed the bound of the comparison are refused with the next step', async () => {
   await bind('admin', 'ClusterRole', 'admin');
   const rule = (resources: readonly string[], resourceNames: readonly string[]): object => ({
     verbs: ['get'],
@@ -57,7 +57,7 @@ test('rules that cannot be compared within the bound are refused with the next s
   assert.equal((await create('part', [rule(resources, names.slice(0, 100))])).status, 201);
 });
 
-test('a role that thousands of bindings give is read and reviewed once', async () => {
+test('a role granted by thousands of bindings is read and reviewed once', async () => {
   const rules = many('r', 2_000).map((name) => ({ verbs: ['get'], apiGroups: [''], resources: [name] }));
   await create('many', rules, 'admin');
   for (const name of many('b', 40)) await bind(name, 'Role', 'many');

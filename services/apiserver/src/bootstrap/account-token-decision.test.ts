@@ -32,7 +32,7 @@ const accounts = fc.constantFrom(undefined, {
   metadata: { name: 'robot', namespace: 'ns', uid: 'u1' },
 });
 
-test('a Secret gets what it lacks once, keeps what it has, and goes with its account', () => {
+test('a Secret gets its missing fields once, keeps its existing ones, and is deleted with its account', () => {
   fc.assert(
     fc.property(secrets, accounts, fc.constantFrom(undefined, 'pem'), (secret, account, ca) => {
       const facts = { account, ca, issue: () => 'signed' };

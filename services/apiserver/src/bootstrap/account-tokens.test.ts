@@ -48,7 +48,7 @@ async function server(t: TestContext) {
   };
 }
 
-test('a Secret that asks for a token of an account gets it, with all that a client needs', async (t) => {
+test('a Secret that requests a token of an account gets it, with all fields that a client needs', async (t) => {
   const { create, ask, token, read, userOf, api } = await server(t);
   await create('/api/v1/namespaces/default/configmaps', {
     metadata: { name: 'kube-root-ca.crt' },
@@ -68,7 +68,7 @@ test('a Secret that asks for a token of an account gets it, with all that a clie
   assert.equal(metadata.annotations['kubernetes.io/service-account.uid'], uid);
 });
 
-test('the token ends with its Secret', async (t) => {
+test('the token becomes invalid with its Secret', async (t) => {
   const { create, ask, token, userOf, api } = await server(t);
   await create(ACCOUNTS, { metadata: { name: 'robot' } });
   await ask('robot-token', 'robot');
@@ -77,7 +77,7 @@ test('the token ends with its Secret', async (t) => {
   assert.equal(await userOf(issued), 'nobody');
 });
 
-test('a token that somebody takes out is made again, and the certificate follows when it is published', async (t) => {
+test('a removed token is issued again, and the certificate is added once it is published', async (t) => {
   const { create, ask, token, api, read } = await server(t);
   await create(ACCOUNTS, { metadata: { name: 'robot' } });
   await ask('robot-token', 'robot');
@@ -96,7 +96,7 @@ test('a token that somebody takes out is made again, and the certificate follows
   );
 });
 
-test('Secrets of an account that is gone, or never was, are removed', async (t) => {
+test('Secrets of an account that was deleted, or never existed, are removed', async (t) => {
   const { create, ask, token, gone, api, read } = await server(t);
   await create(ACCOUNTS, { metadata: { name: 'robot' } });
   await ask('robot-token', 'robot');
@@ -109,7 +109,7 @@ test('Secrets of an account that is gone, or never was, are removed', async (t) 
   assert.equal((await read('other')).status, 200);
 });
 
-test('a token that is replaced or taken out of its Secret is good no more, and neither is one that is marked as unused', async (t) => {
+test('a token that was replaced or removed from its Secret is invalid, and so is one marked as unused', async (t) => {
   const { create, ask, token, userOf, api } = await server(t);
   const headers = { 'content-type': 'application/merge-patch+json' };
   const patch = async (body: object) =>
@@ -128,7 +128,7 @@ test('a token that is replaced or taken out of its Secret is good no more, and n
   assert.equal(await userOf(second), 'nobody');
 });
 
-test('a token that was asked for and bound to a Secret of a token is good although the Secret holds another', async (t) => {
+test('a requested token bound to a token Secret is valid although the Secret holds another', async (t) => {
   const { create, ask, token, userOf, api } = await server(t);
   await create(ACCOUNTS, { metadata: { name: 'robot' } });
   await ask('robot-token', 'robot');
@@ -139,7 +139,7 @@ test('a token that was asked for and bound to a Secret of a token is good althou
   assert.equal(await userOf(asked.textAt('status.token')), 'system:serviceaccount:default:robot');
 });
 
-test('the controller manager gets no token by a Secret: it makes none and points none at another account', async (t) => {
+test('the controller manager gets no token by a Secret: it cannot create one or point one to another account', async (t) => {
   const { create, ask, token, api } = await server(t);
   await create(ACCOUNTS, { metadata: { name: 'robot' } });
   await create(ACCOUNTS, { metadata: { name: 'boss' } });

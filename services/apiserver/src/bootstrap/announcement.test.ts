@@ -5,7 +5,7 @@ import { startTestApi } from '../testing/fixture.ts';
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints/kubernetes';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
-test('the service kubernetes leads to the announced address, in endpoints and slice alike, and to the new one after a move', async (t) => {
+test('the service kubernetes points to the advertised address, in endpoints and slice, and to the new one after a move', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const shown = async () => {

@@ -5,7 +5,7 @@ import { startTestApi } from '../testing/fixture.ts';
 const KUBE_SYSTEM = '/api/v1/namespaces/kube-system';
 const ROLES = '/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system';
 
-test('a scheduler of another make finds the authority of clients, and may read it', async () => {
+test('a scheduler of another implementation finds the client authority, and may read it', async () => {
   const api = await startTestApi({ clientCa: 'PEM' });
   try {
     const found = await api.call('GET', `${KUBE_SYSTEM}/configmaps/extension-apiserver-authentication`, {
@@ -20,7 +20,7 @@ test('a scheduler of another make finds the authority of clients, and may read i
   }
 });
 
-test('a server with another authority says so when it starts; what else stands there stays', async () => {
+test('a server with another authority reports it at the start and keeps other keys of the ConfigMap', async () => {
   const first = await startTestApi({ clientCa: 'OLD' });
   const path = `${KUBE_SYSTEM}/configmaps/extension-apiserver-authentication`;
   await first.call('PATCH', path, { body: { data: { 'requestheader-allowed-names': '["front"]' } } });

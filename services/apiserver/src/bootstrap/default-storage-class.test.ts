@@ -34,7 +34,7 @@ test('a new cluster has a default class, and a claim that names none gets it', a
   });
 });
 
-test('a class that a user has deleted or changed stays so', async () => {
+test('a class that a user has deleted or changed is not restored', async () => {
   const start = createCluster();
   await start(async (api) => {
     const body = { metadata: { annotations: { [DEFAULT]: 'false' } } };
@@ -51,7 +51,7 @@ test('a class that a user has deleted or changed stays so', async () => {
   await start(async (api) => assert.deepEqual(await namesOf(api), []));
 });
 
-test('where the setting is off no class is made, and a default class of a user gets no rival', async () => {
+test('with the setting off no class is created, and a default class of a user stays the only one', async () => {
   const start = createCluster();
   await start(async (api) => {
     assert.deepEqual(await namesOf(api), []);
@@ -64,7 +64,7 @@ test('where the setting is off no class is made, and a default class of a user g
   await start(async (api) => assert.deepEqual(await namesOf(api), [], 'decided at the first start'));
 });
 
-test('several servers that start at once make one class', async () => {
+test('several servers that start at once create one class', async () => {
   const store = createMemoryStore();
   const apis = await Promise.all([1, 2, 3].map(() => startTestApi({ store, defaultStorageClass: true })));
   for (const api of apis) assert.deepEqual(await namesOf(api), ['standard']);

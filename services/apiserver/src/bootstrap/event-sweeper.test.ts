@@ -47,7 +47,7 @@ async function server(t: TestContext) {
   };
 }
 
-test('events that were there before are removed an hour after they were last seen', async (t) => {
+test('events from before the start are removed an hour after they were last seen', async (t) => {
   const { api, post, sweepAfter, names } = await server(t);
   await post('fresh', EVENT_KEEP_MS - 60_000);
   // The last occurrence counts, but not before the object was stored: ages it in the store itself.
@@ -88,7 +88,7 @@ test('events are removed an hour after they were last written', async (t) => {
   assert.deepEqual(await names(), ['late']);
 });
 
-test('a clock that is set ahead takes no events away', async (t) => {
+test('a wall clock jump removes no events', async (t) => {
   const { post, sweepAfter, setClockAhead, names } = await server(t);
   await sweepAfter(0);
   await post('young');

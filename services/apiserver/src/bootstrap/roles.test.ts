@@ -17,7 +17,7 @@ const API = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' } 
 
 const rolesBy = new Map(BOOTSTRAP_ROLES.map((each) => [each.metadata.name, each]));
 
-describe('roles that every cluster has', () => {
+describe('roles that exist in every cluster', () => {
   for (const [user, rights, verb, resource, allowed] of [
     ['view', 'reads pods', 'list', 'pods', true],
     ['view', 'reads no secrets', 'get', 'secrets', false],
@@ -39,7 +39,7 @@ describe('roles that every cluster has', () => {
     });
   }
 
-  test('each binding is of a role that is there', () => {
+  test('each binding refers to an existing role', () => {
     for (const { roleRef } of BOOTSTRAP_ROLE_BINDINGS) assert.ok(rolesBy.has(roleRef.name), roleRef.name);
   });
 });
@@ -73,7 +73,7 @@ describe('reconciliation of an existing role at the start of the server', () => 
     test(title, () => assert.deepEqual(reconciledRole(before, wanted)?.rules, rules));
   }
 
-  test('labels and annotations are completed, and keep the values they have', () => {
+  test('labels and annotations are completed, and existing values are kept', () => {
     const metadata = { name: 'r', labels: { 'kubernetes.io/bootstrapping': 'mine', a: 'b' } };
     assert.deepEqual(reconciledRole(stored({ metadata }), wanted)?.metadata, {
       name: 'r',
@@ -82,7 +82,7 @@ describe('reconciliation of an existing role at the start of the server', () => 
     });
   });
 
-  test('a role of earlier servers begins to consist of others', () => {
+  test('a role of earlier servers becomes an aggregated role', () => {
     const view = { ...partOf(['edit'], wanted), aggregationRule: { clusterRoleSelectors: [selectorOf('view')] } };
     const mended = reconciledRole(stored({ metadata: { name: 'r', ...rest }, rules: [own] }), view);
     assert.deepEqual(mended?.aggregationRule, view.aggregationRule);
@@ -91,7 +91,7 @@ describe('reconciliation of an existing role at the start of the server', () => 
     assert.equal(reconciledRole({ ...mended, rules: [] }, view), undefined);
   });
 
-  test('one that is to consist of none loses what it would select', () => {
+  test('a role that must aggregate nothing loses its selectors', () => {
     const selecting = { ...stored(), aggregationRule: { clusterRoleSelectors: [selectorOf('edit')] } };
     assert.deepEqual(reconciledRole(selecting, wanted), stored());
   });
@@ -108,7 +108,7 @@ describe('reconciliation of an existing role at the start of the server', () => 
     return typeof after === 'object' ? after.subjects : after;
   };
 
-  test('a binding gets back whom it lacks, and keeps whom it has besides', () => {
+  test('a binding gets its missing subjects, and keeps additional ones', () => {
     assert.equal(subjectsOf(bound()), undefined);
     assert.deepEqual(subjectsOf(bound({ subjects: [...toGroups('c', 'a')] })), toGroups('c', 'a', 'b'));
     const metadata = { name: 'r', annotations: { [AUTOUPDATE]: 'false' } };
@@ -117,7 +117,7 @@ describe('reconciliation of an existing role at the start of the server', () => 
   });
 });
 
-test('a server that starts again completes roles and bindings, and makes those of another role anew', async () => {
+test('a restarted server completes roles and bindings, and recreates bindings with another role', async () => {
   const store = createMemoryStore();
   const first = await startTestApi({ store });
   const path = (name: string): string => CLUSTER_ROLES.replace('clusterroles', `clusterrolebindings/${name}`);
@@ -142,7 +142,7 @@ test('a server that starts again completes roles and bindings, and makes those o
   await second.stop();
 });
 
-test('a role of earlier servers keeps what it allowed besides as a rule of its part, and no more', async () => {
+test('a role of earlier servers keeps its additional rules as a rule of its part, and no more', async () => {
   const store = createMemoryStore();
   const first = await startTestApi({ store });
   const at = (name: string): string => `${CLUSTER_ROLES}/${name}`;
@@ -167,7 +167,7 @@ test('a role of earlier servers keeps what it allowed besides as a rule of its p
   }
 });
 
-test('a role that cannot be read at first is completed all the same', async () => {
+test('a role that cannot be read at first is completed later', async () => {
   const api = await startTestApi();
   const url = `${CLUSTER_ROLES}/system:kube-dns`;
   await api.call('PATCH', url, { body: { rules: [] } });

@@ -8,7 +8,7 @@ import { ensureSystemObjects } from './system-objects.ts';
 
 const REASON = 'the store cannot serve now: the end of a transaction failed: database or disk is full';
 
-test('a wait for a store that never writes fails with the answer of the API', async () => {
+test('a wait for a store without writes fails with the answer of the API', async () => {
   let asked = 0;
   const handle: ApiHandler = async ({ method }) => {
     if (method === 'POST') asked++;

@@ -45,7 +45,7 @@ test('the revision is spliced into the text', () => {
   }
 });
 
-test('an object that holds the words "metadata" in its content is spliced where its own metadata is', () => {
+test('an object that contains the word "metadata" in its content is spliced at its own metadata', () => {
   const object = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -56,7 +56,7 @@ test('an object that holds the words "metadata" in its content is spliced where 
   assert.deepEqual(sent, { ...object, metadata: { resourceVersion: '3', name: 'x' } });
 });
 
-test('the length of an object, and its bytes when lent, are those of its bytes', () => {
+test('the length of an object, and its lent bytes, match its bytes', () => {
   const long = 'ü'.repeat(100_000);
   const texts = [stored('x'), stored('x', { ü: '€' }), stored('x', { long }), '{"kind":"A","metadata":{}}'];
   for (const text of texts) {
@@ -72,7 +72,7 @@ test('the length of an object, and its bytes when lent, are those of its bytes',
   }
 });
 
-test('an object answers its bytes also when they are dropped at once, because the budget is full', () => {
+test('an object returns its bytes also when the full budget drops them at once', () => {
   const object = new CachedObject(keyOf('x'), stored('x'), 1);
   const keeper: Keeper = {
     shrinkTo: () => {
@@ -94,7 +94,7 @@ test('an object answers its bytes also when they are dropped at once, because th
   }
 });
 
-test('a current state keeps its bytes while its event is young, and when somebody asks again', () => {
+test('a current state keeps its bytes while its event is young, and after another read', () => {
   const ring = new EventRing(1_000, 0);
   const object = new CachedObject(keyOf('x'), stored('x'), 1);
   ring.push(new CacheEvent('created', object, undefined));
@@ -107,7 +107,7 @@ test('a current state keeps its bytes while its event is young, and when somebod
   assert.equal(object.keptBytes, bytes.length);
 });
 
-test('the ring knows from where on it is complete', () => {
+test('the ring knows the first revision from which it is complete', () => {
   const ring = new EventRing(3, 0);
   const event = (revision: number): CacheEvent =>
     new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined);
@@ -125,7 +125,7 @@ test('the ring knows from where on it is complete', () => {
 const largeEvent = (revision: number, bytes: number): CacheEvent =>
   new CacheEvent('created', new CachedObject(keyOf(`l${revision}`), 'x'.repeat(bytes), revision), undefined);
 
-test('the ring forgets early when its events are large', () => {
+test('the ring evicts early when its events are large', () => {
   const ring = new EventRing(100, 0, 1_000);
   for (const revision of [1, 2, 3, 4]) ring.push(largeEvent(revision, 400));
   assert.equal(ring.completeAfter, 2);
@@ -138,7 +138,7 @@ test('the ring forgets early when its events are large', () => {
   assert.deepEqual([ring.completeAfter, ring.since(5)], [5, []]);
 });
 
-test('the ring lets go of what the writer left when it forgets an event', () => {
+test('the ring releases the value of the writer when it evicts an event', () => {
   const ring = new EventRing(100, 0, 1_000);
   const text = stored('x', { a: 'b'.repeat(400) });
   const objects = [1, 2, 3, 4].map((revision) => {
@@ -152,7 +152,7 @@ test('the ring lets go of what the writer left when it forgets an event', () => 
   for (const { object, labels } of objects) assert.deepEqual(object.object.metadata.labels, labels);
 });
 
-test('an event that is long over says the same as when it was new', () => {
+test('an evicted event reads the same as when it was new', () => {
   const cache = new ResourceCache(0, () => ({}));
   for (let revision = 1; revision <= 200; revision++) {
     cache.apply(change(revision, revision === 1 ? 'created' : 'updated', 'p'));
@@ -166,7 +166,7 @@ test('an event that is long over says the same as when it was new', () => {
   );
 });
 
-test('a watcher that does not read is cut off when what waits for it is large', () => {
+test('a watcher that does not read is cut off when its queued bytes exceed the limit', () => {
   const { watcher, ended } = watcherOf({}, 1_000);
   for (let revision = 1; revision <= 33; revision += 1) watcher.offer(largeEvent(revision, 1024 * 1024));
   assert.equal(ended(), 1);
@@ -181,7 +181,7 @@ test('a watcher that does not read is cut off when what waits for it is large', 
   assert.equal(reading.ended(), 0);
 });
 
-test('a watcher that does not read is cut off when its queue is full, and holds nothing any more', async () => {
+test('a watcher that does not read is cut off when its queue is full, and releases its memory', async () => {
   const { watcher, ended } = watcherOf({});
   const cache = new ResourceCache(0, () => ({}));
   cache.addWatcher(watcher);
@@ -190,7 +190,7 @@ test('a watcher that does not read is cut off when its queue is full, and holds 
   assert.equal((await watcher[Symbol.asyncIterator]().next()).done, true);
 });
 
-test('a change is offered only to watchers that it can match', () => {
+test('a change is offered only to watchers that may match it', () => {
   const cache = new ResourceCache(0, () => ({ 'spec.nodeName': () => 'n1' }));
   const offered: string[] = [];
   const add = (name: string, selection: Partial<Selection>): void => {
@@ -209,7 +209,7 @@ test('a change is offered only to watchers that it can match', () => {
   assert.deepEqual(offered, ['all', 'namespace a', 'name p1', 'node n1']);
 });
 
-test('a list at an earlier revision undoes what came later', () => {
+test('a list at an earlier revision undoes later changes', () => {
   const cache = new ResourceCache(0, () => ({}));
   cache.apply(change(1, 'created', 'a'));
   cache.apply(change(2, 'created', 'c'));
@@ -223,7 +223,7 @@ test('a list at an earlier revision undoes what came later', () => {
   assert.deepEqual(names(5), ['b@4', 'c@5']);
 });
 
-test('a list that somebody holds stays as it was; the next one has what came since', () => {
+test('a list that a caller holds stays unchanged; the next one contains the later changes', () => {
   const cache = new ResourceCache(0, () => ({}));
   const names = (namespace?: string): readonly string[] | undefined =>
     cache.list({ selection: { ...EVERYTHING, namespace } })?.objects.map((each) => `${each.name}@${each.revision}`);
@@ -241,7 +241,7 @@ test('a list that somebody holds stays as it was; the next one has what came sin
   assert.deepEqual([names(), names('elsewhere')], [names('a'), []]);
 });
 
-test('a change that was applied already is not applied again', () => {
+test('a change that was already applied is not applied again', () => {
   const cache = new ResourceCache(0, () => ({}));
   cache.apply(change(2, 'created', 'a'));
   const version = cache.version;
@@ -284,7 +284,7 @@ test('the initial state does not count against a watcher that keeps up', async (
   assert.equal(ended(), 1);
 });
 
-test('pages of the past are the state of their revision, each with what is behind it, whatever changed since', () => {
+test('pages of the past show the state of their revision, with their remaining count, whatever changed since', () => {
   const cache = new ResourceCache(0, () => ({}));
   const state = new Map<string, number>();
   let revision = 0;
@@ -325,7 +325,7 @@ test('pages of the past are the state of their revision, each with what is behin
   }
 });
 
-test('keys after a place begin there, in a namespace that was written to since as in others', () => {
+test('keys after a position start there, in changed and unchanged namespaces', () => {
   const index = new ObjectIndex();
   const put = (namespace: string, name: string): void =>
     index.set(new CachedObject(`core/pods/${namespace}/${name}`, stored(name), 1));
@@ -345,7 +345,7 @@ interface Alike extends KubeObject {
   readonly spec: { readonly tolerations: readonly object[]; readonly hostname: string };
 }
 
-test('objects of one owner share what they have in common, and each says what its text says', () => {
+test('objects of one owner share equal parts, and each keeps the value of its text', () => {
   const pod = (name: string, owner: string): Alike => ({
     apiVersion: 'v1',
     kind: 'Pod',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
 import { CachedObject } from './cached-object.ts';
 
-test('an object is encoded once, with its revision, whoever left it; when it is over that is forgotten', () => {
+test('an object is encoded once with its revision, whatever its source; rest drops the encoding', () => {
   const object: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x', namespace: 'a' } };
   for (const written of [undefined, object]) {
     const cached = new CachedObject('core/pods/a/x', JSON.stringify(object), 5, written);
@@ -18,7 +18,7 @@ test('an object is encoded once, with its revision, whoever left it; when it is 
   }
 });
 
-test('an object of ASCII writes its bytes from metadata on without making them, others do not', () => {
+test('an ASCII object writes its bytes from metadata on without encoding them, others do not', () => {
   for (const [text, revision, isWritten] of [
     ['{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x"},"spec":{"metadata":{}}}', 12_345, true],
     ['{"kind":"Pod","apiVersion":"v1","metadata":{}}', 7, true],

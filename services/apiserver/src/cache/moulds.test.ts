@@ -5,7 +5,7 @@ import { Moulds } from './moulds.ts';
 const pod = (name: string, { owner = 'u1', phase = '{"phase":"Running"}' } = {}): string =>
   `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}","namespace":"a","ownerReferences":[{"kind":"ReplicaSet","name":"s","uid":"${owner}"}],"uid":"uid-${name}"},"spec":{"containers":[{"name":"c"}]},"status":${phase}}`;
 
-test('of a hundred pods of one owner two are parsed whole', () => {
+test('two of a hundred pods of one owner are parsed in full', () => {
   const moulds = new Moulds();
   const values = Array.from({ length: 100 }, (_, i) => moulds.parse(pod(`p-${i}`)));
   assert.deepEqual(moulds.counts, { parsed: 2, moulded: 98 });
@@ -13,13 +13,13 @@ test('of a hundred pods of one owner two are parsed whole', () => {
   assert.equal(Object.getOwnPropertyDescriptor(values[98], 'spec')?.value, Reflect.get(values[99] ?? {}, 'spec'));
 });
 
-test('pods of two structures that alternate have a mould each', () => {
+test('alternating pods of two structures have one mould each', () => {
   const moulds = new Moulds();
   for (let i = 0; i < 50; i++) moulds.parse(pod(`p-${i}`, i % 2 === 0 ? {} : { phase: '{}' }));
   assert.deepEqual(moulds.counts, { parsed: 4, moulded: 46 });
 });
 
-test('objects without an owner, and those of owners whose objects never fit, are parsed whole', () => {
+test('objects without an owner, and those of owners whose objects never match, are parsed in full', () => {
   const moulds = new Moulds();
   moulds.parse('{"metadata":{"name":"a"}}');
   moulds.parse('{"metadata":{"name":"b"}}');
@@ -32,7 +32,7 @@ test('objects without an owner, and those of owners whose objects never fit, are
   assert.deepEqual(moulds.counts, { parsed: 25, moulded: 1 });
 });
 
-test('pods of many owners in turn take a bounded number of moulds, and all have their own value', () => {
+test('interleaved pods of many owners take a bounded number of moulds, and keep their own values', () => {
   const moulds = new Moulds();
   for (let i = 0; i < 900; i++) {
     const text = pod(`p-${i}`, { owner: `u-${i % 300}` });

@@ -15,7 +15,7 @@ const changeAt = (revision: number): Change => ({
   previousRevision: 0,
 });
 
-test('a feed that is cut while this server goes on writing does not fill the memory, and misses nothing', async (t) => {
+test('a feed that is cut while this server keeps writing does not fill the memory, and misses nothing', async (t) => {
   const last = CACHE_AHEAD_OBJECTS_MAX + 1;
   const changes = Array.from({ length: last }, (_, i) => changeAt(i + 1));
   let bring = (): void => {};
@@ -53,7 +53,7 @@ test('a feed that is cut while this server goes on writing does not fill the mem
   );
 });
 
-test('writes during the load of the cache are in it, between the pages and after the last one', async (t) => {
+test('writes during the load of the cache are included, between the pages and after the last one', async (t) => {
   const real = createMemoryStore();
   const write = async (name: string): Promise<void> => {
     const key = `core/pods/a/${name}`;

@@ -51,7 +51,7 @@ const rawOf = async (base: Store, key = KEY): Promise<string> => (await base.get
 const password = (answer: Answer): string => Buffer.from(answer.textAt('data.password'), 'base64').toString();
 
 for (const { name } of PROVIDER_KINDS) {
-  test(`${name}: what is stored shows nothing, and every read shows everything`, async () => {
+  test(`${name}: stored data reveal nothing, and every read returns everything`, async () => {
     const base = createMemoryStore();
     const api = await serverOn(base, aes(name, 1), IDENTITY);
     assert.equal((await post(api)).status, 201);
@@ -74,7 +74,7 @@ for (const { name } of PROVIDER_KINDS) {
     for (const { key, value } of changes) assert.equal(isSealed(value), key === KEY, key);
   });
 
-  test(`${name}: what was sealed for one object does not open as another, nor after a change of a bit`, () => {
+  test(`${name}: data sealed for one object do not open as another, nor after a bit flip`, () => {
     const kind = PROVIDER_KINDS.find((each) => each.name === name) ?? assert.fail();
     const key = kind.keyOf('k', Buffer.alloc(32, 7));
     const sealed = key.seal(Buffer.from('{"a":1}'), 'core/secrets/ns/a');
@@ -93,7 +93,7 @@ for (const { name } of PROVIDER_KINDS) {
   });
 }
 
-test('keys rotate: the first writes, all read, and an update that changes nothing writes anew', async () => {
+test('keys rotate: the first encrypts, all decrypt, and an update without changes re-encrypts', async () => {
   const base = createMemoryStore();
   const plain = await serverOn(base, IDENTITY);
   await post(plain);
@@ -121,7 +121,7 @@ test('keys rotate: the first writes, all read, and an update that changes nothin
   }
 });
 
-test('an object that no key fits is an error, never absent', async () => {
+test('an object that no key decrypts is an error, never absent', async () => {
   const base = createMemoryStore();
   const writer = await serverOn(base, aes('aescbc', 1));
   await post(writer);
@@ -155,7 +155,7 @@ test('an object that no key fits is an error, never absent', async () => {
   assert.equal(password(await writer.call('GET', url)), 'hunter2', 'nothing was lost');
 });
 
-test('watches end when an object comes that cannot be read, and go on when it can', async () => {
+test('watches end at an undecryptable object, and resume when it can be read', async () => {
   const base = createMemoryStore();
   const reader = await serverOn(base, aes('aesgcm', 1));
   await post(reader, 'known');
@@ -196,7 +196,7 @@ function late(base: Store, gate: () => Promise<void>): Store {
   });
 }
 
-test('nothing is decided by the state before of an object that cannot be read any more', async () => {
+test('no decision uses the previous state of an object that became undecryptable', async () => {
   const base = createMemoryStore();
   const server = await serverOn(base, aes('aesgcm', 1));
   await post(server);
@@ -236,7 +236,7 @@ test('nothing is decided by the state before of an object that cannot be read an
   }
 });
 
-test('a list or watch that waits for the change that it cannot read is refused', async () => {
+test('a list or watch that waits for an undecryptable change is refused', async () => {
   const base = createMemoryStore();
   const writer = await serverOn(base, aes('aesgcm', 2));
   let gate = Promise.resolve();
@@ -257,7 +257,7 @@ test('a list or watch that waits for the change that it cannot read is refused',
   }
 });
 
-test('an object that cannot be read is missing under none of its names', async () => {
+test('an undecryptable object is an error under each of its names, never absent', async () => {
   const base = createMemoryStore();
   for (const byte of [1, 2]) {
     const { rules } = read(configuration(['events'], aes('aesgcm', byte)));
@@ -274,7 +274,7 @@ test('an object that cannot be read is missing under none of its names', async (
   }
 });
 
-test('an object that is not encrypted is refused where the provider identity is not configured', async () => {
+test('an unencrypted object is refused unless the provider identity is configured', async () => {
   const base = createMemoryStore();
   await post(await serverOn(base, IDENTITY));
   const strict = await serverOn(base, aes('aesgcm', 1));
@@ -286,7 +286,7 @@ test('an object that is not encrypted is refused where the provider identity is 
   );
 });
 
-test('the bus is told keys of what is encrypted, and never its content', async (t) => {
+test('the bus gets the keys of encrypted objects, never their content', async (t) => {
   const base = createMemoryStore();
   const { rules } = read(configuration(['secrets', 'events', 'persistentvolumeclaims'], aes('aesgcm', 1)));
   const api = await startTestApi({ store: createSealedStore(base, createSealer(rules)) });
@@ -320,7 +320,7 @@ test('the bus is told keys of what is encrypted, and never its content', async (
   }
 });
 
-test('a configuration says everything that is wrong with it, and no secret', () => {
+test('all errors of a configuration are reported, without a secret', () => {
   const entry = (resources: Json, ...providers: readonly Json[]): Json => ({ resources, providers: [...providers] });
   const { mistakes } = read({
     apiVersion: 'v1',

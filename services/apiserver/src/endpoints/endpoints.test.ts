@@ -24,7 +24,7 @@ describe('health', () => {
     return `${answer.status} ${answer.body.kind === 'text' ? answer.body.text : ''}`;
   };
 
-  test('all is well, briefly and at length', async () => {
+  test('health is reported in short and verbose form', async () => {
     const checks = [check('ping'), check('store', [], false)];
     assert.equal(await ask('/readyz', checks), '200 ok');
     assert.equal(await ask('/livez?verbose', checks), '200 [+]ping ok\n[+]log ok\nlivez check passed\n');
@@ -130,7 +130,7 @@ describe('discovery', () => {
     });
   }
 
-  test('a server lists its checks by the names of Kubernetes', async () => {
+  test('a server lists its checks under the names of Kubernetes', async () => {
     const listed = async (path: string): Promise<readonly string[]> =>
       String((await api.call('GET', `${path}?verbose`)).body).split('\n');
     const always = ['[+]ping ok', '[+]log ok'];
@@ -170,7 +170,7 @@ describe('discovery', () => {
 });
 
 describe('resources that are never stored', () => {
-  test('component statuses tell of the store, with a warning that they are old', async () => {
+  test('component statuses report the store, with a deprecation warning', async () => {
     const list = await api.call('GET', '/api/v1/componentstatuses');
     assert.deepEqual(
       [list.status, list.at('kind'), list.at('items.0.metadata.name')],
@@ -186,7 +186,7 @@ describe('resources that are never stored', () => {
     assert.deepEqual(table.at('rows.0.cells'), ['etcd-0', 'Healthy', 'ok', '']);
   });
 
-  test('[SAFE-01] a binding posted in the old way binds once', async () => {
+  test('[SAFE-01] a binding posted to the legacy path binds once', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     await api.call('POST', pods, { body: podBody('p') });
     const bind = (node: string) =>

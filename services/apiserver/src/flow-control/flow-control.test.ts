@@ -151,7 +151,7 @@ const metric = async (line: string): Promise<boolean> => {
   return String(body).split('\n').includes(line);
 };
 
-test('every answer names the schema and the level of its request, refusals too; streams have none', async () => {
+test('every answer names the schema and the level of its request, also refusals; streams have none', async () => {
   const uidOf = async (path: string): Promise<string> =>
     (await api.call('GET', `${FLOW}/${path}`)).textAt('metadata.uid');
   const headers = async (url: string, as: string): Promise<readonly (string | undefined)[]> => {
@@ -195,7 +195,7 @@ test('a request to a full level waits, and a request to a full queue gets a plai
   assert.ok(await metric(`apiserver_flowcontrol_request_wait_duration_seconds_count{execute="true",${labels}} 3`));
 });
 
-test('metrics tell of the use of every level as a part of what it may use', async () => {
+test('metrics report the use of every level as a share of its limit', async () => {
   await create('jane');
   const names = [
     'priority_level_seat_utilization_count{phase="executing",priority_level="exempt"}',
@@ -209,7 +209,7 @@ test('metrics tell of the use of every level as a part of what it may use', asyn
   for (const name of names) assert.ok(text.includes(`\napiserver_flowcontrol_${name} `), name);
 });
 
-test('a wait ends after a while, and when its client goes; the place is free for others', async () => {
+test('a wait ends at its timeout and when its client disconnects; the slot is freed', async () => {
   await narrow();
   await oneSeat();
   gate.isOpen = false;
@@ -237,7 +237,7 @@ test('a wait ends after a while, and when its client goes; the place is free for
   assert.deepEqual([(await first).status, (await next).status], [201, 201]);
 });
 
-test('a level without seats holds requests until it has some', async () => {
+test('a level without seats queues requests until it gets some', async () => {
   await narrow();
   const held = create('jane');
   await until(async () => (await levelRow('narrow'))[4] === '1');
@@ -247,7 +247,7 @@ test('a level without seats holds requests until it has some', async () => {
   assert.equal((await held).status, 201);
 });
 
-test('a level that has lent all its seats gets some for who waits, though nobody else comes or goes', async () => {
+test('a level that has lent all its seats gets some back for its queue without another event', async () => {
   await narrow();
   const patch = { spec: { limited: { nominalConcurrencyShares: 100, lendablePercent: 100 } } };
   await api.call('PATCH', `${FLOW}/prioritylevelconfigurations/narrow`, { body: patch });
@@ -258,7 +258,7 @@ test('a level that has lent all its seats gets some for who waits, though nobody
   assert.equal(timers.countOf(10_000), 0);
 });
 
-test('a level whose object goes keeps its requests until they have ended, and others go elsewhere', async () => {
+test('a deleted level keeps its requests until they finish, and new requests go to other levels', async () => {
   await narrow();
   await oneSeat();
   gate.isOpen = false;
@@ -273,7 +273,7 @@ test('a level whose object goes keeps its requests until they have ended, and ot
   assert.deepEqual(await levelRow('narrow'), []);
 });
 
-test('the seats of a level that was busy when its object went are those of the others in the end', async () => {
+test('the seats of a busy deleted level return to the others in the end', async () => {
   const seatsOf = async (name: string): Promise<string | undefined> => {
     const { body } = await api.call('GET', '/metrics');
     const line = `apiserver_flowcontrol_nominal_limit_seats{priority_level="${name}"} `;
@@ -297,7 +297,7 @@ test('the seats of a level that was busy when its object went are those of the o
   assert.equal(await seatsOf('workload-low'), before);
 });
 
-test('a schema says whether its level exists', async () => {
+test('the status of a schema reports whether its level exists', async () => {
   const dangling = async (): Promise<string> =>
     (await api.call('GET', `${FLOW}/flowschemas/narrow`)).textAt('status.conditions.0.status');
   const spec = { priorityLevelConfiguration: { name: 'narrow' }, matchingPrecedence: 7 };
@@ -336,7 +336,7 @@ test('mandatory objects are restored within a minute; annotated changes of a sug
   assert.equal(kept.at('spec.matchingPrecedence'), 8_999);
 });
 
-test('a start restores mandatory objects and leaves those that somebody takes care of', async () => {
+test('a start restores mandatory objects and keeps user-maintained ones', async () => {
   const AUTO = 'apf.kubernetes.io/autoupdate-spec';
   const patch = { metadata: { annotations: { [AUTO]: 'false' } }, spec: { matchingPrecedence: 9_000 } };
   await api.call('PATCH', `${FLOW}/flowschemas/global-default`, { body: patch });
@@ -350,7 +350,7 @@ test('a start restores mandatory objects and leaves those that somebody takes ca
   await second.server.stop();
 });
 
-test('the table of schemas stands in the order in which they are asked', async () => {
+test('the table of schemas is in matching order', async () => {
   const answer = await api.call('GET', `${FLOW}/flowschemas`, {
     headers: { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' },
   });
@@ -361,7 +361,7 @@ test('the table of schemas stands in the order in which they are asked', async (
   );
 });
 
-test('a request of a node is answered before most of 500 of a user that were sent before it', async () => {
+test('a node request is answered before most of 500 earlier requests of a user', async () => {
   // Every look at the clock takes a while: so a turn is over after the same number of requests on any machine.
   let now = 0;
   const clock: Clock = { ...createSystemClock(), monotonic: () => (now += 0.2) };

@@ -99,7 +99,7 @@ function firstByScan(schemas: readonly FlowSchema[], user: User, info: RequestIn
   return schemas.toSorted(order).find(({ spec }) => (spec.rules ?? []).some(matches))?.metadata.name;
 }
 
-test('property: the index finds the schema that the rules name', () => {
+test('property: the index finds the schema that the rules match', () => {
   const some = (...values: string[]): fc.Arbitrary<string[]> =>
     fc.oneof(fc.constant<string[]>(['*']), fc.subarray(values, { minLength: 1 }));
   const subject = fc.constantFrom<PolicyRulesWithSubjects['subjects'][0]>(
@@ -159,7 +159,7 @@ test('property: the index finds the schema that the rules name', () => {
   );
 });
 
-test('a request that was asked before reads no rule again, however many there are', () => {
+test('a repeated request evaluates no rule again, however many there are', () => {
   let reads = 0;
   const counted = new Proxy<string[]>(['pods'], {
     get: (target, key, receiver) => {
@@ -182,7 +182,7 @@ test('a request that was asked before reads no rule again, however many there ar
   assert.equal(reads, 1_000);
 });
 
-test('names that clients invent do not fill the memory', () => {
+test('client-chosen names do not fill the memory', () => {
   const matcher = new FlowMatcher(completed(BOOTSTRAP).schemas);
   for (let i = 0; i < 10_000; i++) {
     const name = matcher.match(PERSON, infoOf(`GET /api/v1/namespaces/a/kind${i}`))?.metadata.name;

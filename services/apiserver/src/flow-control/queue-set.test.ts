@@ -48,7 +48,7 @@ class Level {
   }
 }
 
-test('property: of flows that keep waiting none is given more than its share, and none starves', () => {
+test('property: no backlogged flow gets more than its share, and none starves', () => {
   const runs = fc.record({
     limit: fc.integer({ min: 1, max: 8 }),
     costs: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 2, maxLength: 6 }),
@@ -82,7 +82,7 @@ test('property: of flows that keep waiting none is given more than its share, an
   );
 });
 
-test('property: no seat is left free while a request of one seat waits, and no more are taken than there are', () => {
+test('property: no seat stays free while a one-seat request waits, and the seat limit holds', () => {
   const steps = fc.array(fc.record({ flow: fc.nat(5), seats: fc.integer({ min: 1, max: 4 }), ends: fc.boolean() }), {
     maxLength: 200,
   });
@@ -118,7 +118,7 @@ test('one flow with a thousand requests delays another by one of them', () => {
   assert.equal(level.executing[0]?.flow, 1);
 });
 
-test('a flow that was away has saved nothing up', () => {
+test('an idle flow accumulates no credit', () => {
   const level = new Level(1);
   for (let n = 0; n < 100; n++) level.send(0);
   for (let n = 0; n < 50; n++, level.now += 10) level.finish();
@@ -131,7 +131,7 @@ test('a flow that was away has saved nothing up', () => {
   assert.ok(share >= 4 && share <= 6, order.join());
 });
 
-test('a flow whose burst was slow does not wait longer than the others for it', () => {
+test('a flow with a slow burst does not wait longer than the others', () => {
   const level = new Level(20);
   for (let n = 0; n < 60; n++) for (let flow = 0; flow < 4; flow++) level.send(flow);
   const places = new Map<number, number[]>();
@@ -146,7 +146,7 @@ test('a flow whose burst was slow does not wait longer than the others for it', 
   }
 });
 
-test('a queue that is full turns away, and a flow waits in the shortest queue of its hand', () => {
+test('a full queue rejects, and a flow uses the shortest queue of its hand', () => {
   const level = new Level(1, { kind: 'queue', queueLengthLimit: 2 });
   const arrivals = Array.from({ length: 6 }, () => level.send(0, { hand: [3, 5] }));
   assert.deepEqual(arrivals, ['executing', 'waiting', 'waiting', 'waiting', 'waiting', 'queue-full']);
@@ -157,7 +157,7 @@ test('a queue that is full turns away, and a flow waits in the shortest queue of
   ]);
 });
 
-test('a cancelled request leaves the queue and makes room', () => {
+test('a cancelled request leaves the queue and frees its slot', () => {
   const level = new Level(2);
   level.send(0);
   level.send(1, { seats: 2 });
@@ -173,7 +173,7 @@ test('a cancelled request leaves the queue and makes room', () => {
   );
 });
 
-test('a request that is wider than the level gets it for itself; a level without seats holds all', () => {
+test('a request wider than the level gets all its seats; a level without seats queues all', () => {
   const level = new Level(3);
   assert.equal(level.send(0, { seats: 10 }), 'executing');
   assert.equal(level.send(1), 'waiting');
@@ -185,7 +185,7 @@ test('a request that is wider than the level gets it for itself; a level without
   assert.equal(jail.executing.length, 1);
 });
 
-test('exempt requests never wait; a level without queues turns away what has no seat', () => {
+test('exempt requests never wait; a level without queues rejects requests without a seat', () => {
   const exempt = new Level(0, { kind: 'exempt' });
   for (let n = 0; n < 100; n++) assert.equal(exempt.send(0, { hand: [] }), 'executing');
   const strict = new Level(1, { kind: 'reject' });
@@ -194,7 +194,7 @@ test('exempt requests never wait; a level without queues turns away what has no 
   assert.equal(strict.send(1, { hand: [] }), 'executing');
 });
 
-test('property: a hand is of different cards of the deck', () => {
+test('property: a hand has distinct cards of the deck', () => {
   const decks = fc
     .integer({ min: 1, max: 1_024 })
     .chain((queues) =>
@@ -209,7 +209,7 @@ test('property: a hand is of different cards of the deck', () => {
   );
 });
 
-test('hands of many flows are spread evenly, and hardly two are the same', () => {
+test('hands of many flows are spread evenly, and hardly any two are equal', () => {
   const hands = Array.from({ length: 6_400 }, (_, n) => dealHand(hashOfFlow('global-default', `user-${n}`), 64, 6));
   const counts = new Map<number, number>();
   for (const card of hands.flat()) counts.set(card, (counts.get(card) ?? 0) + 1);

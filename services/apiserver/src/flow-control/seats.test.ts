@@ -11,7 +11,7 @@ import { estimateWork } from './work-estimate.ts';
 const divided = (total: number, claims: readonly SeatClaim[]): readonly number[] =>
   allocateSeats(fairFraction(total, claims), claims);
 
-test('600 seats are divided as Kubernetes 1.32 divides them', () => {
+test('600 seats are divided as in Kubernetes 1.32', () => {
   const shares = BOOTSTRAP.levels.reduce((sum, level) => sum + sharesOf(level), 0);
   const limits = BOOTSTRAP.levels.map((level) => {
     const { nominal, lower, upper } = limitsOf(level, { seats: 600, shares });
@@ -30,7 +30,7 @@ test('600 seats are divided as Kubernetes 1.32 divides them', () => {
   assert.deepEqual([seatsMaxOf(49, 6), seatsMaxOf(245, 6), seatsMaxOf(3, 6)], [8, 37, 1]);
 });
 
-test('property: seats are divided in proportion to what is wanted, within the bounds, and all of them', () => {
+test('property: all seats are divided in proportion to demand, within the bounds', () => {
   const claim = fc
     .record({ lower: fc.nat(50), more: fc.nat(100), wanted: fc.nat(200) })
     .map(({ lower, more, wanted }) => ({ lower, upper: lower + more, target: Math.max(lower, wanted) }));
@@ -56,7 +56,7 @@ test('property: seats are divided in proportion to what is wanted, within the bo
   );
 });
 
-test('a level that wants more is lent the seats of those that rest, and gives them back', () => {
+test('a level with more demand borrows the seats of idle levels, and returns them', () => {
   const resting = { lower: 24, upper: 845, target: 24 };
   const busy = { lower: 49, upper: 649, target: 300 };
   const [, borrowed = 0] = divided(294, [resting, busy]);
@@ -65,7 +65,7 @@ test('a level that wants more is lent the seats of those that rest, and gives th
   assert.ok(own >= 245);
 });
 
-test('demand is weighted by its time, and what was wanted once is remembered for minutes', () => {
+test('demand is weighted by time, and past demand decays over minutes', () => {
   const demand = new SeatDemand(0);
   demand.set(10, 0);
   demand.set(0, 5_000);
@@ -77,7 +77,7 @@ test('demand is weighted by its time, and what was wanted once is remembered for
   assert.ok(later > 45 && later < 55, `${later}`);
 });
 
-test('while many are turned away they are told to stay away longer, and then shorter again', () => {
+test('under many rejections Retry-After grows, then shrinks again', () => {
   const retry = new RetryAfter(0);
   let told = 0;
   for (let now = 0; now < 40_000; now += 1) told = retry.refuse(now);
@@ -86,7 +86,7 @@ test('while many are turned away they are told to stay away longer, and then sho
   assert.equal(told, 1);
 });
 
-test('lists are as wide as what they read, and writes cost more the more watch', () => {
+test('the width of a list grows with the objects it reads, that of a write with its watchers', () => {
   const estimate = (verb: string, query: string, { objects = 0, watchers = 0, name = '' } = {}): unknown => {
     const info = { kind: 'resource', verb, path: '', group: '', version: 'v1', resource: 'pods' } as const;
     const target = { namespace: '', name, subresource: '', rest: '' };

@@ -7,7 +7,7 @@ import { TimeWeighted } from './time-weighted.ts';
 
 const MS = 1e6;
 
-test('each value counts for the nanoseconds that it stayed', () => {
+test('each value counts for the nanoseconds that it lasted', () => {
   const use = new TimeWeighted([0, 0.5, 1], 100);
   use.set(0.5, 110);
   use.set(2, 113);
@@ -16,14 +16,14 @@ test('each value counts for the nanoseconds that it stayed', () => {
   assert.equal(use.read(121).count, 21 * MS);
 });
 
-test('a clock that stands still or goes back adds nothing', () => {
+test('a clock that stands still or runs backwards adds nothing', () => {
   const use = new TimeWeighted([1], 5);
   use.set(1, 5);
   use.set(0, 3);
   assert.deepEqual(use.read(3), { cumulative: [0, 0], sum: 0, count: 0 });
 });
 
-test('the use of a level is told by its limits, also by those of none', () => {
+test('the use of a level is reported against its limits, also without limits', () => {
   const queues = { seatsInUse: 4, executing: 2, waiting: 5, demand: 9 };
   const reading = (seats: number, nominal: number, places: number): readonly number[] => {
     const use = new LevelUse(0);

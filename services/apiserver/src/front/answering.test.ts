@@ -54,7 +54,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await nextTurn();
 }
 
-test('a request reaches the pipeline with its path and query decoded, and its answer is the last word', async () => {
+test('a request reaches the pipeline with decoded path and query, and its answer is sent unchanged', async () => {
   const seen: ApiRequest[] = [];
   const { said, receive } = answering(async (request) => {
     seen.push(request);
@@ -67,7 +67,7 @@ test('a request reaches the pipeline with its path and query decoded, and its an
   assert.deepEqual(said, [{ kind: 'answer', text: '{"ok":true}' }]);
 });
 
-test('a long text leaves in pieces that wait for their client', async () => {
+test('a long text is sent in pieces that wait for their client', async () => {
   const text = 'x'.repeat(300_000);
   const { said, receive, kinds } = answering(async () => ({
     status: 200,
@@ -109,7 +109,7 @@ async function* frames(signal: AbortSignal | undefined, ended: () => void, bytes
   }
 }
 
-test('a watch whose client takes nothing waits, goes on when it takes, and ends when the client goes', async () => {
+test('a watch pauses while its client does not read, resumes when it reads, and ends when it disconnects', async () => {
   let hasEnded = false;
   const { said, receive, kinds } = answering(async ({ signal }) => ({
     status: 200,
@@ -130,7 +130,7 @@ test('a watch whose client takes nothing waits, goes on when it takes, and ends 
   assert.equal(said.at(-1)?.kind, 'cut');
 });
 
-test('a change passes once for a number of its watchers, between what went before and after', async () => {
+test('a change is sent once for a group of its watchers, in order with other changes', async () => {
   const batches: (readonly PipelineMessage[])[] = [];
   const outbox = new Outbox<PipelineMessage>(({ messages }) => batches.push(messages));
   const change = { bytes: () => CHANGE, value: () => ({ type: 'ADDED' as const, object: {} }) };
@@ -195,7 +195,7 @@ test('HEAD of an endless answer sends only the head and ends the stream', async 
   assert.deepEqual([kinds(), called], [['begin', 'end'], ['return']]);
 });
 
-test('a watch ends in order when the server stops, and one that comes later ends at once', async () => {
+test('a watch ends cleanly when the server stops, and a later one ends at once', async () => {
   let ended = 0;
   const { side, receive, kinds } = answering(async ({ signal }) => ({
     status: 200,
@@ -211,7 +211,7 @@ test('a watch ends in order when the server stops, and one that comes later ends
   assert.equal(kinds().filter((kind) => kind === 'end').length, 2);
 });
 
-test('a handler whose client connection is gone closes its own connection', async () => {
+test('a handler closes its own connection when its client disconnects', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<ApiResponse>();
   const { receive, kinds } = answering(() => answered.promise);
@@ -240,7 +240,7 @@ test('an upgraded connection carries bytes both ways', async () => {
   assert.equal(kinds.at(-1), 'cut');
 });
 
-test('whole answers are under way until the front has written them', async () => {
+test('whole answers count as in flight until the front has written them', async () => {
   const answers = new AnswersUnderWay();
   const { receive } = answering(async () => json({}), createSystemClock(), answers);
   for (let id = 1; id <= ANSWERS_UNDER_WAY_MAX; id++) receive({ ...REQUEST, id });
@@ -250,7 +250,7 @@ test('whole answers are under way until the front has written them', async () =>
   assert.equal(answers.isFull, false);
 });
 
-test('after the end of the front nobody waits for answers that it has not written', async () => {
+test('after the stop of the front no caller waits for unwritten answers', async () => {
   const answers = new AnswersUnderWay();
   let isRoom = false;
   answers.onRoom(() => (isRoom = true));
@@ -261,7 +261,7 @@ test('after the end of the front nobody waits for answers that it has not writte
   assert.deepEqual([answers.isFull, isRoom], [false, true]);
 });
 
-test('a refusal of too many requests is held back for a while, and other answers are not', async () => {
+test('a 429 refusal is delayed, other answers are not', async () => {
   const { clock, sleeps } = clockOfSleepers();
   const statuses = [429, 200];
   const { said, receive } = answering(async () => ({ ...json({}), status: statuses.shift() ?? 0 }), clock);
@@ -274,7 +274,7 @@ test('a refusal of too many requests is held back for a while, and other answers
   assert.equal(said.length, 2);
 });
 
-test('when many refusals are held back, further ones leave at once', async () => {
+test('when too many refusals are delayed, further ones are sent at once', async () => {
   const { clock, sleeps } = clockOfSleepers();
   const { said, receive } = answering(async () => ({ ...json({}), status: 429 }), clock);
   for (let id = 1; id <= REFUSALS_PAUSED_MAX + 3; id++) receive({ ...REQUEST, id });

@@ -10,13 +10,13 @@ function sendAll(window: ChunkWindow): number {
   for (let sent = CHUNK; ; sent += CHUNK) if (!window.sent(CHUNK)) return sent;
 }
 
-test('one answer to a client that reads has half a megabyte on its way', () => {
+test('one answer to a reading client has half a megabyte in flight', () => {
   const window = new ChunkWindow(new AnswerShare(64 * KIB * KIB));
   for (let n = 0; n < 10; n++) window.taken(sendAll(window));
   assert.equal(sendAll(window), 512 * KIB);
 });
 
-test('many answers that nobody reads have together no more on their way than their bound, and a receipt each', () => {
+test('many unread answers share one bound of bytes in flight, plus one receipt each', () => {
   const share = new AnswerShare(8 * KIB * KIB);
   const windows = Array.from({ length: 600 }, () => new ChunkWindow(share));
   const first = windows.reduce((sum, window) => sum + sendAll(window), 0);
@@ -40,7 +40,7 @@ test('an ended or cancelled request returns its share of the window', () => {
   assert.equal(share.part, 8 * KIB * KIB);
 });
 
-test('small chunks go on beside answers that nobody reads, though no receipt comes for each of them', () => {
+test('small chunks continue next to unread answers, without a receipt for each chunk', () => {
   const share = new AnswerShare(8 * KIB * KIB);
   for (let n = 0; n < 600; n++) sendAll(new ChunkWindow(share));
   const window = new ChunkWindow(share);

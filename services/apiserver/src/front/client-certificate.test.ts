@@ -11,7 +11,7 @@ import { clientCertificate } from './client-certificate.ts';
 
 const clock = createSystemClock();
 
-test('the certificate of a client is read once for all requests of a connection', async (t) => {
+test('the client certificate is parsed once for all requests of a connection', async (t) => {
   const { certificate, key } = createCertificate();
   const hash = createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex');
   const server = createSecureServer({ cert: certificate, key, ca: certificate, requestCert: true });
@@ -30,7 +30,7 @@ test('the certificate of a client is read once for all requests of a connection'
   assert.equal(reads.callCount(), first);
 });
 
-test('a certificate of another authority is seen, and says nothing; none is none', async (t) => {
+test('a certificate of another authority is visible and gives no identity; a missing one is absent', async (t) => {
   const own = createCertificate();
   const other = createCertificate();
   const server = createSecureServer({
@@ -55,7 +55,7 @@ test('a certificate of another authority is seen, and says nothing; none is none
   }
 });
 
-test('a connection does not make a certificate last longer', async (t) => {
+test('a connection does not extend the validity of a certificate', async (t) => {
   const { certificate, key } = createCertificate();
   const end = new X509Certificate(certificate).validToDate.getTime();
   let time = end;

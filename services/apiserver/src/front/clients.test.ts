@@ -45,7 +45,7 @@ async function http2(port: number, path: string): Promise<number | string | unde
   }
 }
 
-test('bodies of clients that disconnected make room for others', async (t) => {
+test('bodies of disconnected clients free their space', async (t) => {
   const body = Buffer.alloc(64 * 1024, '{');
   let left = 0;
   const handle: ApiHandler = async ({ path, signal }) => {
@@ -76,7 +76,7 @@ test('bodies of clients that disconnected make room for others', async (t) => {
   }
 });
 
-test('a status or header that cannot be written costs that answer, and nobody else', async (t) => {
+test('an invalid status or header fails only its own answer', async (t) => {
   const port = await serve(t, async ({ path }) => {
     if (path === '/status') return answered(99);
     return path === '/header' ? answered(200, { warning: '\u65e5' }) : answered();
@@ -86,7 +86,7 @@ test('a status or header that cannot be written costs that answer, and nobody el
   assert.equal(await http1(port, '/'), 200);
 });
 
-test('a status of a program behind us that HTTP/2 has no room for is told as a bad gateway', async (t) => {
+test('a backend status that HTTP/2 does not allow becomes a bad gateway', async (t) => {
   const chunks = async function* () {
     yield Buffer.from('x');
   };
@@ -98,7 +98,7 @@ test('a status of a program behind us that HTTP/2 has no room for is told as a b
     assert.deepEqual([await http1(port, path), await http2(port, path)], [999, 502]);
 });
 
-test('each cookie of a program behind us is a header of its own', async (t) => {
+test('each cookie of a backend is its own header', async (t) => {
   const cookies = ['a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT', 'b=2'];
   const port = await serve(t, async () => answered(200, { 'set-cookie': joinValues(cookies) }));
   const request = httpsRequest({ host, port, ca: tls.certificate, agent: false }).end();
@@ -111,7 +111,7 @@ test('each cookie of a program behind us is a header of its own', async (t) => {
   assert.deepEqual(headers['set-cookie'], cookies);
 });
 
-test('impersonation headers arrive one by one, with their commas, in any number', async (t) => {
+test('impersonation headers keep their number and their commas', async (t) => {
   const groups = ['cn=a,ou=b', 'c, d', ...Array.from({ length: 300 }, (_, index) => `group-${index}`)];
   const arrived: (string | undefined)[] = [];
   const port = await serve(t, async ({ headers }) => {
@@ -143,7 +143,7 @@ test('a short answer that its client does not read is cut off', async (t) => {
   await eventually(() => isClosed, 'the answer is cut off');
 });
 
-test('a client that sends without end and does not wait for answers loses its connection', async (t) => {
+test('a client that sends without end and ignores answers is disconnected', async (t) => {
   let asked = 0;
   const waits = Promise.withResolvers<ApiResponse>();
   t.after(() => waits.resolve(answered()));
@@ -180,7 +180,7 @@ function isClosed(connection: Socket): boolean {
   return connection.destroyed;
 }
 
-test('a client that is refused another protocol and keeps its half of the connection loses it', async (t) => {
+test('a client whose upgrade was refused and that keeps its half of the connection is disconnected', async (t) => {
   const port = await serve(t, async () => answered(403));
   const options = { host, port, ca: tls.certificate, allowHalfOpen: true };
   const half = connectTls(options);
@@ -193,7 +193,7 @@ test('a client that is refused another protocol and keeps its half of the connec
   await eventually(() => isClosed(half), 'the connection is closed');
 });
 
-test('a thread that fails ends the process with what an operator can do', async (t) => {
+test('a failed thread ends the process with a next step for the operator', async (t) => {
   const program = `
     import { createSilentLog, OperatorError } from '@holdfast/platform';
     import { createHttpsServer } from '${new URL('./index.ts', import.meta.url).href}';

@@ -56,7 +56,7 @@ const streamed = (bytes: Buffer): ResponseBody => ({
   })(),
 });
 
-test('long answers are compressed for clients that take it', async (t) => {
+test('long answers are compressed for clients that accept gzip', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const maps = '/api/v1/namespaces/default/configmaps';
@@ -78,7 +78,7 @@ test('long answers are compressed for clients that take it', async (t) => {
   }
 });
 
-test('a short answer, one without length and one with a hash are not compressed', async (t) => {
+test('short answers, answers without length and answers with a hash are not compressed', async (t) => {
   const answers: Readonly<Record<string, () => ApiResponse>> = {
     '/long': () => document(LONG),
     '/short': () => document(AT_LIMIT),
@@ -98,7 +98,7 @@ test('a short answer, one without length and one with a hash are not compressed'
   assert.deepEqual([head.headers['content-encoding'], head.headers['content-length']], [undefined, `${LONG.length}`]);
 });
 
-test('gzip is taken by its name alone', () => {
+test('only the exact name gzip is accepted', () => {
   assert.deepEqual(['gzip', 'deflate, gzip', 'gzip;q=1', '*', 'x-gzip', '', undefined].map(takesGzip), [
     true,
     true,
@@ -110,7 +110,7 @@ test('gzip is taken by its name alone', () => {
   ]);
 });
 
-test('a compressed answer that its client does not read is cut off, and holds no more than a window of it', async (t) => {
+test('an unread compressed answer is cut off, and holds at most one window', async (t) => {
   let taken = 0;
   const piece = createSeededRandom(1, 'incompressible').bytes(64 * 1024);
   const pieces = function* (): Generator<Uint8Array> {

@@ -119,7 +119,7 @@ describe('HTTPS', () => {
   };
 
   for (const version of ['HTTP/1.1', 'HTTP/2'] as const) {
-    test(`every answer over ${version} says by which id the request is known`, async () => {
+    test(`every answer over ${version} has the id of the request`, async () => {
       const seen = new Set<unknown>();
       for (const path of ['/version', '/version', `${CONFIG_MAPS}/none`, '/api/%zz', CONFIG_MAPS]) {
         const id = (await headersOver[version](path, {}))['audit-id'];
@@ -139,7 +139,7 @@ describe('HTTPS', () => {
     });
   }
 
-  test('a method that nobody knows is told as one that is not served', async () => {
+  test('an unknown method is answered like an unserved one', async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
     const stream = session.request({ ':method': 'FOO', ':path': CONFIG_MAPS, ...headers }, { endStream: true });
     const status = await new Promise((resolve, reject) => {
@@ -150,7 +150,7 @@ describe('HTTPS', () => {
     assert.equal(status, 405);
   });
 
-  test('a client of HTTP/2 is told the address that it used', async () => {
+  test('an HTTP/2 client gets the address that it used', async () => {
     const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: tls.certificate });
     const stream = session.request({ ':path': '/api', ...headers });
     let text = '';
@@ -215,14 +215,14 @@ describe('HTTPS', () => {
     assert.equal(reply.status, 413);
   });
 
-  test('a path that is no percent-encoding is 400, path tricks are 404', async () => {
+  test('an invalid percent-encoding of a path is 400, path traversal is 404', async () => {
     assert.equal((await http1('GET', '/api/v1/%zz')).status, 400);
     assert.equal((await http1('GET', '/api/v1/namespaces/default/configmaps/..%2f..%2fsecrets')).status, 404);
     assert.equal((await http1('GET', '/api/v1/__proto__')).status, 404);
     assert.equal((await http1('GET', '/apis/__proto__/constructor/x')).status, 404);
   });
 
-  test('a client that sends no TLS and one that sends half a request do not disturb the others', async () => {
+  test('a client without TLS and one with half a request do not disturb the others', async () => {
     const half = connectTls({ host: '127.0.0.1', port, ca: tls.certificate });
     await new Promise<void>((resolve) => half.once('secureConnect', resolve));
     half.write('POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{');

@@ -47,7 +47,7 @@ test('the same bytes for many are copied once', async () => {
   assert.equal(moved[0]?.[0]?.byteLength, bytes.length);
 });
 
-test('the last message is found by its bytes until it leaves or another follows', async () => {
+test('the last message is found by its bytes until it is sent or another follows', async () => {
   const { outbox } = recorded();
   const bytes = Buffer.from('an event');
   outbox.push({ text: 'a' }, bytes);
@@ -60,7 +60,7 @@ test('the last message is found by its bytes until it leaves or another follows'
   assert.equal(outbox.lastWith(bytes), undefined);
 });
 
-test('many do not wait for the end of the turn', async () => {
+test('many messages are sent before the end of the turn', async () => {
   const { outbox, batches } = recorded();
   const texts = Array.from({ length: 70 }, (_, i) => String(i));
   for (const text of texts) outbox.push({ text });
@@ -72,7 +72,7 @@ test('many do not wait for the end of the turn', async () => {
   );
 });
 
-test('no bytes at all are no bytes', async () => {
+test('an empty write stays empty', async () => {
   const { outbox, batches } = recorded();
   outbox.push({ text: 'a' }, Buffer.alloc(0));
   outbox.push({ text: 'b' }, Buffer.from('b'));

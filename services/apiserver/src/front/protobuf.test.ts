@@ -57,14 +57,14 @@ function send(
   });
 }
 
-test('objects go in and come out in protobuf', async () => {
+test('objects are sent and received in protobuf', async () => {
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'Grüße' } };
   const { type, bytes } = await send('POST', MAPS, encodeObject(object));
   assert.equal(type, PROTOBUF);
   assert.equal(valueAt(decodeProtobufObject(bytes), 'data.k'), 'Grüße');
 });
 
-test('long lists arrive as they are, also many at once', async () => {
+test('long lists arrive complete, also many at once', async () => {
   const names = Array.from({ length: 40 }, (_, i) => `long-${String(i).padStart(2, '0')}`);
   const text = (name: string): string => name.repeat(3_000);
   for (const name of names) await api.call('POST', MAPS, { body: { metadata: { name }, data: { k: text(name) } } });
@@ -80,7 +80,7 @@ test('long lists arrive as they are, also many at once', async () => {
   }
 });
 
-test('a watch sends whole frames, one after the other', async () => {
+test('a watch sends whole frames in order', async () => {
   const framesIn = (bytes: Buffer): Buffer[] => {
     const frames: Buffer[] = [];
     for (let at = 0; at + 4 <= bytes.length; at += frames.at(-1)?.length ?? 0) {

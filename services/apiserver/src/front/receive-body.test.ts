@@ -51,7 +51,7 @@ test('the largest incomplete body makes room for new requests', async (t) => {
   assert.deepEqual([await senders[0]?.outcome, await senders[2]?.outcome], [80, 80]);
 });
 
-test('a complete body is held until its answer', async (t) => {
+test('a complete body is held until it is answered', async (t) => {
   const bodies = receiver();
   for (const bytes of [100, 100]) {
     const complete = sender(t, bodies);

@@ -29,7 +29,7 @@ function asker(chunk: (bytes: Buffer) => void, heard: string[]): Asker {
   };
 }
 
-test('bytes for many reach each of them, and who cannot be written to is cut off alone', () => {
+test('bytes for many clients reach each of them, and only an unwritable client is cut off', () => {
   const sent: FrontMessage[] = [];
   const outbox = new Outbox<FrontMessage>(({ messages }) => sent.push(...messages));
   const pipeline = new RemotePipeline(outbox, createSilentLog());
@@ -76,7 +76,7 @@ test('receipts for the same changes are spread, and each byte is acknowledged on
   assert.ok(unacknowledged >= 0 && unacknowledged < 100 * 32 * 1024, `${unacknowledged} bytes`);
 });
 
-test('the whole answers of a batch are acknowledged together, those of clients that have gone included', () => {
+test('the whole answers of a batch are acknowledged together, also those of disconnected clients', () => {
   const sent: FrontMessage[] = [];
   const outbox = new Outbox<FrontMessage>(({ messages }) => sent.push(...messages));
   const pipeline = new RemotePipeline(outbox, createSilentLog());

@@ -37,7 +37,7 @@ function answering(): {
   return { answer, begin, look: () => due.shift()?.(), looks: () => due.length };
 }
 
-test('an answer is cut off at the second look that still finds it', () => {
+test('an answer is cut off at the second check that still finds it', () => {
   const { answer, look, looks } = answering();
   const stays = answer();
   const leaves = answer();
@@ -52,7 +52,7 @@ test('an answer is cut off at the second look that still finds it', () => {
   assert.equal(looks(), 0, 'nothing is looked for when all have left');
 });
 
-test('nobody looks for the answer of a client who has gone', () => {
+test('answers of disconnected clients are not checked', () => {
   const { begin, looks } = answering();
   const [raw, answer] = begin();
   raw.emit('close');

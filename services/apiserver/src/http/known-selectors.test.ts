@@ -17,7 +17,7 @@ function counting() {
 const long = (label: string, chars: number): string =>
   Array.from({ length: chars / 10 }, (_, index) => `!${label}${String(index).padStart(7, '0')}`).join(',');
 
-test('a selector that hundreds of watches ask for is parsed once', () => {
+test('a selector that hundreds of watches use is parsed once', () => {
   const { selectors, parsed } = counting();
   const text = long('k', 30_000);
   const all = Array.from({ length: 300 }, () => selectors.parse(text));
@@ -41,13 +41,13 @@ test('the cache is bounded and evicts the least recently used selector', () => {
   assert.deepEqual(parsed, [texts[1]]);
 });
 
-test('a selector that cannot be read is refused each time and not kept', () => {
+test('a selector that cannot be parsed is refused each time and not cached', () => {
   const { selectors, parsed } = counting();
   for (let round = 0; round < 2; round += 1) assert.throws(() => selectors.parse('a in ('), SelectorError);
   assert.deepEqual([parsed.length, selectors.chars], [2, 0]);
 });
 
-test('many short selectors are bounded as well', () => {
+test('the cache also bounds many short selectors', () => {
   const { selectors, parsed } = counting();
   const count = KNOWN_SELECTORS_CHARS_MAX / 16;
   for (let index = 0; index < count; index += 1) selectors.parse(`k${index}`);

@@ -51,7 +51,7 @@ async function open(api: TestApi, url: string, headers: Record<string, string> =
   return { headers: raw.headers, messages: messagesOf(ours), leave: () => void ours.end() };
 }
 
-test('a watch over WebSocket has one text message for each event, and ends with its client', async () => {
+test('a watch over WebSocket sends one text message per event, and ends with its client', async () => {
   const api = await startTestApi();
   await api.call('POST', CONFIG_MAPS, { body: { metadata: { name: 'a' } } });
   const client = await open(api, `${CONFIG_MAPS}?watch=1`);
@@ -125,7 +125,7 @@ test('a request that cannot be upgraded is refused as without WebSocket', async 
   await api.stop();
 });
 
-test('a quiet watch over WebSocket gives its place back when its client goes', async () => {
+test('a quiet watch over WebSocket frees its slot when its client disconnects', async () => {
   const api = await startTestApi();
   const openWatches = async (): Promise<string | undefined> =>
     /^apiserver_registered_watchers\{resource="configmaps"\} (\d+)$/m.exec(

@@ -40,7 +40,7 @@ test('a list in pieces has the bytes of its items, whatever their sizes', () => 
   }
 });
 
-test('parts follow each other as they are, whatever their sizes', () => {
+test('parts are concatenated unchanged, whatever their sizes', () => {
   for (const sizes of [[], [0], [1, 0, 2], [PIECE_BYTES], [PIECE_BYTES - 1, 1, 1], [3 * PIECE_BYTES + 7, 5]]) {
     const parts = sizes.map((size, i) => Buffer.alloc(size, i + 1));
     const document = partsInPieces(parts);
@@ -49,7 +49,7 @@ test('parts follow each other as they are, whatever their sizes', () => {
   }
 });
 
-test('a piece that was sent is filled again, and one that was not is left alone', () => {
+test('a released piece is reused, an unreleased one is not', () => {
   const list = listOf([4 * PIECE_BYTES - 3]);
   const document = inPieces(list);
   const seen = new Set<Uint8Array>();
@@ -62,7 +62,7 @@ test('a piece that was sent is filled again, and one that was not is left alone'
   assert.equal(new Set(held).size, 4);
 });
 
-test('a piece that is moved to another thread in the middle of the document is not missed', () => {
+test('a piece transferred to another thread in the middle of the document is replaced', () => {
   const list = listOf([2 * PIECE_BYTES, 10, PIECE_BYTES]);
   const wanted = Buffer.from(joined(inPieces(list)));
   const moved = [...inPieces(list).pieces].map(({ length }) => length);
@@ -79,13 +79,13 @@ test('a piece that is moved to another thread in the middle of the document is n
   assert.ok(Buffer.concat(sent).equals(wanted));
 });
 
-test('bytes that are there already are cut, not copied', () => {
+test('existing bytes are sliced, not copied', () => {
   const bytes = Buffer.alloc(2 * PIECE_BYTES + 1, 7);
   const lengths = [...whole(bytes).pieces].map((piece) => piece.length);
   assert.deepEqual(lengths, [PIECE_BYTES, PIECE_BYTES, 1]);
 });
 
-test('the items of a long list write themselves into the pieces; those over the end of a piece, and those that cannot, are lent', () => {
+test('items of a long list are written into the pieces; items that cross the end of a piece, or cannot be written, are lent', () => {
   const bytes = Buffer.from(`head${'x'.repeat(9_000)}`);
   let written = 0;
   const items = Array.from({ length: 2_000 }, (_, i) => ({
@@ -108,7 +108,7 @@ test('the items of a long list write themselves into the pieces; those over the 
   assert.ok(written > 1_200, `${written} items wrote themselves`);
 });
 
-test('parts that are made when they are sent have the bytes of all, whatever their sizes', () => {
+test('lazily produced parts give the bytes of the whole, whatever their sizes', () => {
   for (const sizes of [[], [1, 2], [PIECE_BYTES], [PIECE_BYTES - 2, 1, PIECE_BYTES], [3 * PIECE_BYTES + 7, 5]]) {
     const lent = Buffer.alloc(4 * PIECE_BYTES);
     const items = function* (): Generator<readonly [Buffer, Buffer]> {

@@ -20,7 +20,7 @@ const valueAt = (object: object, ...path: readonly (string | number)[]): unknown
 const namesOf = (list: object): unknown =>
   (valueAt(list, 'items') as object[] | undefined)?.map((item) => valueAt(item, 'metadata', 'name'));
 
-test('an object is answered in protobuf to whoever likes that best, and is the one that others get in JSON', async () => {
+test('an object is answered in protobuf to clients that prefer it, and equals the JSON object', async () => {
   const container = { name: 'c', image: 'i', resources: { requests: { cpu: '100m' } } };
   const spec = { containers: [container], securityContext: { runAsUser: 0 } };
   await api.call('POST', PODS, { body: { metadata: { name: 'a' }, spec } });
@@ -41,7 +41,7 @@ test('an object is answered in protobuf to whoever likes that best, and is the o
   }
 });
 
-test('writes are answered in protobuf, with the state that they made', async () => {
+test('writes are answered in protobuf, with the resulting state', async () => {
   const created = await callInProtobuf(api, 'POST', MAPS, { body: mapNamed('a', { k: 'Grüße' }) });
   assert.deepEqual([created.status, created.object['data']], [201, { k: 'Grüße' }]);
   const patched = await callInProtobuf(api, 'PATCH', `${MAPS}/a`, { body: { data: { k: null, l: '2' } } });
@@ -57,7 +57,7 @@ test('writes are answered in protobuf, with the state that they made', async () 
   assert.deepEqual([kind, status, valueAt(details as object, 'name')], ['Status', 'Success', 'a']);
 });
 
-test('errors are a Status in protobuf, whoever says them', async () => {
+test('every component sends errors as a Status in protobuf', async () => {
   const said = async (url: string, call = {}): Promise<unknown[]> => {
     const { status, type, object } = await callInProtobuf(api, 'GET', url, call);
     return [status, type, object['kind'], object['reason'], object['code']];
@@ -68,7 +68,7 @@ test('errors are a Status in protobuf, whoever says them', async () => {
   assert.deepEqual(await said('/apis/apps/v1/none'), [404, PROTOBUF, 'Status', 'NotFound', 404]);
 });
 
-test('an error is not what a client wants objects as: it comes in the type that is taken as it is', async () => {
+test('an error uses the accepted plain type, not the requested object form', async () => {
   const as = ';as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
   const answer = await api.call('GET', `${MAPS}/none`, {
     headers: { accept: `${PROTOBUF}${as},application/json${as},application/json` },
@@ -76,7 +76,7 @@ test('an error is not what a client wants objects as: it comes in the type that 
   assert.deepEqual([answer.headers['content-type'], answer.at('reason')], ['application/json', 'NotFound']);
 });
 
-test('a list has its items, its pages and nothing else', async () => {
+test('a list has its items and its page data, and nothing else', async () => {
   for (let i = 0; i < 230; i++) await createMap(`m${String(i).padStart(3, '0')}`, { k: 'x'.repeat(i * 5) });
   const json = await api.call('GET', MAPS);
   const { object, type } = await callInProtobuf(api, 'GET', MAPS);
@@ -107,7 +107,7 @@ test('every kind is listed in protobuf', async () => {
   assert.equal(object['kind'], 'ComponentStatusList');
 });
 
-test('an object that is kept as another version is shown in its own', async () => {
+test('an object stored in another version is shown in the requested one', async () => {
   const spec = { scaleTargetRef: { kind: 'Deployment', name: 'd' }, maxReplicas: 3 };
   const url = (version: string): string => `/apis/autoscaling/${version}/namespaces/default/horizontalpodautoscalers`;
   await api.call('POST', url('v1'), {
@@ -121,7 +121,7 @@ test('an object that is kept as another version is shown in its own', async () =
   assert.equal(frame === undefined ? '' : readFrame(frame).object['apiVersion'], 'autoscaling/v2');
 });
 
-test('metadata alone, of one and of many, in both versions', async () => {
+test('metadata alone, of one and of many objects, in both versions', async () => {
   await createMap('a', { k: 'v' });
   const accept = (as: string, v: string): string => `${PROTOBUF};as=${as};g=meta.k8s.io;v=${v},application/json`;
   for (const version of ['v1', 'v1beta1']) {
@@ -138,7 +138,7 @@ test('metadata alone, of one and of many, in both versions', async () => {
   }
 });
 
-test('tables have no form in protobuf: the next type that is taken, or 406', async () => {
+test('tables have no protobuf form: the next accepted type, or 406', async () => {
   await createMap('a');
   const table = ';as=Table;g=meta.k8s.io;v=v1';
   const next = await api.call('GET', MAPS, { headers: { accept: `${PROTOBUF}${table},application/json${table}` } });
@@ -149,7 +149,7 @@ test('tables have no form in protobuf: the next type that is taken, or 406', asy
   assert.deepEqual([none.status, none.at('reason')], [406, 'NotAcceptable']);
 });
 
-test('discovery comes in protobuf too, grouped or one by one', async () => {
+test('discovery is available in protobuf, aggregated and per group', async () => {
   const kinds = [
     ['/api', 'APIVersions'],
     ['/apis', 'APIGroupList'],
@@ -202,7 +202,7 @@ test('subresources and reviews are answered in protobuf', async () => {
   assert.deepEqual([bound.status, bound.object['kind'], bound.object['status']], [201, 'Status', 'Success']);
 });
 
-test('people who look at it by hand get no line breaks into it', async () => {
+test('a pretty protobuf answer contains no added line breaks', async () => {
   await createMap('a');
   const { object } = await callInProtobuf(api, 'GET', `${MAPS}/a?pretty=true`, { headers: { 'user-agent': 'curl/8' } });
   assert.equal(object['kind'], 'ConfigMap');

@@ -42,7 +42,7 @@ function sentBy({ body }: ApiResponse): Buffer {
   return all;
 }
 
-test('a long list in protobuf keeps lengths instead of encodings, and is what a short one would be', async () => {
+test('a long protobuf list keeps lengths instead of encodings, and equals a short one', async () => {
   const objects = mapsOf(MANY, LARGE);
   CountedObject.lent = 0;
   const first = await answerOf(objects);

@@ -155,11 +155,11 @@ async function isUnchanged({ url, object, name = 'x' }: Place): Promise<void> {
 }
 
 for (const [root, plural, object] of IN_DEFAULT) {
-  test(`${plural}: what a Go client reads and sends back as it is changes nothing`, () =>
+  test(`${plural}: an object that a Go client reads and sends back changes nothing`, () =>
     isUnchanged({ url: `${root}/namespaces/default/${plural}`, object }));
 }
 
 for (const [root, plural, object, name] of CLUSTER_WIDE) {
-  test(`${plural}: what a Go client reads and sends back as it is changes nothing`, () =>
+  test(`${plural}: an object that a Go client reads and sends back changes nothing`, () =>
     isUnchanged({ url: `${root}/${plural}`, object, name }));
 }

@@ -51,7 +51,7 @@ test('a watch streams frames: the state, changes, bookmarks; watchers of one cha
   );
 });
 
-test('a watch of a past that is over ends with a Status in a frame', async () => {
+test('a watch of a compacted revision ends with a Status in a frame', async () => {
   const later = await startTestApi({ store: api.store });
   const [frame = Buffer.alloc(0)] = await framesOf(later, `${MAPS}?watch=1&resourceVersion=1`, 1);
   await later.server.stop();
@@ -59,7 +59,7 @@ test('a watch of a past that is over ends with a Status in a frame', async () =>
   assert.deepEqual([type, object['kind'], object['code']], ['ERROR', 'Status', 410]);
 });
 
-test('a client that takes a watch in JSON gets lines, whatever it takes besides', async () => {
+test('a client that accepts JSON watches gets lines, whatever else it accepts', async () => {
   await createMap('a', { k: '1' });
   for (const accept of ['application/json', `application/json, ${PROTOBUF};q=0.5`, `${PROTOBUF};q=0, */*`]) {
     const [event] = await api.watch(`${MAPS}?watch=1`, 1, { headers: { accept } });
@@ -71,7 +71,7 @@ test('a client that takes a watch in JSON gets lines, whatever it takes besides'
   }
 });
 
-test('a watch of metadata alone shows no other kind, not even in a bookmark, in whatever encoding', async () => {
+test('a metadata-only watch shows no other kind, not even in a bookmark, in any encoding', async () => {
   await createMap('a', { k: '1' });
   const url = `${MAPS}?watch=1&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
   for (const version of ['v1', 'v1beta1']) {

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { revisionProblem } from './query-values.ts';
 
-test('a revision is a number of 64 bits, however many zeros it begins with', () => {
+test('a revision is a 64-bit number with any number of leading zeros', () => {
   for (const text of ['0', '7', '9'.repeat(19), '18446744073709551615', '0'.repeat(40), `${'0'.repeat(30)}7`]) {
     assert.equal(revisionProblem(text), undefined, text);
   }
@@ -14,7 +14,7 @@ test('a revision is a number of 64 bits, however many zeros it begins with', () 
   }
 });
 
-test('a body full of digits costs no more than to read it', () => {
+test('a body of digits costs no more than reading it', () => {
   const before = process.cpuUsage();
   assert.match(revisionProblem('9'.repeat(20_000_000)) ?? '', /: value out of range$/);
   const { user } = process.cpuUsage(before);

@@ -3,7 +3,7 @@ import { validateHeaderValue } from 'node:http';
 import { test } from 'node:test';
 import { Warnings } from './warnings.ts';
 
-test('a warning of any text is a header that can be written, in UTF-8', () => {
+test('a warning with any text becomes a valid header in UTF-8', () => {
   const warnings = new Warnings();
   warnings.add('unknown field "größe 日"\n\u007f\\');
   const { headers } = warnings.attach({ status: 200, headers: {}, body: { kind: 'empty' } });
@@ -23,12 +23,12 @@ function headerOf(texts: readonly string[]): string {
 
 const count = (header: string): number => header.split('299 - ').length - 1;
 
-test('warnings of 4,096 characters together are told whole', () => {
+test('warnings of 4,096 characters in total are sent in full', () => {
   const texts = ['a', 'b'].map((letter) => letter.repeat(2_048));
   assert.equal(headerOf(texts), `299 - "${texts[0]}", 299 - "${texts[1]}"`);
 });
 
-test('warnings that are longer together are cut to 256 characters each, also those that came before', () => {
+test('longer warnings are cut to 256 characters each, also the earlier ones', () => {
   const header = headerOf(['a'.repeat(4_000), '\u{1f600}'.repeat(300), 'short']);
   assert.equal(header, `299 - "${'a'.repeat(256)}", 299 - "${'\u{1f600}'.repeat(256)}", 299 - "short"`);
 });

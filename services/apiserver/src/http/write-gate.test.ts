@@ -33,7 +33,7 @@ test('a request that is refused at once takes no slot', async () => {
   assert.equal(await gate.pass('update', USER, async () => 'written'), 'written');
 });
 
-test('one user has half of the places, all users together leave some for the system', async () => {
+test('one user gets half of the slots, all users together leave some for the system', async () => {
   const gate = createWriteGate(10, 2);
   const held = Promise.withResolvers<void>();
   const passes = (user: User): Promise<boolean> =>

@@ -17,7 +17,7 @@ test('anchors, aliases and merges are replaced; booleans are those of YAML 1.1',
   assert.deepEqual(parseYamlText('').value, null);
 });
 
-test('a key that stands twice is named with its line, and the last one counts', () => {
+test('a duplicate key is reported with its line, and the last one applies', () => {
   const { value, duplicates } = parseYamlText('data:\n  a: first\n  b: x\n  a: last\n');
   assert.deepEqual(value, { data: { a: 'last', b: 'x' } });
   assert.deepEqual(duplicates, ['yaml: unmarshal errors:\n  line 4: key "a" already set in map']);
@@ -31,7 +31,7 @@ test('inner duplicate keys are reported first, each with the line of its value',
   ]);
 });
 
-test('a text that looks like a time stays a text', () => {
+test('text that looks like a timestamp stays text', () => {
   const text = 'day: 2026-01-02\nmoment: 2026-01-02T03:04:05Z\nports: 22:22\nlong: 1:30:15.5\nlist: [1:30, 12]\n';
   assert.deepEqual(parseYamlText(text).value, {
     day: '2026-01-02',
@@ -42,7 +42,7 @@ test('a text that looks like a time stays a text', () => {
   });
 });
 
-test('JSON under the name of YAML is read as what it is', () => {
+test('JSON sent as YAML is parsed as JSON', () => {
   assert.deepEqual(parseYamlText('{"a": [1, "yes"]}'), { value: { a: [1, 'yes'] }, duplicates: [] });
   assert.deepEqual(parseYamlText('{"a": 1, "a": 2}').duplicates, [
     'yaml: unmarshal errors:\n  line 1: key "a" already set in map',
@@ -60,7 +60,7 @@ test('documents that grow by their aliases, or contain themselves, are refused',
   assert.throws(() => parseYamlText('a: *a'), isSyntaxError(/^yaml: unknown anchor 'a' referenced$/));
 });
 
-test('a text of mistakes is refused with the first of them and its line', () => {
+test('a text with many errors is refused with the first error and its line', () => {
   for (const text of [
     'a: b\n&a &b c',
     `a: b\n${'&a '.repeat(2_000)}`,
@@ -84,14 +84,14 @@ test('the most common mistakes have the messages of Go', () => {
   assert.equal(words('a:\n\tb: 1'), 'yaml: line 2: found character that cannot start any token');
 });
 
-test('more tokens than are parsed in good time are 413', () => {
+test('documents with too many tokens are 413', () => {
   assert.throws(
     () => parseYamlText('- a\n'.repeat(YAML_TOKENS_MAX / 4 + 1)),
     refusedWith(413, /send the object as JSON/),
   );
 });
 
-test('deep texts are refused, and unknown tags are not printed', (t) => {
+test('deeply nested texts are refused, and unknown tags are not printed', (t) => {
   const print = t.mock.method(process, 'emitWarning');
   for (const deep of ['['.repeat(10_001), `a: ${'{a: '.repeat(10_001)}`])
     assert.throws(() => parseYamlText(deep), isSyntaxError(/^yaml: exceeded max depth of 10000$/));
@@ -99,7 +99,7 @@ test('deep texts are refused, and unknown tags are not printed', (t) => {
   assert.equal(print.mock.callCount(), 0);
 });
 
-test('an object is printed as Go prints it', () => {
+test('an object is printed as in Go', () => {
   const shared = { port: 1 };
   const value = {
     z: [shared, shared],

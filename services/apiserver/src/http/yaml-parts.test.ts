@@ -24,7 +24,7 @@ for (const [what, value] of [
   ['many empty values', { a: many(1_000, () => ({})), b: many(1_000, () => []) }],
   ['a scalar', 'yes'],
 ] as const) {
-  test(`${what}: the text in parts is the text at once`, () => {
+  test(`${what}: the text in parts equals the text at once`, () => {
     assert.equal([...yamlParts(value)].join(''), stringifyYaml(value));
   });
 }

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 afterEach(() => reader.stop());
 
-test('the thread reads what is read here', async () => {
+test('the thread returns the same result as a local parse', async () => {
   const texts = [
     'a: 1\nb: [yes, 1.0, 1e3, 0x10, 22:22, 2001-01-01]\nc: &x {d: e}\nf: *x\n',
     'a: .nan\nb: !!set {x, y}\n',
@@ -50,7 +50,7 @@ test('the thread reads what is read here', async () => {
   }
 });
 
-test('a syntax error rejects the request for its document', async () => {
+test('a syntax error rejects only the request of its document', async () => {
   const wrong = request('a: b: c\n');
   await reader.readAhead(USER, wrong);
   assert.throws(() => documentOf(wrong), YamlSyntaxError);
@@ -62,7 +62,7 @@ test('a syntax error rejects the request for its document', async () => {
   );
 });
 
-test('a thread that ends refuses its text, and the next text gets another one', async () => {
+test('a crashed thread rejects its text, and the next text gets a new thread', async () => {
   let started = 0;
   const start = (): Worker => {
     started += 1;
@@ -114,7 +114,7 @@ for (const [what, method, type, path] of [
   ['created', 'POST', 'application/yaml', MAPS],
   ['applied', 'PATCH', 'application/apply-patch+yaml', `${MAPS}/long?fieldManager=m`],
 ] as const) {
-  test(`an object is ${what} by a long YAML body, and a mistake in it is told`, async () => {
+  test(`an object is ${what} by a long YAML body, and an error in it is reported`, async () => {
     api = await startTestApi();
     const send = (text: string) =>
       api.server.handle({

@@ -83,7 +83,7 @@ async function definePearls(): Promise<void> {
   }
 }
 
-test('[CVE-2022-3162] the right to one custom kind in all namespaces reads no other kind of the group', async () => {
+test('[CVE-2022-3162] the right to one custom kind in all namespaces does not include other kinds of the group', async () => {
   await define(api, coralDefinition({}));
   await definePearls();
   for (const name of ['a', 'b']) await api.call('POST', CORALS, { body: coral(name) });

@@ -144,7 +144,7 @@ test('a slow webhook fails its callers at the deadline, and others are served me
   assert.equal(deadlines.count(), 0);
 });
 
-test('a webhook that never ends its answer fails at the deadline', async () => {
+test('a webhook with an endless answer fails at the deadline', async () => {
   const begun = Promise.withResolvers<void>();
   const waiting = told((response) => {
     response.write('{"apiVersion":');
@@ -156,7 +156,7 @@ test('a webhook that never ends its answer fails at the deadline', async () => {
   await nothingElseIsHarmed();
 });
 
-test('a huge answer is refused while it comes', async () => {
+test('a huge answer is refused while it is received', async () => {
   const piece = Buffer.alloc(64 * 1024, ' ');
   const message = await told((response) => {
     const more = (): void => {
@@ -170,7 +170,7 @@ test('a huge answer is refused while it comes', async () => {
   await nothingElseIsHarmed();
 });
 
-test('an answer that is cut off, or is no JSON, converts nothing', async () => {
+test('an answer that is truncated, or is not JSON, converts nothing', async () => {
   const cut = await told((response, review) => {
     const text = reviewOf(review, review.request.objects);
     response.setHeader('content-length', String(text.length));
@@ -184,7 +184,7 @@ test('an answer that is cut off, or is no JSON, converts nothing', async () => {
   await nothingElseIsHarmed();
 });
 
-test('an object that is another one, of another version or kind, or no object, is refused', async () => {
+test('an answer with a different object, version or kind, or a non-object, is refused', async () => {
   const cases: readonly (readonly [Respond, string])[] = [
     [withMetadata(() => ({ name: 'b' })), 'must have the same name: a != b'],
     [withMetadata(() => ({ namespace: 'kube-system' })), 'must have the same namespace: default != kube-system'],
@@ -205,7 +205,7 @@ test('an object that is another one, of another version or kind, or no object, i
   await nothingElseIsHarmed();
 });
 
-test('labels and annotations that no object may have are refused', async () => {
+test('invalid labels and annotations are refused', async () => {
   const cases: readonly (readonly [object, string])[] = [
     [{ labels: { a: 1 } }, 'metadata.labels[a] must be a string, but is int64 in converted object'],
     [{ labels: ['a'] }, 'invalid metadata.labels of type []interface {} in converted object'],
@@ -254,7 +254,7 @@ test('the message of a failure is bounded, however long the text of the webhook 
   await nothingElseIsHarmed();
 });
 
-test('an answer that is nested a hundred thousand levels deep is refused', async () => {
+test('an answer with a hundred thousand levels is refused', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const withDeep = (path: 'spec' | 'apiVersion'): Respond => {
     return (response, review) => {
@@ -273,7 +273,7 @@ test('an answer that is nested a hundred thousand levels deep is refused', async
   await nothingElseIsHarmed();
 });
 
-test('a write that cannot be converted is refused, and nothing of it is stored', async () => {
+test('a write that cannot be converted is refused, and nothing is stored', async () => {
   respond = withMetadata(() => ({ name: 'b' }));
   const body = { ...(coral('n', { host: 'y' }) as object), apiVersion: 'reef.example.com/v2' };
   assert.equal((await api.call('POST', SECOND, { body })).status, 500);

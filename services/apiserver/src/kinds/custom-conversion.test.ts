@@ -86,7 +86,7 @@ const second = (name: string, spec: unknown): unknown => ({
   apiVersion: 'reef.example.com/v2',
 });
 
-test('a webhook converts what is read and written in another version than that of the store', async () => {
+test('a webhook converts objects that are read and written in another version than the stored one', async () => {
   await withWebhook(async (api, _, calls) => {
     assert.deepEqual((await api.call('POST', SECOND, { body: second('a', { address: 'x' }) })).at('spec'), {
       address: 'x',
@@ -115,7 +115,7 @@ test('a webhook converts what is read and written in another version than that o
   });
 });
 
-test('a webhook that lies or fails is told to the caller, and harms nothing else', async () => {
+test('an invalid or failed webhook answer is reported to the caller, and affects no other request', async () => {
   await withWebhook(async (api, answerWith) => {
     await api.call('POST', CORALS, { body: coral('a', { host: 'x' }) });
     const says = async (answer: Answer): Promise<string> => {
@@ -239,7 +239,7 @@ test('fields of a converted version select in lists, pages, deletions and watche
   });
 });
 
-test('many large objects are converted in batches whose answers can be read', async () => {
+test('many large objects are converted in batches with bounded answers', async () => {
   await withWebhook(async (api, _, calls) => {
     const host = 'x'.repeat(300_000);
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
@@ -253,7 +253,7 @@ test('many large objects are converted in batches whose answers can be read', as
   });
 });
 
-test('a definition goes although the webhook has gone before, whatever version its objects are stored in', async () => {
+test('a definition is deleted although its webhook is gone, whatever the stored version', async () => {
   await withWebhook(async (api, answerWith) => {
     await api.call('POST', CORALS, { body: coral('first', { host: 'x' }) });
     await storeSecond(api);
@@ -273,7 +273,7 @@ test('a definition goes although the webhook has gone before, whatever version i
   });
 });
 
-test('why an instance cannot be deleted is told in the condition of its definition, and the others go', async () => {
+test('the condition of a definition reports why an instance cannot be deleted, and the others are deleted', async () => {
   await withWebhook(async (api, answerWith) => {
     await api.call('POST', CORALS, { body: coral('plain', { host: 'x' }) });
     const metadata = { name: 'held', finalizers: ['example.com/hold'] };
@@ -296,7 +296,7 @@ test('why an instance cannot be deleted is told in the condition of its definiti
   });
 });
 
-test('an instance that cannot be deleted is tried again after a pause, also when the reason changes each time', async () => {
+test('an instance that cannot be deleted is retried after a pause, also when the reason changes each time', async () => {
   const pauses = new Set<() => void>();
   const system = createSystemClock();
   const timer: Clock['timer'] = (delayMs, fire) => {

@@ -66,7 +66,7 @@ async function forget(): Promise<void> {
   await until(async () => (await api.call('GET', definitionUrl(NAME))).status === 404);
 }
 
-test('property: a definition of any schema is taken or refused, and its kind then takes or refuses any object', async () => {
+test('property: a definition with any schema is accepted or refused, and its kind then accepts or refuses any object', async () => {
   await fc.assert(
     fc.asyncProperty(anything, fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 3 }), async (spec, values) => {
       const definition = coralDefinition({ version: { schema: schemaWith({ any: spec }) } });
@@ -92,7 +92,7 @@ test('property: a definition of any schema is taken or refused, and its kind the
   );
 });
 
-test('property: any expression as a rule is taken or refused', async () => {
+test('property: any expression as a rule is accepted or refused', async () => {
   const parts = fc.constantFrom(
     'self',
     'oldSelf',
@@ -134,7 +134,7 @@ test('property: any expression as a rule is taken or refused', async () => {
   );
 });
 
-test('after all of that an ordinary kind is served', async () => {
+test('afterwards an ordinary kind is still served', async () => {
   await define(api, coralDefinition({ spec: { depth: { type: 'integer' } } }));
   assert.equal((await api.call('POST', CORALS, { body: coral('a', { depth: 1 }) })).status, 201);
 });

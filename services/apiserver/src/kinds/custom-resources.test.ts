@@ -55,7 +55,7 @@ test('a definition is established and served, and its objects go with it', async
   await until(async () => (await api.call('GET', definitionUrl(NAME))).status === 404);
 });
 
-test('a definition whose status names stored versions that it does not have is still deleted', async () => {
+test('a definition whose status names unknown stored versions is still deleted', async () => {
   await withCorals({}, async () => {
     const body = { status: { storedVersions: ['v9'] } };
     assert.equal((await api.call('PATCH', `${definitionUrl(NAME)}/status`, { body })).status, 200);
@@ -65,7 +65,7 @@ test('a definition whose status names stored versions that it does not have is s
   });
 });
 
-test('an instance with a finalizer holds its definition, and nothing new is created meanwhile', async () => {
+test('an instance with a finalizer blocks the deletion of its definition, and no new instance is created meanwhile', async () => {
   await define(api, coralDefinition({ spec: DEFAULTED }));
   await api.call('POST', CORALS, {
     body: coral('held', {}, { metadata: { name: 'held', finalizers: ['example.com/hold'] } }),
@@ -80,7 +80,7 @@ test('an instance with a finalizer holds its definition, and nothing new is crea
   await until(async () => (await api.call('GET', definitionUrl(NAME))).status === 404);
 });
 
-test('a name that another definition of the group has is not accepted until it is free', async () => {
+test('a name in use by another definition of the group is not accepted until it is free', async () => {
   await define(api, coralDefinition({}));
   const rival = coralDefinition({ names: { plural: 'rocks' } }) as { metadata: { name: string } };
   rival.metadata.name = 'rocks.reef.example.com';
@@ -97,7 +97,7 @@ test('a name that another definition of the group has is not accepted until it i
   await until(async () => (await api.call('GET', definitionUrl(rival.metadata.name))).status === 404);
 });
 
-test('fields that the schema does not have are pruned, reported or refused', async () => {
+test('fields outside the schema are pruned, reported or refused', async () => {
   await withCorals(
     { spec: { ...DEFAULTED, any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } },
     async () => {
@@ -133,7 +133,7 @@ test('defaults are filled in objects that were stored before the schema had them
   });
 });
 
-test('a watch ends when the definition changes, and not when only its status does', async () => {
+test('a watch ends when the spec of the definition changes, not when only its status does', async () => {
   await withCorals({ spec: DEFAULTED }, async () => {
     const watching = api.watch(`${CORALS}?watch=1`, 2);
     await api.call('PATCH', definitionUrl(NAME), { body: { metadata: { labels: { a: 'b' } } } });
@@ -146,7 +146,7 @@ test('a watch ends when the definition changes, and not when only its status doe
   });
 });
 
-test('the generation counts wanted states, and the status has an endpoint of its own', async () => {
+test('the generation counts spec changes, and the status has its own endpoint', async () => {
   await withCorals({ spec: DEFAULTED, version: { subresources: { status: {} } } }, async () => {
     const created = await api.call('POST', CORALS, { body: coral('s', { depth: 1 }, { status: { phase: 'Up' } }) });
     assert.equal(created.at('status'), undefined);
@@ -161,7 +161,7 @@ test('the generation counts wanted states, and the status has an endpoint of its
   });
 });
 
-test('versions differ by name alone, and an object moves to the storage version when it is written', async () => {
+test('versions differ by name alone, and a write moves an object to the storage version', async () => {
   const two = [
     { name: 'v1', served: true, storage: true, schema: schemaWith({ a: { type: 'string' } }) },
     {
@@ -200,7 +200,7 @@ test('versions differ by name alone, and an object moves to the storage version 
   });
 });
 
-test('fields are selected by what the version shows of them', async () => {
+test('field selectors use the fields of the requested version', async () => {
   const version = { selectableFields: [{ jsonPath: '.spec.colour' }] };
   await withCorals({ spec: DEFAULTED, version }, async () => {
     await api.call('POST', CORALS, { body: coral('r') });
@@ -218,7 +218,7 @@ test('fields are selected by what the version shows of them', async () => {
   });
 });
 
-test('the scale of a custom resource is where its definition says', async () => {
+test('the scale of a custom resource uses the paths of its definition', async () => {
   const scale = {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',
@@ -241,7 +241,7 @@ test('the scale of a custom resource is where its definition says', async () => 
   });
 });
 
-test('apply owns items of lists by the schema; a strategic merge is no way to change a custom resource', async () => {
+test('apply owns list items by the schema; a strategic merge of a custom resource is refused', async () => {
   const tags = { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' };
   await withCorals({ spec: { tags } }, async () => {
     const apply = (manager: string, spec: unknown): ReturnType<TestApi['call']> =>
@@ -262,7 +262,7 @@ test('apply owns items of lists by the schema; a strategic merge is no way to ch
   });
 });
 
-test('protobuf is for metadata alone', async () => {
+test('protobuf is available for metadata only', async () => {
   await withCorals({}, async () => {
     const accept = 'application/vnd.kubernetes.protobuf';
     const refused = await api.server.handle({
@@ -282,7 +282,7 @@ test('protobuf is for metadata alone', async () => {
   });
 });
 
-test('a kind is in discovery and in both versions of OpenAPI as long as it is served', async () => {
+test('a kind is in discovery and in both versions of OpenAPI while it is served', async () => {
   const groups = async (): Promise<string> => JSON.stringify((await api.call('GET', '/apis')).body);
   const aggregated = async (): Promise<string> => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -320,7 +320,7 @@ test('a kind is in discovery and in both versions of OpenAPI as long as it is se
   assert.equal((await aggregated()).includes('reef.example.com'), false);
 });
 
-test('a write through a server that has not heard of a change waits for it', async () => {
+test('a write through a server that has not observed a definition change waits for it', async () => {
   await withCorals({ spec: { depth: { type: 'integer' } } }, async () => {
     const other = await startTestApi({ store: api.store });
     const schema = schemaWith({ depth: { type: 'integer' }, width: { type: 'integer' } });
@@ -334,7 +334,7 @@ test('a write through a server that has not heard of a change waits for it', asy
   });
 });
 
-test('a definition with the name of a kind of this build serves nothing and takes no objects with it', async () => {
+test('a definition with the name of a built-in kind serves nothing and deletes no objects', async () => {
   const name = 'leases.coordination.k8s.io';
   const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   const made = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'kept' }, spec: {} };

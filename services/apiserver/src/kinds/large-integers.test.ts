@@ -94,7 +94,7 @@ test('integers of 64 bits are stored, answered and watched as they are written',
   assert.deepEqual((added as { object: { spec: unknown } }).object.spec, made.at('spec'));
 });
 
-test('numbers that are no integers of 64 bits become what Go makes of them', async () => {
+test('numbers that are not 64-bit integers get the value that Go gives them', async () => {
   const cases: readonly (readonly [written: string, kept: string])[] = [
     ['5.0', '5'],
     ['1e3', '1000'],
@@ -107,7 +107,7 @@ test('numbers that are no integers of 64 bits become what Go makes of them', asy
   }
 });
 
-test('a large number is an integer of a schema only when it is written as one', async () => {
+test('a large number matches an integer schema only when it is written as an integer', async () => {
   const wrongType = (field: string): string =>
     `${field}: Invalid value: "number": ${field} in body must be of type integer: "number"`;
   const cases: readonly (readonly [spec: string, message: string])[] = [
@@ -142,7 +142,7 @@ test('a large number is an integer of a schema only when it is written as one', 
   assert.equal(specOf(await create('fitting', fitting)), `{${fitting},"defaulted":${ODD}}`);
 });
 
-test('patches of every type keep the integers that they write and those that they pass by', async () => {
+test('patches of every type preserve the integers that they write or pass by', async () => {
   await create('patched', `"size":${ODD},"any":${LARGEST}`);
   const patch = async (type: string, body: string): Promise<Answer> => {
     const headers = { 'content-type': `application/${type}` };
@@ -190,14 +190,14 @@ test('YAML is read and written with the same integers', async () => {
   assert.match(String(read.body), new RegExp(`  size: ${ODD}\n  sizes:\n  - ${SMALLEST}\n  - ${LARGEST}\n  - 16\n`));
 });
 
-test('a table shows them, and an integer column of a text stays empty', async () => {
+test('a table shows large integers, and an integer column stays empty for text', async () => {
   await create('shown', `"size":${ODD},"share":${LARGEST}`);
   const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
   const table = await other.call('GET', `${CORALS}/shown`, { headers });
   assert.match(textOf(table), new RegExp(`"cells":\\["shown",${ODD},${LARGEST},"${ODD}"\\]`));
 });
 
-test('a default and the definition that says it are exact', async () => {
+test('a default and its definition are exact', async () => {
   assert.equal(specOf(await create('bare', '')), `{"defaulted":${ODD}}`);
   for (const server of [api, other]) {
     const definition = textOf(await server.call('GET', definitionUrl('corals.reef.example.com')));
@@ -206,7 +206,7 @@ test('a default and the definition that says it are exact', async () => {
   }
 });
 
-test('an update that changes the last digit alone is a change', async () => {
+test('an update of only the last digit is a change', async () => {
   const made = await create('step', '"size":9007199254740994');
   const body = textOf(made).replace('9007199254740994', ODD);
   const updated = await other.call('PUT', `${CORALS}/step`, { body });
@@ -245,7 +245,7 @@ const { data } = fc.letrec((tie) => ({
   ),
 }));
 
-test('any data with integers of 64 bits comes back bit for bit', async () => {
+test('any data with 64-bit integers round-trips exactly', async () => {
   let made = 0;
   const since = (await api.call('GET', CORALS)).textAt('metadata.resourceVersion');
   await fc.assert(
@@ -271,7 +271,7 @@ test('any data with integers of 64 bits comes back bit for bit', async () => {
   );
 });
 
-test('webhooks get and give exact integers', async () => {
+test('webhooks get and return exact integers', async () => {
   const asked: string[] = [];
   const hooked = await startTestApi({
     webhooks: {

@@ -89,7 +89,7 @@ test('every OpenAPI document holds the kinds, in each of its forms', async () =>
   }
 });
 
-test('an HTTPRoute that says little gets the defaults of its schema', async () => {
+test('an HTTPRoute with few fields gets the defaults of its schema', async () => {
   const route = (spec: unknown): unknown => ({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
@@ -113,7 +113,7 @@ test('an HTTPRoute that says little gets the defaults of its schema', async () =
   assert.match(refused.textAt('message'), /spec.hostnames\[0\]: Invalid value: "\*\.\*\.example\.com"/);
 });
 
-test('a ServiceMonitor takes a port by number and by name', async () => {
+test('a ServiceMonitor accepts a port by number and by name', async () => {
   const url = '/apis/monitoring.coreos.com/v1/namespaces/default/servicemonitors';
   for (const targetPort of [8080, 'metrics']) {
     const created = await api.call('POST', url, {

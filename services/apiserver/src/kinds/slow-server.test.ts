@@ -77,7 +77,7 @@ const replaceSchema = (spec: Readonly<Record<string, unknown>>) =>
     headers: { 'content-type': 'application/json-patch+json' },
   });
 
-test('a field of a new schema is kept by a write through the server that has not heard of it', async () => {
+test('a write through a server that lags keeps a field of the new schema', async () => {
   await quick.call('POST', CORALS, { body: coral('old', { depth: 1 }) });
   gate.hold();
   assert.equal((await replaceSchema({ ...DEPTH, width: { type: 'integer' } })).status, 200);
@@ -97,7 +97,7 @@ test('a field of a new schema is kept by a write through the server that has not
   }
 });
 
-test('a rule that was removed allows nothing more, and a field that was removed is pruned, by both servers', async () => {
+test('a removed rule grants nothing, and a removed field is pruned, by both servers', async () => {
   gate.hold();
   assert.equal((await replaceSchema({ depth: { type: 'integer', maximum: 5 } })).status, 200);
   const tooDeep = slow.call('POST', CORALS, { body: coral('deep', { depth: 9 }) });
@@ -110,7 +110,7 @@ test('a rule that was removed allows nothing more, and a field that was removed 
   assert.deepEqual((await pruned).at('spec'), { width: 2 });
 });
 
-test('a write for a definition that is gone is refused by the server that has not heard of it', async () => {
+test('a lagging server refuses a write for a deleted definition', async () => {
   gate.hold();
   await quick.call('DELETE', definitionUrl(NAME));
   await until(async () => (await quick.call('GET', definitionUrl(NAME))).status === 404);
@@ -121,7 +121,7 @@ test('a write for a definition that is gone is refused by the server that has no
   assert.deepEqual(objects, []);
 });
 
-test('a server that does not hear of the change in time refuses the write, and stores nothing', async () => {
+test('a server that does not observe the change in time refuses the write, and stores nothing', async () => {
   gate.hold();
   assert.equal((await replaceSchema({ ...DEPTH, width: { type: 'integer' } })).status, 200);
   impatient.state.isImpatient = true;
@@ -132,7 +132,7 @@ test('a server that does not hear of the change in time refuses the write, and s
   assert.deepEqual((await quick.call('GET', CORALS)).names(), []);
 });
 
-test('watches of the changed kind end on both servers, and only they', async () => {
+test('watches of the changed kind, and only they, end on both servers', async () => {
   const opened = async (api: TestApi, url: string): Promise<AsyncIterable<unknown>> => {
     const { raw } = await api.call('GET', `${url}?watch=1`);
     assert.ok(raw.body.kind === 'watch');

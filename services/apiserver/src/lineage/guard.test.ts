@@ -41,7 +41,7 @@ const createMap = async (api: TestApi, name: string): Promise<void> => {
 const seenBy = async (api: TestApi, token = 'none'): Promise<string> =>
   (await api.call('GET', MAPS, { headers: { [SEEN_HEADER]: token } })).headers[SEEN_HEADER] ?? '';
 
-test('a client is told what it has seen only when it asks, and a server of the same history takes its word', async (t) => {
+test('a client gets a lineage token only on request, and a server of the same history accepts it', async (t) => {
   const api = await start(t, createMemoryStore());
   await createMap(api, 'a');
   assert.equal((await api.call('GET', MAPS)).headers[SEEN_HEADER], undefined);
@@ -57,7 +57,7 @@ for (const [what, more] of [
   ['and nobody has written since', 0],
   ['and it was written past what the client has seen', 4],
 ] as const) {
-  test(`a server that starts on an older copy halts when a client has seen more, ${what}`, async (t) => {
+  test(`a server that starts on an older copy halts when a client has seen newer data, ${what}`, async (t) => {
     const before = await start(t, createMemoryStore());
     await createMap(before, 'a');
     const copied = await before.store.currentRevision();
@@ -78,7 +78,7 @@ for (const [what, more] of [
   });
 }
 
-test('a token that nobody has signed halts nothing; its client lists anew', async (t) => {
+test('an unsigned token halts nothing; its client lists again', async (t) => {
   const api = await start(t, createMemoryStore());
   const [lineage = '', , mark = '', signature = ''] = (await seenBy(api)).split('.');
   for (const token of ['', 'x', 'a.b.c.d', `${lineage}.999999.${mark}.${signature}`, 'x'.repeat(10_000)]) {
@@ -88,7 +88,7 @@ test('a token that nobody has signed halts nothing; its client lists anew', asyn
   assert.equal(api.store.haltedBy(), undefined);
 });
 
-test('a watch resumes only on a server that has followed the history since the client has seen it', async (t) => {
+test('a watch resumes only on a server that has followed the history since the token was issued', async (t) => {
   const before = await start(t, createMemoryStore());
   await createMap(before, 'a');
   const token = await seenBy(before);
@@ -143,7 +143,7 @@ async function follow(t: TestContext, first: TestApi): Promise<Followed> {
 const namesOf = ({ informer }: Followed): readonly string[] =>
   informer.list('default').map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
 
-test('an informer finds out a server on an older copy, and nothing of the older state reaches its copy', async (t) => {
+test('an informer detects a server on an older copy, and copies none of the older state', async (t) => {
   const before = await start(t, createMemoryStore());
   await createMap(before, 'a');
   const copied = await before.store.currentRevision();
@@ -162,7 +162,7 @@ test('an informer finds out a server on an older copy, and nothing of the older 
   assert.deepEqual(namesOf(followed).slice(0, known.length), known);
 });
 
-test('an informer lists anew when the data were adopted, and takes states of lower revisions than it has seen', async (t) => {
+test('an informer lists again after an adoption, and accepts states of lower revisions than it has seen', async (t) => {
   const before = await start(t, createMemoryStore());
   await createMap(before, 'a');
   const copied = await before.store.currentRevision();

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { startTestApi } from '../testing/fixture.ts';
 
-test('requests are counted under the names that dashboards know, and unknown ones share a series', async () => {
+test('requests are counted under the standard metric names, and unknown ones share a series', async () => {
   const api = await startTestApi();
   const pods = '/api/v1/namespaces/default/pods';
   await api.call('GET', pods);
@@ -24,7 +24,7 @@ test('requests are counted under the names that dashboards know, and unknown one
   await api.stop();
 });
 
-test('versions and subresources that nobody serves make no series of their own', async (t) => {
+test('unserved versions and subresources create no series', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const pod = (version: string, name: string): string => `/api/${version}/namespaces/default/pods/p/${name}`;
@@ -41,7 +41,7 @@ test('versions and subresources that nobody serves make no series of their own',
   ]);
 });
 
-test('[CVE-2020-8552] values in requests of strangers make no metric series, however many they send', async (t) => {
+test('[CVE-2020-8552] values in unauthorized requests create no metric series, however many are sent', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;

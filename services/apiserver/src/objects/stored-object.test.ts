@@ -44,7 +44,7 @@ test('an event of one API is the same event in the other: read, listed, watched,
   assert.equal((await api.call('GET', `${CORE}/e`)).status, 404);
 });
 
-test('a custom resource in another version than the stored one keeps no bytes: no budget could drop them', () => {
+test('a custom resource in another version than the stored one caches no bytes: no budget could drop them', () => {
   const same = (object: KubeObject): KubeObject => object;
   const custom = { conversion: 'None', sibling: () => undefined, readStored: same, fit: same };
   const inVersion = (version: string): ResourceDefinition =>

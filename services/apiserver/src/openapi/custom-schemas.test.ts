@@ -36,7 +36,7 @@ async function inVersion2(openAPIV3Schema: unknown): Promise<unknown> {
 
 const field = (schema: unknown): unknown => ({ type: 'object', properties: { spec: schema } });
 
-test('a schema that OpenAPI 2 can tell is told as it is', async () => {
+test('a schema that OpenAPI 2 can express is published unchanged', async () => {
   const spec = {
     description: 'what is wanted',
     type: 'object',
@@ -53,7 +53,7 @@ test('a schema that OpenAPI 2 can tell is told as it is', async () => {
   assert.deepEqual(await inVersion2(field(spec)), field(spec));
 });
 
-test('a kind with anything at its root has no properties for clients to refuse others by', async () => {
+test('a kind with an open root publishes no properties, so that clients refuse none', async () => {
   const open = { description: 'open', type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
   assert.deepEqual(await inVersion2(open), { type: 'object' });
 });
@@ -89,7 +89,7 @@ test('schemas that OpenAPI 2 cannot express are left open', async () => {
   });
 });
 
-test('the patches of a custom kind are those that it takes, so that clients do not send a strategic one', async () => {
+test('the listed patch types of a custom kind are those that it accepts, so that clients send no strategic patch', async () => {
   await define(api, coralDefinition({}));
   const path = '/apis/reef.example.com/v1/namespaces/{namespace}/corals/{name}';
   const taken = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];

@@ -18,7 +18,7 @@ function* references(value: unknown): Iterable<string> {
   }
 }
 
-test('every listed document is served under its hash and refers to nothing that it does not hold', async () => {
+test('every listed document is served under its hash and has no dangling reference', async () => {
   const listing = await api.call('GET', '/openapi/v3');
   const paths = Object.entries(listing.at('paths') ?? {});
   assert.ok(paths.length >= 3);
@@ -33,14 +33,14 @@ test('every listed document is served under its hash and refers to nothing that 
   }
 });
 
-test('clients find out from the document that patches validate fields', async () => {
+test('the document shows clients that patches validate fields', async () => {
   const document = await api.call('GET', '/openapi/v3/apis/apps/v1');
   const patch = valueAt(document.at('paths'), '/apis/apps/v1/namespaces/{namespace}/deployments/{name}');
   const names = (valueAt(patch, 'patch.parameters') as readonly { name: string }[]).map((each) => each.name);
   assert.deepEqual(names, ['dryRun', 'fieldManager', 'fieldValidation', 'force']);
 });
 
-test('lists say how they merge', async () => {
+test('lists declare their merge strategy', async () => {
   const document = await api.call('GET', '/openapi/v3/api/v1');
   const schemas = document.at('components.schemas') as Readonly<Record<string, unknown>>;
   const containers = valueAt(schemas['io.k8s.api.core.v1.PodSpec'], 'properties.containers') as Record<string, unknown>;
@@ -50,7 +50,7 @@ test('lists say how they merge', async () => {
   );
 });
 
-test('version 2 is served as JSON and as protobuf, and not again to who has it', async () => {
+test('version 2 is served as JSON and as protobuf, and is not sent again to a client with its ETag', async () => {
   const json = await api.call('GET', '/openapi/v2');
   assert.equal(json.at('swagger'), '2.0');
   const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
@@ -60,7 +60,7 @@ test('version 2 is served as JSON and as protobuf, and not again to who has it',
   assert.equal(again.status, 304);
 });
 
-test('a document that is asked for by its hash may be kept, and one that is over leads to the present one', async () => {
+test('a document requested by its hash is cacheable, and an old hash redirects to the current one', async () => {
   const path = '/openapi/v3/apis/apps/v1';
   const plain = await api.call('GET', path);
   assert.deepEqual([plain.headers['vary'], plain.headers['cache-control']], ['Accept', undefined]);
@@ -72,7 +72,7 @@ test('a document that is asked for by its hash may be kept, and one that is over
   assert.deepEqual([over.status, over.headers['location']], [301, url]);
 });
 
-test('version 3 is served as protobuf under both of its names, and known by the same hash as JSON', async () => {
+test('version 3 is served as protobuf under both media types, with the hash of the JSON form', async () => {
   const path = '/openapi/v3/apis/apps/v1';
   const json = await api.call('GET', path);
   for (const name of ['v3.v1.0', 'v3@v1.0']) {
@@ -89,7 +89,7 @@ test('version 3 is served as protobuf under both of its names, and known by the 
   }
 });
 
-test('documents are not sent again to who has them, nor to who takes none of their types', async () => {
+test('documents are not sent to clients that have them, nor to clients that accept none of their types', async () => {
   const accept = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
   for (const path of ['/openapi/v2', '/openapi/v3', '/openapi/v3/api/v1']) {
     const { headers } = await api.call('GET', path);
@@ -103,7 +103,7 @@ test('documents are not sent again to who has them, nor to who takes none of the
   assert.equal(liked.headers['content-type'], 'application/json');
 });
 
-test('documents hold the paths that older clients look up: of watches, of discovery, and behind a proxy', async () => {
+test('documents contain the paths that older clients look up: of watches, of discovery, and behind a proxy', async () => {
   const version2 = (await api.call('GET', '/openapi/v2')).body as { readonly paths: Readonly<Record<string, unknown>> };
   const answerOf = (path: string): unknown => valueAt(version2.paths[path], 'get.responses.200.schema.$ref');
   const META = '#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.';
@@ -127,7 +127,7 @@ test('documents hold the paths that older clients look up: of watches, of discov
   assert.equal(valueAt(watched, 'get.x-kubernetes-action'), 'watch');
 });
 
-test('a document is made in parts, once for all who ask meanwhile, and others are let in between', async () => {
+test('a document is built in parts, once for all concurrent requests, with pauses for others', async () => {
   const documents = createOpenApiDocuments(builtInCatalog());
   let waiting = 0;
   const goOn = async (): Promise<void> => {

@@ -31,7 +31,7 @@ const OWN = documentOf(
   { '/api/v1/pods': answering(reference('Meta')) },
 );
 
-test('paths of other group-versions and what nothing refers to are not taken', () => {
+test('paths of other group-versions and unreferenced definitions are not merged', () => {
   const definitions = { Fish: { type: 'object' }, Unused: { type: 'object' } };
   const paths = { [FISH]: answering(reference('Fish')), '/api/v1/pods': answering({}), '/apis/example.com/v11/x': {} };
   const document = merged(OWN, documentOf(definitions, paths));
@@ -40,7 +40,7 @@ test('paths of other group-versions and what nothing refers to are not taken', (
   assert.deepEqual(Object.keys(document['definitions'] as object), ['Meta', 'Same', 'Fish']);
 });
 
-test('a definition under a name that is taken gets another, everywhere that it is named', () => {
+test('a definition under a used name is renamed, in every reference', () => {
   const fish = { type: 'object', properties: { meta: reference('Meta'), same: reference('Same') } };
   const theirs = { Fish: fish, Meta: { type: 'object', description: 'theirs' }, Same: { type: 'string' } };
   const { definitions } = merged(OWN, documentOf(theirs));
@@ -60,7 +60,7 @@ test('servers with the same definition share its new name, and the next gets the
   assert.deepEqual((paths as JsonObject)[`${ROOT}b`], answering(reference('Meta_v3')));
 });
 
-test('the kinds that a definition is used for are united', () => {
+test('the kinds of a shared definition are merged', () => {
   const kindOf = (kind: string): JsonObject => ({ group: '', version: 'v1', kind });
   const options = (...kinds: string[]): JsonObject => ({
     Options: { type: 'object', 'x-kubernetes-group-version-kind': kinds.map(kindOf) },
@@ -70,7 +70,7 @@ test('the kinds that a definition is used for are united', () => {
   assert.deepEqual(definitions, options('A', 'B', 'C'));
 });
 
-test('a definition with very many kinds is united in time that grows with their number', () => {
+test('merging a definition with very many kinds takes linear time', () => {
   const kinds = (count: number): JsonObject => ({
     Options: {
       type: 'object',
@@ -88,7 +88,7 @@ test('a definition with very many kinds is united in time that grows with their 
   assert.deepEqual(definitions, kinds(80_000));
 });
 
-test('shared parameters come along, renamed where another has their name', () => {
+test('shared parameters are merged, and renamed on a conflict', () => {
   const withParameter = (path: string, parameter: JsonObject): JsonObject => ({
     ...documentOf({}, { [path]: { parameters: [{ $ref: '#/parameters/p' }] } }),
     parameters: { p: parameter },
@@ -102,7 +102,7 @@ test('shared parameters come along, renamed where another has their name', () =>
   assert.deepEqual((paths as JsonObject)[FISH], { parameters: [{ $ref: '#/parameters/p_v2' }] });
 });
 
-test('a definition that is named like a member of every object is one like others', () => {
+test('a definition named like an Object.prototype member is merged like others', () => {
   const definitions = JSON.parse('{"__proto__":{"type":"object"},"constructor":{"type":"string"}}') as JsonObject;
   const paths = { [FISH]: answering(reference('__proto__')), [`${FISH}2`]: answering(reference('constructor')) };
   const document = merged(OWN, documentOf(definitions, paths));
@@ -127,12 +127,12 @@ for (const [what, document, why] of [
   ['an extension of a path without an end', documentOf({}, { [FISH]: { 'x-a': deep(500) } }), /x-a is nested/],
   ['properties that are none', documentOf({ Fish: { properties: [] } }), /not an object/],
 ] as const) {
-  test(`a document that clients could not read is refused: ${what}`, () => {
+  test(`a document that clients could not parse is refused: ${what}`, () => {
     assert.throws(() => partOf(document), why);
   });
 }
 
-test('any foreign document gives a merged document that can be written and has no dangling reference', () => {
+test('any foreign document gives a merged document that is serializable and has no dangling reference', () => {
   const name = fc.constantFrom('Fish', 'Meta', 'Same', '__proto__', 'a');
   const schema = fc.letrec((tie) => ({
     schema: fc.oneof(

@@ -98,7 +98,7 @@ for (const [at, id, tagAndAction, answer, parameters] of operations) {
   });
 }
 
-test('parameters of all operations of a path are at the path', () => {
+test('parameters common to all operations of a path are declared at the path', () => {
   const common: readonly (readonly [string, string])[] = [
     [PODS, 'namespace pretty'],
     [`${PODS}/{name}`, 'name namespace pretty'],
@@ -112,7 +112,7 @@ test('parameters of all operations of a path are at the path', () => {
   for (const [path, parameters] of common) assert.equal(names(paths.get(path)?.parameters ?? []), parameters, path);
 });
 
-test('no two operations have the same name', () => {
+test('no two operations have the same id', () => {
   const ids = [...paths.values()].flatMap((each) => each.operations.map(({ id }) => id));
   assert.equal(new Set(ids).size, ids.length);
   assert.ok(ids.length > 500);

@@ -74,7 +74,7 @@ function* differencesOf(theirs: Json, ours: Json, section: (document: Json) => J
   }
 }
 
-test('version 2 has the structure of that of Kubernetes 1.32', { skip }, () => {
+test('version 2 has the structure of Kubernetes 1.32', { skip }, () => {
   const theirs = readJson('swagger.json');
   const ours = plain(openApi2(servedKinds(), 'unversioned'));
   for (const key of ['paths', 'definitions']) {
@@ -84,7 +84,7 @@ test('version 2 has the structure of that of Kubernetes 1.32', { skip }, () => {
 });
 
 for (const name of documentNames3(builtInCatalog()).filter((each) => !isOwn(each))) {
-  test(`version 3 of ${name} has the structure of that of Kubernetes 1.32`, { skip }, () => {
+  test(`version 3 of ${name} has the structure of Kubernetes 1.32`, { skip }, () => {
     const theirs = readJson(`v3/${name.replaceAll('/', '__')}_openapi.json`);
     const ours = plain(documentOf3(builtInCatalog(), name));
     assert.deepEqual([...differencesOf(theirs, ours, (each) => objectAt(each, 'paths'))], []);

@@ -69,7 +69,7 @@ test('version 2 has no defaults', () => {
   assert.equal(JSON.stringify(version2[`${CORE}.Container`]).includes('"default"'), false);
 });
 
-test('types of any content have names', () => {
+test('types with arbitrary content have names', () => {
   const props = valueAt(version2[`${CRD}.JSONSchemaProps`], 'properties') as Json;
   assert.deepEqual(withoutText(props['items']), { $ref: `#/definitions/${CRD}.JSONSchemaPropsOrArray` });
   assert.deepEqual(withoutText(props['enum']), {
@@ -96,7 +96,7 @@ test('merge extensions are the same as in Kubernetes', () => {
   ]);
 });
 
-test('a kind says which one it is wherever it is found, and options of deletions are of every group', () => {
+test('a kind declares its group, version and kind wherever it occurs, and DeleteOptions declare every group', () => {
   const kinds = 'x-kubernetes-group-version-kind';
   const claim = version3[`${CORE}.PersistentVolumeClaim`];
   assert.deepEqual(claim?.[kinds], [{ group: '', kind: 'PersistentVolumeClaim', version: 'v1' }]);

@@ -30,7 +30,7 @@ before(async () => {
   await api.stop();
 });
 
-test('every field and kind of both versions of OpenAPI says what it is for', () => {
+test('every field and kind in both versions of OpenAPI has a description', () => {
   assert.ok(documents.length > 20);
   const missing = new Set(documents.flatMap((schemas) => [...withoutText(schemas)]));
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('every field and kind of both versions of OpenAPI says what it is for', () 
 /** Types that other programs or documents define. */
 const ELSEWHERE = /^io\.k8s\.apimachinery\.pkg\.version\.Info/;
 
-test('no text is left over, and each is one or a few whole sentences', () => {
+test('no description is unused, and each is one or a few whole sentences', () => {
   const { fields, kinds } = allTexts();
   const used = new Set<string>();
   for (const [group, structs] of Object.entries(SCHEMAS)) {

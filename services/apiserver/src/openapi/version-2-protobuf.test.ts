@@ -11,7 +11,7 @@ const pod = entry(on(document, 8), '/api/v1/namespaces/{namespace}/pods/{name}',
 const GET = 2;
 const PATCH = 8;
 
-test('the document says what it is, and how its clients prove who they are', () => {
+test('the document contains its info and its security definitions', () => {
   assert.deepEqual(texts(document, 1), ['2.0']);
   assert.deepEqual([texts(on(document, 2), 1), texts(on(document, 2), 2)], [['Kubernetes'], ['v1.32.0']]);
   assert.deepEqual(texts(on(document, 12, 1), 1), ['BearerToken']);
@@ -19,7 +19,7 @@ test('the document says what it is, and how its clients prove who they are', () 
   assert.deepEqual([texts(scheme, 1), texts(scheme, 2), texts(scheme, 3)], [['apiKey'], ['authorization'], ['header']]);
 });
 
-test('operations say their name, what they take and what they answer', () => {
+test('operations contain their id, parameters and answers', () => {
   const get = on(pod, GET);
   assert.deepEqual([texts(get, 1), texts(get, 5), texts(get, 7)], [['core_v1'], ['readCoreV1NamespacedPod'], ['*/*']]);
   assert.deepEqual(
@@ -33,7 +33,7 @@ test('operations say their name, what they take and what they answer', () => {
   assert.deepEqual(texts(entry(get, 'x-kubernetes-action', 13), 2), ['"get"\n']);
 });
 
-test('parameters stand where they are used, or once for all', () => {
+test('parameters are declared where they are used, or once for all', () => {
   const written = all(on(pod, PATCH), 8);
   const inline = written.map((item) => texts(on(item, 1, 2, 3), 4)[0]).filter((name) => name !== undefined);
   assert.deepEqual(inline, ['dryRun', 'fieldValidation']);

@@ -11,7 +11,7 @@ const apps = documentOf3(builtInCatalog(), 'apis/apps/v1');
 const PREFIX = '#/components/schemas/';
 const DEPLOYMENT = 'io.k8s.api.apps.v1.Deployment';
 
-test('operations are told with what they take and answer', () => {
+test('operations contain their parameters and answers', () => {
   const document = read(whole(openApi3Protobuf(apps)));
   assert.deepEqual(texts(document, 1), ['3.0.0']);
   assert.deepEqual([texts(on(document, 2), 1), texts(on(document, 2), 6)], [['Kubernetes'], [VERSION.gitVersion]]);
@@ -29,7 +29,7 @@ test('operations are told with what they take and answer', () => {
   assert.deepEqual(texts(on(entry(get, 'x-kubernetes-action', 13)), 2), ['"get"\n']);
 });
 
-test('schemas are told with their fields, wherever these lead', () => {
+test('schemas contain their fields, including references', () => {
   const document = read(whole(openApi3Protobuf(apps)));
   const schemas = on(document, 5, 1);
   const deployment = on(entry(schemas, DEPLOYMENT), 1);
@@ -54,7 +54,7 @@ test('schemas are told with their fields, wherever these lead', () => {
   );
 });
 
-test('every document has a wire form: nothing in it is without a field', () => {
+test('every document can be encoded: each of its members has a field', () => {
   for (const name of documentNames3(builtInCatalog()))
     assert.ok(whole(openApi3Protobuf(documentOf3(builtInCatalog(), name))).length > 50, name);
 });

@@ -35,7 +35,7 @@ async function compare(asked: readonly Asked[]): Promise<void> {
 
 const named = (rest: string): string => `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"${rest}}}`;
 
-test('a body that is none says how it begins', () => {
+test('an unrecognized body is refused with its first bytes', () => {
   const unrecognized = 'the object provided is unrecognized (must be of type ConfigMap): ';
   return compare([
     {
@@ -83,7 +83,7 @@ test('a body that is none says how it begins', () => {
   ]);
 });
 
-test('a kind or version that nobody knows is told apart from one that is not served here', () =>
+test('an unknown kind or version is distinguished from one that is not served here', () =>
   compare([
     {
       body: '{"apiVersion":"v2","kind":"ConfigMap"}',
@@ -121,7 +121,7 @@ test('a kind or version that nobody knows is told apart from one that is not ser
     },
   ]));
 
-test('revisions and uids that cannot be meant are refused', async () => {
+test('impossible revisions and uids are refused', async () => {
   const { body } = await api.call('GET', `${MAPS}/a`);
   const uid = String((body as { metadata: { uid: string } }).metadata.uid);
   const put = (metadata: object): string =>
@@ -156,7 +156,7 @@ test('revisions and uids that cannot be meant are refused', async () => {
   ]);
 });
 
-test('everything that is wrong with how a list asks for a revision is told at once', () => {
+test('all errors in the revision parameters of a list are reported together', () => {
   const options = 'ListOptions.meta.k8s.io "" is invalid: ';
   const get = (query: string, answer: Asked['answer']): Asked => ({ method: 'GET', url: `${MAPS}?${query}`, answer });
   return compare([
@@ -194,7 +194,7 @@ test('everything that is wrong with how a list asks for a revision is told at on
   ]);
 });
 
-test('a continue token says its revision, so the request may not say another', async () => {
+test('a continue token contains its revision, so the request may not set another', async () => {
   await api.call('POST', MAPS, { body: named('').replace('"n"', '"b"') });
   const first = await api.call('GET', `${MAPS}?limit=1`);
   const token = first.textAt('metadata.continue');
@@ -212,7 +212,7 @@ test('a limited list at revision 0 is whole, as any state is at hand', async () 
   assert.equal(whole.at('metadata.continue'), undefined);
 });
 
-test('a table takes no other objects than there are', async () => {
+test('a table refuses an unknown includeObject', async () => {
   const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
   const table = await api.call('GET', `${MAPS}?includeObject=Foo`, { headers });
   assert.deepEqual(
@@ -224,7 +224,7 @@ test('a table takes no other objects than there are', async () => {
   );
 });
 
-test('a list is no object: representations that do not fit are refused by name', async () => {
+test('a list is not an object: representations that do not fit are refused by name', async () => {
   const get = async (url: string, as: string) => {
     const answer = await api.call('GET', url, { headers: { accept: `application/json;as=${as};g=meta.k8s.io;v=v1` } });
     return [answer.status, answer.at('kind'), answer.at('message')];
@@ -247,7 +247,7 @@ test('a list is no object: representations that do not fit are refused by name',
   ]);
 });
 
-test('jobs name themselves when they are selected by what they do not have', () =>
+test('an unsupported field selector of jobs is refused with the Go type name', () =>
   compare([
     {
       method: 'GET',
@@ -256,7 +256,7 @@ test('jobs name themselves when they are selected by what they do not have', () 
     },
   ]));
 
-test('an eviction may be of the version before', async () => {
+test('an eviction is also accepted in policy/v1beta1', async () => {
   const eviction = (apiVersion: string): string =>
     JSON.stringify({ apiVersion, kind: 'Eviction', metadata: { name: 'x' } });
   const url = '/api/v1/namespaces/default/pods/x/eviction';
@@ -266,7 +266,7 @@ test('an eviction may be of the version before', async () => {
   ]);
 });
 
-test('an unknown path outside groups has no Status; one below a group has', async () => {
+test('an unknown path outside groups has no Status, one below a group has', async () => {
   for (const path of ['/foo', '/apis/foo', '/apis/foo.io/v1', '/apis/foo.io/v1/things']) {
     const { status, body } = await api.call('GET', path);
     assert.deepEqual([status, body], [404, '404 page not found\n'], path);
@@ -276,7 +276,7 @@ test('an unknown path outside groups has no Status; one below a group has', asyn
     await compare([{ method: 'GET', url, answer: [404, message] }]);
 });
 
-test('methods that a path does not have are 405', () => {
+test('a method that a path does not support is 405', () => {
   const answer = [405, 'the server does not allow this method on the requested resource'] as const;
   return compare([
     { url: '/version', body: '{}', answer },
@@ -287,7 +287,7 @@ test('methods that a path does not have are 405', () => {
   ]);
 });
 
-test('patches that are none, or leave none, are told in the words of their kind', async () => {
+test('patches that are invalid, or give an invalid result, are refused with the message of their type', async () => {
   const patch = (type: string, body: string, answer: Asked['answer'], query = ''): Asked => ({
     method: 'PATCH',
     url: `${MAPS}/a${query}`,
@@ -342,7 +342,7 @@ test('a writer of the scale subresource owns the replicas field', async () => {
   assert.doesNotMatch(JSON.stringify(entries.find(({ manager }) => manager === 'maker')), /f:replicas/);
 });
 
-test('reviews that ask nothing, or too much, are told apart', () => {
+test('reviews without attributes, or with too many, are refused with different messages', () => {
   const kind = 'SelfSubjectAccessReview';
   const review = (plural: string, body: object, answer: Asked['answer'], namespace = ''): Asked => ({
     url: `/apis/authorization.k8s.io/v1/${namespace}${plural}`,
@@ -420,7 +420,7 @@ test('an allowed answer names its binding, and a refused grant names the missing
   assert.match(refused.textAt('message'), /: user "nobody" \(groups=\[.*\]\) is attempting to grant RBAC permissions/);
 });
 
-test('a scale is applied for the object behind it, and takes nothing but replicas', async () => {
+test('a scale is applied to the object behind it, and accepts only replicas', async () => {
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const template = { metadata: { labels: { app: 's' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const spec = { replicas: 1, selector: { matchLabels: { app: 's' } }, template };
@@ -454,7 +454,7 @@ test('a scale is applied for the object behind it, and takes nothing but replica
   );
 });
 
-test('a scale that is put is one, of that object', async () => {
+test('a replaced scale must be a Scale of that object', async () => {
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   const template = { metadata: { labels: { app: 'p' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const made = await api.call('POST', deployments, {
@@ -505,7 +505,7 @@ const INHERITED = ['constructor', 'toString', '__proto__'];
 const podWith = (name: string, spec: string): string =>
   `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${name.toLowerCase()}"},"spec":{"containers":[{"name":"c","image":"i"}]${spec}}}`;
 
-test("names of JavaScript's own are no subresources and no kinds", async () => {
+test('names of JavaScript members are not subresources or kinds', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   const made = await api.call('POST', pods, { body: podWith('inherits', '') });
   assert.equal(made.status, 201);
@@ -527,7 +527,7 @@ test("names of JavaScript's own are no subresources and no kinds", async () => {
   );
 });
 
-test("names of JavaScript's own have no amounts and no labels", async () => {
+test('names of JavaScript members have no quantities and no labels', async () => {
   for (const name of INHERITED) {
     const container = `{"name":"c","image":"i","resources":{"requests":{"${name}":"1"}}}`;
     const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[${container}]}}`;

@@ -29,12 +29,12 @@ test('[USERNS-01] with the gate on, the server keeps hostUsers, also in template
   assert.deepEqual(await created(t, true), [false, false]);
 });
 
-test('[USERNS-01] the gate is off by default: the wish is dropped, as 1.32 does', async (t) => {
+test('[USERNS-01] the gate is off by default: hostUsers is dropped as in 1.32', async (t) => {
   assert.deepEqual(await created(t, undefined), [undefined, undefined]);
   assert.deepEqual(await created(t, false), [undefined, undefined]);
 });
 
-test('the gate is given by --feature-gates, and an unknown one ends the program with a sentence', () => {
+test('--feature-gates sets the gate, and an unknown gate ends the program with one sentence', () => {
   const files = ['--tls-cert-file=c', '--tls-key-file=k', '--token-file=t'];
   const featuresOf = (...more: string[]) => readApiServerConfig({ argv: [...files, ...more], env: {} })?.features;
   assert.deepEqual(featuresOf(), { userNamespacesSupport: false, podPriority: true });
@@ -43,7 +43,7 @@ test('the gate is given by --feature-gates, and an unknown one ends the program 
   assert.throws(() => featuresOf('--feature-gates=Nope=true'), /does not take "Nope=true"/);
 });
 
-test('[PRIO-14] without PodPriority nobody gets a priority, a class is refused, and pods keep what they have', async (t) => {
+test('[PRIO-14] without PodPriority no pod gets a priority, a class is refused, and existing pods keep theirs', async (t) => {
   const api = await startTestApi({ features: { ...DEFAULT_FEATURES, podPriority: false } });
   t.after(() => api.stop());
   const important = {

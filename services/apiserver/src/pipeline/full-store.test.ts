@@ -36,7 +36,7 @@ async function fill(): Promise<Answer> {
   throw new Error('unreachable');
 }
 
-test('a full store refuses objects in the words of Kubernetes, and readiness and metrics say so', async () => {
+test('a full store refuses objects with the message of Kubernetes, and readiness and metrics report it', async () => {
   const refused = await fill();
   assert.deepEqual([refused.status, refused.at('kind'), refused.at('code')], [500, 'Status', 500]);
   assert.equal(refused.at('message'), 'etcdserver: mvcc: database space exceeded');
@@ -55,7 +55,7 @@ test('a full store refuses objects in the words of Kubernetes, and readiness and
   assert.match(metrics, /^apiserver_storage_size_bytes\{storage_cluster_id="etcd-0"\} 1?\d{6}$/m);
 });
 
-test('a full store still takes heartbeats, status and leases of the system, and no lease of anybody else', async () => {
+test('a full store still accepts heartbeats, status and leases of the system, and no other leases', async () => {
   const node = { metadata: { name: 'a' } };
   assert.equal((await api.call('POST', '/api/v1/nodes', { as: 'node-a', body: node })).status, 201);
   await fill();
@@ -75,7 +75,7 @@ test('a full store still takes heartbeats, status and leases of the system, and 
   }
 });
 
-test('deletions in a full store make room, also when finalizers have to be removed first', async () => {
+test('deletions in a full store free space, also when finalizers must be removed first', async () => {
   await fill();
   const names = (await api.call('GET', CONFIG_MAPS)).names().filter((name) => name.startsWith('c-'));
   for (const name of names) {

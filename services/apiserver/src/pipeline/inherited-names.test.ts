@@ -57,7 +57,7 @@ const changes = (before: Texts, after: Texts): Readonly<Record<string, string | 
   ]);
 
 for (const type of ['application/merge-patch+json', 'application/strategic-merge-patch+json']) {
-  test(`keys that every object has are plain data for ${type}`, async () => {
+  test(`keys with names of Object.prototype members are plain data for ${type}`, async () => {
     const run = async (before: Maps, wanted: Maps): Promise<void> => {
       const name = nextName();
       assert.equal((await api.call('POST', `${NAMESPACE}/configmaps`, { body: bodyOf(name, before) })).status, 201);
@@ -78,7 +78,7 @@ for (const type of ['application/merge-patch+json', 'application/strategic-merge
   });
 }
 
-test('keys that every object has are plain data for JSON patch and for updates', async () => {
+test('keys with names of Object.prototype members are plain data for JSON patch and for updates', async () => {
   const run = async (before: Maps, wanted: Maps): Promise<void> => {
     const name = nextName();
     const url = `${NAMESPACE}/configmaps/${name}`;
@@ -100,7 +100,7 @@ test('keys that every object has are plain data for JSON patch and for updates',
   await fc.assert(fc.asyncProperty(maps, maps, run), { numRuns: 60 });
 });
 
-test('keys that every object has are plain data for server-side apply', async () => {
+test('keys with names of Object.prototype members are plain data for server-side apply', async () => {
   const run = async (before: Maps, wanted: Maps): Promise<void> => {
     const name = nextName();
     const url = `${NAMESPACE}/configmaps/${name}?fieldManager=m`;
@@ -114,7 +114,7 @@ test('keys that every object has are plain data for server-side apply', async ()
   await fc.assert(fc.asyncProperty(maps, maps, run), { numRuns: 60 });
 });
 
-test('selectors find labels that every object has only where somebody set them', async () => {
+test('selectors match labels named like Object.prototype members only where they are set', async () => {
   const labelled = nextName();
   await api.call('POST', `${NAMESPACE}/secrets`, {
     body: { metadata: { name: labelled, labels: { constructor: 'x' } } },
@@ -128,7 +128,7 @@ test('selectors find labels that every object has only where somebody set them',
   assert.equal((await api.call('GET', `${NAMESPACE}/secrets?fieldSelector=constructor%3Dx`)).status, 400);
 });
 
-test('pods keep variables, node selectors and containers that are named like a property of every object', async () => {
+test('pods keep variables, node selectors and containers named like Object.prototype members', async () => {
   const name = 'inherits';
   const env = KEYS.map((key) => ({ name: key, value: `$(${key})` }));
   const nodeSelector = Object.fromEntries(LABELS.map((key) => [key, 'x']));

@@ -29,7 +29,7 @@ const statusOf = async (api: TestApi): Promise<number> => (await api.call('GET',
 
 const removal = (uid: string) => ({ gracePeriodSeconds: 0, preconditions: { uid } });
 
-test('[SAFE-03] the grace of a pod is 30 s unless it says another, and everybody who deletes it gives that much', async (t) => {
+test('[SAFE-03] the default grace period of a pod is 30 s, and every deletion uses the grace period of the pod', async (t) => {
   for (const [spec, expected] of [
     [{}, 30],
     [{ terminationGracePeriodSeconds: 45 }, 45],
@@ -42,7 +42,7 @@ test('[SAFE-03] the grace of a pod is 30 s unless it says another, and everybody
   }
 });
 
-test('[SAFE-10] finalizers hold a pod, against force and against the kubelet that saw its processes end', async (t) => {
+test('[SAFE-10] finalizers keep a pod, despite force and despite the kubelet that saw its processes end', async (t) => {
   const finalizers = ['example.com/a', 'example.com/b'];
   const { api, uid } = await runningPod(t, { finalizers });
   for (const as of ['admin', 'node-a', 'admin']) {
@@ -59,7 +59,7 @@ test('[SAFE-10] finalizers hold a pod, against force and against the kubelet tha
   assert.equal(await statusOf(api), 404, 'with the last one the pod is gone');
 });
 
-test('[SAFE-11] only the kubelet of its node removes a deleted pod that runs, whoever deletes it', async (t) => {
+test('[SAFE-11] only the kubelet of its node removes a deleted running pod, whoever deletes it', async (t) => {
   const { api, uid } = await runningPod(t);
   for (const as of ['admin', 'manager', 'scheduler', 'pod-gc', 'node-a', 'node-b', 'fencer'])
     for (const body of [undefined, { gracePeriodSeconds: 1 }, { gracePeriodSeconds: -1 }]) {
@@ -73,7 +73,7 @@ test('[SAFE-11] only the kubelet of its node removes a deleted pod that runs, wh
   assert.equal(await statusOf(api), 404);
 });
 
-test('[SAFE-11] any deletion removes a pod that cannot have a process: never scheduled, or ended', async (t) => {
+test('[SAFE-11] any deletion removes a pod that cannot have a process: never scheduled, or finished', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   await api.call('POST', PODS, { body: podBody('p') });
@@ -87,7 +87,7 @@ test('[SAFE-11] any deletion removes a pod that cannot have a process: never sch
   }
 });
 
-test('[SAFE-14] the right to delete is the right to force; the answer says what may be lost', async (t) => {
+test('[SAFE-14] the right to delete includes force deletion; the answer says what may be lost', async (t) => {
   const { api } = await runningPod(t);
   const force = () => api.call('DELETE', `${PODS}/p`, { as: 'nobody', body: { gracePeriodSeconds: 0 } });
   assert.equal((await force()).status, 403);
@@ -108,7 +108,7 @@ test('[SAFE-14] the right to delete is the right to force; the answer says what 
   assert.equal(await statusOf(api), 404);
 });
 
-test('[SAFE-24] exactly one of several concurrent creations of one name succeeds, and a later one fails, too', async (t) => {
+test('[SAFE-24] exactly one of several concurrent creations of one name succeeds, and a later one fails too', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const create = () => api.call('POST', PODS, { as: 'manager', body: podBody('p') });
@@ -121,7 +121,7 @@ test('[SAFE-24] exactly one of several concurrent creations of one name succeeds
   assert.equal((await api.call('GET', `${PODS}/p`)).at('metadata.uid'), made[0]?.at('metadata.uid'));
 });
 
-test('[SAFE-34] nothing moves a running pod to another node: no request of anybody, and there is no request for it', async (t) => {
+test('[SAFE-34] no request of any user moves a running pod to another node', async (t) => {
   const { api } = await runningPod(t);
   const pod = (await api.call('GET', `${PODS}/p`)).body as { readonly spec: object };
   const moved = { ...pod, spec: { ...pod.spec, nodeName: 'b' } };
@@ -170,7 +170,7 @@ const stored = (change: object = {}) => ({
   ...change,
 });
 
-test('[TERM-38] without any options a deletion is not graceful; a request always has some, even without a body', async (t) => {
+test('[TERM-38] a deletion without options is not graceful; a request always has options, even without a body', async (t) => {
   const ask = (options: object | undefined) =>
     decideDeletion({ definition: pods(), old: stored(), options, now: 0 }).kind;
   assert.deepEqual([ask(undefined), ask({})], ['remove', 'mark']);
@@ -181,7 +181,7 @@ test('[TERM-38] without any options a deletion is not graceful; a request always
   assert.equal(await statusOf(api), 200);
 });
 
-test('[TERM-42] the period that results is what is stored, answered and acted upon; 0 removes at once', async (t) => {
+test('[TERM-42] the resulting grace period is stored, answered and enforced; 0 removes at once', async (t) => {
   const cases = [
     [undefined, 30],
     [7, 7],
@@ -204,7 +204,7 @@ test('[TERM-42] the period that results is what is stored, answered and acted up
 
 const GUARANTEES = new URL('../../../../docs/pod-lifecycle.md', import.meta.url);
 
-test('[SAFE-35] the guarantees are written down for users, each with what it means, in the words of the server', () => {
+test('[SAFE-35] the guarantees are documented for users, each with its meaning, in the terms of the server', () => {
   const page = readFileSync(GUARANTEES, 'utf8').replaceAll('\n> ', '\n');
   const sections = new Map(
     page

@@ -42,7 +42,7 @@ async function refused(asked: readonly Asked[]): Promise<void> {
   }
 }
 
-test('a kubelet is told why it may not read what is not its own', () => {
+test('a kubelet gets the reason why it may not read foreign objects', () => {
   const unrelated = "no relationship found between node 'a' and this object";
   const inGroup = 'in API group "" in the namespace "default"';
   const inCluster = 'in API group "" at the cluster scope';
@@ -78,7 +78,7 @@ test('a kubelet is told why it may not read what is not its own', () => {
   ]);
 });
 
-test('a kubelet is told why it may not write what is not its own', () => {
+test('a kubelet gets the reason why it may not write foreign objects', () => {
   const mirror = (metadata: object, spec: object = {}): unknown =>
     podBody('mirror', {
       metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' }, ...metadata },
@@ -168,7 +168,7 @@ test('a kubelet is told why it may not write what is not its own', () => {
   ]);
 });
 
-test('a role that names an object lets it be listed and watched by its name', async () => {
+test('a role that names an object allows list and watch of that name', async () => {
   const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'], resourceNames: ['named'] }];
   await api.call('POST', `${RBAC}/namespaces/default/roles`, { body: { metadata: { name: 'of-one' }, rules } });
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'of-one' };
@@ -200,7 +200,7 @@ test('a role that names an object lets it be listed and watched by its name', as
   );
 });
 
-test('a refusal names a bound role that does not exist; a role without rules exists', async () => {
+test('a refusal names a missing bound role; a role without rules is not missing', async () => {
   const bind = (name: string, kind: string, role: string): Promise<unknown> =>
     api.call('POST', kind === 'Role' ? `${RBAC}/namespaces/default/rolebindings` : `${RBAC}/clusterrolebindings`, {
       body: {
@@ -237,7 +237,7 @@ test('names in a refusal are safe to show in a browser', async () => {
   assert.match(got.textAt('message'), /User "&lt;b&gt;&amp;" cannot list/);
 });
 
-test('tokens are asked for in the words of whom they are for', async (t) => {
+test('token requests are refused with the message of their subject', async (t) => {
   const issuing = await startTestApi({ serviceAccounts: { signingKey } });
   t.after(() => issuing.stop());
   await issuing.call('POST', `${CORE}/serviceaccounts`, { body: { metadata: { name: 'bot' } } });
@@ -277,7 +277,7 @@ test('tokens are asked for in the words of whom they are for', async (t) => {
   for (const [body, as, ...answer] of cases) assert.deepEqual(await order(body, as), answer);
 });
 
-test('nothing is evicted and no token made in a namespace that ends, or that is not there', async (t) => {
+test('evictions and token requests are refused in a terminating or missing namespace', async (t) => {
   const issuing = await startTestApi({ serviceAccounts: { signingKey } });
   t.after(() => issuing.stop());
   await issuing.call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'ending' } } });
@@ -300,7 +300,7 @@ test('nothing is evicted and no token made in a namespace that ends, or that is 
   }
 });
 
-test('pods of files refer to nothing, and accounts may bound what their pods refer to', async (t) => {
+test('static pods refer to no objects, and accounts may limit the references of their pods', async (t) => {
   const mounting = await startTestApi({ serviceAccounts: { signingKey } });
   t.after(() => mounting.stop());
   await mounting.call('POST', `${CORE}/serviceaccounts`, {
@@ -354,7 +354,7 @@ test('pods of files refer to nothing, and accounts may bound what their pods ref
   assert.deepEqual(await debug('own'), [200, undefined]);
 });
 
-test('bindings and logs say everything that is wrong with them', async () => {
+test('all errors of bindings and log requests are reported', async () => {
   const cases: readonly (readonly [HttpMethod, string, unknown, number, string])[] = [
     [
       'POST',

@@ -22,7 +22,7 @@ const form = (as: string): Readonly<Record<string, string>> => ({
   accept: `application/json;as=${as};g=meta.k8s.io;v=v1`,
 });
 
-test('answers have line breaks for whoever asks so, and for programs that people use by hand', async () => {
+test('answers have line breaks on request, and for command line programs', async () => {
   const isIndented = async (url: string, headers: Record<string, string> = {}): Promise<boolean> => {
     const answer = await api.call('GET', url, { headers });
     const text = textOf(answer);
@@ -46,7 +46,7 @@ test('answers have line breaks for whoever asks so, and for programs that people
   for (const url of ['/version', '/']) assert.equal(await isIndented(url), true, url);
 });
 
-test('an answer that line breaks would lengthen many times has none', async () => {
+test('an answer that line breaks would enlarge many times has none', async () => {
   const url = '/apis/apps/v1/namespaces/default/controllerrevisions';
   const numbers = `[${'1,'.repeat(9_000)}1],`.repeat(6);
   const textAtDepth = async (name: string, depth: number): Promise<readonly [string, Answer]> => {
@@ -72,7 +72,7 @@ test('YAML and streams stay as they are', async () => {
   assert.equal(first?.type, 'ADDED');
 });
 
-test('a form in which the outcome cannot be shown is refused before anything is written', async () => {
+test('an output form that cannot show the result is refused before any write', async () => {
   const refused = async (method: HttpMethod, url: string, as: string, body?: unknown): Promise<unknown> => {
     const answer = await api.call(method, url, { headers: form(as), ...(body === undefined ? {} : { body }) });
     return [answer.status, answer.at('message')];
@@ -149,7 +149,7 @@ test('a comma is part of the name of a group', async () => {
   assert.deepEqual(answer.at('status.userInfo.groups'), groups);
 });
 
-test('no browser guesses what a refusal is that names what somebody asked for', async () => {
+test('a refusal with user-chosen names disables content sniffing in browsers', async () => {
   const { status, headers } = await api.call('GET', '/<b>', { as: 'nobody' });
   assert.deepEqual([status, headers['x-content-type-options']], [403, 'nosniff']);
   assert.equal((await api.call('GET', `${MAPS}/none`)).headers['x-content-type-options'], undefined);

@@ -24,7 +24,7 @@ test('field selectors of nodes and namespaces', async () => {
   }
 });
 
-test('an update that spoils the metadata is told as often as its kind looks', async () => {
+test('an update with invalid metadata reports it as often as its kind validates it', async () => {
   const kinds: readonly (readonly [url: string, body: object, causes: number])[] = [
     ['/api/v1/namespaces/default/limitranges', {}, 3],
     ['/api/v1/namespaces/default/events', { involvedObject: { namespace: 'default' } }, 2],
@@ -47,7 +47,7 @@ test('an update that spoils the metadata is told as often as its kind looks', as
   }
 });
 
-test('an event that is wrong in itself is not asked for its metadata', async () => {
+test('metadata of an event with invalid fields is not validated', async () => {
   const metadata = { name: 'w', labels: { 'a b': '' }, finalizers: ['x'] };
   const fields = async (namespace: string): Promise<unknown> => {
     const body = { metadata, involvedObject: { namespace } };
@@ -59,7 +59,7 @@ test('an event that is wrong in itself is not asked for its metadata', async () 
   assert.deepEqual(await fields('default'), ['metadata.labels']);
 });
 
-test('a write of a status without metadata owns no metadata', async () => {
+test('a status write without metadata owns no metadata', async () => {
   const url = '/apis/storage.k8s.io/v1/volumeattachments';
   const spec = { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'p' } };
   assert.equal((await api.call('POST', url, { body: { metadata: { name: 's' }, spec } })).status, 201);

@@ -13,7 +13,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const podWith = (spec: string): string =>
   `{"metadata":{"name":"odd"},"spec":{${spec},"containers":[{"name":"c","image":"i"}]}}`;
 
-test('integers of 64 bits are read from what is written, in lists too', async () => {
+test('64-bit integers keep their written form, in lists too', async () => {
   const field = (number: string, path: string): string =>
     `Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number ${number} into Go struct field ${path} of type int64`;
   const grace = 'PodSpec.spec.terminationGracePeriodSeconds';

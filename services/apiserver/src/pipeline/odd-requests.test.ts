@@ -38,7 +38,7 @@ async function compare(asked: readonly Asked[]): Promise<void> {
 const named = (name: string, metadata: object = {}): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata } });
 
-test('numbers of a query are read as Go reads them, before selectors are', () =>
+test('query numbers are parsed as in Go, before selectors', () =>
   compare([
     { url: `${MAPS}?limit=`, answer: [400, 'strconv.ParseInt: parsing "": invalid syntax'] },
     { url: `${MAPS}?limit=${HUGE}`, answer: [400, `strconv.ParseInt: parsing "${HUGE}": value out of range`] },
@@ -51,7 +51,7 @@ test('numbers of a query are read as Go reads them, before selectors are', () =>
     },
   ]));
 
-test('a revision beyond 64 bits is none', () => {
+test('a revision beyond 64 bits is invalid', () => {
   const problem = `strconv.ParseUint: parsing "${HUGE}": value out of range`;
   const ofQuery = `resourceVersion: Invalid value: "${HUGE}": ${problem}`;
   return compare([
@@ -68,7 +68,7 @@ test('a revision beyond 64 bits is none', () => {
   ]);
 });
 
-test('a name is a part of a path in the store', () =>
+test('a name that is not a valid path segment is refused', () =>
   compare([
     { url: `${MAPS}/a%b`, answer: [400, `Name parameter invalid: "a%b": may not contain '%'`] },
     { url: `${MAPS}/..`, answer: [400, `Name parameter invalid: "..": may not be '..'`] },
@@ -78,12 +78,12 @@ test('a name is a part of a path in the store', () =>
     },
   ]));
 
-test('at the path of one object nobody watches', async () => {
+test('watch=1 at the path of one object is a plain read', async () => {
   const answer = await api.call('GET', `${MAPS}/a?watch=1`);
   assert.deepEqual([answer.status, answer.at('kind'), answer.at('metadata.name')], [200, 'ConfigMap', 'a']);
 });
 
-test('names are looked at before the object is, uids and patches when it is there', () => {
+test('names are validated before the object is read, uids and patches when it exists', () => {
   const none = 'configmaps "none" not found';
   const apply = { method: 'PATCH', type: 'application/apply-patch+yaml' } as const;
   return compare([
@@ -118,7 +118,7 @@ test('names are looked at before the object is, uids and patches when it is ther
   ]);
 });
 
-test('an object stays in its namespace, and forgets one where there is none', async () => {
+test('an object keeps the namespace of its path, and cluster-scoped objects drop theirs', async () => {
   const other = 'the namespace of the provided object does not match the namespace sent on the request';
   await compare([
     { method: 'PATCH', url: `${MAPS}/a`, body: '{"metadata":{"namespace":"b"}}', answer: [400, other] },
@@ -130,7 +130,7 @@ test('an object stays in its namespace, and forgets one where there is none', as
   assert.deepEqual([made.status, made.at('metadata.namespace')], [201, undefined]);
 });
 
-test('options of a deletion come from the body, or from the query, and nothing wraps what is wrong with them', async () => {
+test('deletion options come from the body or the query, and their errors are not wrapped', async () => {
   const remove = (body: string, answer: Asked['answer'], query = ''): Asked => ({
     method: 'DELETE',
     url: `${MAPS}/a${query}`,
@@ -167,7 +167,7 @@ test('options of a deletion come from the body, or from the query, and nothing w
   ]);
 });
 
-test('a collection that is deleted is shown as it was, in the form that was asked for', async () => {
+test('a deleted collection is returned as it was, in the requested form', async () => {
   const url = '/api/v1/namespaces/default/pods';
   const pod = {
     metadata: { name: 'held', finalizers: ['example.com/x'] },
@@ -182,7 +182,7 @@ test('a collection that is deleted is shown as it was, in the form that was aske
   assert.deepEqual([list.names(), list.at('items.0.metadata.deletionTimestamp')], [['held'], undefined]);
 });
 
-test('a client gets its preferred media type when it is served', async () => {
+test('a client gets its preferred served media type', async () => {
   const types = 'application/json, application/yaml, application/vnd.kubernetes.protobuf';
   const streams = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
   const refused = (available: string): Asked['answer'] => [
@@ -228,7 +228,7 @@ test('impersonation of groups without a user gets no Status, because the request
   );
 });
 
-test('a patch that is nothing, or leaves nothing, is told in the words of whoever reads it first', () => {
+test('a patch that is empty, or leaves nothing, is refused with the message of its first reader', () => {
   const patch = (type: string, body: string, answer: Asked['answer'], query = ''): Asked => ({
     method: 'PATCH',
     url: `${MAPS}/a${query}`,
@@ -281,7 +281,7 @@ test('a patch that is nothing, or leaves nothing, is told in the words of whoeve
   ]);
 });
 
-test('discovery says under which version a kind is kept', async () => {
+test('discovery reports the storage version of a kind', async () => {
   const hashesIn = async (path: string): Promise<ReadonlyMap<unknown, unknown>> => {
     const { body } = await api.call('GET', path);
     const { resources } = body as { resources: readonly { name: string; storageVersionHash?: string }[] };
@@ -312,7 +312,7 @@ test('cluster-scoped paths have no namespace, and a group has a name', async () 
   }
 });
 
-test('nobody streams YAML', async () => {
+test('YAML watches are refused', async () => {
   await compare([
     {
       url: `${MAPS}?watch=1`,
@@ -329,7 +329,7 @@ test('nobody streams YAML', async () => {
   assert.equal(frames[0]?.type, 'ADDED');
 });
 
-test('a dry run of a deletion shows what would become of the object', async () => {
+test('a dry run of a deletion returns the resulting object', async () => {
   const gone = await api.call('DELETE', `${MAPS}/a?dryRun=All&propagationPolicy=Foreground`);
   assert.deepEqual(
     [gone.at('kind'), gone.at('metadata.finalizers'), typeof gone.at('metadata.deletionTimestamp')],
@@ -339,7 +339,7 @@ test('a dry run of a deletion shows what would become of the object', async () =
   assert.deepEqual([still.status, still.at('metadata.deletionTimestamp')], [200, undefined]);
 });
 
-test('fields that nobody knows are told of reviews too', async () => {
+test('unknown fields of reviews are reported too', async () => {
   const url = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
   const body = '{"foo":1,"spec":{"resourceAttributes":{"verb":"get","verb":"list"}}}';
   const why = 'duplicate field "spec.resourceAttributes.verb", unknown field "foo"';
@@ -366,7 +366,7 @@ test('fields that nobody knows are told of reviews too', async () => {
   ]);
 });
 
-test('a scale is read like any object, and stays with its own', async () => {
+test('a scale is parsed like any object, and must match its path', async () => {
   const url = '/apis/apps/v1/namespaces/default/deployments';
   const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
   const spec = { selector: { matchLabels: { a: 'b' } }, template };
@@ -397,7 +397,7 @@ test('a scale is read like any object, and stays with its own', async () => {
   ]);
 });
 
-test('an integer is written as one; where fractions may be, and in YAML, 1.0 is a number like any other', async () => {
+test('an integer must be written as one; 1.0 is a number where fractions are allowed, and in YAML', async () => {
   const url = '/apis/apps/v1/namespaces/default/deployments';
   const deployment = (spec: string, resources = '{}'): string =>
     `{"metadata":{"name":"whole"},"spec":{"selector":{"matchLabels":{"a":"b"}},${spec},"template":{"metadata":{"labels":{"a":"b"}},

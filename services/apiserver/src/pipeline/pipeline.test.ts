@@ -61,7 +61,7 @@ describe('request pipeline', () => {
     });
   }
 
-  test('a review has no columns: whoever takes only a table gets 406', async () => {
+  test('a review has no columns: a client that accepts only tables gets 406', async () => {
     const ask = (accept: string) =>
       api.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
         headers: { accept },
@@ -74,7 +74,7 @@ describe('request pipeline', () => {
     assert.deepEqual([answered.status, answered.at('kind')], [201, 'SelfSubjectAccessReview']);
   });
 
-  test('strict decoding names unknown and doubled fields in the order of the document', async () => {
+  test('strict decoding reports unknown and duplicate fields in document order', async () => {
     const body = '{"metadata":{"name":"strict"},"bogus":1,"bogus":2,"data":{"a":"1","a":"2"},"more":1}';
     const refused = await api.call('POST', `${CONFIG_MAPS}?fieldValidation=Strict`, { body });
     assert.match(
@@ -97,7 +97,7 @@ describe('request pipeline', () => {
     assert.equal(put.at('metadata.resourceVersion'), created.at('metadata.resourceVersion'));
   });
 
-  test('patches without a precondition that race with each other are all applied', async () => {
+  test('concurrent patches without a precondition are all applied', async () => {
     await api.call('POST', CONFIG_MAPS, { body: configMapBody('race') });
     const keys = Array.from({ length: 8 }, (_, i) => `k${i}`);
     const answers = await Promise.all(
@@ -130,13 +130,13 @@ describe('request pipeline', () => {
     assert.match(created.textAt('metadata.name'), /^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test('a dry run answers as the real thing and stores nothing', async () => {
+  test('a dry run answers like the real request and stores nothing', async () => {
     const answer = await api.call('POST', `${CONFIG_MAPS}?dryRun=All`, { body: configMapBody('dry') });
     assert.equal(answer.status, 201);
     assert.equal((await api.call('GET', `${CONFIG_MAPS}/dry`)).status, 404);
   });
 
-  test('unknown fields are warned about by default, refused when strict, silent when ignored', async () => {
+  test('unknown fields cause a warning by default, an error when strict, and nothing when ignored', async () => {
     const body = { metadata: { name: 'unknown' }, bogus: 1 };
     const warned = await api.call('POST', `${CONFIG_MAPS}?dryRun=All`, { body });
     assert.equal(warned.headers['warning'], '299 - "unknown field \\"bogus\\""');
@@ -154,13 +154,13 @@ describe('request pipeline', () => {
     assert.equal(({} as Record<string, unknown>)['x'], undefined);
   });
 
-  test('a YAML body is understood', async () => {
+  test('a YAML body is accepted', async () => {
     const body = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: b}\n';
     const answer = await api.call('POST', CONFIG_MAPS, { body, headers: { 'content-type': 'application/yaml' } });
     assert.equal(answer.at('data.a'), 'b');
   });
 
-  test('an object in a namespace that is going away is refused with the cause NamespaceTerminating', async () => {
+  test('an object in a terminating namespace is refused with the cause NamespaceTerminating', async () => {
     const body = { metadata: { name: 'dying' } };
     await api.call('POST', '/api/v1/namespaces', { body });
     await api.call('DELETE', '/api/v1/namespaces/dying');
@@ -169,7 +169,7 @@ describe('request pipeline', () => {
     assert.equal(answer.at('details.causes.0.reason'), 'NamespaceTerminating');
   });
 
-  test('[SAFE-27] pods tolerate lost nodes for 300 s unless their author says otherwise', async () => {
+  test('[SAFE-27] pods tolerate lost nodes for 300 s unless they set their own tolerations', async () => {
     const plain = await api.call('POST', PODS, { body: podBody('tolerant') });
     for (const [i, key] of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].entries()) {
       const expected = { key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 };
@@ -194,7 +194,7 @@ describe('request pipeline', () => {
     assert.equal((await api.call('PATCH', `${url}/web/scale`, { body: { spec: { replicas: -1 } } })).status, 422);
   });
 
-  test('an annotation of a Deployment is a new generation, unless it comes with the status', async () => {
+  test('an annotation change of a Deployment increments the generation, except with a status update', async () => {
     const labels = { app: 'web' };
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
     const body = { metadata: { name: 'noted' }, spec: { selector: { matchLabels: labels }, template } };
@@ -242,7 +242,7 @@ describe('permissions', () => {
     assert.equal((await api.call('POST', leases, { as: 'node-a', body: node('b') })).status, 403);
   });
 
-  test('health names what is wrong when asked for more', async () => {
+  test('verbose health names the failed checks', async () => {
     const answer = await api.call('GET', '/readyz?verbose', { as: 'anonymous' });
     assert.match(
       String(answer.body),

@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.stop());
 
-test('a server that starts while the store fails waits for it, and starts when it serves', async (t) => {
+test('a server that starts during a store outage waits, and starts when the store serves', async (t) => {
   const real = createMemoryStore();
   let failures = 3;
   const store: Store = {
@@ -68,7 +68,7 @@ test('a server that starts while the store fails waits for it, and starts when i
   assert.equal((await late.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);
 });
 
-test('a server does not wait for a store that is halted: the start fails with the next step', async () => {
+test('a server does not wait for a halted store: the start fails with the next step', async () => {
   const store = createMemoryStore();
   store.halt('two histories');
   const isHalted = (error: unknown): boolean =>
@@ -76,7 +76,7 @@ test('a server does not wait for a store that is halted: the start fails with th
   await assert.rejects(startTestApi({ store }), isHalted);
 });
 
-test('a store that cannot serve is 503 with Retry-After for reads and writes, and readiness says why', async () => {
+test('an unavailable store is 503 with Retry-After for reads and writes, and readiness reports the reason', async () => {
   faults.unavailable = true;
   for (const [method, body] of [
     ['GET', undefined],
@@ -94,7 +94,7 @@ test('a store that cannot serve is 503 with Retry-After for reads and writes, an
   assert.equal((await api.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);
 });
 
-test('a write without a definite outcome is 504 OutcomeUnknown, and nobody is told to repeat it', async () => {
+test('a write with unknown outcome is 504 OutcomeUnknown, without Retry-After', async () => {
   faults.write = async (real) => {
     await real([]);
     throw new OutcomeUnknown('w-1');
@@ -107,7 +107,7 @@ test('a write without a definite outcome is 504 OutcomeUnknown, and nobody is to
   );
 });
 
-test('a patch that lost the race is applied to the newer state; a replacement with a revision is a conflict', async () => {
+test('a patch that lost the race is retried on the newer state; a replacement with a revision is a conflict', async () => {
   const created = await api.call('POST', CONFIG_MAPS, { body: configMapBody('x', { a: '1' }) });
   const overtake = async (): Promise<void> => {
     const { object } = await api.store.get('core/configmaps/default/x');

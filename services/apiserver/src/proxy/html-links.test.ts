@@ -27,7 +27,7 @@ const CASES: readonly (readonly [string, string])[] = [
   ['<a href="/unfinished', '<a href="/unfinished'],
 ];
 
-test('links of a page are rewritten wherever its pieces are cut', () => {
+test('page links are rewritten at any chunk boundary', () => {
   for (const [page, expected] of CASES) {
     for (let size = 1; size <= page.length; size += 1) {
       const rewriter = new LinkRewriter(mark);
@@ -38,7 +38,7 @@ test('links of a page are rewritten wherever its pieces are cut', () => {
   }
 });
 
-test('a tag without end is not kept: it passes unchanged', () => {
+test('a tag without end is not buffered: it passes unchanged', () => {
   const rewriter = new LinkRewriter(mark);
   const out = rewriter.push(`<a ${'x'.repeat(100_000)}`);
   assert.ok(out.length > 99_000, String(out.length));
@@ -55,7 +55,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-test('pages behind a proxy lead back to the proxy, also compressed ones; other answers are left alone', async () => {
+test('links of proxied pages lead back to the proxy, also in compressed pages; other answers are unchanged', async () => {
   const seat = { prefix: '/p/web/proxy', own: '10.0.0.7:8080', asked: 'api:6443' };
   const page =
     '<a href="/x?a=1&amp;b=2">ü</a> <a href="http://10.0.0.7:8080/y"> <a href="http://other/z"> <a href="w">';
@@ -72,7 +72,7 @@ test('pages behind a proxy lead back to the proxy, also compressed ones; other a
   assert.equal(await answered({ 'content-type': 'text/html', 'content-encoding': 'br' }, page), `br ${page}`);
 });
 
-test('a page that breaks off ends its answer with the error', async () => {
+test('an interrupted page ends its answer with the error', async () => {
   async function* broken(): AsyncIterable<Uint8Array> {
     yield gzipSync('<a href="/x">').subarray(0, 12);
     throw new Error('the pod has gone');

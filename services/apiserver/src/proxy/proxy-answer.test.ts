@@ -4,7 +4,7 @@ import { behindProxy, linkBehind } from './proxy-answer.ts';
 
 const SEAT = { prefix: '/p/web/proxy', own: '10.0.0.7:8080', asked: 'api:6443' };
 
-test('links to their own host lead back to who is behind the proxy, others where they led', () => {
+test('links to their own host lead back to the proxied host, other links are unchanged', () => {
   const tests: readonly (readonly [string, string])[] = [
     ['/', '/p/web/proxy/'],
     ['/login?next=/a#b', '/p/web/proxy/login?next=/a#b'],
@@ -25,7 +25,7 @@ test('links to their own host lead back to who is behind the proxy, others where
   for (const [link, expected] of tests) assert.equal(linkBehind(link, SEAT), expected, link);
 });
 
-test('a server behind the proxy cannot open this server to foreign pages', () => {
+test('a proxied server cannot open this server to foreign origins', () => {
   const headers = { 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true', 'x-a': '1' };
   const answer = behindProxy({ status: 302, headers: { ...headers, location: '/x' }, body: { kind: 'empty' } }, SEAT);
   assert.deepEqual(answer.headers, { 'x-a': '1', location: '/p/web/proxy/x' });

@@ -6,7 +6,7 @@ import { MAX_REMEMBERED_CHANNELS, MAX_TAILS_PER_HEARTBEAT, TAIL_WINDOW_MS } from
 const AT_ONCE = { nowMs: 0, published: Number.POSITIVE_INFINITY };
 const lately = (published: number) => ({ nowMs: TAIL_WINDOW_MS, published });
 
-test('links every message to the one before it on its channel', () => {
+test('each message is linked to the previous one of its channel', () => {
   const tails = createChannelTails();
   tails.restartAfter(10);
   assert.equal(tails.advance('a', 11, AT_ONCE), 10);
@@ -14,7 +14,7 @@ test('links every message to the one before it on its channel', () => {
   assert.equal(tails.advance('a', 13, AT_ONCE), 11);
 });
 
-test('[TEST-10] a forgotten channel is never linked below its last message', () => {
+test('[TEST-10] an evicted channel is never linked below its last message', () => {
   const tails = createChannelTails();
   for (let revision = 1; revision <= MAX_REMEMBERED_CHANNELS + 5; revision++)
     tails.advance(`c${revision}`, revision, AT_ONCE);
@@ -22,7 +22,7 @@ test('[TEST-10] a forgotten channel is never linked below its last message', () 
   assert.ok(tails.advance('never seen', 1_000_001, AT_ONCE) >= 5);
 });
 
-test('heartbeats name what changed lately, as far as it is published, and how quiet the others are', () => {
+test('heartbeats name recently changed channels, up to the published revision, and bound the age of the others', () => {
   const tails = createChannelTails();
   tails.advance('old', 1, AT_ONCE);
   tails.advance('new', 2, lately(2));
@@ -36,7 +36,7 @@ test('heartbeats name what changed lately, as far as it is published, and how qu
   }
 });
 
-test('[TEST-10] when more channels changed than can be named, the heartbeat says so and the latest are named', () => {
+test('[TEST-10] when more channels changed than a heartbeat can name, it says so and names the latest', () => {
   const tails = createChannelTails();
   tails.restartAfter(7);
   assert.deepEqual(tails.recent(0, 7), { tails: {}, quiet: 7, crowded: false });
@@ -47,7 +47,7 @@ test('[TEST-10] when more channels changed than can be named, the heartbeat says
   assert.deepEqual([named['first'], quiet, crowded], [undefined, 9, true]);
 });
 
-test('a channel under load remembers no more than what is on its way', () => {
+test('a channel under load remembers only messages in flight', () => {
   const tails = createChannelTails();
   for (let revision = 1; revision <= 1_000; revision++) {
     tails.advance('busy', revision, { nowMs: 0, published: revision - 3 });

@@ -20,7 +20,7 @@ for (const [title, text] of TEXTS) {
   });
 }
 
-test('the node of a pod is its spec.nodeName and nothing that looks like it', () => {
+test('the node of a pod is its spec.nodeName, not a similar field', () => {
   assert.equal(nodeNameOf('{"metadata":{"annotations":{"nodeName":"x"}},"spec":{}}'), '');
   assert.equal(nodeNameOf('{"spec":{"nodeName":"n"}}'), 'n');
   assert.equal(nodeNameOf('{}'), '');

@@ -4,7 +4,7 @@ import { objectKey } from '@holdfast/store';
 import { describeChange } from './describe.ts';
 import { ChangeMessage } from './messages.ts';
 
-test('a message holds nothing of what it does not show', () => {
+test('a message retains none of the text that it does not carry', () => {
   const change = {
     key: objectKey({ group: '', resource: 'secrets', namespace: 'ns', name: 'a' }),
     revision: 7,

@@ -108,7 +108,7 @@ test('every change is published in order, with type, key and the object at its r
   });
 });
 
-test('[TEST-10] binding shows the pod on its node and takes it off the pending channel, once', async () => {
+test('[TEST-10] a binding publishes the pod on its node channel and removes it from the pending channel, once', async () => {
   await using rig = await createRig();
   await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
@@ -131,7 +131,7 @@ test('[TEST-10] binding shows the pod on its node and takes it off the pending c
   );
 });
 
-test('a pod deleted while pending, or bound, disappears where it was', async () => {
+test('a pod deleted while pending or bound is removed from its channel', async () => {
   await using rig = await createRig();
   await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
@@ -151,7 +151,7 @@ test('a pod deleted while pending, or bound, disappears where it was', async () 
   ]);
 });
 
-test('subscribers in the process are given what the text says, frozen, and all the same', async () => {
+test('subscribers in the process get the frozen value of the text, all the same one', async () => {
   await using rig = await createRig();
   await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
@@ -168,7 +168,7 @@ test('subscribers in the process are given what the text says, frozen, and all t
   assert.ok(Object.isFrozen(object) && rig.received[1]?.shared?.object() === object);
 });
 
-test('a state that somebody has read is not read again, and the node of a pod is looked for once', async () => {
+test('a parsed state is not parsed again, and the node of a pod is extracted once', async () => {
   await using rig = await createRig();
   const asked: number[] = [];
   const known = JSON.parse(podText('a', 'n1'));
@@ -201,7 +201,7 @@ test('Secrets and ConfigMaps carry key and revision only', async () => {
   assert.ok(rig.received.every(({ shared }) => shared?.hasObject === false && shared.object() === undefined));
 });
 
-test('a heartbeat every interval says how far the relay is and which channels moved', async () => {
+test('a heartbeat per interval reports the progress of the relay and the changed channels', async () => {
   await using rig = await createRig();
   await rig.start();
   const revision = await put(rig.store, podKey('a'), podText('a'));
@@ -220,7 +220,7 @@ test('a heartbeat every interval says how far the relay is and which channels mo
   assert.equal(beats[0]?.revision, revision);
 });
 
-test('a relay that starts on an existing bus goes on where the bus stands', async () => {
+test('a relay that starts on an existing bus continues from its position', async () => {
   await using rig = await createRig();
   const first = await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
@@ -238,7 +238,7 @@ test('a relay that starts on an existing bus goes on where the bus stands', asyn
   assert.equal(second.revision(), 3);
 });
 
-test('[TEST-10] when history is gone the bus restarts and its consumers are told', async () => {
+test('[TEST-10] when history is compacted the bus restarts and its consumers are notified', async () => {
   await using rig = await createRig();
   const first = await rig.start();
   await put(rig.store, podKey('a'), podText('a'));
@@ -315,7 +315,7 @@ test('[TEST-10] one of two relays publishes, and when it dies the other continue
   assert.equal(relays[1]?.revision(), 20);
 });
 
-test('a bus that cannot be reached holds nothing up and gets everything later', async () => {
+test('an unreachable bus blocks nothing and gets all messages later', async () => {
   await using rig = await createRig();
   let reachable = true;
   const bus: Bus = {
@@ -440,7 +440,7 @@ const refusalOf = (attempt: Promise<void>): Promise<Error | undefined> =>
 const changesOf = (rig: Rig): number[] =>
   rig.received.filter((each) => each.subject !== HEARTBEAT_SUBJECT).map((each) => each.revision);
 
-test('changes that wait leave together, as many as the bus takes', async () => {
+test('queued changes are published together, up to the batch size of the bus', async () => {
   await using rig = await createRig();
   const bus = stretching(rig.bus, {});
   const relay = await rig.start(bus);
@@ -454,7 +454,7 @@ test('changes that wait leave together, as many as the bus takes', async () => {
   assert.equal(relay.revision(), 40);
 });
 
-test('[TEST-10] a bus that was away for minutes gets everything that waited, in order, once', async () => {
+test('[TEST-10] a bus that was away for minutes gets all queued changes, in order, once', async () => {
   await using rig = await createRig();
   let reachable = true;
   const bus = stretching(rig.bus, { isLost: () => !reachable });
@@ -491,7 +491,7 @@ test('[TEST-10] when one of several changes in flight is lost, it and all later 
   assert.deepEqual(relay.health(), []);
 });
 
-test('[TEST-10] the answer to changes that the bus took is lost: none of them is published twice, the next go on', async () => {
+test('[TEST-10] a lost acknowledgement of published changes causes no duplicate, and the next changes continue', async () => {
   await using rig = await createRig();
   const unanswered = new Set([1, 9, 17, 30]);
   const relay = await rig.start(stretching(rig.bus, { isUnanswered: ({ revision }) => unanswered.delete(revision) }));
@@ -506,7 +506,7 @@ test('[TEST-10] the answer to changes that the bus took is lost: none of them is
   assert.deepEqual(relay.health(), []);
 });
 
-test('[TEST-10] a bus that loses its tail between changes that come together gets the tail again', async () => {
+test('[TEST-10] a bus that loses its tail between batched changes gets the tail again', async () => {
   await using rig = await createRig();
   let isWhole = true;
   const bus = stretching(rig.bus, {
@@ -527,7 +527,7 @@ test('[TEST-10] a bus that loses its tail between changes that come together get
   assert.deepEqual(relay.health(), []);
 });
 
-test('[TEST-10] two relays that begin together publish each change once, and one of them steps back', async () => {
+test('[TEST-10] two relays that start together publish each change once, and one of them steps back', async () => {
   await using rig = await createRig();
   const attempts = [0, 0];
   const shared = stretching(rig.bus, {});

@@ -15,7 +15,7 @@ const bind = (name: string, metadata: object = {}) =>
     body: { apiVersion: 'v1', kind: 'Binding', metadata: { name, ...metadata }, target: { kind: 'Node', name: 'a' } },
   });
 
-test('a binding of another pod, revision or namespace is refused in the words of Kubernetes', async () => {
+test('a binding of another pod, revision or namespace is refused with the messages of Kubernetes', async () => {
   const made = await api.call('POST', PODS, { body: podBody('p') });
   const found = (key: string): string => String(made.at(`metadata.${key}`));
   const stored = (why: string): string =>
@@ -51,7 +51,7 @@ test('a pod gets the annotations of its binding, not its labels', async () => {
   );
 });
 
-test('an eviction stays in its namespace', async () => {
+test('an eviction must be in the namespace of its path', async () => {
   const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'p', namespace: 'other' } };
   const refused = await api.call('POST', `${PODS}/p/eviction`, { body });
   assert.deepEqual(

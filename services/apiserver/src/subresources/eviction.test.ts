@@ -63,7 +63,7 @@ const podOf = (name: string): Promise<Answer> => api.call('GET', `${PODS}/${name
 const budgetOf = (name = 'web'): Promise<Answer> => api.call('GET', `${BUDGETS}/${name}`);
 const causeOf = (answer: Answer): unknown => answer.at('details.causes.0.message');
 
-test('[DISR-02] [DISR-11] [DISR-16] an eviction is answered 201 and ends the pod by its own grace period; a plain delete asks no budget', async () => {
+test('[DISR-02] [DISR-11] [DISR-16] an eviction is answered 201 and terminates the pod with its own grace period; a plain delete ignores budgets', async () => {
   await makePod('p', READY, { terminationGracePeriodSeconds: 77 });
   await makePod('q');
   await makePod('r');
@@ -77,7 +77,7 @@ test('[DISR-02] [DISR-11] [DISR-16] an eviction is answered 201 and ends the pod
   assert.equal((await api.call('DELETE', `${PODS}/q`)).status, 200);
 });
 
-test('[DISR-16] an eviction of a pod that says nothing gives the default grace period, one that names a period that period', async () => {
+test('[DISR-16] an eviction without a grace period uses the default of the pod, one with a period uses that period', async () => {
   await makePod('p');
   await makePod('q', READY, { terminationGracePeriodSeconds: 77 });
   assert.equal((await evict('p')).status, 201);
@@ -86,7 +86,7 @@ test('[DISR-16] an eviction of a pod that says nothing gives the default grace p
   assert.equal((await podOf('q')).at('metadata.deletionGracePeriodSeconds'), 5);
 });
 
-test('[DISR-12] a budget without room refuses with its figures, one that is not counted yet asks to come back in 10 s', async () => {
+test('[DISR-12] an exhausted budget refuses with its figures, an uncalculated one asks to retry after 10 s', async () => {
   await makePod('p');
   await makePod('unready', UNREADY);
   const selector = { matchLabels: { app: 'web' } };
@@ -107,7 +107,7 @@ test('[DISR-12] a budget without room refuses with its figures, one that is not 
   assert.equal((await podOf('p')).at('metadata.deletionTimestamp'), undefined);
 });
 
-test('[DISR-27] [DISR-30] the pod says in the same write that it goes and why', async () => {
+test('[DISR-27] [DISR-30] the same write marks the pod as terminating and sets its DisruptionTarget condition', async () => {
   await makePod('p');
   const before = Number((await podOf('p')).at('metadata.resourceVersion'));
   const changes = api.watch(`${PODS}?watch=true&resourceVersion=${before}`, 1);
@@ -127,7 +127,7 @@ test('[DISR-27] [DISR-30] the pod says in the same write that it goes and why', 
   });
 });
 
-test('[DISR-17] an eviction notes its pod and takes one disruption in one write; the last one turns the condition', async () => {
+test('[DISR-17] an eviction records its pod and consumes one disruption in one write; the last one changes the condition', async () => {
   await makePod('p');
   await makeOthers();
   const lastTransitionTime = '2020-01-01T00:00:00Z';
@@ -148,7 +148,7 @@ test('[DISR-17] an eviction notes its pod and takes one disruption in one write;
   assert.notEqual(budget.at('status.conditions.0.lastTransitionTime'), lastTransitionTime);
 });
 
-test('[DISR-08] [DISR-17] a hundred evictions at once, through two servers, take exactly what the budget allows', async (t) => {
+test('[DISR-08] [DISR-17] a hundred concurrent evictions through two servers consume exactly what the budget allows', async (t) => {
   const other = await startTestApi({ store: api.store });
   t.after(() => other.server.stop());
   const names = Array.from({ length: 100 }, (_, n) => `p${n}`);
@@ -172,7 +172,7 @@ test('[DISR-08] [DISR-17] a hundred evictions at once, through two servers, take
   assert.deepEqual(new Set(going.map(({ metadata }) => metadata['name'])), new Set(evicted));
 });
 
-test('[DISR-17] the same pod evicted many times at once costs one disruption', async () => {
+test('[DISR-17] many concurrent evictions of the same pod consume one disruption', async () => {
   await makePod('p');
   await makeOthers();
   await makeBudget({ disruptionsAllowed: 5 });
@@ -181,7 +181,7 @@ test('[DISR-17] the same pod evicted many times at once costs one disruption', a
   assert.equal((await budgetOf()).at('status.disruptionsAllowed'), 4);
 });
 
-test('[DISR-17] pods that are pending, over or on their way out cost nothing, whatever budgets say', async () => {
+test('[DISR-17] pending, finished and terminating pods consume no disruption, whatever the budgets allow', async () => {
   await makeBudget({ disruptionsAllowed: 0 });
   await makeBudget({ disruptionsAllowed: 0 }, {}, 'second');
   for (const phase of ['Pending', 'Succeeded', 'Failed']) {
@@ -194,7 +194,7 @@ test('[DISR-17] pods that are pending, over or on their way out cost nothing, wh
   assert.equal((await budgetOf()).at('status.disruptedPods'), undefined);
 });
 
-test('[DISR-15] a pod that is not ready waits for a healthy budget, unless the budget always lets it go', async () => {
+test('[DISR-15] an unready pod waits for a healthy budget, unless the budget always allows its eviction', async () => {
   const table: readonly [string, object, object, number][] = [
     ['enough others are healthy', { disruptionsAllowed: 0, currentHealthy: 2, desiredHealthy: 2 }, {}, 201],
     ['too few are', { disruptionsAllowed: 0, currentHealthy: 1, desiredHealthy: 2 }, {}, 429],
@@ -224,7 +224,7 @@ test('[DISR-15] a pod that is not ready waits for a healthy budget, unless the b
   assert.equal((await evict('ready')).status, 429, 'a healthy pod is guarded by every policy');
 });
 
-test('[DISR-17] more than one budget is 500, a negative one and one that nobody looks after are 403', async () => {
+test('[DISR-17] more than one budget is 500, a negative one and an unobserved one are 403', async () => {
   await makeOthers();
   await makePod('p');
   await makeBudget();
@@ -260,7 +260,7 @@ test('[DISR-17] more than one budget is 500, a negative one and one that nobody 
   assert.equal((await evict('p')).status, 201, 'two thousand are not too many');
 });
 
-test('[DISR-06] a budget without a selector guards nothing, an empty selector everything', async () => {
+test('[DISR-06] a budget without a selector protects nothing, an empty selector everything', async () => {
   await makePod('p');
   await api.call('POST', BUDGETS, { body: { metadata: { name: 'none' }, spec: { minAvailable: 1 } } });
   assert.equal((await evict('p')).status, 201);
@@ -269,7 +269,7 @@ test('[DISR-06] a budget without a selector guards nothing, an empty selector ev
   assert.equal((await evict('q')).status, 429);
 });
 
-test('a dry run is judged like the real one and changes nothing', async () => {
+test('a dry run is evaluated like the real request and changes nothing', async () => {
   await makeOthers();
   await makePod('p');
   await makeBudget();
@@ -283,7 +283,7 @@ test('a dry run is judged like the real one and changes nothing', async () => {
   assert.equal((await evict('p', {}, '?dryRun=All')).status, 429);
 });
 
-test('preconditions are honoured, and the name in the body has to be the one in the path', async () => {
+test('preconditions are enforced, and the name in the body must match the path', async () => {
   await makePod('p');
   const stale = await evict('p', { deleteOptions: { preconditions: { resourceVersion: '1' } } });
   assert.equal(stale.status, 409);
@@ -317,7 +317,7 @@ test('[DISR-34] an application owner makes budgets, an administrator only evicts
   assert.equal((await api.call('POST', BUDGETS, { as, body })).status, 201);
 });
 
-test('[DISR-08] pods that were lost since the budget was counted are counted: an eviction finds them gone or unready', async () => {
+test('[DISR-08] pods lost since the budget was calculated count: an eviction finds them gone or unready', async () => {
   for (const name of ['p', 'q', 'r', 's']) await makePod(name);
   await makeBudget({ disruptionsAllowed: 2, currentHealthy: 4, expectedPods: 4 });
   assert.equal((await api.call('PATCH', `${PODS}/q/status`, { body: { status: UNREADY } })).status, 200);

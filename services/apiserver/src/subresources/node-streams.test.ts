@@ -6,7 +6,7 @@ import { startTestApi } from '../testing/fixture.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 
-test('streams are asked of the kubelet of the node in its own words; the caller stays here', async (t) => {
+test('streams are requested from the kubelet of the node with its paths; the identity of the caller is not forwarded', async (t) => {
   const asked: { node: string; path: string; query: string; headers: readonly string[] }[] = [];
   const request = async (node: string, { path, query, headers }: ApiRequest) => {
     asked.push({ node, path, query: String(query), headers: Object.keys(headers).toSorted() });
@@ -54,7 +54,7 @@ test('streams are asked of the kubelet of the node in its own words; the caller 
   assert.equal(asked.length, 3);
 });
 
-test('a proxy without a path leads to one, in words that a header may have', async (t) => {
+test('a proxy without a path redirects to one, with a valid header value', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());
   const { status, headers } = await api.call('GET', '/api/v1/nodes/日/proxy');
@@ -62,7 +62,7 @@ test('a proxy without a path leads to one, in words that a header may have', asy
   assert.equal(headers['location'], '/api/v1/nodes/%E6%97%A5/proxy/');
 });
 
-test('answers through a proxy cannot be cached for others', async (t) => {
+test('answers through a proxy are not cacheable for others', async (t) => {
   let kept: string | undefined;
   const request: NodeGateway['request'] = async () => ({
     status: 200,

@@ -19,7 +19,7 @@ async function withPod(nodes: NodeGateway | undefined, run: (api: TestApi) => Pr
   }
 }
 
-test('logs are asked of the kubelet of the node, with what was asked for and nothing else', async () => {
+test('logs are requested from the kubelet of the node, with the requested options only', async () => {
   const asked: { node: string; path: string; query: string }[] = [];
   const request = async (node: string, { path, query }: ApiRequest) => {
     asked.push({ node, path, query: String(query) });
@@ -41,7 +41,7 @@ test('logs are asked of the kubelet of the node, with what was asked for and not
   });
 });
 
-test('a server without a way to kubelets says so', async () => {
+test('a server without a connection to kubelets reports it', async () => {
   await withPod(undefined, async (api) => {
     const answer = await api.call('GET', `${PODS}/p/log?container=a`);
     assert.equal(answer.status, 501);

@@ -16,7 +16,7 @@ const endpoints = {
   ],
 };
 
-test('requests to a service are spread over all who serve its port, and over nobody else', () => {
+test('requests to a service are spread over all endpoints that serve its port, and no others', () => {
   const ids = createIds(createSeededRandom(1, 'ids'));
   const seen = new Set<string>();
   for (let i = 0; i < 60; i++) {

@@ -61,7 +61,7 @@ async function textOf(api: TestApi, path: string, headers: Record<string, string
   return Buffer.concat(chunks).toString();
 }
 
-test('a proxy passes on what was asked, whatever the names of pod and namespace begin with', async (t) => {
+test('a proxy forwards the request, whatever the names of pod and namespace begin with', async (t) => {
   const port = await startProgram(t);
   const api = await startApi(t);
   const at = '/api/v1/namespaces/proxy';
@@ -94,7 +94,7 @@ test('connection headers of a client are not forwarded by the proxy', async (t) 
   );
 });
 
-test('only who reads is led to a path behind the proxy, once there is somebody', async (t) => {
+test('only a read is redirected to a path behind the proxy, once a backend exists', async (t) => {
   const port = await startProgram(t);
   const api = await startApi(t);
   await makePod(api, DEFAULT, 'web');
@@ -107,7 +107,7 @@ test('only who reads is led to a path behind the proxy, once there is somebody',
   assert.equal((await api.call('GET', `${DEFAULT}/pods/none/proxy`)).status, 404);
 });
 
-test('a proxy that reaches nobody says why', async (t) => {
+test('a proxy that reaches no backend reports the reason', async (t) => {
   const api = await startApi(t);
   await makePod(api, DEFAULT, 'web');
   const ports = [{ name: 'http', port: 80 }];
@@ -140,7 +140,7 @@ test('a proxy that reaches nobody says why', async (t) => {
   );
 });
 
-test('[CVE-2020-8562] loopback addresses are reached for pods of own nodes alone, not where somebody wrote them', async (t) => {
+test('[CVE-2020-8562] loopback addresses are reached only for pods of local nodes, not from user-written addresses', async (t) => {
   const port = await startProgram(t);
   const api = await startApi(t);
   await makePod(api, DEFAULT, 'own');
@@ -174,7 +174,7 @@ test('[CVE-2020-8562] loopback addresses are reached for pods of own nodes alone
   assert.equal(loopback.status, 422);
 });
 
-test('[CVE-2018-1002105] only an answer 101 joins the connections of a client and a backend', async (t) => {
+test('[CVE-2018-1002105] only a 101 answer joins the connections of a client and a backend', async (t) => {
   const offered = 'Connection: Upgrade\r\nUpgrade: websocket';
   const server = createServer();
   server.on('upgrade', ({ url = '' }, socket) => {

@@ -23,7 +23,7 @@ function drain(queue: FairQueue<number>, most = Number.POSITIVE_INFINITY): Flow[
   return served;
 }
 
-test('a user who sends much is served after one item of every other', () => {
+test('a user with many requests is served after one item of every other user', () => {
   const queue = new FairQueue<number>();
   for (let n = 0; n < 100; n++) queue.push(user('greedy'), 10);
   queue.push(user('a'), 1);
@@ -32,7 +32,7 @@ test('a user who sends much is served after one item of every other', () => {
   assert.ok(names.indexOf('a') <= 2 && names.indexOf('b') <= 2, names.join());
 });
 
-test('a user who has just been given much waits behind others who come at the same time', () => {
+test('a user who was just served a lot waits behind others that arrive at the same time', () => {
   const queue = new FairQueue<number>();
   queue.charge(user('greedy'), 500);
   queue.push(user('greedy'), 1);
@@ -52,7 +52,7 @@ test('a long idle user accumulates no credit', () => {
   assert.ok(names.filter((name) => name === 'a').length >= 4, names.join());
 });
 
-test('levels are given work by their weight, however much each sends', () => {
+test('levels are served by weight, however much each sends', () => {
   const queue = new FairQueue<number>();
   for (let n = 0; n < 1_000; n++) {
     queue.push(user('a'), 1);
@@ -63,7 +63,7 @@ test('levels are given work by their weight, however much each sends', () => {
   assert.ok(system >= 75 && system <= 85, `${system} of 100`);
 });
 
-test('a level that has worked for hours is not kept waiting for it, and comes next when it wakes', () => {
+test('a level that has worked for hours is not delayed for it, and is next when it wakes', () => {
   const queue = new FairQueue<number>();
   queue.charge(user('system:node:a', 'system'), 1e9);
   for (let n = 0; n < 10; n++) queue.push(user('a'), 1);
@@ -71,7 +71,7 @@ test('a level that has worked for hours is not kept waiting for it, and comes ne
   assert.equal(drain(queue, 1)[0]?.level, 'system');
 });
 
-test('property: nothing is lost or doubled, and among users who always wait nobody is given more than one item ahead', () => {
+test('property: no item is lost or duplicated, and among backlogged users none is more than one item ahead', () => {
   const sends = fc.array(fc.record({ key: fc.integer({ min: 0, max: 4 }), cost: fc.integer({ min: 1, max: 20 }) }), {
     minLength: 1,
     maxLength: 200,
@@ -112,7 +112,7 @@ test('served requests are released while their user keeps waiting', () => {
   assert.ok(queue.keptOf(user('a')) < 200, `${queue.keptOf(user('a'))} items are kept`);
 });
 
-test('names of levels that come and go do not fill the memory, and who waits is kept', () => {
+test('names of levels that come and go do not fill the memory, and waiting ones are kept', () => {
   const queue = new FairQueue<number>();
   queue.push(user('a'), 1);
   for (let n = 0; n < 1_000; n++) queue.charge({ ...user('b'), level: `level-${n}` }, 1);

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.stop());
 
-test('a heartbeat passes more writes of users than the server takes', async () => {
+test('a heartbeat overtakes more user writes than the server accepts', async () => {
   let done = 0;
   const writes = USERS.flatMap((as) =>
     Array.from({ length: WRITES_OF_EACH }, async (_, index) => {

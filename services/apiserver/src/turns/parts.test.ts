@@ -6,7 +6,7 @@ import { openApi2Parts } from '../openapi/version-2.ts';
 import { openApi2Protobuf } from '../openapi/version-2-protobuf.ts';
 import { inTurns, jsonParts, whole } from './parts.ts';
 
-test('property: a text that is written in parts is that of JSON.stringify', () => {
+test('property: a text written in parts equals JSON.stringify', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (document) => {
       assert.equal(whole(jsonParts(document)), JSON.stringify(document));
@@ -14,7 +14,7 @@ test('property: a text that is written in parts is that of JSON.stringify', () =
   );
 });
 
-test('others may work after every kind, path and schema of a long document', async () => {
+test('other work may run after every kind, path and schema of a long document', async () => {
   let turns = 0;
   const goOn = (): undefined => {
     turns += 1;

@@ -50,7 +50,7 @@ const WRITES: readonly (readonly [
 ];
 
 for (const [name, method, path, contentType, body] of WRITES) {
-  test(`${name} that takes long lets others in between its steps`, async () => {
+  test(`a long ${name} yields to others between its steps`, async () => {
     let isDone = false;
     const write = api.call(method, path, { as: 'slow', headers: { 'content-type': contentType }, body });
     const status = write.then((answer) => {

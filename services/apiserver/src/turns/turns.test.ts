@@ -38,7 +38,7 @@ async function request(user: { name: string; groups: string[] }, ms: number): Pr
   order.push(user.name);
 }
 
-test('while a turn is short everybody begins at once', async () => {
+test('while turns are short every request starts at once', async () => {
   for (let n = 0; n < 100; n++) {
     assert.equal(begin(n % 2 === 0 ? GREEDY : OTHER), undefined);
     now += TURN_MS / 200;
@@ -64,7 +64,7 @@ test('a new user is served between many waiting requests', async () => {
   assert.ok(order.indexOf('other') <= before + 1, order.join());
 });
 
-test('long work gives way between its parts', async () => {
+test('long work yields between its parts', async () => {
   const work = async (): Promise<void> => {
     for (let part = 0; part < 20; part++) {
       const turn = turns.goOn(GREEDY);
@@ -78,7 +78,7 @@ test('long work gives way between its parts', async () => {
   assert.ok(order.indexOf('other') <= 2, order.join());
 });
 
-test('a user of whom too many wait is told to come back; work that has begun, and others, are not', async () => {
+test('a user with too many waiting requests gets a 429; started work and other users do not', async () => {
   const all = Array.from({ length: WAITING_PER_FLOW_MAX + 1 }, () => request(GREEDY, 20));
   assert.throws(
     () => begin(GREEDY),
@@ -90,7 +90,7 @@ test('a user of whom too many wait is told to come back; work that has begun, an
   assert.equal(turns.waiting, 0);
 });
 
-test('a user of many short requests lets others in', async () => {
+test('a user with many short requests yields to others', async () => {
   let now = 0;
   const turns = new Turns({ ...createSystemClock(), monotonic: () => now });
   const run = async (name: string, ms: number): Promise<void> => {
@@ -116,7 +116,7 @@ test('a user of many short requests lets others in', async () => {
   assert.ok(served - before < 1_000, `${served - before} short requests were served first`);
 });
 
-test('large requests begin only while few are paused, and all of them end', async () => {
+test('large requests start only while few are paused, and all of them finish', async () => {
   let paused = 0;
   let most = 0;
   const large = async (name: string): Promise<void> => {
@@ -136,7 +136,7 @@ test('large requests begin only while few are paused, and all of them end', asyn
   assert.equal(turns.waiting, 0);
 });
 
-test('while many answers are under way nothing begins; then nodes begin before users of many requests', async () => {
+test('while many answers are in flight nothing starts; then nodes start before users with many requests', async () => {
   const answers = new AnswersUnderWay();
   const turns = new Turns({ ...createSystemClock(), monotonic: () => 0 }, answers);
   for (let n = 0; n < ANSWERS_UNDER_WAY_MAX; n++) answers.sent();
@@ -153,7 +153,7 @@ test('while many answers are under way nothing begins; then nodes begin before u
   assert.deepEqual([begun[0], begun.length, turns.waiting], [NODE.name, 3, 0]);
 });
 
-test('a turn that ends while many answers are under way starts nobody', async () => {
+test('a turn that ends while many answers are in flight starts no request', async () => {
   const answers = new AnswersUnderWay();
   const turns = new Turns({ ...createSystemClock(), monotonic: () => 0 }, answers);
   assert.equal(begin(GREEDY, turns), undefined);

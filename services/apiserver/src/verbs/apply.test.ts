@@ -16,14 +16,14 @@ const apply = (manager: string, data: Readonly<Record<string, string>>, extra = 
     body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data },
   });
 
-test('applying creates the object, and applying the same again changes nothing', async () => {
+test('applying creates the object, and applying it again changes nothing', async () => {
   const created = await apply('alice', { a: '1' });
   assert.equal(created.status, 201);
   const again = await apply('alice', { a: '1' });
   assert.deepEqual([again.status, again.at('metadata.resourceVersion')], [200, created.at('metadata.resourceVersion')]);
 });
 
-test('an apply that creates an object sets the defaults of its kind, also in structs that it does not name', async () => {
+test('an apply that creates an object sets the defaults of its kind, also in structs that it omits', async () => {
   const body = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -48,7 +48,7 @@ test('an apply that creates an object sets the defaults of its kind, also in str
   }
 });
 
-test("another's field is a conflict, unless forced; what is no longer applied goes", async () => {
+test('a field of another manager is a conflict unless forced; fields that are no longer applied are removed', async () => {
   await apply('alice', { a: '1', b: '1' });
   const refused = await apply('bob', { a: '2' });
   assert.deepEqual([refused.status, refused.at('details.causes.0.reason')], [409, 'FieldManagerConflict']);
@@ -57,7 +57,7 @@ test("another's field is a conflict, unless forced; what is no longer applied go
   assert.deepEqual((await apply('alice', {})).at('data'), { a: '2' });
 });
 
-test('appliers that race with each other all get their part', async () => {
+test('concurrent appliers all get their fields', async () => {
   const managers = ['m1', 'm2', 'm3', 'm4'];
   const answers = await Promise.all(managers.map((manager) => apply(manager, { [manager]: 'x' })));
   assert.ok(answers.every((each) => each.status === 200 || each.status === 201 || each.status === 409));
@@ -75,12 +75,12 @@ test('an ordinary write owns what it changes, by its field manager or user agent
   assert.deepEqual(entries.find((each) => each.manager === 'me')?.fieldsV1, { 'f:data': { 'f:b': {} } });
 });
 
-test('force is refused for other patches, and a manager is needed to apply', async () => {
+test('force is refused for other patches, and apply requires a manager', async () => {
   assert.equal((await api.call('PATCH', `${CONFIG_MAPS}/x?force=true`, { body: {} })).status, 422);
   assert.equal((await apply('', { a: '1' })).status, 422);
 });
 
-test('nobody owns what an endpoint throws away', async () => {
+test('fields that an endpoint drops have no owner', async () => {
   const owned = (answer: Answer): object =>
     Object.fromEntries(
       (answer.at('metadata.managedFields') as readonly { manager: string; fieldsV1: object }[]).map(

@@ -46,14 +46,14 @@ test('without companions the object is written alone', async () => {
   assert.deepEqual(writes, [{ labels: [], keys: [] }]);
 });
 
-test('all companions share one write, and each sees the object of the one before it', async () => {
+test('all companions share one write, and each sees the object of the previous one', async () => {
   const { store, writes } = scripted();
   const companions = [companion('a', ['a1', 'a2']), companion('b', ['b1']), companion('c', [])];
   assert.equal(await writeAccompanied(companions, OBJECT, store), COMMITTED);
   assert.deepEqual(writes, [{ labels: ['a', 'b', 'c'], keys: ['a1', 'a2', 'b1'] }]);
 });
 
-test('only the companion whose operation lost tries again with others', async () => {
+test('only the companion whose operation lost the race retries', async () => {
   const { store, writes } = scripted(lost(3), lost(2));
   const companions = [companion('a', ['a1', 'a2'], ['a3']), companion('b', ['b1'], ['b2'])];
   assert.equal(await writeAccompanied(companions, OBJECT, store), COMMITTED);
@@ -67,25 +67,25 @@ test('only the companion whose operation lost tries again with others', async ()
   );
 });
 
-test('when the object itself lost no companion tries again', async () => {
+test('when the object itself lost the race no companion retries', async () => {
   const { store, writes } = scripted(lost(0));
   const companions = [companion('a', ['a1'], ['a2']), companion('b', ['b1'], ['b2'])];
   assert.deepEqual(await writeAccompanied(companions, OBJECT, store), lost(0));
   assert.equal(writes.length, 1);
 });
 
-test('a companion that gives up ends the write', async () => {
+test('a companion that fails ends the write', async () => {
   const { store } = scripted(lost(1));
   await assert.rejects(writeAccompanied([companion('a', ['a1'])], OBJECT, store), /a gives up/);
 });
 
-test('a rehearsal completes the object by every companion that can', async () => {
+test('a dry run completes the object by every companion that supports it', async () => {
   const { write } = companion('b');
   const rehearsed = await rehearse([companion('a'), { write }, companion('c')], OBJECT);
   assert.deepEqual(labelsOf(rehearsed), ['a', 'c']);
 });
 
-test('a removal takes what every companion releases', async () => {
+test('a removal includes the releases of all companions', async () => {
   const { write } = companion('b');
   const operations = await releaseAll([companion('a'), { write }, companion('c')]);
   assert.deepEqual(

@@ -39,7 +39,7 @@ for (const [kind, path, body] of answers) {
   });
 }
 
-test('a claim that goes at once is the answer to its deletion', async () => {
+test('a claim that is removed at once is returned by its deletion', async () => {
   const path = `${CORE}/persistentvolumeclaims`;
   await api.call('POST', path, { body: { metadata: { name: 'x' }, spec: claim } });
   await api.call('PATCH', `${path}/x`, {

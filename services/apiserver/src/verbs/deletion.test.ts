@@ -15,7 +15,7 @@ async function withBoundPod(run: (api: TestApi) => Promise<void>, spec: object =
 
 const remove = (api: TestApi, body?: unknown) => api.call('DELETE', `${PODS}/p`, body === undefined ? {} : { body });
 
-test('[SAFE-04] [TERM-01] [TERM-06] a graceful deletion keeps the pod and says until when', async () => {
+test('[SAFE-04] [TERM-01] [TERM-06] a graceful deletion keeps the pod and sets its deadline', async () => {
   await withBoundPod(async (api) => {
     const answer = await remove(api, { gracePeriodSeconds: 60 });
     assert.deepEqual([answer.status, answer.at('metadata.deletionGracePeriodSeconds')], [200, 60]);
@@ -40,7 +40,7 @@ for (const [title, gracePeriodSeconds, expected] of requests) {
   });
 }
 
-test('[SAFE-05] [TERM-43] a repeated deletion only shortens: less moves both fields, more or nothing changes neither', async () => {
+test('[SAFE-05] [TERM-43] a repeated deletion only shortens: a shorter period changes both fields, a longer one or none changes neither', async () => {
   await withBoundPod(async (api) => {
     const first = await remove(api, { gracePeriodSeconds: 60 });
     const longer = await remove(api, { gracePeriodSeconds: 90 });
@@ -57,7 +57,7 @@ test('[SAFE-05] [TERM-43] a repeated deletion only shortens: less moves both fie
   });
 });
 
-test('however long the period, clients can read until when; a shorter one moves it', async () => {
+test('the deadline stays readable for clients with any period; a shorter period moves it', async () => {
   await withBoundPod(async (api) => {
     for (const gracePeriodSeconds of [8_000_000_000_000_000, 300_000_000_000, 20_000_000_000, 60]) {
       const answer = await remove(api, { gracePeriodSeconds });
@@ -87,7 +87,7 @@ test('[SAFE-09] [TERM-17] force deletion shows watchers grace 0 first and then t
   });
 });
 
-test('[TERM-40] an unscheduled or finished pod goes at once, whatever was asked', async () => {
+test('[TERM-40] an unscheduled or finished pod is removed at once, whatever the request', async () => {
   const api = await startTestApi();
   await api.call('POST', PODS, { body: podBody('p') });
   await remove(api, { gracePeriodSeconds: 60 });
@@ -100,7 +100,7 @@ test('[TERM-40] an unscheduled or finished pod goes at once, whatever was asked'
   });
 });
 
-test('finalizers hold an object until the last one is taken away', async () => {
+test('finalizers keep an object until the last one is removed', async () => {
   const api = await startTestApi();
   const body = { metadata: { name: 'held', finalizers: ['example.com/a', 'example.com/b'] } };
   await api.call('POST', CONFIG_MAPS, { body });
@@ -130,7 +130,7 @@ for (const [propagationPolicy, finalizers] of policies) {
   });
 }
 
-test('preconditions that do not hold are 409 and nothing is deleted', async () => {
+test('preconditions that do not match are 409 and nothing is deleted', async () => {
   const api = await startTestApi();
   await api.call('POST', CONFIG_MAPS, { body: configMapBody('pre') });
   for (const preconditions of [{ uid: 'x' }, { resourceVersion: '1' }]) {
@@ -141,7 +141,7 @@ test('preconditions that do not hold are 409 and nothing is deleted', async () =
   await api.stop();
 });
 
-test('deletecollection removes what the selector matches and answers with it', async () => {
+test('deletecollection removes the selected objects and returns them', async () => {
   const api = await startTestApi();
   for (const n of ['1', '2', '3']) {
     await api.call('POST', CONFIG_MAPS, {
@@ -163,7 +163,7 @@ const jobBody = (name: string): object => ({
   spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'task:1' }] } } },
 });
 
-test('a priority class of the system is not deleted by its name', async () => {
+test('a system priority class cannot be deleted by name', async () => {
   const api = await startTestApi();
   const classes = '/apis/scheduling.k8s.io/v1/priorityclasses';
   const refused = await api.call('DELETE', `${classes}/system-node-critical`);
@@ -181,7 +181,7 @@ test('a priority class of the system is not deleted by its name', async () => {
   await api.stop();
 });
 
-test('a Job that is deleted without a word about its pods leaves them behind, and says so', async () => {
+test('a Job deleted without a propagation policy orphans its pods, with a warning', async () => {
   const api = await startTestApi();
   for (const name of ['silent', 'told', 'kept']) await api.call('POST', JOBS, { body: jobBody(name) });
   const silent = await api.call('DELETE', `${JOBS}/silent`);

@@ -45,7 +45,7 @@ function cacheOf(objects: number) {
 
 const namesOf = (objects: readonly CachedObject[] = []): readonly string[] => objects.map(({ name }) => name);
 
-test('many objects are judged in parts with pauses, each once, and the list asks none again', async (t) => {
+test('many objects are matched in parts with pauses, each once, and the list matches none again', async (t) => {
   const { cache, selection, judged } = cacheOf(OBJECTS);
   const pauses = t.mock.method(Turns.prototype, 'goOn').mock;
   const ahead = await judgeAhead({ turns: new Turns(overdueClock()) }, USER, cache, { selection });
@@ -72,14 +72,14 @@ test('objects that change during a pause are listed with their new state, and on
   assert.equal(judged.length, OBJECTS + 3);
 });
 
-test('a page judges no more than it needs', async () => {
+test('a page matches only as many objects as it needs', async () => {
   const { cache, selection, judged } = cacheOf(OBJECTS);
   const query = { selection, limit: JUDGED_AT_ONCE / 4 };
   await judgeAhead({ turns: new Turns(overdueClock()) }, USER, cache, query);
   assert.equal(judged.length, JUDGED_AT_ONCE / 2 + 1);
 });
 
-test('a few small objects are not judged ahead, nor is one that is named', () => {
+test('few small objects, or a named one, are not matched ahead', () => {
   const few = cacheOf(JUDGED_AT_ONCE);
   const deps = { turns: new Turns(overdueClock()) };
   assert.equal(judgeAhead(deps, USER, few.cache, { selection: few.selection }), few.selection);
@@ -99,7 +99,7 @@ async function countedPauses(t: TestContext, act: () => Promise<unknown>): Promi
   return count;
 }
 
-test('lists and watches of many objects by label pause as often as they have parts', async (t) => {
+test('lists and watches of many objects by label pause once per part', async (t) => {
   const api = await startTestApi({ clock: overdueClock() });
   t.after(() => api.stop());
   for (let index = 0; index < OBJECTS; index += 1) {

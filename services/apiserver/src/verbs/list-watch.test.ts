@@ -24,7 +24,7 @@ const createMaps = async (...names: readonly string[]): Promise<void> => {
 const summary = (events: readonly WatchEvent[]): readonly string[] =>
   events.map(({ type, object }) => `${type} ${String(valueAt(object, 'metadata.name'))}`);
 
-test('a list is in the order of namespace and name, and says its revision', async () => {
+test('a list is ordered by namespace and name, and contains its revision', async () => {
   await createMaps('b', 'c', 'a');
   const list = await api.call('GET', CONFIG_MAPS);
   assert.deepEqual(list.names(), ['a', 'b', 'c']);
@@ -32,7 +32,7 @@ test('a list is in the order of namespace and name, and says its revision', asyn
   assert.equal(list.at('items.0.kind'), undefined);
 });
 
-test('pages of a list show one state, however much changes between them', async () => {
+test('all pages of a list show one state, whatever changes between them', async () => {
   await createMaps('a', 'b', 'c', 'd', 'e');
   const first = await api.call('GET', `${CONFIG_MAPS}?limit=2`);
   assert.deepEqual([first.names(), first.at('metadata.remainingItemCount')], [['a', 'b'], 3]);
@@ -46,7 +46,7 @@ test('pages of a list show one state, however much changes between them', async 
   assert.equal(second.at('metadata.resourceVersion'), first.at('metadata.resourceVersion'));
 });
 
-test('pages that come too late are refused, with a token that goes on with what is there now', async () => {
+test('expired pages are refused, with a token that continues with the current state', async () => {
   await createMaps('a', 'b', 'c', 'd');
   const pageAt = (continued: string) => api.call('GET', `${CONFIG_MAPS}?limit=1&continue=${continued}`);
   const first = await api.call('GET', `${CONFIG_MAPS}?limit=1`);
@@ -98,7 +98,7 @@ for (const [query, status] of refusals) {
   });
 }
 
-test('a watch from 0 begins with what there is, then follows', async () => {
+test('a watch from 0 starts with the current state, then follows', async () => {
   await createMaps('a', 'b');
   const seen = api.watch(`${CONFIG_MAPS}?watch=1&resourceVersion=0`, 4);
   await createMaps('c');
@@ -106,7 +106,7 @@ test('a watch from 0 begins with what there is, then follows', async () => {
   assert.deepEqual(summary(await seen), ['ADDED a', 'ADDED b', 'ADDED c', 'DELETED a']);
 });
 
-test('a watch from a revision misses nothing that came after it and repeats nothing before it', async () => {
+test('a watch from a revision misses no later change and repeats no earlier one', async () => {
   await createMaps('a');
   const before = await api.call('GET', CONFIG_MAPS);
   await createMaps('b');
@@ -115,7 +115,7 @@ test('a watch from a revision misses nothing that came after it and repeats noth
   assert.deepEqual(summary(await seen), ['ADDED b', 'ADDED c']);
 });
 
-test('a watch with a selector sees objects enter and leave it', async () => {
+test('a watch with a selector sees objects enter and leave the selection', async () => {
   await createMap('in', { app: 'x' });
   await createMap('out', { app: 'y' });
   const seen = api.watch(`${CONFIG_MAPS}?watch=1&resourceVersion=0&labelSelector=app%3Dx`, 4);
@@ -130,7 +130,7 @@ test('a watch with a selector sees objects enter and leave it', async () => {
   assert.equal(valueAt(events[3]?.object, 'metadata.resourceVersion'), String(await api.store.currentRevision()));
 });
 
-test('a kubelet that watches its own pods sees a pod arrive when it is bound', async () => {
+test('a kubelet that watches its pods sees a pod when it is bound', async () => {
   await api.call('POST', PODS, { body: podBody('p') });
   await api.call('POST', PODS, { body: podBody('q') });
   const seen = api.watch('/api/v1/pods?watch=1&resourceVersion=0&fieldSelector=spec.nodeName%3Da', 1);
@@ -144,7 +144,7 @@ test('a kubelet that watches its own pods sees a pod arrive when it is bound', a
   assert.deepEqual(summary(await seen), ['ADDED p']);
 });
 
-test('initial events end with a bookmark that says so', async () => {
+test('initial events end with an annotated bookmark', async () => {
   await createMaps('a');
   const query = 'watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
   const [first, second] = await api.watch(`${CONFIG_MAPS}?${query}`, 2);
@@ -158,7 +158,7 @@ test('initial events end with a bookmark that says so', async () => {
   assert.equal((await api.call('GET', `${CONFIG_MAPS}?watch=1&sendInitialEvents=true`)).status, 422);
 });
 
-test('a watch of tables shows tables only: the columns in the first, bookmarks as rows of nothing', async () => {
+test('a watch of tables shows tables only: columns in the first, bookmarks as empty rows', async () => {
   await api.call('POST', PODS, { body: podBody('p') });
   const accept = 'application/json;as=Table;g=meta.k8s.io;v=v1';
   const query = 'watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
@@ -187,7 +187,7 @@ test('a watch of tables shows tables only: the columns in the first, bookmarks a
   });
 });
 
-test('a watch that asks for bookmarks gets one once it has caught up, behind what it missed', WITHIN, async () => {
+test('a watch with bookmarks gets one once it has caught up, after the missed events', WITHIN, async () => {
   await createMaps('a');
   const before = (await api.call('GET', CONFIG_MAPS)).textAt('metadata.resourceVersion');
   await createMaps('b', 'c');
@@ -212,7 +212,7 @@ test('a watch that asks for bookmarks gets one once it has caught up, behind wha
   }
 });
 
-test('a bookmark never leads a client back behind the revision it asked for', WITHIN, async () => {
+test('a bookmark never moves a client back before the requested revision', WITHIN, async () => {
   await createMaps('a');
   const ahead = (await api.store.currentRevision()) + 2;
   const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${ahead}`;
@@ -225,7 +225,7 @@ test('a bookmark never leads a client back behind the revision it asked for', WI
   }
 });
 
-test('a watch from a revision that does not come is refused like a list of it', async () => {
+test('a watch from a future revision is refused like a list of it', async () => {
   const ahead = (await api.store.currentRevision()) + 1_000;
   for (const query of [`watch=1&resourceVersion=${ahead}`, `resourceVersion=${ahead}`]) {
     const answer = await api.call('GET', `${CONFIG_MAPS}?${query}`);
@@ -281,7 +281,7 @@ test('an aborted watch ends and leaves nothing behind', async () => {
   assert.equal((await pending).done, true);
 });
 
-test('a read after a write sees it, for the object and for the list', async () => {
+test('a read after a write sees the write, for the object and for the list', async () => {
   for (let i = 0; i < 20; i++) {
     await createMaps(`r${i}`);
     assert.equal((await api.call('GET', `${CONFIG_MAPS}/r${i}`)).status, 200);
@@ -298,7 +298,7 @@ test('tables carry the columns of the kind and metadata of the rows', async () =
   assert.deepEqual([table.at('rows.0.cells.0'), table.at('rows.0.object.kind')], ['t', 'PartialObjectMetadata']);
 });
 
-test('partial metadata leaves out everything but metadata', async () => {
+test('partial metadata contains only metadata', async () => {
   await api.call('POST', CONFIG_MAPS, { body: configMapBody('m', { k: 'v' }) });
   const headers = { accept: 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1' };
   const one = await api.call('GET', `${CONFIG_MAPS}/m`, { headers });

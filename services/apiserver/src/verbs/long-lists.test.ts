@@ -37,7 +37,7 @@ async function bytesOf(answer: ApiResponse): Promise<Buffer> {
 
 const plain = async (): Promise<object> => JSON.parse(JSON.stringify((await api.call('GET', CONFIG_MAPS)).body));
 
-test('a long list in YAML is the text of the list', async () => {
+test('a long YAML list has the text of the list', async () => {
   const { kind, apiVersion, metadata, items } = (await plain()) as { readonly items: readonly object[] } & Record<
     string,
     unknown
@@ -47,7 +47,7 @@ test('a long list in YAML is the text of the list', async () => {
   assert.equal(text, stringifyYaml({ kind, apiVersion, metadata, items: typed }));
 });
 
-test('a long table, and long metadata alone, have every member', async () => {
+test('long tables and long metadata lists have every member', async () => {
   const table = JSON.parse((await bytesOf(await list(`application/json;${TABLE}`))).toString());
   assert.deepEqual([table.kind, table.rows.length, table.rows[0].cells[0]], ['Table', OBJECTS, 'm-0']);
   assert.equal(table.columnDefinitions.length, 3);
@@ -56,7 +56,7 @@ test('a long table, and long metadata alone, have every member', async () => {
   assert.equal(partial.items[OBJECTS - 1].metadata.annotations.wide.length, 10_000);
 });
 
-test('long metadata alone in protobuf is as long as its head says', async () => {
+test('a long protobuf metadata list has the length of its header', async () => {
   const answer = await list(`application/vnd.kubernetes.protobuf;${PARTIAL}`);
   const bytes = await bytesOf(answer);
   assert.equal(answer.headers['content-length'], String(bytes.length));
@@ -71,7 +71,7 @@ for (const accept of [
   `application/json;${PARTIAL}`,
   `application/yaml;${PARTIAL}`,
 ]) {
-  test(`${accept}: of a long list no more is parsed than the client has taken`, async (t) => {
+  test(`${accept}: only as much of a long list is parsed as the client has read`, async (t) => {
     const answer = await list(accept);
     const read = t.mock.getter(CachedObject.prototype, 'object');
     const chunks = chunksOf(answer)[Symbol.asyncIterator]();

@@ -41,7 +41,7 @@ function shape(answer: Answer): unknown {
   return JSON.parse(text.replaceAll(token, 'TOKEN').replaceAll(name, 'NAME'));
 }
 
-test('pods of one template are all as the first one', async () => {
+test('pods of one template have the value of the first one', async () => {
   const spec = specOf('alike');
   const first = await create(podText('p0', spec, { labels: { a: 'b' } }));
   for (let i = 1; i < 5; i++) {
@@ -86,7 +86,7 @@ async function answers(bodies: readonly (readonly [string, string])[]): Promise<
   return all;
 }
 
-test('only the spec of the pod itself is taken for one', async () => {
+test('only the spec of the pod itself is recognized as a pod spec', async () => {
   const inside = { containers: [{ name: 'inside', image: 'inside' }] };
   const manager = {
     manager: 'm',
@@ -106,7 +106,7 @@ test('only the spec of the pod itself is taken for one', async () => {
   }
 });
 
-test('a pod like one that was valid is refused when something else was made of it', async () => {
+test('a pod like a valid one is refused when admission made it invalid', async () => {
   const spec = specOf('limited');
   for (let i = 0; i < 4; i++) assert.equal((await create(podText(`p${i}`, spec))).status, 201);
   const limits = [{ type: 'Container', default: { cpu: '100m' } }];

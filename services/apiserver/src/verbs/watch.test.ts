@@ -25,7 +25,7 @@ test('a revision before the kept history gives 410: an ERROR event for a watch, 
   await api.stop();
 });
 
-test('a watch that shall last less than no time is over at once; no time is too long for the timer', async () => {
+test('a watch with a negative timeout ends at once; no timeout overflows the timer', async () => {
   const system = createSystemClock();
   const delays: number[] = [];
   const timer: typeof system.timer = (delayMs, fire) => {

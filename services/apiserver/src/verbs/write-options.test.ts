@@ -13,7 +13,7 @@ afterEach(() => api.stop());
 const create = (query: string, headers: Record<string, string> = {}) =>
   api.call('POST', `${MAPS}?${query}`, { body: configMapBody('a', { k: 'v' }), headers });
 
-test('everything that is wrong with the options is told at once', async () => {
+test('all errors in the options are reported together', async () => {
   const long = 'x'.repeat(129);
   const refused = await create(`fieldManager=${long}&dryRun=Some&fieldValidation=Maybe`);
   assert.equal(refused.status, 422);
@@ -24,7 +24,7 @@ test('everything that is wrong with the options is told at once', async () => {
   assert.deepEqual(refused.at('details.causes.0.reason'), 'FieldValueTooLong');
 });
 
-test('a manager that cannot be printed is refused', async () => {
+test('an unprintable manager is refused', async () => {
   const refused = await create('fieldManager=a%07b');
   assert.match(
     refused.textAt('message'),
@@ -37,7 +37,7 @@ test('without a field manager, the name of the client program is used, shortened
   assert.equal(created.at('metadata.managedFields.0.manager'), 'é'.repeat(64));
 });
 
-test('all namespaces together can only be looked at', async () => {
+test('a request over all namespaces is read-only', async () => {
   assert.equal((await api.call('POST', '/api/v1/configmaps', { body: configMapBody('a') })).status, 405);
   assert.equal((await api.call('DELETE', '/api/v1/configmaps')).status, 405);
   assert.equal((await api.call('GET', '/api/v1/configmaps')).status, 200);

@@ -44,7 +44,7 @@ for (const [path, object] of CREATED) {
   });
 }
 
-test('a pod is bound without its value being made again, and reads as its text says', async () => {
+test('a pod is bound without rebuilding its value, and reads as its text', async () => {
   await api.call('POST', `${NS}/pods`, { body: { metadata: { name: 'x' }, spec: TEMPLATE.spec } });
   const before = await api.call('GET', `${NS}/pods/x`);
   const body = { metadata: { name: 'x', annotations: { why: 'free' } }, target: { kind: 'Node', name: 'n1' } };
@@ -98,7 +98,7 @@ const WITH_ZEROS = {
   ],
 };
 
-test('zeros that Kubernetes does not tell from nothing are neither kept nor owned, however they come', async () => {
+test('zero values that Kubernetes omits are neither stored nor owned, from any write', async () => {
   const pod = { metadata: { name: 'x', generateName: '' }, spec: WITH_ZEROS };
   const created = await api.call('POST', `${NS}/pods`, { body: pod });
   assertAsWritten(created, 201);
@@ -136,7 +136,7 @@ test('zeros that Kubernetes does not tell from nothing are neither kept nor owne
   assert.deepEqual(patched.body, created.body);
 });
 
-test('a zero that was applied is owned by whoever applied it, and is not kept', async (t) => {
+test('an applied zero value is owned by its applier, and not stored', async (t) => {
   let later = 0;
   const system = createSystemClock();
   const own = await startTestApi({ clock: { ...system, now: () => system.now() + later } });
@@ -157,7 +157,7 @@ test('a zero that was applied is owned by whoever applied it, and is not kept', 
   assert.equal(again.at('metadata.resourceVersion'), applied.at('metadata.resourceVersion'));
 });
 
-test('a scale of zero says nothing of its size, and can be changed', async () => {
+test('a scale of zero omits its size, and can be changed', async () => {
   const body = {
     metadata: { name: 'x' },
     spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: TEMPLATE },

@@ -40,14 +40,14 @@ for (const [title, spec, authenticated, audiences] of [
   ],
   ['others', { audiences: ['vault'] }, undefined, undefined],
 ] as const) {
-  test(`a token that says nothing of whom it is for, reviewed for ${title}`, async () => {
+  test(`a token without audiences, reviewed for ${title}`, async () => {
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'nobody', ...spec } };
     const seen = await api.call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body });
     assert.deepEqual([seen.at('status.authenticated'), seen.at('status.audiences')], [authenticated, audiences]);
   });
 }
 
-describe('access reviews about a part of a list', () => {
+describe('access reviews for a part of a list', () => {
   const own = [{ key: 'spec.nodeName', operator: 'In', values: ['a'] }];
   const ignored = 'due to parse error';
   for (const [title, selectors, allowed, problem] of [
@@ -73,7 +73,7 @@ describe('access reviews about a part of a list', () => {
       undefined,
     ],
   ] as const) {
-    test(`a kubelet asks for ${title}`, async () => {
+    test(`a kubelet requests ${title}`, async () => {
       const resourceAttributes = { verb: 'list', resource: 'pods', ...selectors };
       const spec = { user: 'system:node:a', groups: ['system:nodes'], resourceAttributes };
       const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec };
@@ -114,7 +114,7 @@ test('the permissions of a user are listed, and incomplete lists are marked', as
   assert.deepEqual(await rulesOf(asNode), [false, true, `[${nodes}, ${lost}]`]);
 });
 
-test('owners of fields that a review names are overlooked', async () => {
+test('managedFields in a review are ignored', async () => {
   const stranger = {
     manager: 'stranger',
     operation: 'Apply',

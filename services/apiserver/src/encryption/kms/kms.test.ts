@@ -115,7 +115,7 @@ const rawOf = async (base: Store): Promise<string> => (await base.get(KEY)).obje
 const sourceOf = (raw: string): string => raw.split(':').slice(0, -1).join(':');
 const password = (answer: Answer): string => Buffer.from(answer.textAt('data.password'), 'base64').toString();
 
-test('what is stored shows nothing, and a server with an unseen seed reads everything', async () => {
+test('stored data reveal nothing, and a server with an unseen seed reads everything', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const first = await serverOn(base, kmsOf(plugin), IDENTITY);
@@ -157,7 +157,7 @@ test('1,000 objects of one seed cost one Encrypt and one Decrypt, and no two hav
   assert.equal(plugin.count('Decrypt'), 1);
 });
 
-test('what was sealed for one object does not open as another, nor after a change', async () => {
+test('data sealed for one object do not open as another, nor after a change', async () => {
   const plugin = await pluginThat('listens');
   const { provider } = await sealingOn(createMemoryStore(), kmsOf(plugin));
   const sealed = provider.seal(Buffer.from('{"a":1}'), 'core/secrets/ns/a', 'create');
@@ -174,7 +174,7 @@ test('what was sealed for one object does not open as another, nor after a chang
   }
 });
 
-test('a new key id makes a new seed; older objects are read, and a rewrite renews them', async () => {
+test('a new key id creates a new seed; older objects stay readable, and a rewrite renews them', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const server = await serverOn(base, kmsOf(plugin));
@@ -197,7 +197,7 @@ test('a new key id makes a new seed; older objects are read, and a rewrite renew
   assert.equal(password(again), 'hunter2');
 });
 
-test('identity first: what a KMS has encrypted is read and written in clear text', async () => {
+test('identity first: objects encrypted by a KMS are readable and are rewritten in clear text', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   await post(await serverOn(base, kmsOf(plugin)));
@@ -208,7 +208,7 @@ test('identity first: what a KMS has encrypted is read and written in clear text
   assert.ok(!isSealed(await rawOf(base)));
 });
 
-test('a server whose plugin is away starts, is not ready, and serves everything when the plugin comes', async () => {
+test('a server with an unavailable plugin starts, is not ready, and serves everything when the plugin is available', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   await post(await serverOn(base, kmsOf(plugin)));
@@ -241,7 +241,7 @@ test('a server whose plugin is away starts, is not ready, and serves everything 
   assert.deepEqual((await api.call('GET', SECRETS)).names(), ['other', 's']);
 });
 
-test('while the plugin is away, known seeds are read, and writes go on for 3 minutes after the last good status', async () => {
+test('while the plugin is unavailable, known seeds decrypt, and writes continue for 3 minutes after the last good status', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const server = await serverOn(base, kmsOf(plugin));
@@ -266,7 +266,7 @@ test('while the plugin is away, known seeds are read, and writes go on for 3 min
   assert.equal(plugin.count('Encrypt'), 1, 'the seed is still the same');
 });
 
-test('an object that came while the plugin was away is in every list as soon as the plugin is back', async () => {
+test('an object written while the plugin was unavailable is in every list as soon as the plugin is back', async () => {
   const plugin = await pluginThat('listens');
   const away = await pluginThat('listens');
   const base = createMemoryStore();
@@ -318,7 +318,7 @@ async function firstType({ raw: { body } }: Answer): Promise<string | undefined>
   return undefined;
 }
 
-test('wrong answers of the status are problems', async () => {
+test('invalid status answers are problems', async () => {
   const plugin = await pluginThat('listens');
   const sealing = await sealingOn(createMemoryStore(), kmsOf(plugin));
   const { provider } = sealing;
@@ -341,7 +341,7 @@ test('wrong answers of the status are problems', async () => {
   assert.deepEqual(provider.problems(), []);
 });
 
-test('wrong answers of Encrypt are problems, and no seed is taken', async () => {
+test('invalid Encrypt answers are problems, and no seed is taken', async () => {
   const plugin = await pluginThat('listens');
   const answerOf = (ciphertext: number, keyId: string, annotations: ReadonlyMap<string, Buffer> = new Map()): Buffer =>
     encodeFields([
@@ -366,7 +366,7 @@ test('wrong answers of Encrypt are problems, and no seed is taken', async () => 
   }
 });
 
-test('wrong answers of Decrypt make the object unreadable', async () => {
+test('invalid Decrypt answers make the object unreadable', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const writer = await sealingOn(base, kmsOf(plugin));
@@ -382,7 +382,7 @@ test('wrong answers of Decrypt make the object unreadable', async () => {
   await assert.rejects(other.store.get(KEY), /Decrypt at \S+ failed with grpc status 5: unknown key/);
 });
 
-test('a plugin that hangs ends at the timeout, and is not asked again before its status is good', async () => {
+test('a plugin that hangs fails at the timeout, and is not called again before its status is good', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const writer = await sealingOn(base, kmsOf(plugin));
@@ -400,7 +400,7 @@ test('a plugin that hangs ends at the timeout, and is not asked again before its
   await eventually(async () => (await store.get(KEY).catch(() => undefined)) !== undefined, 'it is read');
 });
 
-test('the feed of changes waits 1 s for a plugin that hangs, once, and then goes on without the object', async () => {
+test('the change feed waits 1 s for a hanging plugin, once, and then continues without the object', async () => {
   const plugin = await pluginThat('listens');
   const base = createMemoryStore();
   const reader = await serverOn(base, kmsOf(plugin));
@@ -433,7 +433,7 @@ const objectNamed = (kind: string, name: string): string =>
 const secretNamed = (name: string): string => objectNamed('Secret', name);
 const configMapNamed = (name: string): string => objectNamed('ConfigMap', name);
 
-test('a start with a plugin that hangs goes on after the timeout', async () => {
+test('a start with a hanging plugin continues after the timeout', async () => {
   const plugin = await pluginThat('listens');
   plugin.isHung = true;
   const clock = createVirtualClock();
@@ -446,7 +446,7 @@ test('a start with a plugin that hangs goes on after the timeout', async () => {
   assert.match(provider.problems().join(), /Status: \S+ did not answer within 3 s/);
 });
 
-test('two providers of one name are refused', async () => {
+test('two providers with one name are refused', async () => {
   const plugin = await pluginThat('is away');
   const { mistakes } = readWith(createVirtualClock(), kmsOf(plugin), kmsOf(plugin), kmsOf(plugin, 'other'));
   assert.deepEqual(mistakes, ['resources[0].providers[1].kms.name: there is another kms provider of this name']);

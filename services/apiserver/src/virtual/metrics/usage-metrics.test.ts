@@ -45,7 +45,7 @@ async function cluster(t: { after(run: () => Promise<void>): void }): Promise<{ 
   return { api, asked };
 }
 
-test('metrics of nodes are what their kubelets measured; who does not answer is left out', async (t) => {
+test('node metrics are the measurements of the kubelets; a node that does not answer is omitted', async (t) => {
   const { api, asked } = await cluster(t);
   const list = await api.call('GET', `${METRICS}/nodes`);
   assert.deepEqual([list.status, list.at('kind'), list.names()], [200, 'NodeMetricsList', ['a']]);
@@ -57,7 +57,7 @@ test('metrics of nodes are what their kubelets measured; who does not answer is 
   assert.deepEqual([missing.status, missing.textAt('message')], [404, 'nodes.metrics.k8s.io "b" not found']);
 });
 
-test('metrics of pods: of one namespace, of all, by label; only their nodes are asked', async (t) => {
+test('pod metrics of one namespace, of all, and by label query only the nodes of the pods', async (t) => {
   const { api, asked } = await cluster(t);
   const chosen = await api.call('GET', `${METRICS}/namespaces/default/pods?labelSelector=app%3Da`);
   assert.deepEqual(chosen.names(), ['on-a']);

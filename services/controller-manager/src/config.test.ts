@@ -21,7 +21,7 @@ test('defaults are those of Kubernetes 1.32', () => {
   });
 });
 
-test('settings come from flags and environment; without the second identity the operator is told', () => {
+test('settings come from flags and environment; a missing second identity is reported', () => {
   const env = { ...NEEDED, HOLDFAST_NODE_MONITOR_GRACE_SECONDS: '28', HOLDFAST_CONTROLLERS: 'replicaset, deployment' };
   const config = readControllerManagerConfig({ argv: ['--leader-elect'], env });
   assert.equal(config?.settings.nodeMonitorGraceSeconds, 28);
@@ -30,7 +30,7 @@ test('settings come from flags and environment; without the second identity the 
   assert.throws(() => readControllerManagerConfig({ argv: [], env: {} }), OperatorError);
 });
 
-test('autoscalers are set as those of Kubernetes, and what cannot be read is refused', () => {
+test('autoscaler settings match Kubernetes, and invalid values are refused', () => {
   const flag = (name: string, text: string): string => `--horizontal-pod-autoscaler-${name}=${text}`;
   const argv = [flag('sync-period', '1m30s'), flag('downscale-stabilization', '0'), flag('tolerance', '0.05')];
   const { autoscaling } = readControllerManagerConfig({ argv, env: NEEDED })?.settings ?? {};
@@ -45,7 +45,7 @@ test('autoscalers are set as those of Kubernetes, and what cannot be read is ref
   }
 });
 
-test('an authority is described whole or not at all', () => {
+test('an authority needs all of its settings or none', () => {
   const whole = ['--certificates-token-file=t', '--cluster-signing-cert-file=c', '--cluster-signing-key-file=k'];
   const config = readControllerManagerConfig({ argv: whole, env: NEEDED });
   assert.deepEqual(config?.certificates, { tokenFile: 't', authority: { certFile: 'c', keyFile: 'k' } });
@@ -67,14 +67,14 @@ const SERVED = ALL.flatMap(({ watches }) => watches);
 const selected = (wanted: readonly string[], resources = SERVED): readonly string[] =>
   selectControllers(ALL, wanted, { resources, log: createSilentLog() }).map(({ name }) => name);
 
-test('[SAFE-19] controllers can be chosen, but the collector of lost pods always runs', () => {
+test('[SAFE-19] controllers can be selected, but the pod garbage collector always runs', () => {
   assert.deepEqual(selected(['deployment']), ['deployment', 'pod-garbage-collector']);
   assert.ok(!selected(['*', '-namespace']).includes('namespace'));
   assert.throws(() => selected(['*', '-pod-garbage-collector']), OperatorError);
   assert.throws(() => selected(['no-such-controller']), OperatorError);
 });
 
-test('a controller whose kinds are not served stays away', () => {
+test('a controller whose kinds are not served does not start', () => {
   const withoutSets = SERVED.filter(({ plural }) => plural !== 'daemonsets');
   assert.deepEqual(
     selected(['*']).filter((name) => !selected(['*'], withoutSets).includes(name)),

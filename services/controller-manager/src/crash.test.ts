@@ -4,7 +4,7 @@ import { MortalManager } from './testing/mortal-manager.ts';
 import { CONTROLLERS, effortOf, endOf, SCENARIOS } from './testing/scenarios.ts';
 
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
-  test(`[TEST-06] killed before or after each of its writes, the end is the same and nothing is done twice: ${name}`, async () => {
+  test(`[TEST-06] killed before or after each of its writes, the final state is the same and nothing is done twice: ${name}`, async () => {
     const calm = new MortalManager(CONTROLLERS);
     await scenario(calm);
     const [end, effort] = [endOf(calm), effortOf(calm)];
@@ -21,7 +21,7 @@ for (const [name, scenario] of Object.entries(SCENARIOS)) {
   });
 }
 
-test('the same world gives the same writes in the same order', async () => {
+test('the same input gives the same writes in the same order', async () => {
   const trace = async (): Promise<readonly string[]> => {
     const writes: string[] = [];
     for (const scenario of Object.values(SCENARIOS)) {

@@ -48,7 +48,7 @@ test('a Job of two thousand million pods builds one burst of them, indexed or no
   assert.equal(podsOf(spec).length, JOB_PODS_PER_PASS);
 });
 
-test('a set of indexes costs its intervals, not its indexes', () => {
+test('the cost of an index set depends on its intervals, not its indexes', () => {
   const most = IndexSet.parse(`0-${INT32_MAX - 3},${INT32_MAX - 1}`, INT32_MAX);
   assert.equal(most.size, INT32_MAX - 1);
   assert.deepEqual(most.firstMissing(5, INT32_MAX), [INT32_MAX - 2]);
@@ -56,7 +56,7 @@ test('a set of indexes costs its intervals, not its indexes', () => {
   assert.equal(IndexSet.parse(`5-${'9'.repeat(400)}`, 10).toString(), '5-9');
 });
 
-test('a percentage without bounds stays a number of the API', () => {
+test('a percentage without bounds stays a valid API number', () => {
   const of = (maxSurge: string, replicas: number): number =>
     rolloutBounds(deployment({ replicas, strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge } } })).maxSurge;
   assert.equal(of('4000000000%', 1000), INT32_MAX);

@@ -37,7 +37,7 @@ async function podsOf(resource: ResourceRef, owner: KubeObject, controller: Cont
 }
 
 for (const key of INHERITED) {
-  test(`a label selector that mentions "${key}" makes no more pods than asked for`, async () => {
+  test(`a label selector with "${key}" creates no more pods than requested`, async () => {
     const set = replicaSet({ selector: without(key, 'web') });
     assert.equal(await podsOf(REPLICA_SETS, set, replicaSetController), 3);
     const daemons = daemonSet({ selector: without(key, 'agent') });
@@ -47,14 +47,14 @@ for (const key of INHERITED) {
   });
 }
 
-test('a node selector by an inherited name wants the label itself', () => {
+test('a node selector with an inherited name requires the label itself', () => {
   const template = podTemplate();
   const selecting = { ...template, spec: { ...template.spec, nodeSelector: { constructor: 'x' } } };
   assert.equal(placementOn(selecting, node('a')).shouldRun, false);
   assert.equal(placementOn(selecting, node('a', { labels: { constructor: 'x' } })).shouldRun, true);
 });
 
-test('a pod called "constructor" is healthy in the eyes of its budget', () => {
+test('a pod called "constructor" is healthy for its budget', () => {
   const budget: PodDisruptionBudget = {
     apiVersion: 'policy/v1',
     kind: 'PodDisruptionBudget',

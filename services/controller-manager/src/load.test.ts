@@ -29,7 +29,7 @@ function beat(world: World): void {
   world.api.put(LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
 }
 
-test('the cost of a Deployment: two writes for a new pod, one and a half for a deleted one, hardly any read', async () => {
+test('the cost of a Deployment: two writes for a new pod, one and a half for a deleted one, hardly any reads', async () => {
   const replicas = 400;
   const world = createWorld();
   const controllers = start(world);
@@ -68,7 +68,7 @@ test('the cost of a Deployment: two writes for a new pod, one and a half for a d
   assert.equal(list, 0);
 });
 
-test('an idle cluster of 100 Deployments: no write and no question in an hour', async () => {
+test('an idle cluster of 100 Deployments: no write and no read in an hour', async () => {
   const world = createWorld();
   const controllers = start(world);
   world.api.put(NODES, node('node-a'));
@@ -98,7 +98,7 @@ test('an idle cluster of 100 Deployments: no write and no question in an hour', 
   assert.deepEqual(world.api.reads, before);
 });
 
-test('an owner of 10,000 pods goes: each pod is asked to go once, and the API once for the owner', async () => {
+test('deleting an owner of 10,000 pods: one deletion per pod, and one read of the owner', async () => {
   const pods = 10_000;
   const world = createWorld();
   const set = world.api.put(REPLICA_SETS, replicaSet());

@@ -46,7 +46,7 @@ class Cluster {
   }
 }
 
-test('[POD-05] [POD-13] [LIFE-10] [LIFE-11] pods of a lost node do not come back by themselves; they fail when the node is known to be gone', async () => {
+test('[POD-05] [POD-13] [LIFE-10] [LIFE-11] pods of a lost node are not recreated by themselves; they fail when the node is deleted', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   await api.client('user').create(REPLICA_SETS, replicaSet({ replicas: 1 }));

@@ -36,7 +36,7 @@ async function running<T extends KubeObject>(kind: ResourceRef<T>, owner: T): Pr
   return world;
 }
 
-test('[SAFE-15] a cache that shows an older size of the set starts no pod for it, nor ends one', async () => {
+test('[SAFE-15] a cache with an older size of the set starts and deletes no pod for it', async () => {
   for (const [before, after] of [
     [3, 1],
     [1, 3],
@@ -63,7 +63,7 @@ test('[SAFE-15] a cache that shows an older size of the set starts no pod for it
   }
 });
 
-test('a cache that does not show that its owner is going starts nothing in the place of what goes with it', async () => {
+test('a cache that does not show that its owner is terminating starts no replacement of its dependents', async () => {
   const cases: readonly (readonly [ResourceRef, KubeObject])[] = [
     [REPLICA_SETS, replicaSet()],
     [STATEFUL_SETS, statefulSet()],
@@ -87,7 +87,7 @@ test('a cache that does not show that its owner is going starts nothing in the p
   }
 });
 
-test('the name of a pod that was deleted before the cache showed it is taken again while the cache still has a gap', async () => {
+test('the name of a pod deleted before the cache showed it is reused while the cache still has a gap', async () => {
   const world = createWorld();
   const cache = world.api.cache(PODS);
   cache.freeze();

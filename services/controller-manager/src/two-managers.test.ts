@@ -6,7 +6,7 @@ import { CONTROLLERS, effortOf, endOf, SCENARIOS } from './testing/scenarios.ts'
 const SEEDS = 12;
 
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
-  test(`[TEST-04] two managers at work at once on caches that stall: the end is the same and nothing is done twice: ${name}`, async () => {
+  test(`[TEST-04] two active managers on stale caches: the final state is the same and nothing is done twice: ${name}`, async () => {
     const calm = new MortalManager(CONTROLLERS);
     await scenario(calm);
     const [end, effort] = [endOf(calm), effortOf(calm)];

@@ -47,7 +47,7 @@ for (const [verb, lifting, wayOut] of [
   ['fence', undefined, /give up with the annotation fencing\/unfence=true/],
   ['lift', 'asked', /still at work after more than 30 s; nothing/],
 ] as const) {
-  test(`[FENCE-06] an agent that is at work for ever (${verb}) is told of once in every time-out`, async () => {
+  test(`[FENCE-06] an agent that works without end (${verb}) is reported once per timeout`, async () => {
     const { applier, agent, clock, events } = rig();
     agent.isSlow = true;
     const claim = claimBy('me', lifting === undefined ? {} : { lifting });
@@ -68,7 +68,7 @@ const fencedIn = (written: readonly { readonly node: Node }[]): string => {
   return `${condition?.status} ${condition?.reason}`;
 };
 
-test('[FENCE-02] [FENCE-06] [FENCE-11] a fence is recorded in its steps: taken on, failed without a write, confirmed', async () => {
+test('[FENCE-02] [FENCE-06] [FENCE-11] a fence is recorded in its steps: started, failed without a write, confirmed', async () => {
   const { applier, agent, written, events } = rig();
   const { requestId: _none, ...claim } = claimBy('me', { boundSeconds: 140 });
   await applier.apply(snapshot(), { kind: 'claim', claim }, NEVER);
@@ -93,7 +93,7 @@ test('[FENCE-02] [FENCE-06] [FENCE-11] a fence is recorded in its steps: taken o
   assert.match(events[0]?.message ?? '', /confirmed within 140 s of the loss/);
 });
 
-test('[FENCE-02] [FENCE-10] each step is a write of the condition against the revision that was decided on', async () => {
+test('[FENCE-02] [FENCE-10] each step is a write of the condition against the decided revision', async () => {
   const { applier, written } = rig();
   const seen = node({ ready: 'Unknown' });
   const at = snapshot({ node: { ...seen, metadata: { ...seen.metadata, resourceVersion: '7' } } });
@@ -109,7 +109,7 @@ test('[FENCE-02] [FENCE-10] each step is a write of the condition against the re
   );
 });
 
-test('[FENCE-07] [FENCE-08] [FENCE-09] a confirmed fence keeps pods off, ends those that are there by their uid, and clears attachments', async () => {
+test('[FENCE-07] [FENCE-08] [FENCE-09] a confirmed fence blocks new pods, deletes existing ones by uid, and clears attachments', async () => {
   const { applier, written, requests } = rig();
   const [out, disk] = ['node.kubernetes.io/out-of-service', volume('disk', 'a', [pod()])];
   const held = { ...disk, metadata: { ...disk.metadata, resourceVersion: '9' } };
@@ -137,7 +137,7 @@ test('[FENCE-07] [FENCE-08] [FENCE-09] a confirmed fence keeps pods off, ends th
   ]);
 });
 
-test('[FENCE-06] an agent that answers with another state than fenced confirms nothing', async () => {
+test('[FENCE-06] an agent that answers with a state other than fenced confirms nothing', async () => {
   const { applier, agent, written, events } = rig();
   const lifted = { kind: 'lift', claim: claimBy('me', { lifting: 'asked' }) } as const;
   agent.ask = async () => ({ state: 'unfenced', message: '' });
@@ -151,7 +151,7 @@ test('[FENCE-06] an agent that answers with another state than fenced confirms n
   assert.deepEqual(written, [], 'nor is a fence lifted that the agent still holds');
 });
 
-test('[FENCE-08] a word that lifts what is not fenced is taken off, so that it lifts no later fence; taints of users stay', async () => {
+test('[FENCE-08] an unfence request for an unfenced node is removed, so that it lifts no later fence; user taints stay', async () => {
   const { applier, written, events } = rig();
   const sketch: NodeSketch = {
     ready: 'Unknown',

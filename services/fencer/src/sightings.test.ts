@@ -14,7 +14,7 @@ function nodeSince(lastTransitionTime: string, uid = 'u-1'): Node {
   };
 }
 
-test('a partition counts from when this process saw it, and one that ended counts no more', async () => {
+test('a partition counts from its first observation by this process, and not after it ended', async () => {
   const clock = createVirtualClock();
   const sightings = new Sightings(clock);
   const cut = nodeSince('2026-01-01T00:00:00Z');
@@ -27,7 +27,7 @@ test('a partition counts from when this process saw it, and one that ended count
   assert.equal(sightings.partition(cut, true), (first ?? 0) + 20_000, 'the next one starts anew');
 });
 
-test('a partition that ended and began again between two looks starts anew, and so does that of another node of the name', async () => {
+test('a partition that ended and began again between two passes restarts, and so does that of another node with the name', async () => {
   const clock = createVirtualClock();
   const sightings = new Sightings(clock);
   const first = sightings.partition(nodeSince('2026-01-01T00:00:00Z'), true) ?? 0;

@@ -52,7 +52,7 @@ async function authority(days = 3650): Promise<{ ca: CertificateAuthority; certi
   };
 }
 
-test('the subject and the names of a request are read', async () => {
+test('the subject and the alternative names of a request are parsed', async () => {
   const names = [
     { type: 'dns', value: 'a.example' },
     { type: 'ip', value: '192.0.2.1' },
@@ -69,7 +69,7 @@ test('the subject and the names of a request are read', async () => {
   });
 });
 
-test('a certificate says what was asked for, for as long as was decided, and is no authority', async () => {
+test('a certificate contains the requested names, has the decided lifetime, and is not an authority', async () => {
   const { ca, certificate } = await authority();
   const request = await requestFor('CN=jane, O=dev', [{ type: 'dns', value: 'a.example' }]);
   const usages = ['client auth', 'digital signature', 'key encipherment'];
@@ -84,7 +84,7 @@ test('a certificate says what was asked for, for as long as was decided, and is 
   assert.deepEqual([issued.validFromDate.getTime(), issued.validToDate.getTime()], [NOW, NOW + DAY]);
 });
 
-test('a certificate is for who was judged, however the name is written', async () => {
+test('a certificate is issued to the evaluated name, in any encoding', async () => {
   const { ca } = await authority();
   const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + DAY };
   const masters = `#0c0e${Buffer.from('system:masters').toString('hex')}`;
@@ -102,7 +102,7 @@ test('a certificate is for who was judged, however the name is written', async (
   await assert.rejects(ca.issue(twoInOne, options), /is ambiguous/);
 });
 
-test('no certificate outlives its authority, and none is made of a request that was altered', async () => {
+test('no certificate outlives its authority, and an altered request is not signed', async () => {
   const { ca, certificate } = await authority(1);
   const request = await requestFor('CN=jane');
   const options = { usages: ['client auth'], notBeforeMs: NOW, notAfterMs: NOW + 365 * DAY };
@@ -116,7 +116,7 @@ test('no certificate outlives its authority, and none is made of a request that 
   await assert.rejects(ca.issue(Buffer.from(altered).toString('base64'), options), /unable to verify/);
 });
 
-test('each signer refuses in the words of Kubernetes', () => {
+test('each signer refuses with the messages of Kubernetes', () => {
   const node = {
     commonName: 'system:node:a',
     organizations: ['system:nodes'],

@@ -21,7 +21,7 @@ const served = (version: string, plural: string, verbs = ['list', 'watch', 'dele
   verbs,
 });
 
-test('each resource is followed once, in its first version, when it can be listed, watched and deleted', () => {
+test('each resource is watched once, in its first version, when it supports list, watch and delete', () => {
   const resources = new Map([
     [`v1.${GROUP}`, [served('v1', 'corals'), served('v1', 'metrics', ['list', 'get'])]],
     [`v2.${GROUP}`, [served('v2', 'corals'), served('v2', 'fish'), served('v2', 'known')]],
@@ -38,7 +38,7 @@ test('each resource is followed once, in its first version, when it can be liste
   );
 });
 
-test('kinds come with their registration, stay while its server is away, and go with it', async () => {
+test('kinds are added with their registration, stay while its server is unavailable, and are removed with it', async () => {
   const world = createWorld();
   const client = world.api.client('manager');
   let answer = (): readonly DiscoveredResource[] => [served('v1', 'corals')];

@@ -12,7 +12,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-test('values are the same when their canonical texts are', () => {
+test('values are equal when their canonical texts are', () => {
   fc.assert(
     fc.property(value, value, (a, b) => {
       assert.equal(isSame(a, b), canonicalJson(a) === canonicalJson(b));

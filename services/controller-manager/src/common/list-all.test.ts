@@ -5,7 +5,7 @@ import { NAMESPACE_PAGES_MAX } from '../limits.ts';
 import type { ControllerContext } from './context.ts';
 import { listAll } from './list-all.ts';
 
-test('a list that goes on for ever is given up', async () => {
+test('a list without end is abandoned', async () => {
   let pages = 0;
   const list = async (): Promise<object> => ({ items: [], continueToken: `${++pages}` });
   const context = { client: { list } } as unknown as ControllerContext;

@@ -20,27 +20,27 @@ const search = (change: Partial<NameSearch> = {}): NameSearch => ({
 const heldSince = (names: readonly string[], since: number): NameSearch['held'] =>
   new Map(names.map((name) => [name, since]));
 
-test('names look like those of Kubernetes, and the same gap is filled under the same names', () => {
+test('names have the form of Kubernetes names, and the same gap is filled under the same names', () => {
   const names = freePodNames(search(), 100);
   for (const name of names) assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   assert.equal(new Set(names).size, 100);
   assert.deepEqual(freePodNames(search(), 100), names);
 });
 
-test('a create that may be on its way is asked for again: of young pods the gaps are filled', () => {
+test('a create that may be in flight is repeated: gaps among young pods are filled', () => {
   const [first, second, third, fourth] = freePodNames(search(), 4);
   const held = heldSince([first ?? '', third ?? ''], NOW - 1_000);
   assert.deepEqual(freePodNames(search({ held, expected: 2 }), 2), [second, fourth]);
 });
 
-test('the gap before a pod that is not young is one that went: its name is not used again', () => {
+test('a gap before a pod that is not young is a deleted pod: its name is not reused', () => {
   const [first, second, third, fourth] = freePodNames(search(), 4);
   const held = heldSince([first ?? '', third ?? ''], OLD);
   assert.deepEqual(freePodNames(search({ held, expected: 2 }), 1), [fourth]);
   assert.deepEqual(freePodNames(search({ avoided: new Set([first ?? '']) }), 1), [second]);
 });
 
-test('a process that replaces pods for long never gives a name to the replacement of a pod that had it lately', () => {
+test('a process that replaces pods for long never reuses a recent pod name', () => {
   const events = fc.array(fc.record({ victim: fc.nat(4), waitMs: fc.constantFrom(10, 1_000, 120_000) }), {
     maxLength: 60,
   });

@@ -7,7 +7,7 @@ import { Pacing } from './pacing.ts';
 
 const set = (generation: number): ReplicaSet => replicaSet({}, { generation });
 
-test('an owner of many pods is looked at once a second, one of few at every change', () => {
+test('an owner of many pods is reconciled once a second, one of few at every change', () => {
   const clock = createVirtualClock();
   const pacing = new Pacing(clock);
   pacing.passed('default/few', 10);
@@ -18,7 +18,7 @@ test('an owner of many pods is looked at once a second, one of few at every chan
   assert.equal(pacing.waitMs('default/web'), undefined);
 });
 
-test('a new wish of the owner does not wait, its own status does', () => {
+test('a spec change of the owner does not wait, its own status change does', () => {
   const pacing = new Pacing(createVirtualClock());
   pacing.passed('default/web', 5_000);
   pacing.ownerChanged({ key: 'default/web', object: set(1), old: set(1) });

@@ -25,7 +25,7 @@ test('the data of a revision are the bytes that Kubernetes writes', () => {
   assert.equal(JSON.stringify(revisionData(stored)), OF_KUBERNETES);
 });
 
-test('templates are compared without regard to how their zero time is written', () => {
+test('templates are compared independent of the notation of their zero time', () => {
   const stored: PodTemplateSpec = {
     ...TEMPLATE,
     metadata: Object.assign({ creationTimestamp: null }, TEMPLATE.metadata),

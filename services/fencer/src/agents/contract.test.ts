@@ -136,7 +136,7 @@ const rigs: Readonly<Record<string, (t: TestContext) => Promise<Rig> | Rig>> = {
 };
 
 for (const [kind, start] of Object.entries(rigs)) {
-  test(`[FENCE-05] the ${kind} agent fences, tells its state and lifts; the same request again changes nothing`, async (t) => {
+  test(`[FENCE-05] the ${kind} agent fences, reports its state and lifts; a repeated request changes nothing`, async (t) => {
     const { agent, effects } = await start(t);
     const stateAfter = async (action: FenceVerb, id?: string): Promise<string> =>
       (await agent.ask(ask(action, id), NEVER)).state;
@@ -153,7 +153,7 @@ for (const [kind, start] of Object.entries(rigs)) {
   });
 }
 
-test('[FENCE-05] a command is given the whole request on its standard input, its environment and no shell', async (t) => {
+test('[FENCE-05] a command gets the whole request on standard input, its environment and no shell', async (t) => {
   const program = `import { readFileSync } from 'node:fs';
 const request = JSON.parse(readFileSync(0, 'utf8'));
 console.log(JSON.stringify({ state: 'pending', message: JSON.stringify([request, process.env.OUTLETS, process.argv.length]) }));`;
@@ -164,7 +164,7 @@ console.log(JSON.stringify({ state: 'pending', message: JSON.stringify([request,
   assert.deepEqual(JSON.parse(message), [sent, '8', 3]);
 });
 
-test('[FENCE-05] an HTTP agent is given the token of its file', async (t) => {
+test('[FENCE-05] an HTTP agent gets the token from its file', async (t) => {
   const agent = await httpAgent(t, (_request, headers) => ({
     status: 200,
     body: JSON.stringify({ state: 'fenced', message: headers['authorization'] }),
@@ -193,7 +193,7 @@ for (const [what, program, complaint] of [
   });
 }
 
-test('[FENCE-06] a program that is not there, an address that nobody answers, and an answer of 500 confirm nothing', async (t) => {
+test('[FENCE-06] a missing program, an unreachable address and an answer of 500 confirm nothing', async (t) => {
   const missing = createExecAgent({
     name: 'none',
     command: ['/nowhere/agent'],
@@ -206,7 +206,7 @@ test('[FENCE-06] a program that is not there, an address that nobody answers, an
   await assert.rejects(broken.ask(ask('fence'), NEVER), /status 500: no power/);
 });
 
-test('[FENCE-06] no agent keeps the fencer waiting longer than its time-out, and a command that hangs is ended', async (t) => {
+test('[FENCE-06] no agent delays the fencer beyond its timeout, and a hanging command is killed', async (t) => {
   const silent = await httpAgent(t, () => 'silence', 100);
   await assert.rejects(silent.ask(ask('fence'), NEVER), /gave no answer within 0.1 s/);
   const { agent } = execAgent(t, 'setInterval(() => {}, 1000)', 100);
@@ -214,7 +214,7 @@ test('[FENCE-06] no agent keeps the fencer waiting longer than its time-out, and
   await assert.rejects(agent.ask(ask('fence'), AbortSignal.abort(new Error('stopping'))), /stopping/);
 });
 
-test('[FENCE-06] a command that ends and leaves something behind on its output confirms nothing, and nothing of it is left', async (t) => {
+test('[FENCE-06] a command that leaves a process on its output confirms nothing, and the process is killed', async (t) => {
   const pipes = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'PipeWrap').length;
   const before = pipes();
   const program = `import { spawn } from 'node:child_process';

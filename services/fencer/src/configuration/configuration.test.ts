@@ -11,7 +11,7 @@ import { readConfigurationFile } from './read-file.ts';
 
 const POWER = { name: 'power', exec: { command: ['power'] } };
 
-test('[FENCE-04] a file is completed: what a rule does not say is what matters least', () => {
+test('[FENCE-04] a file is completed: missing fields of a rule get the least severe values', () => {
   const { agents, rules, maxFenced, nodeMonitorGraceSeconds } = decodeConfiguration({
     agents: [POWER],
     rules: [{ agent: 'power' }],
@@ -49,14 +49,14 @@ const mistakes: readonly (readonly [file: Json, complaint: RegExp])[] = [
   [{ agents: [POWER], maxFenced: 0 }, /maxFenced: must be 1 or more/],
 ];
 
-test('every mistake in the file is named', () => {
+test('all errors in the file are reported', () => {
   for (const [file, complaint] of mistakes) {
     const refused = (error: unknown): boolean => error instanceof ConfigurationError && complaint.test(error.message);
     assert.throws(() => decodeConfiguration(file), refused, JSON.stringify(file));
   }
 });
 
-test('a file that cannot be used ends the start with the next step', async (t) => {
+test('an unusable file ends the start with the next step', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-fencer-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'fencer.yaml');
@@ -69,7 +69,7 @@ test('a file that cannot be used ends the start with the next step', async (t) =
   }
 });
 
-test('the example of the documentation can be used', async () => {
+test('the example of the documentation is valid', async () => {
   const file = path.join(import.meta.dirname, '../../../../docs/examples/fencer.yaml');
   const { agents, rules } = await readConfigurationFile(file);
   assert.ok(agents.length > 0 && rules.length > 0);

@@ -300,7 +300,7 @@ for (const [what, sketch, sign] of [
   });
 }
 
-test('[FENCE-03] so are pods that say that their node is down, while it is not ready; a node that is well is not looked at', () => {
+test('[FENCE-03] pods with NodeDown on a node that is not ready are a sign too; a healthy node is not examined', () => {
   const down = [pod({ isDown: true }), pod({ name: 'db-1', isDown: true })];
   assert.deepEqual(signsOf(node({ ready: 'False' }), down), ['2 pod(s) with the condition NodeDown']);
   assert.ok(isConcerned(node({ ready: 'False' })));
@@ -345,7 +345,7 @@ const situation = fc
     }),
   );
 
-test('[FENCE-06] [FENCE-07] [FENCE-09] with any node: pods end only after a confirmed fence of the node, volumes are released only after a confirmed fence of it or of their storage', () => {
+test('[FENCE-06] [FENCE-07] [FENCE-09] with any node: pods are deleted only after a confirmed fence of the node, volumes are released only after a confirmed fence of it or of their storage', () => {
   fc.assert(
     fc.property(situation, fc.nat(1_000_000), (met, now) => {
       const action = decide(ME, met, now);

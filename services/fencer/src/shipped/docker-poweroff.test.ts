@@ -36,7 +36,7 @@ async function startDaemon(t: TestContext): Promise<{ readonly socket: string; r
   return { socket, calls };
 }
 
-test('[FENCE-05] the agent for compose stops the container that is the node, says so, and starts it again', async (t) => {
+test('[FENCE-05] the agent for compose stops the container of the node, reports it, and starts it again', async (t) => {
   const { socket, calls } = await startDaemon(t);
   const command = [process.execPath, path.join(import.meta.dirname, 'docker-poweroff-main.ts')];
   const clock = createSystemClock();

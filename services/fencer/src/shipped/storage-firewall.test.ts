@@ -50,7 +50,7 @@ async function ask(model: FilterModel, action: string, addresses: readonly objec
   return (JSON.parse(await answerFor(question, model.run)) as { state: string }).state;
 }
 
-test('[FENCE-05] the agent for storage servers keeps every address of the node out, and lets it in again', async () => {
+test('[FENCE-05] the agent for storage servers blocks every address of the node, and unblocks it', async () => {
   const model = new FilterModel();
   assert.equal(await ask(model, 'status'), 'unfenced');
   assert.equal(await ask(model, 'unfence'), 'unfenced', 'nothing to lift');
@@ -63,7 +63,7 @@ test('[FENCE-05] the agent for storage servers keeps every address of the node o
   assert.equal(model.kept.size, 0);
 });
 
-test('[FENCE-06] it confirms only what the packet filter itself says: one address that gets through is no fence', async () => {
+test('[FENCE-06] it confirms only what the packet filter reports: one unblocked address is no fence', async () => {
   const model = new FilterModel();
   model.forgets.add('fd00::2');
   assert.equal(await ask(model, 'fence'), 'unfenced');

@@ -71,7 +71,7 @@ class Cluster {
   }
 }
 
-test('[RWO-06] a bound pod is attached by one write that names the node and the pod, and the pod is told', async () => {
+test('[RWO-06] a bound pod is attached by one write that names the node and the pod, and gets an event', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const revision = api.get(PERSISTENT_VOLUMES, DATA).metadata.resourceVersion;
@@ -89,7 +89,7 @@ test('[RWO-06] a bound pod is attached by one write that names the node and the 
   assert.deepEqual(api.events, [{ ...told, message: 'AttachVolume.Attach succeeded for volume "data" ' }]);
 });
 
-test('[RWO-08] while a pod is terminating its attachment stays; it starts none', async () => {
+test('[RWO-08] a terminating pod keeps its attachment and starts no new one', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');
@@ -102,7 +102,7 @@ test('[RWO-08] while a pod is terminating its attachment stays; it starts none',
   assert.equal(cluster.attached(), '');
 });
 
-test('[EXS-31] [RWO-10] [RWO-12] [RWO-13] the second pod is told to wait; when the first is gone the volume is cleared by one write and attached by another', async () => {
+test('[EXS-31] [RWO-10] [RWO-12] [RWO-13] the second pod gets an event to wait; when the first is gone one write clears the volume and another attaches it', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');
@@ -157,7 +157,7 @@ test('[RWO-18] a second pod on the same node joins, and the volume is cleared wh
   assert.equal(cluster.attached(), '');
 });
 
-test('[RWO-20] [RWO-21] no time and no force-deletion takes a volume from a node that has not let go', async () => {
+test('[RWO-20] [RWO-21] no timeout and no force deletion takes a volume from a node that has not released it', async () => {
   const cluster = new Cluster();
   const { world } = cluster;
   const one = await cluster.runs('one', 'a');
@@ -173,7 +173,7 @@ test('[RWO-20] [RWO-21] no time and no force-deletion takes a volume from a node
   assert.equal(cluster.attached(), 'b: two', 'its own word');
 });
 
-test('[RWO-15] [RWO-21] the node is asked past every cache, and only when no pod is named any more', async () => {
+test('[RWO-15] [RWO-21] the node is read past every cache, and only when no pod is named any more', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');
@@ -199,7 +199,7 @@ for (const [way, release] of [
     },
   ],
 ] as const) {
-  test(`[RWO-21] [SAFE-20] ${way} releases the volume of pods that are gone, not that of pods that are there`, async () => {
+  test(`[RWO-21] [SAFE-20] ${way} releases the volume of pods that are gone, not that of existing pods`, async () => {
     const cluster = new Cluster();
     const one = await cluster.runs('one', 'a');
     await cluster.says('a', one);
@@ -212,7 +212,7 @@ for (const [way, release] of [
   });
 }
 
-test('[RWO-21] a pod that is only missing in the cache keeps its volume', async () => {
+test('[RWO-21] a pod that is missing only in the cache keeps its volume', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');
@@ -226,7 +226,7 @@ test('[RWO-21] a pod that is only missing in the cache keeps its volume', async 
   assert.equal(cluster.attached(), '', 'asked again after a while');
 });
 
-test('a pod whose containers all ended lets go; one that was only given up does not', async () => {
+test('a pod whose containers all ended releases its volume; a pod that only failed does not', async () => {
   for (const [ends, expected] of [
     [true, ''],
     [false, 'a: one'],
@@ -276,7 +276,7 @@ for (const [who, status, restartPolicy, expected] of [
   });
 }
 
-test('an attachment that an administrator has cleared goes to who waits, not back to who is on the way out', async () => {
+test('an attachment that an administrator has cleared goes to the waiting pod, not back to the terminating one', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;
   const one = await cluster.runs('one', 'a');
@@ -289,7 +289,7 @@ test('an attachment that an administrator has cleared goes to who waits, not bac
   assert.equal(cluster.attached(), 'b: two');
 });
 
-test('[RWO-23] shared modes and backends with a lock of their own need no attach', () => {
+test('[RWO-23] shared modes and backends with their own lock need no attach', () => {
   const { hostPath, ...spec } = volume('v').spec;
   const needs = (source: object, accessModes = ['ReadWriteOnce']): boolean =>
     needsAttach({ spec: { ...spec, ...source, accessModes } });
@@ -308,7 +308,7 @@ test('[RWO-23] shared modes and backends with a lock of their own need no attach
   for (const source of guarded) assert.ok(!needs(source), JSON.stringify(source));
 });
 
-test('[RWO-24] the early replacement of a ReplicaSet of one waits for the volume', async () => {
+test('[RWO-24] the early replacement of a one-pod ReplicaSet waits for the volume', async () => {
   const cluster = new Cluster();
   const { world } = cluster;
   const sets = new DrivenController(world, replicaSetController);
@@ -335,7 +335,7 @@ test('[RWO-24] the early replacement of a ReplicaSet of one waits for the volume
 });
 
 for (const reason of ['NodeFenced', 'StorageFenced']) {
-  test(`[FENCE-08] a node whose fence is confirmed (${reason}) is given no volume until it is unfenced`, async () => {
+  test(`[FENCE-08] a node with a confirmed fence (${reason}) gets no volume until it is unfenced`, async () => {
     const cluster = new Cluster();
     const { api, clock } = cluster.world;
     const met = api.get(NODES, { name: 'a' });

@@ -136,7 +136,7 @@ function checkStep(
   assert.ok(!mayUse(nodeStates.get(before.nodeName) ?? assert.fail()), 'cleared only when the node does not use it');
 }
 
-test('with any pods and nodes: one node at a time, no volume is taken from a node that may write, and a few writes converge', () => {
+test('with any pods and nodes: one node at a time, no volume is taken from a node that may write, and few writes converge', () => {
   fc.assert(
     fc.property(situation, (met) => {
       let { attachment }: { attachment: PersistentVolumeAttachment | undefined } = met;
@@ -172,13 +172,13 @@ test('the decision does not depend on the order of the pods', () => {
   );
 });
 
-test('a node has released a volume when it is gone or fenced, or does not name it', () => {
+test('a node has released a volume when it is gone or fenced, or no longer reports it', () => {
   fc.assert(
     fc.property(nodeState, (state) => assert.equal(isReleased(toNode('a', state), undefined, 'data'), !mayUse(state))),
   );
 });
 
-test('[FENCE-07] a node whose promise is broken has let go, one that only promises has not', () => {
+test('[FENCE-07] a node whose promise is broken has released its volumes, one with a valid promise has not', () => {
   const using = toNode('a', { exists: true, fenced: false, uses: ['data'] });
   const promise = (broken: boolean): Lease => ({
     apiVersion: 'coordination.k8s.io/v1',

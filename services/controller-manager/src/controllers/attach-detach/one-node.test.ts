@@ -125,7 +125,7 @@ const settle = async (managers: RivalManagers): Promise<void> => {
   await managers.turn();
 };
 
-test('[RWO-15] [RWO-16] [TEST-04] two controllers with caches that stall, nodes that stall, force-deletions: never processes on two nodes, a new token with every attachment, and in the end somebody runs', async () => {
+test('[RWO-15] [RWO-16] [TEST-04] two controllers with stale caches, slow nodes and force deletions: never processes on two nodes, a new token with every attachment, and a pod runs in the end', async () => {
   let moves = 0;
   for (let seed = 1; seed <= SEEDS; seed++) {
     const random = createSeededRandom(seed, 'attach');

@@ -17,7 +17,7 @@ const request = (name: string, status: CertificateSigningRequest['status']): Cer
   status,
 });
 
-test('requests that were answered go after an hour, those that nobody answered after a day, those being worked on stay', async () => {
+test('answered requests are removed after an hour, unanswered ones after a day, pending work stays', async () => {
   const world = createWorld();
   const answered = (type: string) => ({
     conditions: [{ type, status: 'True', lastUpdateTime: formatTime(world.clock.now()) }],

@@ -22,7 +22,7 @@ const statusOf = (types: readonly string[]): CertificateSigningRequest['status']
   conditions: types.map((type) => ({ type, status: 'True' })),
 });
 
-test('only what was approved is signed, once, and only for signers of this cluster', () => {
+test('only approved requests are signed, once, and only for signers of this cluster', () => {
   const due = (signerName: string, status: CertificateSigningRequest['status']): boolean =>
     isDue(certificateRequest('a', { signerName }, status));
   assert.equal(due(API_CLIENT_SIGNER, statusOf(['Approved'])), true);
@@ -33,7 +33,7 @@ test('only what was approved is signed, once, and only for signers of this clust
   assert.equal(due('example.com/own', statusOf(['Approved'])), false);
 });
 
-test('no signer of the cluster names a client as the API server that kubelets trust', async () => {
+test('no signer of the cluster issues an API server certificate that kubelets trust', async () => {
   const identity = await readModelRequest('a');
   for (const signer of [API_CLIENT_SIGNER, KUBELET_CLIENT_SIGNER, LEGACY_SIGNER]) {
     for (const named of [
@@ -44,7 +44,7 @@ test('no signer of the cluster names a client as the API server that kubelets tr
   }
 });
 
-test('a certificate lasts a year at most and ten minutes at least, whatever is asked for', async () => {
+test('a certificate lasts between ten minutes and a year, whatever the request', async () => {
   const identity = await readModelRequest('a');
   fc.assert(
     fc.property(fc.option(fc.integer({ min: -1, max: 2 ** 31 - 1 }), { nil: undefined }), (seconds) => {
@@ -61,7 +61,7 @@ test('a certificate lasts a year at most and ten minutes at least, whatever is a
   );
 });
 
-test('a node that may not approve its own request waits, and is approved when it may', async () => {
+test('a node without the right to renew waits, and is approved once it has the right', async () => {
   const world = createWorld();
   const asked: string[] = [];
   let may = '';
@@ -92,7 +92,7 @@ test('a node that may not approve its own request waits, and is approved when it
   assert.deepEqual(controller.errors, []);
 });
 
-test('a request that was answered by somebody else meanwhile keeps that answer', async () => {
+test('a request answered by another client meanwhile keeps that answer', async () => {
   const world = createWorld();
   const settings = { readRequest: readModelRequest, authority: modelAuthority };
   const controller = new DrivenController(world, certificateSigningController(settings));

@@ -15,7 +15,7 @@ const volumes = [
 ];
 const withScratch = (metadata: Pod['metadata']): Pod => pod(metadata, {}, { volumes });
 
-test('a pod gets a claim of its own, which comes back while the pod lives and is not made for one that goes', async () => {
+test('a pod gets its own claim, which is recreated while the pod lives and not for a terminating pod', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, claimEphemeralController);
   const { metadata } = world.api.put(PODS, withScratch({ name: 'p' }));
@@ -36,7 +36,7 @@ test('a pod gets a claim of its own, which comes back while the pod lives and is
   assert.deepEqual(controller.errors, []);
 });
 
-test('a claim of somebody else is left alone', async () => {
+test('a claim of another owner is left unchanged', async () => {
   const world = createWorld();
   world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('p-scratch'));
   world.api.put(PODS, withScratch({ name: 'p' }));

@@ -13,7 +13,7 @@ const user = (name: string, nodeName?: string): Pod => {
   return pod({ name }, { phase: 'Running' }, { volumes, ...(nodeName === undefined ? {} : { nodeName }) });
 };
 
-test('a claim goes when the last pod that uses it on a node is gone', async () => {
+test('a claim is removed when the last pod on a node that uses it is gone', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, claimProtectionController);
   world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c', {}, { finalizers: [] }));

@@ -17,7 +17,7 @@ const whole = (name: string, labels: Record<string, string>, selects: Record<str
   aggregationRule: { clusterRoleSelectors: [{ matchLabels: selects }] },
 });
 
-test('a role has the rules of those that it selects, through several steps, and of nobody else', async () => {
+test('a role has the rules of the roles that it selects, transitively, and no others', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, clusterRoleAggregationController);
   const resources = (name: string): readonly string[] =>

@@ -86,7 +86,7 @@ test('starts one Job per time of its schedule, named after it, and keeps its boo
   assert.equal(jobs(of.world).length, 3);
 });
 
-test('the timestamp of a Job is that of its time zone', async () => {
+test('the timestamp of a Job uses its time zone', async () => {
   const of = await worldWith({ timeZone: 'Asia/Kolkata' });
   await pass(of, 5);
   assert.equal(
@@ -95,7 +95,7 @@ test('the timestamp of a Job is that of its time zone', async () => {
   );
 });
 
-test('Allow runs side by side, Forbid skips and says so, Replace ends the old one first', async () => {
+test('Allow runs Jobs concurrently, Forbid skips with an event, Replace deletes the old Job first', async () => {
   const side = await worldWith({ concurrencyPolicy: 'Allow' });
   await pass(side, 15);
   assert.equal(running(side.world), 3);
@@ -117,7 +117,7 @@ test('Allow runs side by side, Forbid skips and says so, Replace ends the old on
   );
 });
 
-test('missed times: only the latest is made up for, within the deadline, and many are a warning', async () => {
+test('missed times: only the latest is started, within the deadline, and many cause a warning', async () => {
   const of = await worldWith();
   of.world.clock.skip(9 * 3_600_000 + MINUTE);
   await of.controller.settle();
@@ -132,7 +132,7 @@ test('missed times: only the latest is made up for, within the deadline, and man
   assert.equal(jobs(late.world).length, 1);
 });
 
-test('suspended nothing is started; what ends is still noted', async () => {
+test('a suspended CronJob starts nothing; finished Jobs are still recorded', async () => {
   const of = await worldWith();
   await pass(of, 5);
   edit(of.world, { suspend: true });
@@ -159,7 +159,7 @@ test('the oldest finished Jobs beyond the history limit are deleted', async () =
   assert.deepEqual(names(of.world), ['tick-29453785', 'tick-29453795', 'tick-29453800']);
 });
 
-test('a Job of a user is told and does not stand in the way; one that vanished is noticed', async () => {
+test('a Job of a user is reported and blocks nothing; a vanished Job is detected', async () => {
   const of = await worldWith({ concurrencyPolicy: 'Forbid' });
   const reference = controllerReference(of.world.api.get(CRON_JOBS, TICK), { apiVersion: 'batch/v1', kind: 'CronJob' });
   of.world.api.put(JOBS, job({}, { name: 'by-hand', ownerReferences: [reference] }));
@@ -174,7 +174,7 @@ test('a Job of a user is told and does not stand in the way; one that vanished i
   assert.equal(status(of.world).active, undefined);
 });
 
-test('a cache that has not heard of a start does not repeat it, although the Job has ended and was cleared away', async () => {
+test('a cache without the last start does not repeat it, although the Job has finished and was removed', async () => {
   const { world, controller } = await worldWith();
   const informers = world.api.newInformers();
   informers.of(CRON_JOBS).freeze();
@@ -189,7 +189,7 @@ test('a cache that has not heard of a start does not repeat it, although the Job
   assert.deepEqual(names(world), []);
 });
 
-test('Forbid holds for a Job that a dead manager did not live to note, and for one that the cache has not heard of', async () => {
+test('Forbid holds for a Job that a crashed manager did not record, and for one missing in the cache', async () => {
   const dead = await worldWith({ concurrencyPolicy: 'Forbid' });
   dead.world.api.beforeWrite = ({ verb }) => {
     if (verb === 'updateStatus') throw new TransportError('the process is gone');
@@ -208,7 +208,7 @@ test('Forbid holds for a Job that a dead manager did not live to note, and for o
   assert.deepEqual([names(of.world).length, status(of.world).active?.length], [1, 1]);
 });
 
-test('[SAFE-15] one Job per time, whichever write the manager dies at, with caches that stall and two managers', async () => {
+test('[SAFE-15] one Job per time, with a crash at any write, stale caches and two managers', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), counts: fc.boolean() }), { maxLength: 4 }),

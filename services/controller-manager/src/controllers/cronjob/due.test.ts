@@ -26,7 +26,7 @@ async function counting(text: string): Promise<{ schedule: Schedule; asked: () =
 
 const since = (lastScheduleTime: string): CronJob => ({ ...cronJob(), status: { lastScheduleTime } });
 
-test('the latest missed start costs few looks at the schedule, however irregular that is', async () => {
+test('the latest missed start needs few schedule evaluations, however irregular the schedule is', async () => {
   const table: readonly [string, string, string, string][] = [
     ['* * * * *', '2001-01-01T00:00:00Z', '2026-01-31T23:30:30Z', '2026-01-31T23:30:00Z'],
     ['* * * 1 *', '2025-01-31T23:58:00Z', '2026-01-31T23:30:30Z', '2026-01-31T23:30:00Z'],
@@ -42,7 +42,7 @@ test('the latest missed start costs few looks at the schedule, however irregular
   }
 });
 
-test('the latest missed start is the one that a walk through the schedule finds', async () => {
+test('the latest missed start equals the result of a walk through the schedule', async () => {
   const texts = ['*/7 3 * * *', '0 0 29 2 *', '5,50 */9 1-3 * *', '* 5 * * 1', '0 0 31 * *'];
   const schedules = await Promise.all(texts.map((text) => counting(text)));
   const start = at('2024-01-01T00:00:00Z');

@@ -42,7 +42,7 @@ test('five fields, names, lists, steps, words', async () => {
   }
 });
 
-test('day of month and day of week: either is enough when both are named, a star says nothing', async () => {
+test('day of month and day of week: either matches when both are set, a star is ignored', async () => {
   assert.deepEqual(await times('0 0 13 * 5', '2026-01-01T00:00:00Z'), [
     '2026-01-02T00:00:00Z',
     '2026-01-09T00:00:00Z',
@@ -55,7 +55,7 @@ test('day of month and day of week: either is enough when both are named, a star
   assert.deepEqual(await times('0 0 13 * *', '2026-01-01T00:00:00Z', { count: 1 }), ['2026-01-13T00:00:00Z']);
 });
 
-test('in a time zone: what spring skips is left out, what autumn shows twice comes twice', async () => {
+test('in a time zone: skipped spring times are omitted, repeated autumn times occur twice', async () => {
   const zone = 'America/New_York';
   assert.deepEqual(await times('0 9 * * *', '2026-07-01T00:00:00Z', { zone, count: 1 }), ['2026-07-01T13:00:00Z']);
   assert.deepEqual(await times('30 2 * * *', '2026-03-07T12:00:00Z', { zone, count: 1 }), ['2026-03-09T06:30:00Z']);
@@ -96,7 +96,7 @@ const since = (spec: Parameters<typeof cronJob>[0] = {}, lastScheduleTime?: stri
   status: lastScheduleTime === undefined ? {} : { lastScheduleTime },
 });
 
-test('the latest time that has passed is due, never an earlier or a later one', async () => {
+test('the latest past time is due, never an earlier or a later one', async () => {
   const schedule = await scheduleOf('*/7 3-20 * * *');
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 40_000_000 }), (elapsed) => {
@@ -112,7 +112,7 @@ test('the latest time that has passed is due, never an earlier or a later one', 
   );
 });
 
-test('more than a hundred missed times are a warning, unless a deadline makes them void; years of them cost little', async () => {
+test('more than a hundred missed times cause a warning, unless a deadline excludes them; years of them cost little', async () => {
   const minutely = await scheduleOf('* * * * *');
   let asked = 0;
   const counting: Schedule = {
@@ -132,6 +132,6 @@ test('more than a hundred missed times are a warning, unless a deadline makes th
   assert.equal(dueOf(since({}, '2035-12-31T23:00:00Z'), minutely, now)?.tooMany, false);
 });
 
-test('a day that never comes is told, not searched for without end', async () => {
+test('a day that never occurs is reported without an endless search', async () => {
   assert.equal(dueOf(since(), await scheduleOf('0 0 31 2 *'), at('2026-03-01T00:00:00Z')), undefined);
 });

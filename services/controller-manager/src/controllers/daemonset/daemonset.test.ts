@@ -71,7 +71,7 @@ const nodesWithPods = (world: World): readonly string[] =>
     .map((one) => targetNode(one) ?? '')
     .sort(compareText);
 
-test('[POD-14] one pod per node, pinned to it, and the counts say so; a node more or less is followed', async () => {
+test('[POD-14] one pod per node, pinned to it, with matching counts; added and removed nodes are followed', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a', 'b']);
   await run(world, [controller]);
   assert.deepEqual(nodesWithPods(world), ['a', 'b']);
@@ -89,7 +89,7 @@ test('[POD-14] one pod per node, pinned to it, and the counts say so; a node mor
   });
 });
 
-test('selector, affinity and taints decide where; NoSchedule keeps away, only NoExecute drives out', async () => {
+test('selector, affinity and taints select nodes; NoSchedule blocks new pods, only NoExecute evicts', async () => {
   const template = podTemplate({ app: 'agent' });
   const { world, controller } = await worldWith(
     daemonSet({ template: { ...template, spec: { ...template.spec, nodeSelector: { disk: 'ssd' } } } }),
@@ -121,7 +121,7 @@ test('selector, affinity and taints decide where; NoSchedule keeps away, only No
   assert.deepEqual(nodesWithPods(world), ['cordoned', 'lost']);
 });
 
-test('a requirement that no node can be held against keeps away from all of them', async () => {
+test('a requirement that no node can satisfy excludes all nodes', async () => {
   const template = podTemplate({ app: 'agent' });
   const matchExpressions = [{ key: 'disk', operator: 'NotIn', values: ['not a label!'] }];
   const required = { nodeSelectorTerms: [{ matchExpressions }] };
@@ -134,7 +134,7 @@ test('a requirement that no node can be held against keeps away from all of them
   assert.deepEqual(nodesWithPods(world), []);
 });
 
-test('a count of collisions that says zero goes on saying so', async () => {
+test('an explicit collision count of zero is kept', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   const stored = world.api.get(DAEMON_SETS, AGENT);
   world.api.put(DAEMON_SETS, { ...stored, status: { ...stored.status, collisionCount: 0 } });
@@ -174,7 +174,7 @@ for (const rollingUpdate of [
   });
 }
 
-test('every template becomes a revision; one that comes back is the newest again; the oldest beyond the limit go', async () => {
+test('every template becomes a revision; a reused one becomes the newest; the oldest beyond the limit are deleted', async () => {
   const { world, controller } = await worldWith(daemonSet({ revisionHistoryLimit: 1 }), ['a']);
   const rollTo = async (image: string): Promise<void> => {
     const old = world.api.get(DAEMON_SETS, AGENT);
@@ -199,7 +199,7 @@ test('every template becomes a revision; one that comes back is the newest again
   assert.deepEqual(numbers(), [3, 4]);
 });
 
-test('a revision that somebody else wrote down for the present template is the present one', async () => {
+test('a revision that another client created for the current template is the current one', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   await run(world, [controller]);
   const [own] = world.api.list(CONTROLLER_REVISIONS);
@@ -217,7 +217,7 @@ test('a revision that somebody else wrote down for the present template is the p
   );
 });
 
-test('no second pod comes to a node while the first is still ending', async () => {
+test('no second pod is created on a node while the first is terminating', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   await run(world, [controller]);
   const [first] = world.api.list(PODS);
@@ -230,7 +230,7 @@ test('no second pod comes to a node while the first is still ending', async () =
   assert.notEqual(uidOf(world.api.list(PODS)[0] ?? first), uidOf(first));
 });
 
-test('a failed pod rests a while, then makes room for another', async () => {
+test('a failed pod is replaced after a back-off', async () => {
   const { world, controller } = await worldWith(daemonSet(), ['a']);
   await controller.settle();
   const [first] = world.api.list(PODS);
@@ -242,7 +242,7 @@ test('a failed pod rests a while, then makes room for another', async () => {
   assert.notEqual(uidOf(world.api.list(PODS)[0] ?? first), uidOf(first));
 });
 
-test('[SAFE-15] lost answers and a second manager: never two living pods on a node, graceful only', async () => {
+test('[SAFE-15] lost answers and a second manager: never two live pods on a node, graceful deletions only', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 12 }), counts: fc.boolean() }), { maxLength: 5 }),
@@ -308,7 +308,7 @@ for (const [covered, reason, wanted] of [
   ['its pods are released', SELF_FENCED_REASONS.all, ['a']],
   ['only exclusive pods are released, and its are not', SELF_FENCED_REASONS.exclusive, ['a', 'b']],
 ] as const) {
-  test(`a node whose promise was waited out (${covered}): pods are made for it when they can stay`, async () => {
+  test(`a node whose promise expired (${covered}): pods are created for it when they can stay`, async () => {
     const set = daemonSet();
     const fenced = node('b');
     const world = createWorld();

@@ -89,7 +89,7 @@ test('[POD-14] creates one ReplicaSet named by its template, with revision and s
   assert.equal(cluster.world.api.events[0]?.message, `Scaled up replica set ${nameOf(set)} from 0 to 3`);
 });
 
-test('[POD-15] a rolling update stays within surge and unavailability at every step and ends on the new template', async () => {
+test('[POD-15] a rolling update stays within surge and unavailability at every step and ends with the new template', async () => {
   const part = fc.oneof(
     fc.integer({ min: 0, max: 3 }),
     fc.integer({ min: 0, max: 100 }).map((p) => `${p}%`),
@@ -120,7 +120,7 @@ test('[POD-15] a rolling update stays within surge and unavailability at every s
   );
 });
 
-test('Recreate starts nothing new before the last old pod has ended', async () => {
+test('Recreate starts no new pod before the last old pod has ended', async () => {
   const cluster = await clusterWith(deployment({ strategy: { type: 'Recreate' } }));
   await rollOut(cluster);
   edit(cluster.world, withImage('web:2'));
@@ -135,7 +135,7 @@ test('Recreate starts nothing new before the last old pod has ended', async () =
   assert.equal(serving(cluster.world), 3);
 });
 
-test('scaling in the middle of a rollout is shared in proportion and stays within the bounds', () => {
+test('scaling during a rollout is proportional and stays within the bounds', () => {
   const size = fc.integer({ min: 0, max: 20 });
   fc.assert(
     fc.property(size, size, size, size, (before, after, oldSize, newSize) => {
@@ -172,7 +172,7 @@ test('scaling in the middle of a rollout is shared in proportion and stays withi
   );
 });
 
-test('paused: no rollout, but scaling and honest conditions; resumed: the rollout goes on', async () => {
+test('paused: no rollout, but scaling and correct conditions; resumed: the rollout continues', async () => {
   const cluster = await clusterWith(deployment());
   await rollOut(cluster);
   edit(cluster.world, { paused: true, ...withImage('web:2') });
@@ -190,7 +190,7 @@ test('paused: no rollout, but scaling and honest conditions; resumed: the rollou
   assert.equal(cluster.world.api.list(REPLICA_SETS).length, 2);
 });
 
-test('a rollback finds the old set again, moves its revision on and keeps the history', async () => {
+test('a rollback reuses the old set, increments its revision and keeps the history', async () => {
   const cluster = await clusterWith(deployment({ revisionHistoryLimit: 1 }));
   for (const image of ['web:1', 'web:2', 'web:3', 'web:1']) {
     edit(cluster.world, withImage(image));
@@ -205,7 +205,7 @@ test('a rollback finds the old set again, moves its revision on and keeps the hi
   assert.equal(current?.metadata.annotations?.['deployment.kubernetes.io/revision-history'], '3');
 });
 
-test('a rollout without progress is said to have timed out, once', async () => {
+test('a rollout without progress is reported as timed out, once', async () => {
   const cluster = await clusterWith(deployment({ progressDeadlineSeconds: 30 }));
   await cluster.settle();
   cluster.world.clock.skip(32_000);
@@ -219,7 +219,7 @@ test('a rollout without progress is said to have timed out, once', async () => {
   assert.equal(cluster.world.api.writes.length, writes);
 });
 
-test('the revision of an adopted set counts on, with all its 64 bits', async () => {
+test('the revision of an adopted set is incremented, with all its 64 bits', async () => {
   const cluster = await clusterWith(deployment());
   const { world } = cluster;
   const owner = world.api.get(DEPLOYMENTS, WEB);
@@ -236,7 +236,7 @@ test('the revision of an adopted set counts on, with all its 64 bits', async () 
   assert.equal(revisionOf(world.api.get(DEPLOYMENTS, WEB)), '3546343826724305833');
 });
 
-test('a stranger’s ReplicaSet under the wanted name raises collisionCount and another name is taken', async () => {
+test('a foreign ReplicaSet under the wanted name increments collisionCount and another name is used', async () => {
   const world = createWorld();
   const object = await world.api.client('user').create(DEPLOYMENTS, deployment());
   const taken = nameOf(buildReplicaSet(object, 1n, 3));
@@ -255,7 +255,7 @@ test('a stranger’s ReplicaSet under the wanted name raises collisionCount and 
   assert.equal(serving(world), 3);
 });
 
-test('a count of collisions that says zero goes on saying so', async () => {
+test('an explicit collision count of zero is kept', async () => {
   const cluster = await clusterWith(deployment());
   const stored = cluster.world.api.get(DEPLOYMENTS, WEB);
   cluster.world.api.put(DEPLOYMENTS, { ...stored, status: { ...stored.status, collisionCount: 0 } });
@@ -264,7 +264,7 @@ test('a count of collisions that says zero goes on saying so', async () => {
   assert.deepEqual([status.collisionCount, status.readyReplicas], [0, 3]);
 });
 
-test('converges to the same end when killed around any of its writes, with a second manager beside it', async () => {
+test('converges to the same state when killed around any of its writes, with a second manager running', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 25 }), counts: fc.boolean() }), { maxLength: 5 }),

@@ -55,7 +55,7 @@ const figures = (snapshot: BudgetSnapshot): readonly (number | undefined)[] => {
   return [status?.expectedPods, status?.currentHealthy, status?.desiredHealthy, status?.disruptionsAllowed];
 };
 
-test('[DISR-05] [DISR-07] [DISR-08] [DISR-18] the figures of a budget, in numbers and percentages of what the owner was asked for', () => {
+test('[DISR-05] [DISR-07] [DISR-08] [DISR-18] a budget calculates its numbers and percentages from the desired size of the owner', () => {
   const table: readonly [string, Partial<PodDisruptionBudget['spec']>, number, number, readonly number[]][] = [
     ['one of five may go', { minAvailable: 4 }, 5, 5, [5, 5, 4, 1]],
     ['one is missing already', { minAvailable: 4 }, 5, 4, [4, 4, 4, 0]],
@@ -77,7 +77,7 @@ test('[DISR-05] [DISR-07] [DISR-08] [DISR-18] the figures of a budget, in number
   }
 });
 
-test('[DISR-09] [DISR-10] [DISR-18] pods that are not ready or on their way out are not healthy, whatever took them', () => {
+test('[DISR-09] [DISR-10] [DISR-18] unready and terminating pods are not healthy, whatever the cause', () => {
   const some = [
     owned('a'),
     owned('b', { ready: false, terminating: false }),
@@ -87,7 +87,7 @@ test('[DISR-09] [DISR-10] [DISR-18] pods that are not ready or on their way out 
   assert.deepEqual(figures({ budget: budget({ minAvailable: 2 }), pods: some, scaleOf: ofSize(4) }), [4, 2, 2, 0]);
 });
 
-test('[DISR-17] an evicted pod counts as gone for two minutes, and is told of when it is still there then', () => {
+test('[DISR-17] an evicted pod counts as gone for two minutes, and is reported when it still exists then', () => {
   const since = (agoMs: number): BudgetSnapshot => ({
     budget: budget({ minAvailable: 1 }, { disruptedPods: { p0: formatTime(NOW - agoMs) } }),
     pods: pods(3),
@@ -109,7 +109,7 @@ test('[DISR-17] an evicted pod counts as gone for two minutes, and is told of wh
   );
 });
 
-test('[DISR-18] a budget that cannot be calculated allows nothing and says why; one that can says that again', () => {
+test('[DISR-18] a budget that cannot be calculated allows nothing and reports why; the condition recovers', () => {
   const snapshot = { budget: budget({ maxUnavailable: 1 }, { disruptionsAllowed: 1 }), pods: pods(2) };
   const failed = decide({ ...snapshot, scaleOf: () => undefined }, NOW);
   assert.equal(failed.status?.disruptionsAllowed, 0);
@@ -140,7 +140,7 @@ test('[DISR-18] a budget that cannot be calculated allows nothing and says why; 
   );
 });
 
-test('pods of nobody are told of, and no pods at all', () => {
+test('pods without an owner are reported, and a budget without pods too', () => {
   const { ownerReferences: _none, ...metadata } = owned('alone').metadata;
   const unmanaged = { ...owned('alone'), metadata };
   const of = (some: readonly Pod[]) =>
@@ -150,7 +150,7 @@ test('pods of nobody are told of, and no pods at all', () => {
 });
 
 const podState = fc.record({ ready: fc.boolean(), terminating: fc.boolean() });
-test('[DISR-05] [DISR-26] with any pods: evicting every allowed pod leaves the demanded number of healthy pods', () => {
+test('[DISR-05] [DISR-26] with any pods: evicting every allowed pod leaves the required number of healthy pods', () => {
   const spec = fc.oneof(
     fc.record({
       minAvailable: fc.oneof(
@@ -196,7 +196,7 @@ function webIn(world: World): void {
 const stored = (world: World): PodDisruptionBudget['status'] =>
   world.api.get(POD_DISRUPTION_BUDGETS, { namespace: 'default', name: 'web' }).status;
 
-test('[DISR-06] [DISR-07] the intended size is that of the Deployment behind the pods, and the status follows them', async () => {
+test('[DISR-06] [DISR-07] the desired size is that of the Deployment behind the pods, and the status follows them', async () => {
   const world = createWorld();
   webIn(world);
   world.api.put(POD_DISRUPTION_BUDGETS, budget({ maxUnavailable: 1 }));
@@ -215,7 +215,7 @@ test('[DISR-06] [DISR-07] the intended size is that of the Deployment behind the
   assert.deepEqual(controller.errors, []);
 });
 
-test('the mark of a disruption that never came is taken off after two minutes, unless the node set it', async () => {
+test('the condition of a disruption that never happened is removed after two minutes, unless the node set it', async () => {
   const world = createWorld();
   const marked = (name: string, reason: string): Pod => {
     const lastTransitionTime = formatTime(world.clock.now());
@@ -236,7 +236,7 @@ test('the mark of a disruption that never came is taken off after two minutes, u
   assert.deepEqual([mark('evicted'), mark('by-node')], ['False', 'True']);
 });
 
-test('[DISR-08] a budget is not raised on a cache of pods that is older than the budget', async () => {
+test('[DISR-08] a budget is not raised from a pod cache that is older than the budget', async () => {
   const world = createWorld();
   for (const name of ['a', 'b', 'c']) world.api.put(PODS, owned(name));
   const status = {

@@ -44,7 +44,7 @@ function applied(slices: readonly EndpointSlice[], actions: readonly SliceAction
   return [...byName.values()];
 }
 
-test('a mirrored slice says what the user wrote, whose it is and who made it', () => {
+test('a mirrored slice has the content of the user, its owner and its manager', () => {
   const object = endpoints(
     [
       {
@@ -84,7 +84,7 @@ test('a mirrored slice says what the user wrote, whose it is and who made it', (
   });
 });
 
-test('nothing is mirrored where somebody else makes slices, or where the user asked for none', () => {
+test('nothing is mirrored where another controller creates slices, or where the user disabled it', () => {
   const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: PORTS }];
   const object = endpoints(subsets);
   const slices = applied([], decided(object).actions);
@@ -108,7 +108,7 @@ test('nothing is mirrored where somebody else makes slices, or where the user as
   }
 });
 
-test('an address that cannot be mirrored is left out and reported', () => {
+test('an address that cannot be mirrored is omitted and reported', () => {
   const many = Array.from({ length: 1_002 }, (_, n) => ({ ip: `192.0.${Math.floor(n / 250)}.${n % 250}` }));
   const { actions, events } = decided(
     endpoints([{ addresses: [{ ip: 'no-address' }, ...many], notReadyAddresses: [{ ip: '192.0.9.1' }], ports: PORTS }]),
@@ -155,7 +155,7 @@ test('with any changed Endpoints: the slices match them exactly, and a second pa
   );
 });
 
-test('the mirror follows the object and its service, and costs no write when nothing changed', async () => {
+test('the mirror follows the object and its service, and causes no write without changes', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, endpointSliceMirroringController);
   const ips = (): readonly string[] =>

@@ -57,7 +57,7 @@ function applied(slices: readonly EndpointSlice[], actions: ReturnType<typeof de
   return [...byName.values()];
 }
 
-test('[TERM-10] [TERM-11] [TERM-12] a terminating pod stays, not ready, and says whether it still serves', () => {
+test('[TERM-10] [TERM-11] [TERM-12] a terminating pod stays in the slice, not ready, with its serving state', () => {
   const pods = [
     backend('a', '10.1.0.1'),
     backend('b', '10.1.0.2', { terminating: true }),
@@ -81,7 +81,7 @@ test('[TERM-10] [TERM-11] [TERM-12] a terminating pod stays, not ready, and says
   );
 });
 
-test('a slice names its service, its ports and where each pod runs', () => {
+test('a slice contains its service, its ports and the location of each pod', () => {
   const [action] = decide({
     service: SERVICE,
     pods: [backend('a', '10.1.0.1')],
@@ -130,7 +130,7 @@ test('pods that serve a named port under different numbers are in different slic
   );
 });
 
-test('[INIT-11] ports of init containers are no ports of a service', () => {
+test('[INIT-11] ports of init containers are not service ports', () => {
   const ports = [{ name: 'web', containerPort: 8001, protocol: 'TCP' }];
   const base = backend('a', '10.1.0.1');
   const initialises = {
@@ -147,7 +147,7 @@ test('[INIT-11] ports of init containers are no ports of a service', () => {
   assert.deepEqual(portsOf(sidecar as Pod), [8001], 'a sidecar serves');
 });
 
-test('a hundred endpoints fill a slice; the next one costs one new slice and no other write', () => {
+test('a hundred endpoints fill a slice; the next one causes one new slice and no other write', () => {
   const pods = Array.from({ length: 100 }, (_, n) => backend(`p${n}`, `10.1.${n}.1`));
   const slices = applied([], only(SERVICE, pods));
   assert.equal(slices.length, 1);
@@ -165,7 +165,7 @@ test('a service without pods keeps one empty slice', () => {
   assert.deepEqual(only(SERVICE, [], [created?.slice ?? assert.fail()]), []);
 });
 
-test('both address families have slices of their own, and a family that is given up loses them', () => {
+test('both address families have their own slices, and a removed family loses them', () => {
   const dual: Pod = { ...backend('a', '10.1.0.1') };
   dual.status = { ...dual.status, podIPs: [{ ip: '10.1.0.1' }, { ip: 'fd00::1' }] };
   const actions = only(withSpec({ ipFamilies: ['IPv4', 'IPv6'] }), [dual]);
@@ -218,7 +218,7 @@ const serviceIn = (world: World): Service => world.api.put(SERVICES, SERVICE);
 const names = (world: World): readonly (string | undefined)[] =>
   world.api.list(ENDPOINT_SLICES).flatMap(({ endpoints }) => endpoints.map(({ targetRef }) => targetRef?.name));
 
-test('[TERM-09] [PROBE-09] [PROBE-14] the slices follow the pods, and changes that alter no endpoint cost no write', async () => {
+test('[TERM-09] [PROBE-09] [PROBE-14] the slices follow the pods, and changes that alter no endpoint cause no write', async () => {
   const world = createWorld();
   serviceIn(world);
   world.api.put(NODES, node('node-1', { labels: { 'topology.kubernetes.io/zone': 'west' } }));
@@ -248,7 +248,7 @@ test('[TERM-09] [PROBE-09] [PROBE-14] the slices follow the pods, and changes th
   assert.deepEqual(controller.errors, []);
 });
 
-test('two managers that both see no slice make one', async () => {
+test('two managers that both see no slice create one', async () => {
   const world = createWorld();
   serviceIn(world);
   world.api.put(PODS, backend('a', '10.1.0.1'));
@@ -264,7 +264,7 @@ test('two managers that both see no slice make one', async () => {
   assert.equal(world.api.list(ENDPOINT_SLICES).length, 1);
 });
 
-test('a stranger who has the name of a slice is stepped around', async () => {
+test('a name collision with a foreign slice is avoided', async () => {
   const world = createWorld();
   serviceIn(world);
   const [wanted] = only(SERVICE, []);

@@ -47,7 +47,7 @@ const address = (name: string, ip: string) => ({
   targetRef: { kind: 'Pod', namespace: 'default', name, uid: `uid-${name}` },
 });
 
-test('ready and not ready addresses are told apart, and ports with the same addresses share a subset', () => {
+test('ready and not ready addresses are separate, and ports with the same addresses share a subset', () => {
   const action = decide(
     SERVICE,
     [withAdmin(backend('a', '10.1.0.1')), withAdmin(backend('b', '10.1.0.2', false))],
@@ -66,7 +66,7 @@ test('ready and not ready addresses are told apart, and ports with the same addr
   assert.deepEqual(action.kind === 'create' && action.endpoints.metadata.labels, { team: 'a' });
 });
 
-test('a pod without the named port is only where it serves', () => {
+test('a pod without the named port is listed only for the ports it serves', () => {
   const action = decide(SERVICE, [withAdmin(backend('a', '10.1.0.1')), backend('b', '10.1.0.2')], undefined);
   assert.deepEqual(
     action.kind === 'create' &&
@@ -78,7 +78,7 @@ test('a pod without the named port is only where it serves', () => {
   );
 });
 
-test('a headless service without ports names its pods, and their hostnames', () => {
+test('a headless service without ports lists its pods, and their hostnames', () => {
   const named = { ...backend('a', '10.1.0.1') };
   named.spec = { ...(named.spec ?? { containers: [] }), hostname: 'first', subdomain: 'web' };
   const { ports: _none, ...spec } = SERVICE.spec ?? {};
@@ -88,7 +88,7 @@ test('a headless service without ports names its pods, and their hostnames', () 
   ]);
 });
 
-test('more than a thousand addresses are cut, not ready ones first, and the object says so', () => {
+test('more than a thousand addresses are truncated, not ready ones first, with an annotation', () => {
   const pods = Array.from({ length: 1_100 }, (_, n) =>
     backend(`p${n}`, `10.1.${Math.floor(n / 250)}.${n % 250}`, n % 2 === 0),
   );
@@ -158,7 +158,7 @@ test('with any changes of pods: each is listed once for every port it serves, in
   );
 });
 
-test('however many pods there are: never over a thousand addresses, no ready one gives way to one that is not, and a second look writes nothing', () => {
+test('with any number of pods: never over a thousand addresses, no ready one is dropped before an unready one, and a second pass writes nothing', () => {
   const service = { ...SERVICE, spec: { ...SERVICE.spec, ports: [{ port: 80, protocol: 'TCP' }] } };
   fc.assert(
     fc.property(fc.constantFrom(1_000, 1_001, 1_050), fc.constantFrom(1, 3), (size, every) => {
@@ -178,7 +178,7 @@ test('however many pods there are: never over a thousand addresses, no ready one
   );
 });
 
-test('[TERM-09] a pod whose deletion was requested is no address any more while it still runs', async () => {
+test('[TERM-09] a terminating pod is no longer an address while it still runs', async () => {
   const world = createWorld();
   world.api.put(SERVICES, SERVICE);
   const going = backend('a', '10.1.0.1');
@@ -198,7 +198,7 @@ test('[TERM-09] a pod whose deletion was requested is no address any more while 
   assert.deepEqual(listed(), [[['10.1.0.2'], undefined]]);
 });
 
-test('[PROBE-09] [PROBE-14] the object follows the pods, costs no write when nothing changed, and goes with its service', async () => {
+test('[PROBE-09] [PROBE-14] the object follows the pods, causes no write without changes, and is deleted with its service', async () => {
   const world = createWorld();
   world.api.put(SERVICES, SERVICE);
   world.api.put(PODS, backend('a', '10.1.0.1'));

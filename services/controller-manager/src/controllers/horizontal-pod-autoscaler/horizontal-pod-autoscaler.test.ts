@@ -82,7 +82,7 @@ class Cluster {
   }
 }
 
-test('a busy deployment grows; status, conditions and event say so in the words of Kubernetes', async () => {
+test('a busy deployment grows; status, conditions and event have the messages of Kubernetes', async () => {
   const cluster = new Cluster(2);
   cluster.usedMilli = 100;
   await cluster.pass();
@@ -104,7 +104,7 @@ test('a busy deployment grows; status, conditions and event say so in the words 
   assert.deepEqual(cluster.said('ScalingLimited'), ['False', 'DesiredWithinRange', range]);
 });
 
-test('nothing to do costs one write of the status, and then none', async () => {
+test('without work there is one status write, and then none', async () => {
   const cluster = new Cluster(2);
   for (let pass = 0; pass < 5; pass++) await cluster.pass();
   assert.deepEqual(
@@ -113,7 +113,7 @@ test('nothing to do costs one write of the status, and then none', async () => {
   );
 });
 
-test('an idle deployment shrinks after five minutes, also over a restart of the manager', async () => {
+test('an idle deployment shrinks after five minutes, also across a restart of the manager', async () => {
   const cluster = new Cluster(4);
   cluster.usedMilli = 10;
   await cluster.pass();
@@ -130,7 +130,7 @@ test('an idle deployment shrinks after five minutes, also over a restart of the 
   assert.deepEqual(cluster.events(), ['SuccessfulRescale New size: 1; reason: All metrics below target']);
 });
 
-test('the bounds are kept at once, and a target of size zero is left alone', async () => {
+test('the bounds apply at once, and a target of size zero is not scaled', async () => {
   const above = new Cluster(5, { maxReplicas: 3 });
   await above.pass();
   assert.equal(above.size(), 3);
@@ -147,7 +147,7 @@ test('the bounds are kept at once, and a target of size zero is left alone', asy
   assert.equal(written, false, 'the server keeps no zero there: it would be missed, and written, at every look');
 });
 
-test('without a metric nothing is changed, and it is said why', async () => {
+test('without a metric nothing is changed, and the reason is reported', async () => {
   const cluster = new Cluster(2);
   cluster.failure = new Error('nobody answers');
   await cluster.pass();
@@ -162,7 +162,7 @@ test('without a metric nothing is changed, and it is said why', async () => {
   assert.equal(cluster.size(), 2);
 });
 
-test('the highest of several metrics counts; one that cannot be read keeps pods, and does not stop growth', async () => {
+test('the highest of several metrics counts; an unreadable one prevents scale-down, not growth', async () => {
   const metric = { name: 'requests' };
   const pods = { type: 'Pods', pods: { metric, target: AVERAGE } };
   const cluster = new Cluster(2, { metrics: [pods, cpuTarget(80), cpuTarget(40)] });
@@ -184,7 +184,7 @@ test('the highest of several metrics counts; one that cannot be read keeps pods,
   assert.deepEqual(cluster.said('ScalingActive').slice(0, 2), ['False', 'FailedGetPodsMetric']);
 });
 
-test('metrics of objects and from outside say what is missing', async () => {
+test('object and external metrics report what is missing', async () => {
   const describedObject = { apiVersion: 'v1', kind: 'Service', name: 'web' };
   const selector = { matchLabels: { queue: 'q' } };
   const cluster = new Cluster(2, {
@@ -203,7 +203,7 @@ test('metrics of objects and from outside say what is missing', async () => {
   assert.match(external, /the server could not find the requested resource \(get depth\.external\.metrics\.k8s\.io\)$/);
 });
 
-test('two autoscalers that count the same pods both stop and say who they are', async () => {
+test('two autoscalers that select the same pods both stop and name each other', async () => {
   const cluster = new Cluster(2);
   cluster.world.api.put(HORIZONTAL_POD_AUTOSCALERS, autoscaler({}, { name: 'again' }));
   cluster.usedMilli = 50;
@@ -216,7 +216,7 @@ test('two autoscalers that count the same pods both stop and say who they are', 
   assert.deepEqual(cluster.said('ScalingActive').slice(0, 2), ['True', 'ValidMetricFound']);
 });
 
-test('a target that is not there, or that nobody knows, is told', async () => {
+test('a missing or unknown target is reported', async () => {
   const target = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'gone' };
   const absent = new Cluster(1, { scaleTargetRef: target });
   await absent.pass();
@@ -228,7 +228,7 @@ test('a target that is not there, or that nobody knows, is told', async () => {
   assert.deepEqual(unknown.events(), ['FailedGetScale no matches for kind "Fleet" in group "example.com"']);
 });
 
-test('a target that somebody else changed meanwhile is looked at again before it is given a size', async () => {
+test('a target that another client changed meanwhile is read again before it is scaled', async () => {
   const cluster = new Cluster(2);
   cluster.usedMilli = 100;
   const { api } = cluster.world;
@@ -243,7 +243,7 @@ test('a target that somebody else changed meanwhile is looked at again before it
   assert.equal(cluster.size(), 7, 'two busy pods ask for four, and seven was asked for a moment ago');
 });
 
-test('a kind that users have defined is scaled when its definition has a scale', async () => {
+test('a custom kind is scaled when its definition has a scale', async () => {
   const group = 'example.com';
   const scaleTargetRef = { apiVersion: `${group}/v1`, kind: 'Fleet', name: 'web' };
   const cluster = new Cluster(2, { scaleTargetRef });

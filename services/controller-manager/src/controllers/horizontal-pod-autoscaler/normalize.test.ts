@@ -38,7 +38,7 @@ class Run {
   }
 }
 
-test('without a behavior it at most doubles, or goes to four', () => {
+test('without a behavior the size at most doubles, or grows to four', () => {
   const run = new Run(1, { min: 1, max: 100 });
   const first = run.look(50);
   assert.deepEqual([first.replicas, first.limited.status, first.limited.reason], [4, 'True', 'ScaleUpLimit']);
@@ -47,7 +47,7 @@ test('without a behavior it at most doubles, or goes to four', () => {
   assert.deepEqual([bounded.replicas, bounded.limited.reason], [10, 'TooManyReplicas']);
 });
 
-test('pods are taken away when nothing asked for them for five minutes', () => {
+test('pods are removed after five minutes without demand', () => {
   const run = new Run(6, { min: 2, max: 10 });
   const first = run.look(1);
   assert.deepEqual([first.replicas, first.stabilized.reason], [6, 'ScaleDownStabilized']);
@@ -57,7 +57,7 @@ test('pods are taken away when nothing asked for them for five minutes', () => {
   assert.equal(run.look(2).stabilized.reason, 'ReadyForNewScale');
 });
 
-test('policies say how fast: by number or share, the most or the least of them, or not at all', () => {
+test('policies define the rate: by count or percentage, maximum or minimum of them, or none', () => {
   const policies = [policy('Pods', 2), policy('Percent', 50)];
   const limits = { min: 1, max: 100 };
   const up = (selectPolicy: string): Run => new Run(10, limits, { scaleUp: { selectPolicy, policies } });
@@ -79,7 +79,7 @@ test('changes within the period of a policy count', () => {
   assert.equal(run.look(100, 50).replicas, 20);
 });
 
-test('a window holds back increases as well', () => {
+test('a stabilization window delays scale-up too', () => {
   const behavior = {
     scaleUp: { stabilizationWindowSeconds: 60, selectPolicy: 'Max', policies: [policy('Percent', 900)] },
   };
@@ -120,7 +120,7 @@ test('any recommendations, in any order, stay within the bounds', () => {
   );
 });
 
-test('with any recommendations: nothing recommended within the window is removed, so the replicas do not oscillate', () => {
+test('with any recommendations: no replica recommended within the window is removed, so the size does not oscillate', () => {
   fc.assert(
     fc.property(count, behaviors, fc.array(count, { minLength: 1, maxLength: 60 }), (start, behavior, wishes) => {
       const windowSeconds = behavior?.scaleDown.stabilizationWindowSeconds ?? 300;

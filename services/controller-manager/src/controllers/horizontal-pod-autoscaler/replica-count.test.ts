@@ -51,27 +51,27 @@ function propose(plans: readonly Plan[], target = HALF, currentReplicas = plans.
 const alike = (count: number, used: number): readonly Plan[] =>
   Array.from({ length: count }, (_, i) => ({ name: `p${i}`, used }));
 
-test('as many pods as bring the share of the requests, or the amount per pod, to its target', () => {
+test('the replica count brings the utilization, or the amount per pod, to its target', () => {
   assert.deepEqual(propose(alike(2, 100)), { replicas: 4, averageMilli: 100, utilization: 100 });
   assert.deepEqual(propose(alike(4, 20)), { replicas: 2, averageMilli: 20, utilization: 20 });
   assert.deepEqual(propose(alike(3, 80), FIFTY), { replicas: 5, averageMilli: 80 });
 });
 
-test('a tenth more or less is no reason', () => {
+test('a deviation of a tenth causes no change', () => {
   assert.equal(propose(alike(10, 54)).replicas, 10);
   assert.equal(propose(alike(10, 45)).replicas, 10);
   assert.equal(propose(alike(10, 56)).replicas, 12);
   assert.equal(propose(alike(10, 44)).replicas, 9);
 });
 
-test('pods that nobody measured count as busy before pods are taken away, as idle before some are added', () => {
+test('unmeasured pods count as busy before scale-down, as idle before scale-up', () => {
   assert.equal(propose([...alike(4, 10), { name: 'x' }]).replicas, 3, '40 + 100 of 500 are 28 %');
   assert.equal(propose([...alike(2, 100), { name: 'x' }]).replicas, 4, '200 of 300 are 66 %');
   assert.equal(propose([...alike(4, 45), { name: 'x' }]).replicas, 5, 'the direction must not turn');
   assert.equal(propose([...alike(2, 10), { name: 'x' }], FIFTY).replicas, 2, '10 + 10 + 50 of 150');
 });
 
-test('pods that start count as idle when some would be added, else not at all', () => {
+test('starting pods count as idle for scale-up, otherwise not at all', () => {
   const starting = { phase: 'Pending' };
   assert.equal(propose([...alike(2, 100), { name: 'x', ...starting }]).replicas, 4);
   assert.equal(propose([...alike(2, 20), { name: 'x', ...starting }]).replicas, 1);
@@ -85,7 +85,7 @@ test('pods that start count as idle when some would be added, else not at all', 
   assert.equal(propose([...alike(4, 50), { name: 'x', ...onceReady }]).replicas, 24, 'busy enough to fail its probes');
 });
 
-test('pods that have failed or end are not counted', () => {
+test('failed and terminating pods are not counted', () => {
   assert.equal(propose([...alike(2, 100), { name: 'x', used: 900, phase: 'Failed' }]).replicas, 4);
 });
 

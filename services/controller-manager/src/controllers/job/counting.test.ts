@@ -34,7 +34,7 @@ function noMoreThan(truth: Truth, { status }: Job): void {
   assert.ok(failed + (uncounted?.failed ?? []).length <= truth.count('Failed'), 'no failure counted twice');
 }
 
-test('no pod is lost or counted twice, whichever of the writes the manager dies at', async () => {
+test('no pod is lost or counted twice, at whichever write the manager crashes', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 30 }), counts: fc.boolean() }), { maxLength: 5 }),
@@ -94,7 +94,7 @@ const anyRound = fc.record({
 });
 
 for (const managers of [1, 2]) {
-  test(`caches that stall cost no count and start no pod too many: ${managers} managers`, async () => {
+  test(`stale caches lose no count and start no extra pod: ${managers} managers`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyRound, { maxLength: 12 }), async (rounds) => {
         const { world, controller } = await worldWith({ completions: 3, parallelism: 2, backoffLimit: 100 });
@@ -179,7 +179,7 @@ function dropCounted(world: World): void {
   }
 }
 
-test('ten thousand pods: passes, writes and looks stay in proportion', async () => {
+test('ten thousand pods: passes, writes and reads stay proportional', async () => {
   const size = 10_000;
   const of = await worldOf(job({ completions: size, parallelism: size }));
   const { world, controller } = of;
@@ -208,7 +208,7 @@ test('ten thousand pods: passes, writes and looks stay in proportion', async () 
   assert.ok(looks < 200 * size, `${looks / size} looks at each pod`);
 });
 
-test('the same picture gives the same pods, whoever asks', async () => {
+test('the same input gives the same pods in every process', async () => {
   const names = async (): Promise<readonly string[]> => {
     const of = await worldWith({ completions: 3, parallelism: 3 });
     await of.controller.settle();

@@ -131,7 +131,7 @@ test('decide gives no index to two pods, nor one that has succeeded', () => {
   );
 });
 
-test('decide touches nobody else’s pods, lets only the ended go, and notes every one that it lets go once', () => {
+test('decide leaves foreign pods alone, releases only finished ones, and records each release once', () => {
   fc.assert(
     fc.property(anyPicture, ([of, pods]) => {
       const decision = decideOn(of, pods);
@@ -150,7 +150,7 @@ test('decide touches nobody else’s pods, lets only the ended go, and notes eve
   );
 });
 
-test('decide counts, starts and stops nothing on a cache that lags behind', () => {
+test('decide counts, starts and stops nothing on a stale cache', () => {
   fc.assert(
     fc.property(anyPicture, ([of, pods]) => {
       const { create, delete: deleted, letGo, status } = decideOn(of, pods, false);
@@ -159,7 +159,7 @@ test('decide counts, starts and stops nothing on a cache that lags behind', () =
   );
 });
 
-test('decide is at rest once what it asked for is done', () => {
+test('decide does nothing once its actions are done', () => {
   fc.assert(
     fc.property(anyPicture, ([of, pods]) => {
       let current = of;

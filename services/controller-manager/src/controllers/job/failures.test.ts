@@ -32,7 +32,7 @@ async function secondsUntilReplaced({ world, controller }: JobWorld): Promise<nu
   return Number.POSITIVE_INFINITY;
 }
 
-test('[POD-13] after each failure the wait doubles, up to six minutes, and a success resets it', async () => {
+test('[POD-13] after each failure the back-off doubles, up to six minutes, and a success resets it', async () => {
   const of = await worldWith({ completions: 2, backoffLimit: 20 });
   await of.controller.settle();
   const waits: number[] = [];
@@ -46,7 +46,7 @@ test('[POD-13] after each failure the wait doubles, up to six minutes, and a suc
   assert.equal(await secondsUntilReplaced(of), 10);
 });
 
-test('a restarted manager waits as long as the one before it would have', async () => {
+test('a restarted manager keeps the back-off of the one before it', async () => {
   const of = await worldWith({ backoffLimit: 20 });
   await of.controller.settle();
   for (let failure = 0; failure < 3; failure++) await secondsUntilReplaced(of);
@@ -55,7 +55,7 @@ test('a restarted manager waits as long as the one before it would have', async 
   assert.equal(await secondsUntilReplaced(next), 80);
 });
 
-test('one failure more than the limit ends the Job: FailureTarget first, Failed when the last pod is gone', async () => {
+test('one failure beyond the limit ends the Job: FailureTarget first, Failed when the last pod is gone', async () => {
   const of = await worldWith({ backoffLimit: 1, completions: 3, parallelism: 3 });
   await of.controller.settle();
   runKubelets(of.world);
@@ -133,7 +133,7 @@ test('failure policy: the first rule that matches the exit code decides', async 
   assert.equal(ended(theJob(counted.world)), 'Failed BackoffLimitExceeded');
 });
 
-test('[DISR-33] failure policy: a pod that was disrupted is replaced without being counted', async () => {
+test('[DISR-33] failure policy: a disrupted pod is replaced without being counted', async () => {
   const of = await worldWith(
     withRules({ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }),
   );
@@ -158,7 +158,7 @@ test('[DISR-33] failure policy: a pod that was disrupted is replaced without bei
   );
 });
 
-test('[SIDE-08] a sidecar that is killed at the end does not keep its Job from completing', async () => {
+test('[SIDE-08] a sidecar killed at the end does not prevent the Job from completing', async () => {
   const template = jobTemplate();
   const sidecar = { name: 'proxy', image: 'proxy:1', resources: {}, restartPolicy: 'Always' };
   const of = await worldWith({ template: { ...template, spec: { ...template.spec, initContainers: [sidecar] } } });

@@ -21,7 +21,7 @@ import {
 
 const anyIndexes = fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 25 });
 
-test('a set of indexes says what a plain set would', () => {
+test('an index set behaves like a plain set', () => {
   fc.assert(
     fc.property(anyIndexes, anyIndexes, fc.integer({ min: 0, max: 12 }), (a, b, count) => {
       const plain = new Set([...a, ...b]);
@@ -36,13 +36,13 @@ test('a set of indexes says what a plain set would', () => {
   );
 });
 
-test('indexes are told as single ones, pairs and ranges, and cut at the number of completions', () => {
+test('indexes are written as single ones, pairs and ranges, and cut at the number of completions', () => {
   assert.equal(IndexSet.of([0, 2, 3, 5, 6, 7, 9]).toString(), '0,2,3,5-7,9');
   assert.equal(IndexSet.parse('0,2,3,5-7,9', 7).toString(), '0,2,3,5,6');
   assert.equal(IndexSet.parse(undefined, 7).toString(), '');
 });
 
-test('every index has one pod that knows it by name, host name, label, annotation and variable', async () => {
+test('every index has one pod with its index in name, host name, label, annotation and variable', async () => {
   const of = await worldWith(indexed(3, { parallelism: 2 }));
   await of.controller.settle();
   assert.deepEqual(activePods(of.world).map(indexText), ['0', '1']);
@@ -63,7 +63,7 @@ test('every index has one pod that knows it by name, host name, label, annotatio
   assert.deepEqual([status.completedIndexes, status.succeeded, status.failedIndexes], ['0-2', 3, undefined]);
 });
 
-test('a failed index is tried again under another name; others go on', async () => {
+test('a failed index is retried under another name; other indexes continue', async () => {
   const of = await worldWith(indexed(3));
   let failures = 0;
   await work(of, (pod) => (indexText(pod) === '1' && failures++ < 2 ? 1 : 0));
@@ -85,7 +85,7 @@ test('a second pod of an index is stopped', async () => {
   assert.deepEqual(activePods(of.world).map(indexText).sort(), ['0', '1']);
 });
 
-test('limit per index: an index fails for itself, and the Job when all others are done', async () => {
+test('limit per index: an index fails on its own, and the Job when all others are done', async () => {
   const of = await worldWith(indexed(3, { backoffLimitPerIndex: 1, backoffLimit: 2_147_483_647 }));
   await work(of, (pod) => (indexText(pod) === '1' ? 1 : 0));
   const { status } = theJob(of.world);
@@ -98,7 +98,7 @@ test('limit per index: an index fails for itself, and the Job when all others ar
   assert.deepEqual(new Set(failures), new Set(['0', '1']));
 });
 
-test('limit per index: each index waits for itself', async () => {
+test('limit per index: each index has its own back-off', async () => {
   const of = await worldWith(indexed(2, { backoffLimitPerIndex: 5, backoffLimit: 2_147_483_647 }));
   await of.controller.settle();
   runKubelets(of.world);
@@ -114,7 +114,7 @@ test('limit per index: each index waits for itself', async () => {
   assert.equal(theJob(of.world).status.failed, 1);
 });
 
-test('too many failed indexes end the Job; FailIndex needs no further try', async () => {
+test('too many failed indexes end the Job; FailIndex needs no retry', async () => {
   const fatal = { rules: [{ action: 'FailIndex', onExitCodes: { operator: 'In', values: [3] } }] };
   const spec = { backoffLimitPerIndex: 4, backoffLimit: 2_147_483_647, maxFailedIndexes: 1, podFailurePolicy: fatal };
   const of = await worldWith(indexed(4, { ...spec, podReplacementPolicy: 'Failed' }));
@@ -131,7 +131,7 @@ test('too many failed indexes end the Job; FailIndex needs no further try', asyn
   assert.equal(ended(theJob(of.world)), 'Failed MaxFailedIndexesExceeded');
 });
 
-test('success policy: the Job succeeds when enough of the right indexes have; the rest is stopped', async () => {
+test('success policy: the Job succeeds when enough required indexes have; the rest is stopped', async () => {
   const successPolicy = { rules: [{ succeededIndexes: '0,2-3', succeededCount: 2 }] };
   const of = await worldWith(indexed(4, { successPolicy }));
   await of.controller.settle();
@@ -150,7 +150,7 @@ test('success policy: the Job succeeds when enough of the right indexes have; th
   assert.equal(theJob(of.world).status.completedIndexes, '1-3');
 });
 
-test('elastic: fewer completions forget the indexes beyond, more bring them back', async () => {
+test('elastic: fewer completions drop the indexes beyond, more bring them back', async () => {
   const of = await worldWith(indexed(4));
   await of.controller.settle();
   runKubelets(of.world);

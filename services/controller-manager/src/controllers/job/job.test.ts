@@ -23,7 +23,7 @@ import {
   worldWith,
 } from './testing.ts';
 
-test('[POD-14] one pod runs to completion and the Job tells the whole story', async () => {
+test('[POD-14] one pod runs to completion and the status of the Job follows it', async () => {
   const of = await worldWith();
   await of.controller.settle();
   const [first] = of.world.api.list(PODS);
@@ -52,7 +52,7 @@ test('[POD-14] one pod runs to completion and the Job tells the whole story', as
   assert.equal(of.world.api.list(PODS)[0]?.metadata.finalizers, undefined);
 });
 
-test('[EXP-02] the Job of the example makes a pod of its template, and is complete when that has succeeded', async () => {
+test('[EXP-02] the Job of the example creates a pod from its template, and is complete when it has succeeded', async () => {
   const template = jobTemplate();
   const container = {
     name: 'hello',
@@ -74,7 +74,7 @@ test('[EXP-02] the Job of the example makes a pod of its template, and is comple
   assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.succeeded], ['Complete CompletionsReached', 1]);
 });
 
-test('never more pods at work than parallelism and than completions that are missing', async () => {
+test('the number of active pods exceeds neither parallelism nor the missing completions', async () => {
   const of = await worldWith({ completions: 7, parallelism: 3 });
   const seen = new Set<number>();
   await work(
@@ -89,7 +89,7 @@ test('never more pods at work than parallelism and than completions that are mis
   assert.deepEqual([theJob(of.world).status.succeeded, seen.has(3)], [7, true]);
 });
 
-test('a work queue: after the first success nobody is added, and the Job is complete when all have ended', async () => {
+test('a work queue: after the first success no pod is added, and the Job is complete when all have finished', async () => {
   const of = await worldOf(workQueue(3));
   await of.controller.settle();
   runKubelets(of.world);
@@ -108,14 +108,14 @@ test('a work queue: after the first success nobody is added, and the Job is comp
   assert.deepEqual([theJob(of.world).status.succeeded, theJob(of.world).status.failed], [2, 1]);
 });
 
-test('nothing to complete is complete at once, without a pod', async () => {
+test('a Job with zero completions is complete at once, without a pod', async () => {
   const of = await worldWith({ completions: 0 });
   await of.controller.settle();
   assert.equal(ended(theJob(of.world)), 'Complete CompletionsReached');
   assert.deepEqual(of.world.api.list(PODS), []);
 });
 
-test('suspended: no pod and no start time; resumed, it starts anew; suspended at work, its pods go', async () => {
+test('suspended: no pod and no start time; resumed: it restarts; suspended while running: its pods are deleted', async () => {
   const of = await worldWith({ suspend: true });
   await of.controller.settle();
   assert.deepEqual(of.world.api.list(PODS), []);
@@ -143,14 +143,14 @@ test('suspended: no pod and no start time; resumed, it starts anew; suspended at
   assert.equal(theJob(of.world).status.startTime, '2026-01-01T00:02:00Z');
 });
 
-test('a Job that has nothing to do ends although it is suspended, and what has ended has a start', async () => {
+test('a Job with zero completions completes although it is suspended, and a finished one has a start time', async () => {
   const of = await worldWith({ completions: 0, suspend: true });
   await of.controller.settle();
   assert.equal(ended(theJob(of.world)), 'Complete CompletionsReached');
   assert.equal(theJob(of.world).status.startTime, '2026-01-01T00:00:00Z');
 });
 
-test('a deadline ends the Job and its pods, and does not run while it is suspended', async () => {
+test('a deadline ends the Job and its pods, and is paused while it is suspended', async () => {
   const of = await worldWith({ activeDeadlineSeconds: 30, suspend: true });
   await of.controller.settle();
   of.world.clock.skip(3_600_000);
@@ -171,7 +171,7 @@ test('a deadline ends the Job and its pods, and does not run while it is suspend
   assert.equal(theJob(of.world).status.completionTime, undefined);
 });
 
-test('parallelism can grow, shrink and go to nothing', async () => {
+test('parallelism can grow, shrink and become zero', async () => {
   const of = await worldWith({ completions: 10, parallelism: 2 });
   for (const parallelism of [2, 5, 1, 0, 3]) {
     editJob(of.world, { parallelism });
@@ -182,7 +182,7 @@ test('parallelism can grow, shrink and go to nothing', async () => {
   }
 });
 
-test('a Job that somebody else manages is left alone', async () => {
+test('a Job with another manager is ignored', async () => {
   const of = await worldWith({ managedBy: 'example.com/queue' });
   await of.controller.settle();
   assert.deepEqual([of.world.api.list(PODS).length, theJob(of.world).status], [0, {}]);
@@ -191,7 +191,7 @@ test('a Job that somebody else manages is left alone', async () => {
   assert.equal(own.world.api.list(PODS).length, 1);
 });
 
-test('a matching pod without an owner is adopted and counted; one that no longer matches is released untracked', async () => {
+test('a matching orphan is adopted and counted; a pod that no longer matches is released untracked', async () => {
   const of = await worldWith({ completions: 2, parallelism: 2 });
   const labels = jobTemplate().metadata.labels ?? {};
   of.world.api.put(PODS, pod({ name: 'stray', labels }, { phase: 'Running' }, { nodeName: 'n' }));
@@ -207,7 +207,7 @@ test('a matching pod without an owner is adopted and counted; one that no longer
   assert.equal(activePods(of.world).length, 3);
 });
 
-test('pods of a Job that is gone are let go, whoever asks for them', async () => {
+test('pods of a deleted Job lose their tracking finalizer', async () => {
   const of = await worldWith({ completions: 2, parallelism: 2 });
   await of.controller.settle();
   runKubelets(of.world);
@@ -219,7 +219,7 @@ test('pods of a Job that is gone are let go, whoever asks for them', async () =>
   );
 });
 
-test('a restarted manager lets pods go whose Job vanished while it was away, and none of a Job its cache lacks', async () => {
+test('a restarted manager releases pods whose Job vanished while it was down, and none of a Job missing in its cache', async () => {
   const of = await worldWith();
   await of.controller.settle();
   of.controller.kill();
@@ -237,7 +237,7 @@ test('a restarted manager lets pods go whose Job vanished while it was away, and
   assert.deepEqual(activePods(world)[0]?.metadata.finalizers, [TRACKING_FINALIZER]);
 });
 
-test('a pod that loses its labels while it is being deleted is not held for ever', async () => {
+test('a terminating pod that loses its labels loses its tracking finalizer', async () => {
   const of = await worldWith();
   await of.controller.settle();
   runKubelets(of.world);
@@ -250,7 +250,7 @@ test('a pod that loses its labels while it is being deleted is not held for ever
   assert.equal(of.world.api.get(PODS, targetOf(first)).metadata.finalizers, undefined);
 });
 
-test('a pod that is ended with its Job has failed, although the Job would have waited for its end', async () => {
+test('a pod terminated with its Job has failed, although the Job would have waited for its end', async () => {
   const of = await worldWith({ activeDeadlineSeconds: 30, podReplacementPolicy: 'Failed' });
   await of.controller.settle();
   runKubelets(of.world);
@@ -261,7 +261,7 @@ test('a pod that is ended with its Job has failed, although the Job would have w
   assert.deepEqual([ended(theJob(of.world)), theJob(of.world).status.failed], ['Failed DeadlineExceeded', 1]);
 });
 
-test('a Job that is being deleted starts nothing and holds nobody', async () => {
+test('a Job that is being deleted starts no pod and holds none', async () => {
   const of = await worldWith({ completions: 3, parallelism: 2 });
   await of.controller.settle();
   runKubelets(of.world);
@@ -274,7 +274,7 @@ test('a Job that is being deleted starts nothing and holds nobody', async () => 
   );
 });
 
-test('with replacement policy Failed a deleted pod is replaced when it has ended, else at once', async () => {
+test('with replacement policy Failed a deleted pod is replaced when it has finished, otherwise at once', async () => {
   for (const [podReplacementPolicy, during] of [
     ['Failed', 0],
     ['TerminatingOrFailed', 1],
@@ -297,7 +297,7 @@ test('with replacement policy Failed a deleted pod is replaced when it has ended
   }
 });
 
-test('more successes than wanted are told', async () => {
+test('more successes than requested are reported', async () => {
   const of = await worldWith({ completions: 2, parallelism: 2 });
   await of.controller.settle();
   const labels = jobTemplate().metadata.labels ?? {};

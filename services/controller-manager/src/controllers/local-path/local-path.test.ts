@@ -52,7 +52,7 @@ const snapshot = (
 
 const messageOf = (action: ClaimAction): string => ('event' in action ? action.event.message : action.kind);
 
-test('a volume has the size, modes and class of its claim, belongs to it, and can be used on its node only', () => {
+test('a volume has the size, modes and class of its claim, is bound to it, and is usable on its node only', () => {
   const mine = wanting({ accessModes: ['ReadWriteOncePod'], resources: { requests: { storage: '5Gi' } } });
   const action = decideClaim(
     snapshot(mine, { node: node('node-a', { labels: { 'kubernetes.io/hostname': 'host-a' } }) }),
@@ -74,7 +74,7 @@ test('a volume has the size, modes and class of its claim, belongs to it, and ca
   ]);
 });
 
-test('a class with the policy Retain makes volumes that keep it, and a node that only simulates has nothing to remove', () => {
+test('a class with the policy Retain creates volumes that keep it, and a hollow node has nothing to remove', () => {
   const kept = decideClaim(snapshot(wanting(), { storageClass: { ...STANDARD, reclaimPolicy: 'Retain' } }));
   assert.equal(kept.kind === 'provision' && kept.volume.spec.persistentVolumeReclaimPolicy, 'Retain');
   const hollow = node('node-a');
@@ -83,7 +83,7 @@ test('a class with the policy Retain makes volumes that keep it, and a node that
   assert.equal(simulated.kind === 'provision' && simulated.volume.metadata.finalizers, undefined);
 });
 
-test('what this provisioner cannot do is refused with the reason', () => {
+test('an unsupported claim is refused with the reason', () => {
   const table: readonly [string, Partial<PersistentVolumeClaim['spec']>, Partial<StorageClass>, RegExp][] = [
     ['selector', { selector: {} }, {}, /claim Selector is not supported/],
     ['source', { dataSource: { kind: 'PersistentVolumeClaim', name: 'x' } }, {}, /dataSource is not supported/],
@@ -102,7 +102,7 @@ test('what this provisioner cannot do is refused with the reason', () => {
   }
 });
 
-test('a node that is gone or has a full disk is given back to the scheduler, with the reason', () => {
+test('a missing node or one with a full disk is returned to the scheduler, with the reason', () => {
   const full = node('node-a');
   full.status.conditions = [{ type: 'DiskPressure', status: 'True' }];
   for (const [where, expected] of [
@@ -116,7 +116,7 @@ test('a node that is gone or has a full disk is given back to the scheduler, wit
   }
 });
 
-test('nothing is made for claims of others, claims that wait, claims that are going, and claims that have a volume', () => {
+test('no volume is created for foreign, waiting, terminating or bound claims', () => {
   const going = wanting();
   going.metadata.deletionTimestamp = '2026-01-01T00:00:00Z';
   const made = buildVolume({ name: 'pvc-u-1', claim: wanting(), storageClass: STANDARD, node: node('node-a') });
@@ -136,14 +136,14 @@ test('nothing is made for claims of others, claims that wait, claims that are go
   assert.match(messageOf(taken), /a volume "pvc-u-1" exists that was not made for this claim/);
 });
 
-test('[RWO-02] the data of a node that is gone are not made anew elsewhere: the claim says where they are', () => {
+test('[RWO-02] data of a lost node are not recreated elsewhere: the claim reports their node', () => {
   const made = buildVolume({ name: 'pvc-u-1', claim: wanting(), storageClass: STANDARD, node: node('node-a') });
   const action = decideClaim(snapshot(wanting({ volumeName: 'pvc-u-1' }), { node: undefined, volume: made }));
   assert.equal(action.kind, 'report');
   assert.match(messageOf(action), /are on node "node-a", which does not exist any more: pods of this claim wait/);
 });
 
-test('with any claim, class and node: a volume is made only for a claim without one, on the selected node that exists', () => {
+test('with any claim, class and node: a volume is created only for a claim without one, on the selected existing node', () => {
   const any = fc.record({
     annotations: fc.constantFrom({}, ASKED, placed('node-a'), placed('node-b')),
     volumeName: fc.constantFrom('', 'pvc-u-1', 'other'),
@@ -181,7 +181,7 @@ const stored = (phase: string, change: Partial<PersistentVolume['spec']> = {}, g
   return { ...made, metadata: { ...made.metadata, ...ending }, spec: { ...made.spec, ...change }, status: { phase } };
 };
 
-test('with any state of a volume: bound ones stay, only a released one that was made here is deleted, and the finalizer of data on a living node is left to the node', () => {
+test('with any state of a volume: bound ones stay, only a released one of this provisioner is deleted, and the finalizer of data on a live node stays with the node', () => {
   const any = fc.record({
     phase: fc.constantFrom('Pending', 'Available', 'Bound', 'Released', 'Failed'),
     policy: fc.constantFrom('Delete', 'Retain', 'Recycle'),
@@ -280,7 +280,7 @@ test('a volume with the policy Retain outlives its claim, and its own deletion n
   assert.deepEqual(volumesOf(world), []);
 });
 
-test('when the node goes for good, the claim says so, and a deletion waits for nobody', async () => {
+test('when the node is deleted, the claim reports it, and a deletion does not wait', async () => {
   const storage = startStorage();
   const { world, settle } = storage;
   await bound(storage);
@@ -294,7 +294,7 @@ test('when the node goes for good, the claim says so, and a deletion waits for n
   assert.match(world.api.events.at(-1)?.message ?? '', /the directory of volume "pvc-.*" is not removed there/);
 });
 
-test('a node that a late cache does not show yet gets its volume', async () => {
+test('a node that a stale cache does not show yet gets its volume', async () => {
   const world = createWorld();
   world.api.put(STORAGE_CLASSES, STANDARD);
   const late = world.api.newInformers();
@@ -307,7 +307,7 @@ test('a node that a late cache does not show yet gets its volume', async () => {
   assert.equal(claimOf(world).metadata.annotations?.[SELECTED_NODE_ANNOTATION], 'node-a');
 });
 
-test('two managers make one volume for a claim, whatever answers are lost', async () => {
+test('two managers create one volume for a claim, whatever answers are lost', async () => {
   const world = createWorld();
   world.api.put(NODES, node('node-a'));
   world.api.put(STORAGE_CLASSES, STANDARD);

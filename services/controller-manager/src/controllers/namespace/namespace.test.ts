@@ -40,7 +40,7 @@ async function worldWithPod(podOn: string): Promise<{ world: World; controller: 
   return { world, controller: new DrivenController(world, definition) };
 }
 
-test('[SAFE-16] a pod that does not end keeps the namespace, visibly, and is never forced', async () => {
+test('[SAFE-16] a pod that does not terminate keeps the namespace, visibly, and is never forced', async () => {
   const { world, controller } = await worldWithPod('silent');
   await world.api.client('user').delete(NAMESPACES, TEAM);
   for (let second = 0; second < 300; second += 10) {
@@ -70,7 +70,7 @@ test('[SAFE-16] a pod that does not end keeps the namespace, visibly, and is nev
   for (const { request } of deletes) assert.equal(request?.gracePeriodSeconds, undefined);
 });
 
-test('[SAFE-17] a force-deleted pod lets the namespace go without further action', async () => {
+test('[SAFE-17] a force-deleted pod releases the namespace without further action', async () => {
   const { world, controller } = await worldWithPod('silent');
   const user = world.api.client('user');
   await user.delete(NAMESPACES, TEAM);
@@ -80,7 +80,7 @@ test('[SAFE-17] a force-deleted pod lets the namespace go without further action
   assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
 });
 
-test('an object with a finalizer is told by name of the finalizer', async () => {
+test('an object with a finalizer is reported by the name of the finalizer', async () => {
   const { world, controller } = await worldWithPod('n');
   const held = world.api.get(CONFIG_MAPS, { namespace: 'team', name: 'a' });
   world.api.put(CONFIG_MAPS, { ...held, metadata: { ...held.metadata, finalizers: ['example.com/hold'] } });
@@ -99,7 +99,7 @@ test('an object with a finalizer is told by name of the finalizer', async () => 
   assert.equal(world.api.find(NAMESPACES, TEAM), undefined);
 });
 
-test('content that does not go is asked after ever more rarely; when the last of it goes the namespace goes at once', async () => {
+test('remaining content is checked with growing back-off; when the last of it is removed the namespace is removed at once', async () => {
   const { world, controller } = await worldWithPod('silent');
   let looks = 0;
   const lists = new DrivenController(world, {
@@ -133,7 +133,7 @@ test('a namespace that is not being deleted is never touched', async () => {
   assert.equal(world.api.writes.length, before);
 });
 
-test('ends the same when killed around any write', async () => {
+test('converges to the same state when killed around any write', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ at: fc.integer({ min: 1, max: 10 }), counts: fc.boolean() }), { maxLength: 4 }),
@@ -162,7 +162,7 @@ test('ends the same when killed around any write', async () => {
   );
 });
 
-test('a server behind the API server that is away keeps a namespace, by name, until it answers or is registered no more', async () => {
+test('an unavailable aggregated server keeps a namespace, by name, until it answers or is unregistered', async () => {
   const world = createWorld();
   const client = world.api.client('user');
   const driven = new DrivenController(world, namespaceController({ resources: [...RESOURCES, API_SERVICES] }));
@@ -230,7 +230,7 @@ describe('objects of servers behind the API server', () => {
     return { world, driven, user };
   }
 
-  test('go with their namespace, asked for in the version with the highest priority', async () => {
+  test('are deleted with their namespace, in the version with the highest priority', async () => {
     const { world, driven, user } = await reefWorld();
     const verbs = ['list', 'delete'];
     const cluster = { ...CORALS, plural: 'reefs', namespaced: false };

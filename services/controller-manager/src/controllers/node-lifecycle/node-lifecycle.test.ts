@@ -81,7 +81,7 @@ class Cluster {
   }
 }
 
-test('[SAFE-27] a silent node becomes Unknown after the grace, is tainted, and its pods are told not ready', async () => {
+test('[SAFE-27] a silent node becomes Unknown after the grace period, is tainted, and its pods are marked not ready', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-a', 'a', 300);
   await cluster.run(60);
@@ -100,7 +100,7 @@ test('[SAFE-27] a silent node becomes Unknown after the grace, is tainted, and i
   assert.deepEqual(cluster.taints('b'), []);
 });
 
-test('[SAFE-27] [SAFE-28] [LIFE-09] [DISR-29] after tolerationSeconds the deletion begins gracefully and says why', async () => {
+test('[SAFE-27] [SAFE-28] [LIFE-09] [DISR-29] after tolerationSeconds the deletion begins gracefully and records the reason', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-a', 'a', 300);
   cluster.addPod('on-b', 'b', 300);
@@ -138,7 +138,7 @@ test('[SAFE-29] a heartbeat that returns in time cancels taint and timer, and no
   assert.ok(cluster.world.api.events.some((e) => e.message === 'Cancelling deletion of Pod default/on-a'));
 });
 
-test('[SAFE-29] a pod that was told NodeDown but not deleted is told otherwise when the node is back', async () => {
+test('[SAFE-29] a pod marked NodeDown but not deleted is unmarked when the node is back', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-a', 'a', 0);
   cluster.world.api.beforeWrite = (write) => {
@@ -157,7 +157,7 @@ test('[SAFE-29] a pod that was told NodeDown but not deleted is told otherwise w
   assert.equal(cluster.pod('on-a').status.reason, undefined);
 });
 
-test('[SAFE-33] when every node is silent nobody is evicted, and timers start again afterwards', async () => {
+test('[SAFE-33] when every node is silent no pod is evicted, and timers restart afterwards', async () => {
   const names = ['a', 'b', 'c'];
   const cluster = new Cluster(names);
   for (const name of names) cluster.addPod(`on-${name}`, name);
@@ -174,7 +174,7 @@ test('[SAFE-33] when every node is silent nobody is evicted, and timers start ag
   assert.ok(!isTerminating(cluster.pod('on-b')), 'b gets a full grace after a is back');
 });
 
-test('[SAFE-33] while nobody is heard, a node that is silent for longer than the grace is not judged', async () => {
+test('[SAFE-33] while no heartbeat arrives, a node that is silent beyond the grace period is not marked', async () => {
   const cluster = new Cluster(['a', 'b', 'c']);
   await cluster.run(40);
   cluster.alive.delete('a');
@@ -184,7 +184,7 @@ test('[SAFE-33] while nobody is heard, a node that is silent for longer than the
   for (const name of ['a', 'b', 'c']) assert.equal(readyCondition(cluster.node(name))?.status, 'True', name);
 });
 
-test('[SAFE-33] in a full disruption a taint that is still there evicts nobody', () => {
+test('[SAFE-33] in a full disruption an existing taint evicts no pod', () => {
   const lost = node('a', { ready: 'Unknown', taints: [{ key: UNREACHABLE, effect: 'NoExecute' }] });
   const impatient = pod({ name: 'p', uid: 'p' }, { phase: 'Running' }, { nodeName: 'a' });
   const look = (fullDisruption: boolean) =>
@@ -195,7 +195,7 @@ test('[SAFE-33] in a full disruption a taint that is still there evicts nobody',
   assert.deepEqual([look(true), look(false)], [[], ['evict-pod']]);
 });
 
-test('[SAFE-33] an interruption in which nobody can be heard makes no node unknown, however the heartbeats fell', async () => {
+test('[SAFE-33] an outage that hides all heartbeats marks no node unknown, however they were timed', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 30 }), async (early, outage) => {
       const cluster = new Cluster(['a', 'b', 'c']);
@@ -215,7 +215,7 @@ test('[SAFE-33] an interruption in which nobody can be heard makes no node unkno
   );
 });
 
-test('a judge that was stopped itself blames nobody', async () => {
+test('a controller that was paused itself marks no node', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-b', 'b');
   await cluster.run(30);
@@ -226,7 +226,7 @@ test('a judge that was stopped itself blames nobody', async () => {
   assert.ok(!isTerminating(cluster.pod('on-b')));
 });
 
-test('the wall clock does not matter: heartbeats from a clock that stands or runs backwards count', async () => {
+test('the wall clock does not matter: heartbeats with a stopped or reversed clock count', async () => {
   const cluster = new Cluster(['a', 'b']);
   let turn = 0;
   for (let passed = 0; passed < 200; passed += 10) {
@@ -255,7 +255,7 @@ test('a frozen cache does not evict from a node that is back', async () => {
   assert.ok(!isTerminating(cluster.pod('on-a')));
 });
 
-test('a restarted manager starts the timers again: a pod leaves later than its toleration says, never earlier', async () => {
+test('a restarted manager restarts the timers: a pod is evicted later than its toleration, never earlier', async () => {
   const cluster = new Cluster(['a', 'b']);
   cluster.addPod('on-a', 'a', 300);
   await cluster.run(20);
@@ -269,7 +269,7 @@ test('a restarted manager starts the timers again: a pod leaves later than its t
   assert.ok(isTerminating(cluster.pod('on-a')));
 });
 
-test('[DISR-13] cordon and conditions become NoSchedule taints and go again; taints of people stay', async () => {
+test('[DISR-13] cordon and conditions become NoSchedule taints and are removed again; user taints stay', async () => {
   const cluster = new Cluster(['a']);
   const own = { key: 'team', value: 'x', effect: 'NoSchedule' };
   const stored = cluster.node('a');
@@ -295,7 +295,7 @@ test('[DISR-13] cordon and conditions become NoSchedule taints and go again; tai
   assert.deepEqual(cluster.taints('a'), ['team:NoSchedule']);
 });
 
-test('most of a small zone lost at once: conditions are honest, but nobody is evicted', async () => {
+test('when most of a small zone is lost at once, conditions are correct, but no pod is evicted', async () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
   const cluster = new Cluster(names);
   for (const name of names) cluster.addPod(`on-${name}`, name);
@@ -316,7 +316,7 @@ const anyToleration = fc.record(
   { requiredKeys: ['key', 'operator'] },
 );
 
-test('nobody is evicted before the shortest toleration has passed since the taint was seen, and never in full disruption', () => {
+test('no pod is evicted before the shortest toleration has passed since the taint was observed, and never in full disruption', () => {
   fc.assert(
     fc.property(
       fc.array(anyTaint, { maxLength: 2 }),
@@ -356,7 +356,7 @@ test('[SAFE-15] no write of this controller ends a pod', async () => {
   assert.deepEqual(cluster.world.api.list(PODS).map(nameOf), ['on-a', 'on-b', 'on-c']);
 });
 
-test('a taint whose removal lost against another writer of the node is removed at the next look, not a period later', async () => {
+test('a taint whose removal lost against another writer of the node is removed on the next pass, not a period later', async () => {
   const cluster = new Cluster(['a']);
   const { api, clock } = cluster.world;
   const fresh = cluster.node('a');

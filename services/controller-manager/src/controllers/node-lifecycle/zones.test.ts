@@ -11,7 +11,7 @@ const change = fc.record({
   isGone: fc.boolean(),
 });
 
-test('counts that are kept per node are those that a walk over all nodes finds', () => {
+test('counts kept per node equal those of a walk over all nodes', () => {
   fc.assert(
     fc.property(fc.array(change), (changes) => {
       const counts = new ZoneCounts();

@@ -15,7 +15,7 @@ const adviceFor = (nodes: number, current?: string): string | undefined => {
   ];
 };
 
-test('the advice grows with the cluster and does not flap at a border', () => {
+test('the TTL grows with the cluster and does not flap at a boundary', () => {
   const sizes = [1, 100, 101, 500, 501, 1_000, 2_000, 10_000, 10_001];
   assert.deepEqual(
     sizes.map((size) => adviceFor(size)),
@@ -24,11 +24,11 @@ test('the advice grows with the cluster and does not flap at a border', () => {
   assert.deepEqual([adviceFor(95, '15'), adviceFor(89, '15'), adviceFor(5, 'nonsense')], [undefined, '0', '0']);
 });
 
-test('with any cluster size: an advised value is not written again', () => {
+test('with any cluster size: an unchanged value is not written again', () => {
   fc.assert(fc.property(fc.nat(20_000), (size) => assert.equal(adviceFor(size, adviceFor(size)), undefined)));
 });
 
-test('every node is told once, and heartbeats cost no write', async () => {
+test('every node is updated once, and heartbeats cause no write', async () => {
   const world = createWorld();
   world.api.put(NODES, node('a'));
   const controller = new DrivenController(world, nodeTtlController);

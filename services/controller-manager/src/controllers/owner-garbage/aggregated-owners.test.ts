@@ -99,7 +99,7 @@ const steps = async ({ controller }: Reef, count: number): Promise<void> => {
   for (let step = 0; step < count; step++) await controller.step();
 };
 
-test('an object of an aggregated API goes with its owner, whoever serves that one', async () => {
+test('an object of an aggregated API is deleted with its owner, whichever server serves the owner', async () => {
   const reef = createReef();
   put(reef, CORALS, 'of-gone', { kind: 'ConfigMap', uid: 'gone' });
   put(reef, CORALS, 'of-gone-coral', { kind: 'Coral', uid: 'gone-coral' });
@@ -109,7 +109,7 @@ test('an object of an aggregated API goes with its owner, whoever serves that on
   assert.deepEqual(names(reef, CORALS), ['of-here']);
 });
 
-test('dependents follow an owner of an aggregated API that has gone, in whatever version they name it', async () => {
+test('dependents of a deleted owner in an aggregated API are deleted, in whatever version they name it', async () => {
   const reef = createReef();
   put(reef, CORALS, 'alive');
   put(reef, CONFIG_MAPS, 'of-gone', { kind: 'Coral', uid: 'gone' });
@@ -123,7 +123,7 @@ test('dependents follow an owner of an aggregated API that has gone, in whatever
   assert.deepEqual(names(reef, CONFIG_MAPS), ['of-unserved']);
 });
 
-test('a server that is away holds up what it has a part in, and nothing else', async () => {
+test('an unavailable server delays only deletions that involve it', async () => {
   const reef = createReef();
   reef.isAway = true;
   put(reef, CONFIG_MAPS, 'of-unknown', { kind: 'Coral', uid: 'gone-coral' });
@@ -143,7 +143,7 @@ for (const [what, details, isBelieved] of [
   ['that names something else', { name: 'other' }, false],
   ['that names the owner', { name: 'owner' }, true],
 ] as const) {
-  test(`absence in an aggregated API is believed when its answer names the object: 404 ${what}`, async () => {
+  test(`absence in an aggregated API is accepted when the answer names the object: 404 ${what}`, async () => {
     const reef = createReef();
     const lie = { code: 404, reason: 'NotFound', message: 'not found' } as const;
     reef.lie = new StatusError({ ...lie, ...(details === undefined ? {} : { details }) });
@@ -173,7 +173,7 @@ for (const [what, metadata] of [
   });
 }
 
-test('an object whose kind goes while it is looked at is still changed by its metadata alone', async () => {
+test('an object whose kind is removed while it is examined is still changed by its metadata alone', async () => {
   const world = createWorld();
   const client = world.api.client.bind(world.api);
   let end = (): void => {};
@@ -212,7 +212,7 @@ test('an object whose kind goes while it is looked at is still changed by its me
   assert.deepEqual(whole, []);
 });
 
-test('foreground: an owner of an aggregated API waits for what blocks its deletion, and ends after it', async () => {
+test('foreground: an owner in an aggregated API waits for blocking dependents, and is deleted after them', async () => {
   const reef = createReef();
   put(reef, CORALS, 'owner');
   put(reef, CONFIG_MAPS, 'dependent', { kind: 'Coral', uid: 'owner', blockOwnerDeletion: true });
@@ -238,7 +238,7 @@ test('orphan: dependents in an aggregated API lose the reference, by their metad
   assert.deepEqual(names(reef, CONFIG_MAPS), ['second']);
 });
 
-test('orphan: a deletion right after a start waits until aggregated kinds are known, and asks those without a cache', async () => {
+test('orphan: a deletion right after a start waits until aggregated kinds are known, and lists those without a cache', async () => {
   const world = createWorld();
   let fill = (): void => {};
   let isComplete = false;

@@ -42,7 +42,7 @@ async function runningDeployment(): Promise<Cluster> {
 const left = (world: World): readonly number[] =>
   [DEPLOYMENTS, REPLICA_SETS, PODS].map((kind) => world.api.list<KubeObject>(kind).length);
 
-test('of many objects at a start only those are due whose owner is not in the cache', () => {
+test('at a start only objects whose owner is missing in the cache are queued', () => {
   const world = createWorld();
   const owner = replicaSet({}, { name: 'web', uid: 'here' });
   world.api.put(REPLICA_SETS, owner);
@@ -64,7 +64,7 @@ async function finishPods({ world, turn }: Cluster): Promise<void> {
   }
 }
 
-test('[SAFE-15] background: deleting a Deployment takes its sets and pods along, gracefully', async () => {
+test('[SAFE-15] background: deleting a Deployment deletes its sets and pods, gracefully', async () => {
   const cluster = await runningDeployment();
   const { world } = cluster;
   await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Background' });
@@ -87,7 +87,7 @@ test('foreground: the owner stays visible until its dependents are gone', async 
   assert.deepEqual(left(world), [0, 0, 0]);
 });
 
-test('foreground: a circle of owners is cut open, and what stands outside of it is waited for', async () => {
+test('foreground: a cycle of owners is broken, and dependents outside of it are waited for', async () => {
   const world = createWorld();
   const inCircle = (name: string, owner: string): KubeObject => {
     const set = replicaSet();
@@ -128,7 +128,7 @@ test('orphan: dependents lose the reference and live on', async () => {
   assert.ok(world.api.list(PODS).every((p) => !isTerminating(p)));
 });
 
-test('orphan: dependents that no cache has seen yet are not forgotten', async () => {
+test('orphan: dependents that no cache has yet lose the reference', async () => {
   const world = createWorld();
   const late = world.api.newInformers();
   const cache = late.of(REPLICA_SETS);
@@ -145,7 +145,7 @@ test('orphan: dependents that no cache has seen yet are not forgotten', async ()
   assert.equal(world.api.list(REPLICA_SETS).length, 1);
 });
 
-test('an owner that came back under its name while nobody looked has left its dependents', async () => {
+test('dependents of an owner that was recreated under its name while no controller ran are deleted', async () => {
   const world = createWorld();
   const user = world.api.client('user');
   const owner = await user.create(DEPLOYMENTS, deployment());
@@ -161,7 +161,7 @@ test('an owner that came back under its name while nobody looked has left its de
   assert.deepEqual(left(world), [1, 0, 0]);
 });
 
-test('an object whose owners are all there is not looked at', async () => {
+test('an object with all its owners present is not examined', async () => {
   const world = createWorld();
   const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
   const controller = new DrivenController(world, collector);
@@ -173,7 +173,7 @@ test('an object whose owners are all there is not looked at', async () => {
   assert.equal(await controller.step(), true);
 });
 
-test('an owner that only the cache has lost keeps its dependents; one of another uid is none', async () => {
+test('an owner missing only in the cache keeps its dependents; one with another uid is not the owner', async () => {
   const world = createWorld();
   world.api.cache(DEPLOYMENTS).freeze();
   const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
@@ -190,7 +190,7 @@ test('an owner that only the cache has lost keeps its dependents; one of another
   assert.deepEqual(world.api.list(PODS).filter(isTerminating).map(nameOf), ['left']);
 });
 
-test('one owner left is enough: only the dead reference goes', async () => {
+test('with one owner left only the dead reference is removed', async () => {
   const world = createWorld();
   const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
   const reference = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid });
@@ -205,7 +205,7 @@ test('one owner left is enough: only the dead reference goes', async () => {
   );
 });
 
-test('references that name a kind nobody serves, or a namespaced owner of a cluster-wide object, delete nothing', async () => {
+test('references to an unserved kind, or from a cluster-scoped object to a namespaced owner, delete nothing', async () => {
   const world = createWorld();
   const strange = [{ apiVersion: 'example.com/v1', kind: 'Thing', name: 'x', uid: 'x' }];
   world.api.put(PODS, pod({ name: 'p', ownerReferences: strange }));
@@ -246,7 +246,7 @@ test('converges when killed around any write', async () => {
   );
 });
 
-test('decide deletes only when no owner is present, and never what nobody owns', () => {
+test('decide deletes only when no owner is present, and never an object without owners', () => {
   const states = fc.array(fc.constantFrom<OwnerState>('present', 'absent', 'waiting'), { maxLength: 4 });
   fc.assert(
     fc.property(states, fc.boolean(), fc.boolean(), (owners, hasDependents, terminating) => {
@@ -267,7 +267,7 @@ test('decide deletes only when no owner is present, and never what nobody owns',
   );
 });
 
-test('an object that names a thousand owners costs a bounded number of questions per pass', async () => {
+test('an object with a thousand owners causes a bounded number of reads per pass', async () => {
   const world = createWorld();
   const owners = Array.from({ length: 1000 }, (_, i) => ({
     apiVersion: 'v1',
@@ -329,7 +329,7 @@ function putWidget(world: World, uid: string, metadata: KubeObject['metadata'] =
   });
 }
 
-test('dependents of a custom resource that has gone follow it once its kind is known', async () => {
+test('dependents of a deleted custom resource are deleted once its kind is known', async () => {
   const world = createWorld();
   putWidget(world, 'alive');
   putConfigMap(world, 'of-v1', { apiVersion: 'example.com/v1', uid: 'gone' });
@@ -384,7 +384,7 @@ test('foreground: an owner waits for custom resources whose cache is not filled 
   assert.deepEqual(world.api.list(CONFIG_MAPS), []);
 });
 
-test('dependents of one custom kind in another, both known at the start, follow their owners', async () => {
+test('dependents of one custom kind in another, both known at the start, are deleted with their owners', async () => {
   const world = createWorld();
   const gadgets: CustomKindRef = { ...WIDGETS, kind: 'Gadget', plural: 'gadgets' };
   const ownedBy = (kind: string) => ({
@@ -405,7 +405,7 @@ test('dependents of one custom kind in another, both known at the start, follow 
   assert.deepEqual([...world.api.list(WIDGETS), ...world.api.list(gadgets)], []);
 });
 
-test('an owner that is absent from the place that one reference names is not absent from that of another', async () => {
+test('an owner absent at the location of one reference is not absent at that of another', async () => {
   const world = createWorld();
   const cached = world.api.newInformers();
   cached.of(DEPLOYMENTS).freeze();

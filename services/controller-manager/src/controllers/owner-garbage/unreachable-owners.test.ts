@@ -38,7 +38,7 @@ test('an owner in another namespace is reported, and counts as absent', async ()
   assert.deepEqual(world.api.list<KubeObject>(CONFIG_MAPS).map(nameOf), ['owner']);
 });
 
-test('an owner that is nowhere is not reported', async () => {
+test('an owner that exists nowhere is not reported', async () => {
   const { world, collector } = worldWithOwner();
   const metadata = { namespace: 'b', name: 'x', uid: 'x', ownerReferences: [{ ...OWNER, uid: 'gone' }] };
   putObject(world, CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata });

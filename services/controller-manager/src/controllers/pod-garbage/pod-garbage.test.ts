@@ -28,7 +28,7 @@ async function watchFor(world: World, controller: DrivenController, seconds: num
 
 const names = (world: World): readonly string[] => world.api.list(PODS).map(nameOf);
 
-test('[GC-03] [GC-06] [GC-07] [SAFE-18] [SAFE-20] [DISR-31] a pod of a node that is gone is failed and removed after the quarantine', async () => {
+test('[GC-03] [GC-06] [GC-07] [SAFE-18] [SAFE-20] [DISR-31] a pod of a deleted node is marked failed and removed after the quarantine', async () => {
   const world = createWorld();
   world.api.put(NODES, node('alive'));
   world.api.put(PODS, pod({ name: 'stays' }, { phase: 'Running' }, { nodeName: 'alive' }));
@@ -55,7 +55,7 @@ test('[GC-03] [GC-06] [GC-07] [SAFE-18] [SAFE-20] [DISR-31] a pod of a node that
   });
 });
 
-test('[GC-03] [SAFE-18] a node that only the cache has lost keeps its pods', async () => {
+test('[GC-03] [SAFE-18] a node missing only in the cache keeps its pods', async () => {
   const world = createWorld();
   world.api.cache(NODES).freeze();
   world.api.put(NODES, node('late'));
@@ -64,7 +64,7 @@ test('[GC-03] [SAFE-18] a node that only the cache has lost keeps its pods', asy
   assert.deepEqual(names(world), ['safe']);
 });
 
-test('[GC-03] the quarantine is without a break: a node that came back starts anew', () => {
+test('[GC-03] the quarantine is continuous: a node that came back restarts it', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (present) => {
       let quarantine: ReadonlyMap<string, number> = new Map();
@@ -109,7 +109,7 @@ test('[GC-05] [SAFE-18] out-of-service: only terminating pods of a not-ready nod
   ]);
 });
 
-test('[GC-02] beyond the threshold finished pods go, evicted and oldest first; 0 keeps them all', async () => {
+test('[GC-02] beyond the threshold finished pods are deleted, evicted and oldest first; 0 keeps them all', async () => {
   const world = createWorld();
   world.api.put(NODES, node('n'));
   const finished = (name: string, day: number, reason?: string): void => {
@@ -145,7 +145,7 @@ test('[GC-02] [SAFE-18] finished pods are counted every 20 s, and 12,500 may sta
   assert.deepEqual(names(world).toSorted(), ['pending', 'running', 'succeeded']);
 });
 
-test('a pod that only finalizers hold is not asked again and does not stand before others', async () => {
+test('a pod held only by finalizers is not deleted again and does not block others', async () => {
   const world = createWorld();
   const held = { ...DELETED, deletionGracePeriodSeconds: 0, finalizers: ['example.com/hold'] };
   for (let i = 0; i < POD_GC_BATCH_PODS; i++) {
@@ -157,7 +157,7 @@ test('a pod that only finalizers hold is not asked again and does not stand befo
   assert.deepEqual(new Set(world.api.writes.map(({ key }) => key)), new Set(['default/late']));
 });
 
-test('[SAFE-19] no threshold switches the orphan handling off', async () => {
+test('[SAFE-19] no threshold disables the removal of orphaned pods', async () => {
   const world = createWorld();
   world.api.put(PODS, pod({ name: 'orphan' }, { phase: 'Running' }, { nodeName: 'gone' }));
   await watchFor(world, collector(world, -1), 60);
@@ -176,7 +176,7 @@ const anyPod = fc.record({
   terminating: fc.boolean(),
 });
 
-test('[GC-06] [GC-07] decide ends only what has a cause, never a pod whose node may run it', () => {
+test('[GC-06] [GC-07] decide deletes only pods with a cause, never a pod whose node may run it', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(anyNode, { selector: (n) => n.name }),

@@ -53,7 +53,7 @@ const anyPods = fc.uniqueArray(anyPod, { selector: (p) => p.name, maxLength: 8 }
   ),
 );
 
-test('[POD-06] [POD-14] decide reaches exactly the desired number and touches nobody else’s pods', () => {
+test('[POD-06] [POD-14] decide reaches exactly the desired number and does not touch foreign pods', () => {
   fc.assert(
     fc.property(anyPods, fc.integer({ min: 0, max: 8 }), (pods, replicas) => {
       const actions = decidePods(snapshotOf(replicaSet({ replicas }), pods), NOW);
@@ -73,7 +73,7 @@ test('[POD-06] [POD-14] decide reaches exactly the desired number and touches no
   );
 });
 
-test('[POD-06] a pod that is adopted counts, and only what is still missing is created', () => {
+test('[POD-06] an adopted pod counts, and only missing pods are created', () => {
   const labels = { app: 'web' };
   const orphan = pod({ name: 'orphan', uid: 'o', labels }, { phase: 'Running' });
   const owned = pod({ name: 'owned', uid: 'p', labels, ownerReferences: OWNED }, { phase: 'Running' });
@@ -83,7 +83,7 @@ test('[POD-06] a pod that is adopted counts, and only what is still missing is c
   assert.deepEqual(typesFor(3), ['adopt-pod', 'create-pod']);
 });
 
-test('[POD-14] a pod is what the template says, and belongs to its ReplicaSet', () => {
+test('[POD-14] a pod matches the template, and belongs to its ReplicaSet', () => {
   const plain = podTemplate({ app: 'web' });
   const [first] = plain.spec.containers;
   assert.ok(first);
@@ -126,14 +126,14 @@ test('decide neither creates nor deletes while the cache lags behind its own wri
   );
 });
 
-test('decide gives the same names for the same picture, whoever asks', () => {
+test('decide returns the same names for the same input in every process', () => {
   const names = (): string[] => decidePods(snapshotOf(replicaSet(), []), NOW).map((action) => nameOf(action.pod));
   assert.deepEqual(names(), names());
   assert.equal(new Set(names()).size, 3);
   for (const name of names()) assert.match(name, /^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
 
-test('scale-down takes the unassigned, the unready, the cheap and the newest first', () => {
+test('scale-down deletes unassigned, unready, cheap and newest pods first', () => {
   const at = (name: string, status: Pod['status'], extra: Partial<Pod['metadata']> = {}, nodeName = 'n'): Pod =>
     pod(
       {
@@ -187,7 +187,7 @@ test('[TERM-09] [EXS-28] [SAFE-25] a replacement exists while the deleted pod is
   assert.deepEqual([replicas, readyReplicas], [1, undefined], 'the one that leaves counts for nothing');
 });
 
-test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until somebody deletes it', async () => {
+test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until it is deleted', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 2 }));
   await controller.settle();
   const [first] = world.api.list(PODS);
@@ -202,7 +202,7 @@ test('[POD-13] [GC-01] a failed pod is replaced, and its object stays until some
   assert.equal(world.api.get(PODS, targetOf(first)).status.phase, 'Failed');
 });
 
-test('a frozen cache never causes a second pod, and a second manager neither', async () => {
+test('neither a frozen cache nor a second manager causes a second pod', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 3 }));
   const other = new DrivenController(world, replicaSetController, world.api.newInformers());
   world.api.cache(PODS).freeze();
@@ -253,7 +253,7 @@ test('[SAFE-15] converges after being killed before or after any of its writes, 
   );
 });
 
-test('adopts a matching orphan instead of creating, releases what no longer matches', async () => {
+test('adopts a matching orphan instead of creating a pod, releases pods that no longer match', async () => {
   const world = createWorld();
   const client = world.api.client('user');
   await client.create(PODS, pod({ name: 'stray', labels: { app: 'web' } }, { phase: 'Running' }, { nodeName: 'n' }));
@@ -269,7 +269,7 @@ test('adopts a matching orphan instead of creating, releases what no longer matc
   assert.equal(activePods(world).length, 2);
 });
 
-test('a refused template costs one create per pass and is told in status and event', async () => {
+test('a refused template causes one create per pass and is reported in status and event', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 100 }));
   let creates = 0;
   world.api.beforeWrite = (write) => {
@@ -284,7 +284,7 @@ test('a refused template costs one create per pass and is told in status and eve
   assert.equal(world.api.events.at(-1)?.message, 'Error creating: no answer');
 });
 
-test('a stranger holding the name is stepped around', async () => {
+test('a name collision with a foreign pod is avoided', async () => {
   const { world, controller } = await worldWith(replicaSet({ replicas: 1, template: podTemplate() }));
   const set = world.api.get(REPLICA_SETS, { namespace: 'default', name: 'web' });
   const wanted = decidePods({ ...snapshotOf(set, []), replicaSet: set }, NOW)[0]?.pod;
@@ -294,7 +294,7 @@ test('a stranger holding the name is stepped around', async () => {
   assert.equal(world.api.list(PODS).filter((p) => isControlledBy(p, uidOf(set))).length, 1);
 });
 
-test('ten thousand pods of one set: passes, writes and looks stay in proportion', async () => {
+test('ten thousand pods of one set: passes, writes and reads stay proportional', async () => {
   const size = 10_000;
   const { world, controller } = await worldWith(replicaSet({ replicas: size }));
   const cache = world.api.cache(PODS);
@@ -320,7 +320,7 @@ test('ten thousand pods of one set: passes, writes and looks stay in proportion'
   assert.ok(looks < 100 * size, `${looks / size} looks at each pod`);
 });
 
-test('pods that are refused right after their creation are not made again without a pause, and the set goes on by itself', async () => {
+test('pods refused right after their creation are recreated with back-off, and the set recovers by itself', async () => {
   const world = createWorld();
   await world.api.client('user').create(REPLICA_SETS, replicaSet({ replicas: 2 }));
   const controller = new DrivenController(world, replicaSetController);

@@ -21,7 +21,7 @@ async function worldWith(
 
 const active = (world: World): number => world.api.list(PODS).filter(isActive).length;
 
-test('[SAFE-25] [POD-14] keeps its number of pods, owns them, and replaces one as soon as it is being deleted', async () => {
+test('[SAFE-25] [POD-14] keeps its number of pods, owns them, and replaces a pod as soon as it is being deleted', async () => {
   const { world, controller } = await worldWith(build({ replicas: 2 }));
   await controller.settle();
   runKubelets(world);
@@ -38,7 +38,7 @@ test('[SAFE-25] [POD-14] keeps its number of pods, owns them, and replaces one a
   assert.equal(active(world), 2);
 });
 
-test('adopts by its plain selector, and a change of size is followed', async () => {
+test('adopts by its plain selector, and follows a change of size', async () => {
   const { world, controller } = await worldWith(build({ replicas: 1 }));
   world.api.put(PODS, pod({ name: 'stray', labels: { app: 'web' } }, { phase: 'Running' }, { nodeName: 'n' }));
   await controller.settle();
@@ -52,7 +52,7 @@ test('adopts by its plain selector, and a change of size is followed', async () 
   assert.equal(active(world), 4);
 });
 
-test('pods that cannot be created are told as ReplicaFailure, and the condition goes when they can', async () => {
+test('pods that cannot be created are reported as ReplicaFailure, and the condition is removed when they can', async () => {
   const { world, controller } = await worldWith(build({ replicas: 1 }));
   world.api.beforeWrite = ({ verb }) => {
     if (verb === 'create') throw new TransportError('no answer');

@@ -45,7 +45,7 @@ async function settle(world: World, driven: DrivenController): Promise<void> {
 }
 
 describe('resource quota controller', () => {
-  test('counts what is there when a quota is new or changed', async () => {
+  test('counts existing objects when a quota is new or changed', async () => {
     const world = createWorld();
     world.api.put(PODS, pod({ name: 'a' }));
     world.api.put(PODS, pod({ name: 'done' }, { phase: 'Succeeded' }));
@@ -62,7 +62,7 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world), { hard: { pods: '7' }, used: { pods: '1' } });
   });
 
-  test('only what its scopes pick', async () => {
+  test('counts only objects in its scopes', async () => {
     const world = createWorld();
     world.api.put(PODS, pod({ name: 'a' }, {}, { activeDeadlineSeconds: 5 }));
     world.api.put(PODS, pod({ name: 'b' }));
@@ -71,7 +71,7 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world).used, { pods: '1' });
   });
 
-  test('gives back what is deleted and what has ended', async () => {
+  test('releases deleted and finished objects', async () => {
     const world = createWorld();
     for (const name of ['a', 'b', 'c']) world.api.put(PODS, pod({ name }));
     world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
@@ -83,7 +83,7 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world).used, { pods: '1' });
   });
 
-  test('many deletions cost few counts', async () => {
+  test('many deletions cause few recounts', async () => {
     const world = createWorld();
     for (let i = 0; i < 50; i++) world.api.put(PODS, pod({ name: `p${i}` }));
     world.api.put(RESOURCE_QUOTAS, quota({ pods: '99' }));
@@ -99,7 +99,7 @@ describe('resource quota controller', () => {
     assert.ok(world.api.writes.length - before <= 2, `${world.api.writes.length - before} writes`);
   });
 
-  test('usage that is admitted between the count and the write is counted again', async () => {
+  test('usage admitted between the count and the write is counted again', async () => {
     const world = createWorld();
     world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
     let late = false;
@@ -112,7 +112,7 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world).used, { pods: '1' });
   });
 
-  test('an admission that was faster is not overwritten', async () => {
+  test('a concurrent admission is not overwritten', async () => {
     const world = createWorld();
     world.api.put(RESOURCE_QUOTAS, { ...quota({ pods: '5' }), status: { hard: { pods: '5' }, used: { pods: '3' } } });
     const driven = new DrivenController(world, controller);
@@ -128,7 +128,7 @@ describe('resource quota controller', () => {
     assert.deepEqual(statusOf(world).used, { pods: '1' });
   });
 
-  test('every quota is counted anew from time to time', async () => {
+  test('every quota is recounted periodically', async () => {
     const world = createWorld();
     world.api.put(RESOURCE_QUOTAS, quota({ pods: '5' }));
     const driven = new DrivenController(world, controller);

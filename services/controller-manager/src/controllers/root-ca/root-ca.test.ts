@@ -13,7 +13,7 @@ const namespace = (name: string): Namespace => ({
   status: { phase: 'Active' },
 });
 
-test('every namespace gets the root certificate, and one that was changed or removed is put right at once', async () => {
+test('every namespace gets the root certificate, and a changed or removed one is restored at once', async () => {
   const world = createWorld();
   world.api.put(NAMESPACES, namespace('a'));
   const controllers = [new DrivenController(world, rootCaController({ rootCa: 'PEM' }))];

@@ -35,7 +35,7 @@ const renewing = (name: string, lastMs: number) => (ms: number) =>
   lease(name, 1 + Math.floor(Math.min(ms, lastMs) / 2_000));
 const alive = renewing('b', Number.POSITIVE_INFINITY);
 
-test('[FENCE-06] a promise is waited out only when its last revision was seen for longer than lease, clock rate and margin', () => {
+test('[FENCE-06] a promise has expired only when its last revision was observed for longer than lease, clock rate and margin', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 20_000 }), (lastMs) => {
       const lost = renewing('a', lastMs);
@@ -67,12 +67,12 @@ test('[FENCE-06] with any clock rates within the accepted difference, the node i
   );
 });
 
-test('a process that is new waits anew, whatever the lease says of time', () => {
+test('a new process waits the whole time, whatever the lease says', () => {
   const lost = lease('a', 1);
   assert.ok((watch((ms) => [lost, alive(ms)], 1_020_000, { fromMs: 1_000_000 }).get('a') ?? 0) > 1_000_000 + WAIT_MS);
 });
 
-test('a process that was stopped waits anew', () => {
+test('a paused process waits the whole time again', () => {
   const first = decidePromises(NEW_PROMISE_MEMORY, [lease('a', 1), lease('b', 1)], 0, LIMITS);
   const later = decidePromises(first.memory, [lease('a', 1), lease('b', 2)], 60_000, LIMITS);
   assert.deepEqual(later.due, []);
@@ -80,7 +80,7 @@ test('a process that was stopped waits anew', () => {
   assert.deepEqual(soon.due, []);
 });
 
-test('[SAFE-33] when nobody is heard no promise is broken, and every wait begins anew with the first who is heard', () => {
+test('[SAFE-33] while no heartbeat arrives no promise is broken, and every wait restarts with the first heartbeat', () => {
   const outage = (name: string) => (ms: number) => (ms < 40_000 ? lease(name, 1) : renewing(name, Infinity)(ms));
   const [a, b, c] = ['a', 'b', 'c'].map(outage);
   const late = (ms: number): Lease => (ms < 44_000 || c === undefined ? lease('c', 1) : c(ms));
@@ -88,13 +88,13 @@ test('[SAFE-33] when nobody is heard no promise is broken, and every wait begins
   assert.deepEqual([...due.keys()], []);
 });
 
-test('a node that promises nothing, and one whose promise is broken already, are left alone', () => {
+test('a node without a promise, and one with a broken promise, are ignored', () => {
   const plain = lease('a', 1, {});
   const broken = lease('c', 1, { [SELF_FENCING]: 'exclusive', [SELF_FENCING_BROKEN]: 'x' });
   assert.deepEqual([...watch((ms) => [plain, broken, alive(ms)], 60_000).keys()], []);
 });
 
-test('a lease that was made anew is another one, also at the same revision', () => {
+test('a recreated lease is another one, also at the same revision', () => {
   const first = decidePromises(NEW_PROMISE_MEMORY, [lease('a', 1), lease('b', 1)], 0, LIMITS);
   let memory = first.memory;
   for (let ms = 500; ms <= WAIT_MS; ms += LOOK_MS)

@@ -74,7 +74,7 @@ class Cluster {
   }
 }
 
-test('[FENCE-02] [SAFE-28] a node that renews its promise no more is fenced by it, and its exclusive pods are asked to go whatever they tolerate', async () => {
+test('[FENCE-02] [SAFE-28] a node that stops renewing its promise is fenced by it, and its exclusive pods are deleted whatever they tolerate', async () => {
   const cluster = new Cluster();
   cluster.addPod('db-0', 'a', 'db-0');
   cluster.addPod('web-x', 'a');
@@ -96,7 +96,7 @@ test('[FENCE-02] [SAFE-28] a node that renews its promise no more is fenced by i
   assert.equal(isSelfFenced(cluster.node('a')), false, 'the next promise ends it');
 });
 
-test('[FENCE-10] a renewal that is committed before the break wins, and the wait begins anew', async () => {
+test('[FENCE-10] a renewal committed before the break wins, and the wait restarts', async () => {
   const cluster = new Cluster();
   await cluster.run(4_000);
   cluster.quiet.add('a');
@@ -111,7 +111,7 @@ test('[FENCE-10] a renewal that is committed before the break wins, and the wait
   assert.ok(!isSelfFenced(cluster.node('a')));
 });
 
-test('[SAFE-15] nothing that this controller writes ends a pod', async () => {
+test('[SAFE-15] no write of this controller ends a pod', async () => {
   const cluster = new Cluster();
   cluster.addPod('db-0', 'a', 'db-0');
   cluster.quiet.add('a');
@@ -123,7 +123,7 @@ test('[SAFE-15] nothing that this controller writes ends a pod', async () => {
   );
 });
 
-test('a process that starts again waits out the whole promise again', async () => {
+test('a restarted process waits for the whole promise again', async () => {
   const cluster = new Cluster();
   await cluster.run(4_000);
   cluster.quiet.add('a');
@@ -136,7 +136,7 @@ test('a process that starts again waits out the whole promise again', async () =
   assert.equal(cluster.promise('a')?.isBroken, true);
 });
 
-test('a node that is fenced already says which pods it has released when that was not said before', async () => {
+test('a node that is already fenced gets the reason of its released pods when it was not set', async () => {
   const cluster = new Cluster();
   cluster.quiet.add('a');
   await cluster.run(WAIT_MS + 3_000);

@@ -14,7 +14,7 @@ const namespace = (name: string, metadata: Namespace['metadata'] = {}): Namespac
   status: { phase: 'Active' },
 });
 
-test('every living namespace has its default account, made once and made again', async () => {
+test('every live namespace has its default account, created once and restored', async () => {
   const world = createWorld();
   world.api.put(NAMESPACES, namespace('a'));
   world.api.put(NAMESPACES, namespace('ending', { deletionTimestamp: '2026-01-01T00:00:00Z' }));

@@ -65,7 +65,7 @@ const owners = (world: World): Record<string, readonly string[]> =>
 
 const SET = ['StatefulSet db true'];
 
-test('claims belong to nobody, or to the set when they are to go with it; a new policy is followed', async () => {
+test('claims have no owner, or the set when they are deleted with it; a new policy is applied', async () => {
   const kept = await worldWith('Retain', 'Retain');
   assert.deepEqual(owners(kept.world), { 'data-db-0': [], 'data-db-1': [] });
   edit(kept.world, { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Delete', whenScaled: 'Retain' } });
@@ -82,7 +82,7 @@ test('claims belong to nobody, or to the set when they are to go with it; a new 
 });
 
 for (const whenDeleted of ['Retain', 'Delete']) {
-  test(`whenScaled Delete, whenDeleted ${whenDeleted}: a claim goes to its pod before that pod is ended, and to nobody by a deletion`, async () => {
+  test(`whenScaled Delete, whenDeleted ${whenDeleted}: a claim is owned by its pod before that pod is deleted, other claims keep their owner`, async () => {
     const of = await worldWith(whenDeleted, 'Delete');
     const { world, controller } = of;
     const calm = whenDeleted === 'Delete' ? SET : [];
@@ -101,7 +101,7 @@ for (const whenDeleted of ['Retain', 'Delete']) {
   });
 }
 
-test('an ordinal that comes back waits until its old claim is gone: new data for a new pod', async () => {
+test('a returning ordinal waits until its old claim is gone: new data for a new pod', async () => {
   const of = await worldWith('Retain', 'Delete');
   edit(of.world, { replicas: 1 });
   await run(of);
@@ -116,7 +116,7 @@ test('an ordinal that comes back waits until its old claim is gone: new data for
   assert.notEqual(of.world.api.get(PERSISTENT_VOLUME_CLAIMS, target).metadata.uid, old.metadata.uid);
 });
 
-test('a claim that is being deleted gets no new pod, one that somebody else controls is left alone', async () => {
+test('a terminating claim gets no new pod, a claim with another controller is ignored', async () => {
   const of = await worldWith('Delete', 'Delete');
   const { world } = of;
   const target = { namespace: 'default', name: 'data-db-1' };

@@ -34,7 +34,7 @@ test('two thousand million replicas are created in bursts, parallel as well as o
   assert.equal(created(act(shifted))[0], `db-${INT32_MAX - 1}`);
 });
 
-test('a pod beyond the wanted ordinals is scaled away however many are wanted', () => {
+test('a pod beyond the desired ordinals is deleted, however many are desired', () => {
   const set = named({ replicas: INT32_MAX - 1, ordinals: { start: 1 }, podManagementPolicy: 'Parallel' });
   const beyond = pod(running(set, 0).metadata, readyStatus('2025-12-31T00:00:00Z'));
   const ended = act(set, [beyond]).filter((action) => action.type === 'delete-pod');

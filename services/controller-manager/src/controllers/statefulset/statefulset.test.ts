@@ -106,7 +106,7 @@ test('[SAFE-22] [SAFE-23] [EXS-28] [DISR-22] a terminating pod keeps its name: n
   assert.notEqual(uidOf(world.api.get(PODS, targetOf(lost))), uidOf(lost));
 });
 
-test('[SAFE-21] [LIFE-14] a force-deleted name is free at once, for a pod with a uid of its own', async () => {
+test('[SAFE-21] [LIFE-14] a force-deleted name is free at once, for a pod with its own uid', async () => {
   const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
   await run(world, [controller]);
   const old = world.api.get(PODS, { namespace: 'default', name: 'db-0' });
@@ -116,7 +116,7 @@ test('[SAFE-21] [LIFE-14] a force-deleted name is free at once, for a pod with a
 });
 
 for (const podManagementPolicy of ['OrderedReady', 'Parallel']) {
-  test(`[POD-16] ${podManagementPolicy}: a rolling update goes from the largest ordinal down, each well before the next`, async () => {
+  test(`[POD-16] ${podManagementPolicy}: a rolling update proceeds from the largest ordinal down, each pod healthy before the next`, async () => {
     const { world, controller } = await worldWith(statefulSet({ replicas: 4, podManagementPolicy }));
     await run(world, [controller]);
     edit(world, withImage('db:2'));
@@ -133,7 +133,7 @@ for (const podManagementPolicy of ['OrderedReady', 'Parallel']) {
   });
 }
 
-test('partition: ordinals below it keep the old template and come back in it', async () => {
+test('partition: ordinals below it keep the old template and are recreated with it', async () => {
   const { world, controller } = await worldWith(statefulSet());
   await run(world, [controller]);
   edit(world, { ...withImage('db:2'), updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } });
@@ -150,7 +150,7 @@ test('partition: ordinals below it keep the old template and come back in it', a
   assert.deepEqual(images(world), ['db:2', 'db:2', 'db:2']);
 });
 
-test('a name that a relabelled pod has held is filled when that pod is gone', async () => {
+test('a name held by a relabelled pod is filled when that pod is gone', async () => {
   const { world, controller } = await worldWith(statefulSet());
   await run(world, [controller]);
   const strayed = world.api.get(PODS, { namespace: 'default', name: 'db-2' });
@@ -162,7 +162,7 @@ test('a name that a relabelled pod has held is filled when that pod is gone', as
   assert.equal(world.api.get(PODS, targetOf(strayed)).metadata.labels?.['app'], 'db');
 });
 
-test('of two revisions with one template the newer is the current one, and nothing is written about them', async () => {
+test('the newer of two revisions with one template is the current one, and neither is written', async () => {
   const { world, controller } = await worldWith(statefulSet());
   await run(world, [controller]);
   const [revision] = world.api.list(CONTROLLER_REVISIONS);
@@ -175,7 +175,7 @@ test('of two revisions with one template the newer is the current one, and nothi
   assert.equal(world.api.get(STATEFUL_SETS, DB).status.updateRevision, 'db-twin');
 });
 
-test('a set that is created again adopts the revisions of its orphans, and restarts none of them', async () => {
+test('a recreated set adopts the revisions of its orphans, and restarts none of them', async () => {
   const { world, controller } = await worldWith(statefulSet());
   await run(world, [controller]);
   const before = world.api.list(PODS).map(uidOf).sort();
@@ -196,7 +196,7 @@ test('a set that is created again adopts the revisions of its orphans, and resta
   assert.equal(revision?.metadata.ownerReferences?.[0]?.uid, uidOf(again));
 });
 
-test('without ControllerRevisions an update works all the same', async () => {
+test('updates work without ControllerRevisions', async () => {
   const { world, controller } = await worldWith(statefulSet(), WITHOUT_REVISIONS);
   await run(world, [controller]);
   edit(world, withImage('db:2'));
@@ -219,7 +219,7 @@ test('revisions: a rollback reuses the stored one and the history is limited', a
   assert.deepEqual(stored, [3, 4], 'db:3 in the history, db:2 moved on to 4');
 });
 
-test('OnDelete leaves the pods alone until somebody deletes them', async () => {
+test('OnDelete keeps the pods until a user deletes them', async () => {
   const { world, controller } = await worldWith(statefulSet({ updateStrategy: { type: 'OnDelete' } }));
   await run(world, [controller]);
   edit(world, withImage('db:2'));
@@ -230,7 +230,7 @@ test('OnDelete leaves the pods alone until somebody deletes them', async () => {
   assert.deepEqual(images(world), ['db:1', 'db:2', 'db:1']);
 });
 
-test('scale-down ends the largest ordinal first and waits for each', async () => {
+test('scale-down deletes the largest ordinal first and waits for each', async () => {
   const { world, controller } = await worldWith(statefulSet());
   await run(world, [controller]);
   edit(world, { replicas: 0 });
@@ -243,7 +243,7 @@ test('scale-down ends the largest ordinal first and waits for each', async () =>
   assert.deepEqual(names(world), []);
 });
 
-test('a pod that is refused again and again is not made again without a pause', async () => {
+test('a pod that is refused repeatedly is recreated with back-off', async () => {
   const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
   const failAll = (): void => {
     for (const each of world.api.list(PODS)) world.api.put(PODS, { ...each, status: { phase: 'Failed' } });
@@ -258,7 +258,7 @@ test('a pod that is refused again and again is not made again without a pause', 
   assert.ok(made() >= 2 && made() <= 3, `${made()} pods in 20 s`);
 });
 
-test('a failed pod is deleted and made again under its name', async () => {
+test('a failed pod is deleted and recreated under its name', async () => {
   const { world, controller } = await worldWith(statefulSet({ replicas: 1 }));
   await run(world, [controller]);
   world.clock.skip(60_000);
@@ -269,7 +269,7 @@ test('a failed pod is deleted and made again under its name', async () => {
   assert.ok(world.api.events.some((event) => event.reason === 'RecreatingFailedPod'));
 });
 
-test('claims are made before the pod, named after it, and survive it', async () => {
+test('claims are created before the pod, named after it, and survive it', async () => {
   const claim = {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -297,7 +297,7 @@ const anyPod = fc.record({
   terminating: fc.boolean(),
 });
 
-test('[SAFE-22] [SAFE-24] decide never makes a second pod of an ordinal, and ends only its own', () => {
+test('[SAFE-22] [SAFE-24] decide never creates a second pod of an ordinal, and deletes only its own', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(anyPod, { selector: (p) => p.ordinal }),
@@ -399,7 +399,7 @@ test('[SAFE-15] [SAFE-24] [TERM-17] two managers, stale caches and lost answers:
   );
 });
 
-test('minReadySeconds holds the next ordinal back until the pod has been ready for that long', async () => {
+test('minReadySeconds delays the next ordinal until the pod has been ready for that long', async () => {
   const { world, controller } = await worldWith(statefulSet({ minReadySeconds: 20 }));
   await controller.settle();
   const [first] = world.api.list(PODS);

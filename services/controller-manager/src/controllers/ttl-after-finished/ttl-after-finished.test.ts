@@ -21,7 +21,7 @@ function worldWith(object: Job): { readonly world: World; readonly controller: D
 }
 
 for (const type of ['Complete', 'Failed']) {
-  test(`a Job that is ${type} goes when its time is over, not a moment sooner, with its pods`, async () => {
+  test(`a Job that is ${type} is deleted when its TTL has expired, not earlier, with its pods`, async () => {
     const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 30 }), status: ended(type) });
     world.clock.skip(29_999);
     await controller.settle();
@@ -33,7 +33,7 @@ for (const type of ['Complete', 'Failed']) {
   });
 }
 
-test('a Job that runs, or that names no time, stays', async () => {
+test('a running Job, or one without a TTL, stays', async () => {
   for (const object of [
     job({ ttlSecondsAfterFinished: 0 }),
     { ...job(), status: ended('Complete') },
@@ -46,7 +46,7 @@ test('a Job that runs, or that names no time, stays', async () => {
   }
 });
 
-test('a life made longer is respected even while the cache does not show it', async () => {
+test('an extended TTL is respected even while the cache does not show it', async () => {
   const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 30 }), status: ended('Complete') });
   await controller.settle();
   world.api.cache(JOBS).freeze();
@@ -61,7 +61,7 @@ test('a life made longer is respected even while the cache does not show it', as
   assert.ok(world.api.get(JOBS, TASK).metadata.deletionTimestamp);
 });
 
-test('a lost answer is asked for again', async () => {
+test('a deletion without an answer is repeated', async () => {
   const { world, controller } = worldWith({ ...job({ ttlSecondsAfterFinished: 0 }), status: ended('Complete') });
   let lost = 0;
   world.api.beforeWrite = () => {

@@ -26,7 +26,7 @@ const reference = (name: string, uid?: string) => ({
   ...(uid === undefined ? {} : { uid }),
 });
 
-test('the smallest volume that is large enough is taken, and the one that is reserved before all others', () => {
+test('the smallest sufficient volume is used, and a reserved one before all others', () => {
   const wanted = claim('c', { resources: { requests: { storage: '2Gi' } } }, { uid: 'u' });
   const some = [sized('large', '10Gi'), sized('small', '1Gi'), sized('right', '3Gi'), sized('alike', '3Gi')];
   assert.equal(bestVolume(wanted, some, false)?.metadata.name, 'alike');
@@ -40,7 +40,7 @@ test('the smallest volume that is large enough is taken, and the one that is res
   assert.equal(bestVolume(picky, [...some, labelled], false)?.metadata.name, 'labelled');
 });
 
-test('a volume that is exactly as large as asked for ends the search', () => {
+test('a volume of exactly the requested size ends the search', () => {
   let looks = 0;
   const counted = Array.from({ length: 1_000 }, (_, i) => {
     const each = sized(`v${i}`, '1Gi');
@@ -50,7 +50,7 @@ test('a volume that is exactly as large as asked for ends the search', () => {
   assert.equal(looks, 1);
 });
 
-test('class, mode, access and size have to be what the claim asks for', () => {
+test('class, mode, access and size must match the claim', () => {
   const table: readonly [
     Partial<PersistentVolume['spec']>,
     Partial<PersistentVolumeClaim['spec']>,
@@ -74,7 +74,7 @@ const claimOf = (world: World): PersistentVolumeClaim => world.api.get(PERSISTEN
 const volumeOf = (world: World, name = 'v'): PersistentVolume => world.api.get(PERSISTENT_VOLUMES, { name });
 const start = (world: World): DrivenController => new DrivenController(world, volumeBindingController);
 
-test('[RWO-02] a claim and a volume find each other, whichever comes first', async () => {
+test('[RWO-02] a claim and a volume are bound, whichever is created first', async () => {
   const world = createWorld();
   const controller = start(world);
   world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c'));
@@ -119,7 +119,7 @@ test('a reservation by a user is respected for the claim and for the volume', as
   assert.equal(world.api.events.at(-1)?.message, 'Cannot bind to requested volume "w": incompatible accessMode');
 });
 
-test('a claim of a class that waits is bound when the scheduler has reserved a volume', async () => {
+test('a WaitForFirstConsumer claim is bound when the scheduler has reserved a volume', async () => {
   const world = createWorld();
   const controller = start(world);
   world.api.put(STORAGE_CLASSES, storageClass('local', { volumeBindingMode: 'WaitForFirstConsumer' }));
@@ -137,7 +137,7 @@ test('a claim of a class that waits is bound when the scheduler has reserved a v
   assert.deepEqual([claimOf(world).spec.volumeName, claimOf(world).status.phase], ['v', 'Bound']);
 });
 
-test('nothing here makes volumes: a driver is told, an unknown class is named', async () => {
+test('this controller creates no volumes: a driver gets an annotation, an unknown class is reported', async () => {
   const world = createWorld();
   const controller = start(world);
   world.api.put(STORAGE_CLASSES, storageClass('driven', { provisioner: 'csi.example.com' }));
@@ -160,7 +160,7 @@ async function boundWorld(policy: string): Promise<{ readonly world: World; read
   return { world, controller };
 }
 
-test('a volume whose claim is gone is released, keeps its data, and is not given to a claim of the same name', async () => {
+test('a volume whose claim is gone is released, keeps its data, and is not bound to a claim of the same name', async () => {
   const { world, controller } = await boundWorld('Retain');
   world.api.drop(PERSISTENT_VOLUME_CLAIMS, C);
   await controller.settle();
@@ -180,7 +180,7 @@ test('[RWO-17] the attachment of a volume stays when its phase changes', async (
   assert.deepEqual([volumeOf(world).status.phase, volumeOf(world).status.attachment], ['Released', attachment]);
 });
 
-test('a volume that should be deleted and that nobody can delete says so', async () => {
+test('a volume to delete without a deleter reports it', async () => {
   const { world, controller } = await boundWorld('Delete');
   world.api.drop(PERSISTENT_VOLUME_CLAIMS, C);
   await controller.settle();
@@ -190,7 +190,7 @@ test('a volume that should be deleted and that nobody can delete says so', async
   assert.equal(world.api.events.at(-1)?.reason, 'VolumeFailedDelete');
 });
 
-test('a volume that was made for a claim is released, not given to others, when the claim has another one', async () => {
+test('a volume provisioned for a claim is released, not bound to others, when the claim has another one', async () => {
   for (const [policy, phase] of [
     ['Delete', 'Released'],
     ['Retain', 'Available'],

@@ -6,7 +6,7 @@ import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { volume } from '../../testing/volume-builders.ts';
 import { decide, volumeProtectionController } from './index.ts';
 
-test('a volume that is bound or attached stays until it is neither', async () => {
+test('a bound or attached volume stays until it is neither', async () => {
   const world = createWorld();
   const controller = new DrivenController(world, volumeProtectionController);
   const bound = { ...volume('v', {}, { finalizers: [] }), status: { phase: 'Bound' } };
@@ -26,7 +26,7 @@ test('a volume that is bound or attached stays until it is neither', async () =>
   assert.deepEqual(controller.errors, []);
 });
 
-test('with any state of a volume: its finalizer goes only when nothing uses it, foreign finalizers stay, and a second pass writes nothing', () => {
+test('with any state of a volume: its finalizer is removed only when nothing uses it, foreign finalizers stay, and a second pass writes nothing', () => {
   const state = fc.record({
     finalizers: fc.uniqueArray(fc.constantFrom(VOLUME_FINALIZER, 'example.com/backup', 'example.com/audit')),
     terminating: fc.boolean(),

@@ -49,7 +49,7 @@ const refuses: Answer = (stream) => {
 const probe = (port: number, service = '', timeoutMs = 30_000): Promise<void> =>
   runGrpc(deps, { port, service }, { id: '', podIp: '127.0.0.1', ports: [], timeoutMs });
 
-test('[PROBE-04] a gRPC probe succeeds when the service says that it serves, and names the service it asks for', async () => {
+test('[PROBE-04] a gRPC probe succeeds when the service reports SERVING, and names the service', async () => {
   const asked: string[] = [];
   await withServer(
     says(1, (bytes) => asked.push(bytes.toString('latin1'))),
@@ -79,7 +79,7 @@ test('[PROBE-04] a gRPC probe fails for every other status, an absent protocol, 
   );
 });
 
-test('[PROBE-04] a gRPC probe of a port where nobody listens fails', async () => {
+test('[PROBE-04] a gRPC probe of a closed port fails', async () => {
   let free = 0;
   await withServer(says(1), async (port) => {
     free = port;
@@ -87,7 +87,7 @@ test('[PROBE-04] a gRPC probe of a port where nobody listens fails', async () =>
   await assert.rejects(probe(free), /ECONNREFUSED/);
 });
 
-test('a hollow node finds everything healthy', async () => {
+test('a hollow node reports everything healthy', async () => {
   const target = { id: '', podIp: '192.0.2.1', ports: [], timeoutMs: 1 };
   await runGrpc({ ...deps, network: HOLLOW_PROBE_NETWORK }, { port: 1 }, target);
 });

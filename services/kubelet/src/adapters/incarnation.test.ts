@@ -15,7 +15,7 @@ function folder(t: TestContext): string {
   return made;
 }
 
-test('a kubelet that starts again on its machine is the same incarnation; another disk has another key', (t) => {
+test('a restarted kubelet of a machine is the same incarnation; another disk has another key', (t) => {
   const disk = folder(t);
   const first = readIncarnation(disk, ids);
   assert.equal(readIncarnation(disk, ids), first);
@@ -25,7 +25,7 @@ test('a kubelet that starts again on its machine is the same incarnation; anothe
   assert.deepEqual([one.machine, one.boot], [other.machine, other.boot]);
 });
 
-test('the key is for its owner only, and one that was torn is made anew', (t) => {
+test('only the owner can read the key, and a truncated key is created anew', (t) => {
   const disk = folder(t);
   const first = readIncarnation(disk, ids);
   const file = 'incarnation-key';
@@ -34,7 +34,7 @@ test('the key is for its owner only, and one that was torn is made anew', (t) =>
   assert.notEqual(readIncarnation(disk, ids), first);
 });
 
-test('the next kubelet of the machine finds which incarnation was bound', (t) => {
+test('the next kubelet of the machine reads the bound incarnation', (t) => {
   const disk = folder(t);
   assert.equal(boundRecord(disk).read(), undefined);
   boundRecord(disk).write('k/m/b-1');
@@ -43,7 +43,7 @@ test('the next kubelet of the machine finds which incarnation was bound', (t) =>
   assert.equal(readdirSync(disk).length, 1);
 });
 
-test('a kubelet that runs as root from now on is on the same machine; one that was root from the start tells clones apart', (t) => {
+test('a kubelet that now runs as root is on the same machine; one that always ran as root distinguishes clones', (t) => {
   const machineOn = (disk: string, firmware: readonly string[]): string | undefined =>
     parseIncarnation(readIncarnation(disk, ids, () => firmware))?.machine;
   const disk = folder(t);

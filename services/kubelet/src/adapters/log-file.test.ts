@@ -13,7 +13,7 @@ async function read(request: LogFileRequest): Promise<string> {
   return text;
 }
 
-test('all of a log, its last lines, and no more than a limit', () =>
+test('a log is read in full, by its last lines, and up to a limit', () =>
   withLog('one\ntwo\nthree\n', async (path) => {
     assert.equal(await read({ path }), 'one\ntwo\nthree\n');
     const tails = await Promise.all([0, 1, 2, 3, 9].map((tailLines) => read({ path, tailLines })));
@@ -30,7 +30,7 @@ test('the last lines of a log of many blocks', () => {
   });
 });
 
-test('following goes on to what is written last, also over an emptied file', () =>
+test('follow continues with later writes, also after a truncation', () =>
   withLog('first\n', async (path) => {
     const steps = [
       () => appendFileSync(path, 'second\n'),
@@ -45,7 +45,7 @@ test('following goes on to what is written last, also over an emptied file', () 
     assert.equal(await read({ path, isOver }), 'first\nsecond\nnew\n');
   }));
 
-test('following goes over to the file that the writer went over to, however often that happened meanwhile', () =>
+test('follow switches to each new file of the writer, however many there were', () =>
   withLog('one\n', async (path) => {
     const rotate = (text: string): void => {
       if (existsSync(`${path}.1`)) renameSync(`${path}.1`, `${path}.2`);

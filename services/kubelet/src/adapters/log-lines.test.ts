@@ -28,7 +28,7 @@ async function* cut(text: string, sizes: readonly number[]): AsyncGenerator<LogB
   }
 }
 
-test('[LIFE-18] the end of a log without times and streams; half a line at its beginning is left out', () => {
+test('[LIFE-18] the end of a log without times and streams; a partial first line is omitted', () => {
   const end = Buffer.from(
     '2026-01-01T00:00:00.1Z stdout F one\n2026-01-01T00:00:00.2Z stderr P tw\n2026-01-01T00:00:00.3Z stderr F o\n',
   );
@@ -39,7 +39,7 @@ test('[LIFE-18] the end of a log without times and streams; half a line at its b
   assert.equal(textOf(Buffer.from('plain\n'), undefined), 'plain\n');
 });
 
-test('each line has the time of the first note that knows of it, and the rest that of the last write', () =>
+test('each line has the time of the first note that covers it, and the rest that of the last write', () =>
   withLog('one\ntwo\nthree\nfour\n', async (path) => {
     writeFileSync(`${path}.times`, `4 ${at(1)}\n14 ${at(3)}\n`);
     const lines = (await read({ path, timestamps: true })).split('\n');
@@ -55,7 +55,7 @@ test('each line has the time of the first note that knows of it, and the rest th
     assert.equal(await read({ path, timestamps: true, limitBytes: 12 }), '2026-01-01T0');
   }));
 
-test('notes that are made while a log is followed are read, also those of an emptied log', () =>
+test('notes written while a log is followed are read, also those of a truncated log', () =>
   withLog('first\n', async (path) => {
     writeFileSync(`${path}.times`, `6 ${at(1)}\n`);
     const steps = [
@@ -80,13 +80,13 @@ test('notes that are made while a log is followed are read, also those of an emp
     );
   }));
 
-test('a log that nobody noted times of has that of its last write', () =>
+test('a log without time notes has the time of its last write', () =>
   withLog('one\n', async (path) => {
     assert.equal(await read({ path, sinceMs: clock.now() - 3_600_000 }), 'one\n');
     assert.match(await read({ path, timestamps: true }), /Z one\n$/);
   }));
 
-test('logs of a container runtime are read by the same reader: parts are joined, streams are mixed, noise is left out', () => {
+test('logs of a container runtime are read by the same reader: parts are joined, streams are mixed, invalid lines are omitted', () => {
   const stamp = (second: number): string => `2026-01-01T00:00:0${second}.123456789Z`;
   const raw = [
     `${stamp(1)} stdout F one`,

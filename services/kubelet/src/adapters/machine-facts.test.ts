@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { readMachineFacts, shareOf } from './machine-facts.ts';
 
-test('nodes of one machine show all of it and give an equal part of it', () => {
+test('nodes of one machine report its full capacity and an equal share as allocatable', () => {
   const capacity = { cpu: '2', memory: '4000Ki', 'ephemeral-storage': '100Ki', pods: '110' };
   assert.deepEqual(shareOf(capacity, 3), { cpu: '666m', memory: '1333Ki', 'ephemeral-storage': '33Ki', pods: '110' });
   assert.deepEqual(shareOf(capacity, 1), capacity);

@@ -50,7 +50,7 @@ test('files and directories of the log directory are shown', async (t) => {
   assert.equal(logs('/logs').headers['location'], 'logs/');
 });
 
-test('nothing outside of the log directory is shown, neither by .. nor by links that pods leave there', (t) => {
+test('nothing outside of the log directory is shown, neither by .. nor by symbolic links of pods', (t) => {
   const { root, logs } = logsIn(t);
   symlinkSync('../secret', path.join(root, 'file-link'));
   symlinkSync('..', path.join(root, 'directory-link'));

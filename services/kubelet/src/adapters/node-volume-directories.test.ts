@@ -31,7 +31,7 @@ async function inFolder(
   }
 }
 
-test('a volume has a directory of its own that every user of the pod can write, and keeps its files', () =>
+test('a volume has its own directory that every user of the pod can write, and keeps its files', () =>
   inFolder(async (directories, root) => {
     const path = await directories.make(ONE, undefined);
     assert.equal(path, join(root, ONE));
@@ -42,7 +42,7 @@ test('a volume has a directory of its own that every user of the pod can write, 
     assert.equal(readFileSync(join(path, 'data'), 'utf8'), 'kept');
   }));
 
-test('a removal takes the files of this volume and nothing that links lead to', () =>
+test('a removal deletes the files of this volume and no target of its links', () =>
   inFolder(async (directories, root, folder) => {
     const [one, two] = [await directories.make(ONE, undefined), await directories.make(TWO, undefined)];
     const outside = join(folder, 'outside');
@@ -57,7 +57,7 @@ test('a removal takes the files of this volume and nothing that links lead to', 
     await directories.remove(ONE);
   }));
 
-test('what an interrupted removal left goes with the next one, and a volume that was never made is nothing', () =>
+test('the leftovers of an interrupted removal are deleted with the next one, and a volume that was never created is ignored', () =>
   inFolder(async (directories, root) => {
     await directories.remove(ONE);
     assert.equal(existsSync(root), false);
@@ -68,7 +68,7 @@ test('what an interrupted removal left goes with the next one, and a volume that
     assert.deepEqual(readdirSync(root), []);
   }));
 
-test('only a uid of the server names a directory', () =>
+test('only a uid from the server names a directory', () =>
   inFolder(async (directories, _root, folder) => {
     const outside = join(folder, 'outside');
     mkdirSync(outside);
@@ -89,7 +89,7 @@ test('only a uid of the server names a directory', () =>
     assert.deepEqual(readdirSync(folder), ['outside']);
   }));
 
-test('a cluster that forgets its objects forgets all directories', () =>
+test('removing all volumes deletes their root directory', () =>
   inFolder(async (directories, root) => {
     await directories.removeAll();
     writeFileSync(join(await directories.make(ONE, undefined), 'data'), 'x');

@@ -40,7 +40,7 @@ async function askDripping(beginning: string): Promise<void> {
   }
 }
 
-test('[PROBE-06] a port that is open is a success although the peer closes at once; a closed one is a failure', async () => {
+test('[PROBE-06] an open port is a success although the peer closes at once; a closed one is a failure', async () => {
   const server = createServer((socket) => socket.destroy());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

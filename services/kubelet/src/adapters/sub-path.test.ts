@@ -45,7 +45,7 @@ async function pathOf(volume: string, subPath: string, make: boolean): Promise<s
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
-test('a subPath is made within its volume, and nothing is made where a link leads out of it', async (t) => {
+test('a subPath is created inside its volume, and nothing is created where a link leads outside', async (t) => {
   const { volume, outside } = place(t);
   assert.equal(await pathOf(volume, 'own/deep', true), join(volume, 'own/deep'));
   assert.equal(await pathOf(volume, 'own/deep', false), join(volume, 'own/deep'));
@@ -57,7 +57,7 @@ test('a subPath is made within its volume, and nothing is made where a link lead
   await assert.rejects(pathOf(volume, 'none', false), /does not exist/);
 });
 
-test('links that stay in the volume are followed, as those of ConfigMaps', async (t) => {
+test('links inside the volume are followed, as those of ConfigMaps', async (t) => {
   const { volume } = place(t);
   mkdirSync(join(volume, '..1'));
   writeFileSync(join(volume, '..1/key'), 'x');
@@ -66,7 +66,7 @@ test('links that stay in the volume are followed, as those of ConfigMaps', async
   assert.equal(await pathOf(volume, 'key', false), join(volume, '..1/key'));
 });
 
-test('a subPath is as open as its volume, and keeps the group that new files take', async (t) => {
+test('a subPath has the mode of its volume, and keeps the setgid group', async (t) => {
   const { volume } = place(t);
   chmodSync(volume, 0o2775);
   await pathOf(volume, 'a/b', true);
@@ -75,7 +75,7 @@ test('a subPath is as open as its volume, and keeps the group that new files tak
 
 for (const made of ['file', 'directory', 'missing'])
   for (const swapped of ['a', 'b', 'c'])
-    test(`a name that is swapped for a link just before it is looked up leads nowhere: ${swapped}, ${made}`, async (t) => {
+    test(`a name swapped for a link just before its look-up leads nowhere: ${swapped}, ${made}`, async (t) => {
       const { root, volume, outside } = place(t);
       mkdirSync(join(volume, 'a/b'), { recursive: true });
       if (made === 'directory') mkdirSync(join(volume, 'a/b/c'));
@@ -96,7 +96,7 @@ for (const made of ['file', 'directory', 'missing'])
       assert.deepEqual([modeOf(outside), readdirSync(outside), readdirSync(join(outside, 'b'))], ['700', ['b'], ['c']]);
     });
 
-test('a directory that is swapped after it was looked up is still the one of the volume', async (t) => {
+test('a directory swapped after its look-up is still the one of the volume', async (t) => {
   const { root, volume, outside } = place(t);
   mkdirSync(join(volume, 'a'));
   const beforeStep = (step: string): void => {
@@ -109,12 +109,12 @@ test('a directory that is swapped after it was looked up is still the one of the
   assert.deepEqual([readdirSync(outside), opened.path], [[], join(root, 'away/made')]);
 });
 
-test('a pod that swaps a directory for a link as fast as it can finds nothing made or opened outside', async () => {
+test('a pod that constantly swaps a directory for a link gets nothing created or opened outside', async () => {
   const { rounds, escapes } = await raceSubPath((round) => round < 1_000);
   assert.deepEqual([rounds, escapes], [1_000, []]);
 });
 
-test('for other runtimes an open place is mounted where only the node writes, and goes with the pod', {
+test('for other runtimes an open directory is mounted where only the node writes, and is removed with the pod', {
   skip: unlessRoot(),
 }, async (t) => {
   const { root, volume, outside } = place(t);

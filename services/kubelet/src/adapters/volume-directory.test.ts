@@ -14,7 +14,7 @@ function directory(t: TestContext): string {
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
-test('an emptyDir is made once: the mode that its pod gave it stays when volumes are looked at again', async (t) => {
+test('an emptyDir is created once: a mode set by its pod survives later checks', async (t) => {
   const volumes = join(directory(t), 'volumes');
   const path = join(volumes, 'data');
   await makeEmptyDirectory(path);
@@ -25,7 +25,7 @@ test('an emptyDir is made once: the mode that its pod gave it stays when volumes
   assert.deepEqual(readdirSync(volumes), ['data']);
 });
 
-test('an emptyDir whose making was cut off is made whole', async (t) => {
+test('an emptyDir whose creation was interrupted is completed', async (t) => {
   const path = join(directory(t), 'data');
   mkdirSync(`${path}.new`, { mode: 0o755 });
   await makeEmptyDirectory(path);
@@ -45,7 +45,7 @@ test('files for containers of other users are readable with any umask of the nod
   assert.deepEqual(modes, ['755', '755', '644', '755', '755', '644']);
 });
 
-test('a token is readable by the one user of its pod, other files as they say', async (t) => {
+test('only the one user of its pod can read a token, other files keep their mode', async (t) => {
   const path = join(directory(t), 'v');
   const file = { bytes: Buffer.from('x'), mode: 0o644 };
   const files = new Map<string, VolumeFile>([
@@ -59,7 +59,7 @@ test('a token is readable by the one user of its pod, other files as they say', 
   assert.deepEqual([modeOf(join(path, 'ca.crt')), statSync(join(path, 'ca.crt')).uid], ['644', process.getuid?.()]);
 });
 
-test('a hostPath without a type is made as a directory where nothing is, and left alone where something is', async (t) => {
+test('an absent hostPath without a type is created as a directory, an existing one is left unchanged', async (t) => {
   const root = directory(t);
   await useHostPath(join(root, 'new/deep'), '');
   assert.equal(modeOf(join(root, 'new/deep')), '755');

@@ -143,7 +143,7 @@ test('[LIFE-32] [LIFE-34] volumes, then the sandbox with its network, then the i
   assert.deepEqual(world.steps, ['volume', 'sandbox and network', 'image', 'container']);
 });
 
-test('[LIFE-32] [LIFE-33] while a volume is missing there is no sandbox, and the pod says what it waits for', async (t) => {
+test('[LIFE-32] [LIFE-33] while a volume is missing there is no sandbox, and the pod reports what it waits for', async (t) => {
   const world = new World(t);
   world.settings = undefined;
   await world.starter.runSandbox(0, pod);
@@ -157,7 +157,7 @@ test('[LIFE-32] [LIFE-33] while a volume is missing there is no sandbox, and the
   assert.equal(world.memory.failures[''], undefined);
 });
 
-test('volumes of a pod that never came to a sandbox go with it; those of a pod that has one stay', async (t) => {
+test('volumes of a pod without a sandbox are removed with it; those of a pod with one stay', async (t) => {
   const world = new World(t);
   world.networkIsDown = true;
   await world.starter.runSandbox(0, pod);
@@ -170,7 +170,7 @@ test('volumes of a pod that never came to a sandbox go with it; those of a pod t
   assert.equal(existsSync(world.volumesPath), true);
 });
 
-test('[RWO-05] [RWO-10] nothing of a pod is made while its volume is not attached; the pod says that it is being created, and after a while why', async (t) => {
+test('[RWO-05] [RWO-10] nothing of a pod is created while its volume is not attached; the pod is ContainerCreating, and later reports why', async (t) => {
   const world = new World(t);
   world.attachWaits = ATTACH_WAITS_UNTOLD;
   for (let wait = 1; wait <= ATTACH_WAITS_UNTOLD; wait++) {
@@ -184,7 +184,7 @@ test('[RWO-05] [RWO-10] nothing of a pod is made while its volume is not attache
   assert.equal(world.memory.failures[''], undefined);
 });
 
-test('[LIFE-16] a container whose variables or sub path cannot be made waits with the reason, and nothing else is made', async (t) => {
+test('[LIFE-16] a container with invalid variables or sub path waits with the reason, and nothing else is created', async (t) => {
   const world = new World(t);
   await world.starter.runSandbox(0, pod);
   const doubled = Array.from({ length: 40 }, (_, i) => ({

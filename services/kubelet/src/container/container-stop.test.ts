@@ -54,7 +54,7 @@ function stopping(
   return { clock, happened, task, outcome };
 }
 
-test("[TERM-26] the node's own hook runs before the one of the user, and takes nothing of the grace", async () => {
+test('[TERM-26] the hook of the node runs before that of the user, and uses none of the grace period', async () => {
   const free = Promise.withResolvers<void>();
   const { clock, happened, outcome } = stopping(() => free.promise);
   await clock.advance(5_000);
@@ -65,7 +65,7 @@ test("[TERM-26] the node's own hook runs before the one of the user, and takes n
   assert.ok(outcome.isDone);
 });
 
-test('[TERM-27] the hook of the user runs only where there is one, and some grace to run in', async () => {
+test('[TERM-27] the hook of the user runs only when it exists and some grace period is left', async () => {
   const { lifecycle: _hook, ...plain } = HOOKED;
   const runs = async (graceSeconds: number, container: Container): Promise<readonly string[]> => {
     const { clock, happened, outcome } = stopping(undefined, { graceSeconds, container });
@@ -78,7 +78,7 @@ test('[TERM-27] the hook of the user runs only where there is one, and some grac
   assert.deepEqual(await runs(30, plain), ['0 stop 30']);
 });
 
-test('[TERM-26] its error ends the stop with that error: no hook, no signal', async () => {
+test('[TERM-26] an error of the node hook ends the stop with that error: no user hook, no signal', async () => {
   const error = new Error('the devices are still in use');
   const { clock, happened, outcome } = stopping(() => Promise.reject(error));
   await clock.advance(60_000);
@@ -86,7 +86,7 @@ test('[TERM-26] its error ends the stop with that error: no hook, no signal', as
   assert.deepEqual(happened, ['0 internal c1']);
 });
 
-test('[TERM-26] one that hangs is an error after its deadline', async () => {
+test('[TERM-26] a node hook that hangs fails at its deadline', async () => {
   const { clock, happened, outcome } = stopping(() => new Promise(() => {}));
   await clock.advance(29_000);
   assert.equal(outcome.error, undefined);
@@ -95,7 +95,7 @@ test('[TERM-26] one that hangs is an error after its deadline', async () => {
   assert.deepEqual(happened, ['0 internal c1']);
 });
 
-test("[TERM-26] less time that is asked for meanwhile is the time of the user's hook, not of the node's own", async () => {
+test('[TERM-26] a shorter grace period requested meanwhile limits the hook of the user, not that of the node', async () => {
   const free = Promise.withResolvers<void>();
   const { clock, happened, task } = stopping(() => free.promise, { hookMs: 3_000 });
   await clock.advance(1_000);
@@ -106,13 +106,13 @@ test("[TERM-26] less time that is asked for meanwhile is the time of the user's 
   assert.deepEqual(happened, ['0 internal c1', '10 user-hook', '13 stop 2']);
 });
 
-test('a node that keeps nothing of containers stops them at once', async () => {
+test('a node without a hook stops containers at once', async () => {
   const { clock, happened } = stopping(undefined);
   await clock.advance(1_000);
   assert.deepEqual(happened, ['0 user-hook', '0 stop 30']);
 });
 
-test('[SAFE-12] [TERM-26] [TERM-31] a pod whose stop was kept back by the node is stopped again until it ends', async (t: TestContext) => {
+test('[SAFE-12] [TERM-26] [TERM-31] a pod whose stop was blocked by the node is stopped again until it ends', async (t: TestContext) => {
   let refusals = 2;
   const asked: string[] = [];
   const containerManager = {
@@ -132,7 +132,7 @@ test('[SAFE-12] [TERM-26] [TERM-31] a pod whose stop was kept back by the node i
   assert.ok(pod.isGone, 'the third time nothing kept it');
 });
 
-test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail reject once, for whoever waits for the stop', async () => {
+test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail reject once, for every caller of the stop', async () => {
   const clock = createVirtualClock();
   const calls: PromiseWithResolvers<void>[] = [];
   const runtime = {

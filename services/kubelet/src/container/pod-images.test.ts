@@ -93,7 +93,7 @@ test('[LIFE-16] a present image is used; an absent image with policy Never is re
   assert.deepEqual(world.logins, []);
 });
 
-test('a pull goes on beside the pod, and is one pull however often it is asked for', async () => {
+test('a pull runs in parallel to the pod, and is one pull for all requests', async () => {
   const world = new World();
   const { promise, resolve } = Promise.withResolvers<void>();
   world.blocked = promise;
@@ -107,7 +107,7 @@ test('a pull goes on beside the pod, and is one pull however often it is asked f
   assert.ok(world.told.some((text) => text.startsWith('Normal Pulled Successfully pulled image "app:1"')));
 });
 
-test('Always asks the registry for every start, also when the image is there', async () => {
+test('Always contacts the registry for every start, also when the image is present', async () => {
   const world = new World();
   world.present.add('app:latest');
   for (let start = 1; start <= 2; start++) {
@@ -118,7 +118,7 @@ test('Always asks the registry for every start, also when the image is there', a
   assert.equal(world.logins.length, 2);
 });
 
-test('logins of the pull secrets are tried one after the other; a secret that is missing is told', async () => {
+test('credentials of the pull secrets are tried in order; a missing secret is reported', async () => {
   const world = new World();
   await world.wait(container('registry.example/wrong/app:1'));
   await eventually(() => world.results.length > 0, 'the pull ended');
@@ -126,7 +126,7 @@ test('logins of the pull secrets are tried one after the other; a secret that is
   assert.ok(world.told.some((text) => text.includes('Unable to retrieve some image pull secrets (missing)')));
 });
 
-test('[LIFE-16] after a failed pull the next one waits, longer each time', async () => {
+test('[LIFE-16] after a failed pull the next one waits, with growing back-off', async () => {
   const world = new World();
   world.failure = 'no route';
   await world.wait(container('app:1'));
@@ -141,7 +141,7 @@ test('[LIFE-16] after a failed pull the next one waits, longer each time', async
   assert.equal((await world.wait(container('app:1'))).retryMs, 2 * CONTAINER_BACK_OFF_INITIAL_MS);
 });
 
-test('a pod that ends calls its pulls off', async () => {
+test('a pod that ends cancels its pulls', async () => {
   const world = new World();
   world.blocked = new Promise(() => undefined);
   await world.wait(container('app:1'));

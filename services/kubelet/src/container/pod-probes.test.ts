@@ -28,7 +28,7 @@ function server(): { network: Partial<ProbeNetwork>; asked: string[]; status: nu
   return Object.assign(state, { network });
 }
 
-test('[PROBE-05] an HTTP probe is a GET to the pod, good from 200 to 399, with path, scheme, port name and headers as given', async () => {
+test('[PROBE-05] an HTTP probe is a GET to the pod, successful from 200 to 399, with path, scheme, port name and headers as given', async () => {
   const requests: Parameters<ProbeNetwork['httpGet']>[0][] = [];
   const web = server();
   const network: Partial<ProbeNetwork> = {
@@ -70,14 +70,14 @@ test('[PROBE-05] an HTTP probe is a GET to the pod, good from 200 to 399, with p
   await pod.stop();
 });
 
-test('[PROBE-05] an HTTP probe without path and scheme asks for / over plain HTTP', async () => {
+test('[PROBE-05] an HTTP probe without path and scheme requests / over plain HTTP', async () => {
   const web = server();
   const pod = await podOf({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 60 } }, web.network).run(2);
   assert.match(web.asked[0] ?? '', /^http:\/\/10\.[\d.]+:80\/$/);
   await pod.stop();
 });
 
-test('[PROBE-04] a gRPC probe asks for the health of its service, and only SERVING is success', async () => {
+test('[PROBE-04] a gRPC probe checks the health of its service, and only SERVING is success', async () => {
   const asked: (readonly [string, number, string])[] = [];
   let answer = 'SERVING';
   const network: Partial<ProbeNetwork> = {
@@ -104,7 +104,7 @@ test('[PROBE-04] a gRPC probe asks for the health of its service, and only SERVI
   await whole.stop();
 });
 
-test('[PROBE-01] a container that has ended is not asked any more', async () => {
+test('[PROBE-01] a container that has ended is not probed any more', async () => {
   const readinessProbe = { exec: { command: ['exit-after', '0', '0'] }, periodSeconds: 2 };
   const containers = [app('main', { command: ['exit-after', '5', '0'], readinessProbe }), app('other')];
   const pod = await new VirtualPod({ restartPolicy: 'Never', containers }).run(30);
@@ -115,7 +115,7 @@ test('[PROBE-01] a container that has ended is not asked any more', async () => 
   await pod.stop();
 });
 
-test('[PROBE-08] [PROBE-09] [PROBE-12] without probes a container is started and ready as soon as it runs, and nobody ends it', async () => {
+test('[PROBE-08] [PROBE-09] [PROBE-12] without probes a container is started and ready as soon as it runs, and is not killed', async () => {
   const pod = await new VirtualPod({ containers: [app('main')] }).run(600);
   const { ready, started, restartCount } = pod.container('main');
   assert.deepEqual([ready, started, restartCount, pod.stops], [true, true, 0, []]);
@@ -148,7 +148,7 @@ test('[PROBE-01] [PROBE-03] a command probe runs in the container again and agai
   await other.stop();
 });
 
-test('[PROBE-07] a check that could not be made is tried again, told, and changes nothing', async () => {
+test('[PROBE-07] a probe that could not run is retried, reported, and changes nothing', async () => {
   let fault: Error | undefined;
   let asked = 0;
   const pod = new VirtualPod(
@@ -176,7 +176,7 @@ test('[PROBE-07] a check that could not be made is tried again, told, and change
   await pod.stop();
 });
 
-test('[PROBE-07] a port that the container does not name is no answer of the container', async () => {
+test('[PROBE-07] an unknown port name is not a probe result of the container', async () => {
   const livenessProbe = { tcpSocket: { port: 'nowhere' }, periodSeconds: 1, failureThreshold: 1 };
   const pod = await new VirtualPod({ containers: [app('main', { livenessProbe })] }).run(30);
   assert.deepEqual(pod.stops, []);
@@ -184,7 +184,7 @@ test('[PROBE-07] a port that the container does not name is no answer of the con
   await pod.stop();
 });
 
-test('[PROBE-10] [PROBE-14] a container is not ready before its first good answer, becomes ready, and loses it without a restart', async () => {
+test('[PROBE-10] [PROBE-14] a container is not ready before its first success, becomes ready, and loses readiness without a restart', async () => {
   const web = server();
   const pod = await podOf({ readinessProbe: http({ initialDelaySeconds: 20 }) }, web.network).run(19);
   assert.deepEqual([pod.container('main').ready, web.asked, pod.condition('Ready')?.status], [false, [], 'False']);
@@ -200,7 +200,7 @@ test('[PROBE-10] [PROBE-14] a container is not ready before its first good answe
   await pod.stop();
 });
 
-test('[PROBE-11] [PROBE-16] [PROBE-18] [SIDE-06] until the startup probe succeeded nothing else is asked', async () => {
+test('[PROBE-11] [PROBE-16] [PROBE-18] [SIDE-06] until the startup probe succeeds no other probe runs', async () => {
   const web = server();
   web.isOpen = false;
   const startupProbe = tcp({ periodSeconds: 10, failureThreshold: 30 });
@@ -213,7 +213,7 @@ test('[PROBE-11] [PROBE-16] [PROBE-18] [SIDE-06] until the startup probe succeed
   await pod.stop();
 });
 
-test('[PROBE-12] [PROBE-16] a startup that takes too long ends the container after threshold times period', async () => {
+test('[PROBE-12] [PROBE-16] a startup that takes too long kills the container after threshold times period', async () => {
   const web = server();
   web.isOpen = false;
   const pod = podOf({ startupProbe: tcp({ initialDelaySeconds: 7, periodSeconds: 10 }) }, web.network);
@@ -229,7 +229,7 @@ test('[PROBE-12] [PROBE-16] a startup that takes too long ends the container aft
   await pod.stop();
 });
 
-test('[PROBE-08] [PROBE-13] [PROBE-18] a failed liveness probe ends the container; whether it comes back its policy says', async () => {
+test('[PROBE-08] [PROBE-13] [PROBE-18] a failed liveness probe kills the container; its policy decides about a restart', async () => {
   for (const [restartPolicy, count, phase] of [
     ['Always', 1, 'Running'],
     ['OnFailure', 1, 'Running'],
@@ -260,7 +260,7 @@ test('[PROBE-08] [PROBE-13] [PROBE-18] a failed liveness probe ends the containe
   }
 });
 
-test('[PROBE-15] readiness and liveness are counted apart, also on the same endpoint', async () => {
+test('[PROBE-15] readiness and liveness are counted separately, also on the same endpoint', async () => {
   const web = server();
   const probes = { readinessProbe: http({ failureThreshold: 1 }), livenessProbe: http({ failureThreshold: 4 }) };
   const pod = await podOf(probes, web.network).run(3);
@@ -272,7 +272,7 @@ test('[PROBE-15] readiness and liveness are counted apart, also on the same endp
   await pod.stop();
 });
 
-test('[TERM-52] while a pod ends only its readiness is still asked for', async () => {
+test('[TERM-52] while a pod terminates only its readiness is probed', async () => {
   const asked = { ready: 0, live: 0 };
   const network: Partial<ProbeNetwork> = {
     httpGet: ({ url }) => {
@@ -292,7 +292,7 @@ test('[TERM-52] while a pod ends only its readiness is still asked for', async (
   await pod.stop();
 });
 
-test('[PROBE-16] with any server behaviour, a container lives as long as its probe allows and not a round longer', async () => {
+test('[PROBE-16] with any server behaviour, a container lives as long as its probe allows and not a period longer', async () => {
   const answers = fc.array(fc.boolean(), { minLength: 30, maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(
@@ -322,7 +322,7 @@ test('[PROBE-16] with any server behaviour, a container lives as long as its pro
   );
 });
 
-test('/metrics/probes: what a pod was asked and answered is counted under the names of a kubelet, until it is gone', async () => {
+test('/metrics/probes: probe results of a pod are counted under the kubelet names, until it is gone', async () => {
   const web = server();
   const probes = { livenessProbe: tcp({ periodSeconds: 10 }), readinessProbe: http({ periodSeconds: 5 }) };
   const pod = await podOf(probes, web.network).run(1);

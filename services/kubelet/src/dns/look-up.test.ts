@@ -53,7 +53,7 @@ const addresses = (...data: readonly string[]): Found => ({
   records: data.map((each) => ({ type: each.includes(':') ? 'AAAA' : 'A', data: each })),
 });
 
-test('[EXP-08] [EXP-11] a service has a name as soon as it is there, of any case, with its addresses by type', () => {
+test('[EXP-08] [EXP-11] a service name resolves as soon as the service exists, in any case, with its addresses by type', () => {
   assert.deepEqual(found('api.shop.svc.cluster.local'), addresses('10.0.0.9'));
   assert.deepEqual(found('API.Shop.SVC.cluster.local.'), addresses('10.0.0.9'));
   assert.deepEqual(found('api.shop.svc.cluster.local', 'AAAA'), addresses());
@@ -63,7 +63,7 @@ test('[EXP-08] [EXP-11] a service has a name as soon as it is there, of any case
   assert.deepEqual(found('10-0-0-1.shop.pod.cluster.local'), { kind: 'missing' });
 });
 
-test('no name leads to a cluster address, which nothing here routes', () => {
+test('no name resolves to a cluster IP, because nothing routes it here', () => {
   assert.deepEqual(found('web.shop.svc.cluster.local'), addresses('192.0.2.0'));
   assert.deepEqual(found('web.shop.svc.cluster.local', 'AAAA'), addresses('100::'));
   for (const name of ['web', 'api', 'db']) {
@@ -82,14 +82,14 @@ test('names between the domain and the services exist; names outside the domain 
     assert.deepEqual(found(outside), { kind: 'outside' });
 });
 
-test('a headless service is its ready endpoints, each with a name of its own', () => {
+test('a headless service resolves to its ready endpoints, each with its own name', () => {
   assert.deepEqual(found('db.shop.svc.cluster.local'), addresses('10.0.0.1', '10.0.0.2'));
   assert.deepEqual(found('db-0.db.shop.svc.cluster.local'), addresses('10.0.0.1'));
   assert.deepEqual(found('10-0-0-2.db.shop.svc.cluster.local'), addresses('10.0.0.2'));
   assert.deepEqual(found('db-2.db.shop.svc.cluster.local'), { kind: 'missing' });
 });
 
-test('named ports have SRV records, and other names have other names', () => {
+test('named ports have SRV records, and external services are aliases', () => {
   assert.deepEqual(found('_http._tcp.web.shop.svc.cluster.local', 'SRV'), {
     kind: 'records',
     records: [{ type: 'SRV', port: 80, target: 'web.shop.svc.cluster.local' }],

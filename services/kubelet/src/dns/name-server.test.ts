@@ -76,7 +76,7 @@ async function open(t: TestContext, isComplete = () => true) {
   return { resolver, upstream, listening };
 }
 
-test('[EXP-11] names of services are answered, what is missing is said to be missing, and everything else is asked for outside', async (t) => {
+test('[EXP-11] service names are answered, missing names are NXDOMAIN, and external names are forwarded', async (t) => {
   const { resolver, upstream } = await open(t);
   assert.deepEqual(await resolver.resolve4('web.shop.svc.cluster.local'), ['192.0.2.0']);
   await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
@@ -87,17 +87,17 @@ test('[EXP-11] names of services are answered, what is missing is said to be mis
   assert.deepEqual(upstream.asked, ['www.example', 'www.nowhere']);
 });
 
-test('another name for something outside comes with its addresses', async (t) => {
+test('a CNAME to an external name includes its addresses', async (t) => {
   const { resolver } = await open(t);
   assert.deepEqual(await resolver.resolve4('far.shop.svc.cluster.local'), ['192.0.2.1']);
 });
 
-test('an answer that is too long for a datagram is given over TCP', async (t) => {
+test('an answer that is too long for a datagram is sent over TCP', async (t) => {
   const { resolver } = await open(t);
   assert.equal((await resolver.resolve4('many.shop.svc.cluster.local')).length, many.length);
 });
 
-test('while services are not known yet no name of the cluster is called missing', async (t) => {
+test('while services are not known yet no name of the cluster is NXDOMAIN', async (t) => {
   let isComplete = false;
   const { resolver } = await open(t, () => isComplete);
   await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ESERVFAIL' });
@@ -105,7 +105,7 @@ test('while services are not known yet no name of the cluster is called missing'
   await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
 });
 
-test('two servers of one machine take two addresses of the same port, and garbage is not answered', async (t) => {
+test('two servers on one machine use two addresses with the same port, and invalid packets are not answered', async (t) => {
   const first = await open(t);
   const { port } = first.listening;
   const second = new NameServer({

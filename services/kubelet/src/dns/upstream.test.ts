@@ -7,7 +7,7 @@ import { askUpstream } from './upstream.ts';
 
 const clock = createSystemClock();
 
-test('a name server that there is no way to is passed over: the next one is asked, and the process lives', async (t) => {
+test('an unreachable name server is skipped: the next one is queried, and the process survives', async (t) => {
   const reachable = createSocket('udp4');
   t.after(() => reachable.close());
   reachable.on('message', (query, from) => reachable.send(query, from.port, from.address));

@@ -24,7 +24,7 @@ const onPort = (hostPort: number, hostIP = '', protocol = 'TCP'): Pod =>
 const reasonOf = (pod: Pod, node: Partial<AdmittingNode>, others: readonly Pod[] = []): string | undefined =>
   admitPod(pod, { ...NODE, ...node }, others.map(shareOf))?.reason;
 
-test('[LIFE-32] a pod that the node has no room for is rejected in the words of a kubelet', () => {
+test('[LIFE-32] a pod without room on the node is rejected with the message of a kubelet', () => {
   const refusal = admitPod(podOf({}, { cpu: '1500m' }), NODE, [shareOf(podOf({}, { cpu: '600m' }))]);
   const text = "Node didn't have enough resource: cpu, requested: 1500, used: 600, capacity: 2000";
   assert.deepEqual(refusal, {
@@ -38,7 +38,7 @@ test('[LIFE-32] a pod that the node has no room for is rejected in the words of 
   assert.equal(reasonOf(podOf({}, { 'example.com/gpu': '8' }), {}), undefined, 'not counted by this node');
 });
 
-test('[INIT-21] an init container reserves what it needs, although the pod needs it only once', () => {
+test('[INIT-21] an init container reserves its requests, although the pod needs them only once', () => {
   const initContainers = [{ name: 'i', resources: { requests: { cpu: '3' } } }];
   assert.equal(reasonOf(podOf({ initContainers }), {}), 'OutOfcpu');
   const half = [{ name: 'i', resources: { requests: { cpu: '1' } } }];
@@ -47,7 +47,7 @@ test('[INIT-21] an init container reserves what it needs, although the pod needs
   assert.equal(reasonOf(podOf({}, { cpu: '1m' }), {}, three), 'OutOfcpu', 'what the others reserve is not given again');
 });
 
-test('[INIT-19] [INIT-20] [QOS-13] a pod asks for the larger of what runs together and of any init step, and its overhead', () => {
+test('[INIT-19] [INIT-20] [QOS-13] a pod requests the maximum of its running containers and of any init step, plus its overhead', () => {
   const using = (name: string, cpu: string, restartPolicy?: string) => ({
     name,
     resources: { requests: { cpu } },
@@ -66,7 +66,7 @@ test('[INIT-19] [INIT-20] [QOS-13] a pod asks for the larger of what runs togeth
   assert.equal(cpuOf({ containers, overhead: { cpu: '50m' } }), 550);
 });
 
-test('[LIFE-32] selectors, affinity, host ports and taints that drive out are looked at, in this order', () => {
+test('[LIFE-32] selectors, affinity, host ports and NoExecute taints are checked, in this order', () => {
   const requiring = (operator: string, key: string, values?: string[]): Pod => {
     const matchExpressions = [{ key, operator, ...(values === undefined ? {} : { values }) }];
     const required = { nodeSelectorTerms: [{ matchExpressions }] };
@@ -90,7 +90,7 @@ test('[LIFE-32] selectors, affinity, host ports and taints that drive out are lo
   assert.equal(reasonOf(onPort(80), {}, [onPort(80, '', 'UDP'), onPort(81)]), undefined);
 });
 
-test('only a taint that drives pods out keeps one away at the node, and tolerations are matched as everywhere', () => {
+test('only a NoExecute taint rejects a pod at the node, and tolerations match as usual', () => {
   const taint = { key: 'k', value: 'v', effect: 'NoExecute' };
   const under = (tolerations: Pod['spec']['tolerations'], effect = 'NoExecute'): string | undefined =>
     reasonOf(podOf(tolerations === undefined ? {} : { tolerations }), { taints: [{ ...taint, effect }] });
@@ -102,7 +102,7 @@ test('only a taint that drives pods out keeps one away at the node, and tolerati
   assert.equal(under([{ key: 'k', operator: 'Exists', effect: 'NoSchedule' }]), 'TaintToleration');
 });
 
-test('[QOS-13] however pods come, what is admitted never asks for more than the node has', () => {
+test('[QOS-13] in any order of pods, admitted requests never exceed the node', () => {
   const asked = fc.array(fc.record({ cpu: fc.nat(1_500), port: fc.constantFrom(0, 80, 81) }), { maxLength: 12 });
   fc.assert(
     fc.property(asked, (pods) => {

@@ -17,7 +17,7 @@ test('[LIFE-22] [LIFE-24] the first restart is immediate, then 10 s, 20 s, 40 s 
   assert.deepEqual(waited, [0, 10, 20, 40, 80, 160, 300, 300, 300]);
 });
 
-test('[LIFE-23] ten minutes of good work reset the back-off', () => {
+test('[LIFE-23] ten minutes without a failure reset the back-off', () => {
   const backOff = { delayMs: 300_000, startedAt: 1_000_000 };
   const tooShort = backOff.startedAt + 600_000;
   assert.equal(restartDelay(backOff, tooShort, tooShort), 300_000);
@@ -25,7 +25,7 @@ test('[LIFE-23] ten minutes of good work reset the back-off', () => {
   assert.equal(nextBackOff(backOff, tooShort + 1, tooShort + 1).delayMs, 10_000);
 });
 
-test('[LIFE-22] back-off stays within its bounds for any history and any jump of the clock', () => {
+test('[LIFE-22] back-off stays within its bounds for any history and any clock jump', () => {
   const time = fc.integer({ min: 0, max: 10_000_000 });
   fc.assert(
     fc.property(fc.array(fc.tuple(time, time), { maxLength: 30 }), (history) => {
@@ -40,11 +40,11 @@ test('[LIFE-22] back-off stays within its bounds for any history and any jump of
   );
 });
 
-test('a retry that a clock noted before it was set back does not wait for that time to come again', () => {
+test('a retry scheduled before the clock was set back does not wait for the old time', () => {
   assert.deepEqual([untilRetry(undefined, 5), untilRetry(9, 5), untilRetry(3, 5)], [0, 4, 0]);
   assert.equal(untilRetry(3_600_000, 5), 0);
 });
 
-test('durations are printed as Go prints them', () => {
+test('durations are printed as in Go', () => {
   assert.deepEqual([10_000, 80_000, 160_000, 300_000].map(formatDuration), ['10s', '1m20s', '2m40s', '5m0s']);
 });

@@ -21,7 +21,7 @@ const resources = (limits: Record<string, string>, requests: Record<string, stri
   return resourcesOf(podOf([subject]), subject, NODE_MEMORY);
 };
 
-test('limits become numbers of control groups', () => {
+test('limits become cgroup values', () => {
   assert.deepEqual(resources({ cpu: '500m', memory: '64Mi' }), {
     cpuShares: 512,
     cpuQuota: 50_000,
@@ -49,14 +49,14 @@ test('[QOS-15] a pod with smaller requests is killed first when memory runs out'
   assert.equal(resourcesOf(podOf([critical], { priority: 2_000_001_000 }), critical, NODE_MEMORY).oomScoreAdjust, -997);
 });
 
-test('[QOS-08] a burstable container has its request for sure and, without a limit, the rest of the node', () => {
+test('[QOS-08] a burstable container is guaranteed its request and, without a limit, may use the rest of the node', () => {
   const asked = resources({}, { cpu: '250m', memory: '1Gi' });
   assert.deepEqual([asked.cpuShares, asked.cpuQuota, asked.memoryLimitBytes], [256, undefined, undefined]);
   const halfLimited = resources({ memory: '2Gi' }, { cpu: '250m', memory: '1Gi' });
   assert.deepEqual([halfLimited.cpuQuota, halfLimited.memoryLimitBytes], [undefined, 2 * 1024 ** 3]);
 });
 
-test('[QOS-07] [QOS-11] a container gets no more than its limits: memory is bounded, the processor throttled', () => {
+test('[QOS-07] [QOS-11] a container gets no more than its limits: memory is bounded, the CPU throttled', () => {
   const guaranteed = resources({ cpu: '1500m', memory: '1Gi' });
   assert.equal(guaranteed.memoryLimitBytes, 1024 ** 3);
   assert.deepEqual([guaranteed.cpuQuota, guaranteed.cpuPeriod], [150_000, 100_000]);
@@ -67,7 +67,7 @@ test('[QOS-07] [QOS-11] a container gets no more than its limits: memory is boun
   assert.equal(resourcesOf(pod, other, NODE_MEMORY).memoryLimitBytes, undefined, 'each container for itself');
 });
 
-test('[QOS-09] [EXP-14] beside a guaranteed pod of 4 of 16 cores a best-effort pod may use the other 12, and yields to everybody', () => {
+test('[QOS-09] [EXP-14] next to a guaranteed pod with 4 of 16 cores a best-effort pod may use the other 12, and yields to all', () => {
   const guaranteed = resources({ cpu: '4', memory: '1Gi' });
   const bestEffort = resources({});
   const coresOf = ({ cpuQuota, cpuPeriod }: typeof guaranteed): number =>
@@ -77,7 +77,7 @@ test('[QOS-09] [EXP-14] beside a guaranteed pod of 4 of 16 cores a best-effort p
   assert.ok(guaranteed.cpuShares >= 4 * 1024);
 });
 
-test('[QOS-10] memory QoS is off: no memory is reserved and nothing is slowed down before its limit', () => {
+test('[QOS-10] memory QoS is off: no memory is reserved and no container is throttled before its limit', () => {
   const asked = resources({ cpu: '1', memory: '2Gi' }, { cpu: '1', memory: '1Gi' });
   assert.deepEqual(Object.keys(asked).toSorted(), [
     'cpuPeriod',
@@ -106,7 +106,7 @@ test('the user comes from the container, the pod, the image, or is root, in this
   assert.deepEqual(userOf({ runAsNonRoot: true }, undefined, { user: 3 }), [3, undefined]);
 });
 
-test('[POD-04] [POD-28] [POD-29] the containers of a pod share network and IPC, and each has processes of its own unless the pod shares them', () => {
+test('[POD-04] [POD-28] [POD-29] the containers of a pod share network and IPC, and have separate processes unless the pod shares them', () => {
   const namespacesOf = (spec: Partial<Pod['spec']>) =>
     sandboxIsolation(podOf([container(), container({ name: 'other' })], spec), undefined).namespaces;
   assert.deepEqual(namespacesOf({}), { network: 'pod', ipc: 'pod', pid: 'container' });
@@ -115,7 +115,7 @@ test('[POD-04] [POD-28] [POD-29] the containers of a pod share network and IPC, 
   assert.deepEqual(namespacesOf({ hostIPC: true }), { network: 'pod', ipc: 'node', pid: 'container' });
 });
 
-test('a sandbox has the namespaces, ports and settings that its pod asks for', () => {
+test('a sandbox has the namespaces, ports and settings of its pod', () => {
   const privileged = container({
     securityContext: { privileged: true },
     ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 81 }],

@@ -14,7 +14,7 @@ const pod: Pod = {
   status: { phase: 'Pending' },
 };
 
-test('[LIFE-16] a container that has not started waits, with the reason why and what was told of it', () => {
+test('[LIFE-16] a container that has not started waits, with reason and message', () => {
   const stateWith = (failure: Pick<StartFailure, 'reason' | 'message'> | undefined) => {
     const failures = failure === undefined ? {} : { main: { retryAt: 0, ...failure } };
     const memory = { ...INITIAL_MEMORY, failures };
@@ -29,7 +29,7 @@ test('[LIFE-16] a container that has not started waits, with the reason why and 
   });
 });
 
-test('[LIFE-18] a container that has ended says when it began and ended, with what code, and why', () => {
+test('[LIFE-18] a terminated container has its start and end time, its exit code and its reason', () => {
   const stateOf = (exitCode: number, change: Partial<ContainerRecord> = {}) => {
     const config = { name: 'main', image: 'app:1', restartCount: 0 };
     const times = { createdAt: 1_000, startedAt: 2_000, finishedAt: 5_000 };

@@ -6,7 +6,7 @@ import type { ContainerStatus } from '../runtime/port.ts';
 import { applied, container, type Mutable, podOf, started, World } from '../testing/pod-world.ts';
 import { INITIAL_MEMORY } from './pod-worker-types.ts';
 
-test('[SAFE-32] a pod starts after the API confirmed it, and says so once', () => {
+test('[SAFE-32] a pod starts after the API confirmed it, and reports it once', () => {
   assert.deepEqual(started().applied, ['confirm', 'runSandbox', 'start main#0', 'write Running']);
 });
 
@@ -17,7 +17,7 @@ test('[SAFE-32] a pod that the API does not confirm is not started', () => {
   assert.deepEqual([world.applied, world.sandboxes], [['confirm'], []]);
 });
 
-test('[SAFE-26] a taken name waits', () => {
+test('[SAFE-26] a pod waits while its name is in use', () => {
   const world = new World(podOf({}));
   world.nameIsTaken = true;
   world.settle();
@@ -49,7 +49,7 @@ test('[SAFE-02] a pod deleted before it started never starts', () => {
   assert.deepEqual(world.applied, ['write Failed', 'deletePod', 'forget']);
 });
 
-test('[SAFE-08] [TERM-04] after a crash the termination starts over with the whole grace', () => {
+test('[SAFE-08] [TERM-04] after a crash the termination restarts with the full grace period', () => {
   const world = started();
   world.requestDeletion(30);
   world.settle();
@@ -63,7 +63,7 @@ test('[SAFE-08] [TERM-04] after a crash the termination starts over with the who
   );
 });
 
-test('[TERM-18] a pod whose object is gone gets a small grace, however long it had before', () => {
+test('[TERM-18] a pod whose object is gone gets a short grace period, however long the earlier one', () => {
   const world = started({ terminationGracePeriodSeconds: 600 });
   assert.deepEqual(
     applied(world, () => world.requestDeletion(600)),
@@ -77,7 +77,7 @@ test('[TERM-18] a pod whose object is gone gets a small grace, however long it h
   );
 });
 
-test('[SIDE-09] on termination sidecars stop after the apps, the last declared first, with what is left of the grace', () => {
+test('[SIDE-09] on termination sidecars stop after the apps, the last declared first, within the remaining grace period', () => {
   const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
   const world = started({ initContainers: [sidecar('one'), sidecar('two')] });
   const exitOf = (name: string) => () => {
@@ -95,7 +95,7 @@ test('[SIDE-09] on termination sidecars stop after the apps, the last declared f
   assert.deepEqual(stops('two'), ['stop one 10']);
 });
 
-test('[INIT-05] [INIT-06] a failing init container is repeated, or fails the pod that may not restart', () => {
+test('[INIT-05] [INIT-06] a failing init container is restarted, or fails a pod that may not restart', () => {
   const fail = (spec: Partial<Pod['spec']>): World => {
     const world = started({ initContainers: [container('setup')], ...spec });
     world.exit(world.alive[0] as Mutable<ContainerStatus>, 1);
@@ -128,7 +128,7 @@ test('[POD-11] a pod for another operating system is refused', () => {
   assert.equal(started({ os: { name: 'linux' } }).pod?.status.phase, 'Running');
 });
 
-test('[LIFE-04] a container whose record was lost is not run twice when it may run once', () => {
+test('[LIFE-04] a container with a lost record is not run twice when it may run once', () => {
   const world = started({ restartPolicy: 'Never' });
   world.sandboxes = [];
   world.memory = INITIAL_MEMORY;
@@ -208,7 +208,7 @@ function perform(world: World, step: Step): void {
   }
 }
 
-test('[SAFE-02] [SAFE-07] [SAFE-12] [SAFE-13] [SAFE-30] [LIFE-02] [LIFE-07] [LIFE-15] rules hold whatever happens, and a deleted pod always ends', () => {
+test('[SAFE-02] [SAFE-07] [SAFE-12] [SAFE-13] [SAFE-30] [LIFE-02] [LIFE-07] [LIFE-15] the rules hold in any sequence, and a deleted pod always ends', () => {
   fc.assert(
     fc.property(specArbitrary, fc.array(stepArbitrary, { maxLength: 25 }), (spec, steps) => {
       const world = started(spec);
@@ -257,7 +257,7 @@ test('[LIFE-22] between two starts of a container at least its back-off passes, 
   );
 });
 
-test('a server that stores a status a little different is not written to for ever', () => {
+test('a server that stores a slightly different status is not written to for ever', () => {
   const world = started();
   const { pod } = world;
   assert.ok(pod !== undefined);
@@ -293,7 +293,7 @@ test('[EPH-02] [EPH-08] an ephemeral container is started once, never again, and
   );
 });
 
-test('[EPH-01] an ephemeral container runs also where an init container hangs, and ends with its pod', () => {
+test('[EPH-01] an ephemeral container also runs when an init container hangs, and ends with its pod', () => {
   const world = new World(
     podOf({ initContainers: [container('hangs')], ephemeralContainers: [container('debugger')] }),
   );
@@ -306,7 +306,7 @@ test('[EPH-01] an ephemeral container runs also where an init container hangs, a
   assert.deepEqual([world.pod, world.sandboxes], [undefined, []]);
 });
 
-test('[EPH-08] a pod completes although an ephemeral container runs, and takes it along', () => {
+test('[EPH-08] a pod completes although an ephemeral container runs, and ends it', () => {
   const world = started({ restartPolicy: 'Never', ephemeralContainers: [container('debugger')] });
   world.exit(world.alive.find(({ config }) => config.name === 'main') ?? assert.fail('it runs'), 0);
   world.settle();

@@ -120,7 +120,7 @@ test('[LIFE-16] a missing source that is not optional is a configuration error t
   );
 });
 
-test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset limits are what the node can give', () => {
+test('[DOWN-10] [DOWN-12] [DOWN-13] resources are divided and rounded up; unset limits are the allocatable amounts of the node', () => {
   const resources = { limits: { cpu: '250m' }, requests: { cpu: '100m', memory: '100Mi' } };
   const resource = (name: string, of: string, divisor?: string) => ({
     name,
@@ -150,7 +150,7 @@ test('[DOWN-10] [DOWN-12] [DOWN-13] resources, divided and rounded up; unset lim
   assert.deepEqual(buildEnvironment(unlimited, sources), { CPU: '4', NONE: '0' });
 });
 
-test('[DOWN-01] [DOWN-11] [DOWN-12] huge pages and storage of the node, by limit and by request', () => {
+test('[DOWN-01] [DOWN-11] [DOWN-12] huge pages and node storage, by limit and by request', () => {
   const names = ['hugepages-2Mi', 'ephemeral-storage'];
   const asked = ['limits', 'requests'].flatMap((kind) => names.map((name) => `${kind}.${name}`));
   const env = asked.map((resource, index) => ({
@@ -186,7 +186,7 @@ test('[DOWN-04] [DOWN-06] [DOWN-07] keys of labels and annotations, and lists of
   assert.deepEqual([IPS, HOSTS], ['10.1.2.3,2001:db8::7', '192.0.2.1'], 'the primary address is the first');
 });
 
-test('[DOWN-01] [DOWN-02] a variable takes fields of the pod and of the container, and no other field', () => {
+test('[DOWN-01] [DOWN-02] a variable accepts fields of the pod and of the container, and no other field', () => {
   const resources = { limits: { memory: '64Mi' } };
   const memory = { name: 'MEMORY', valueFrom: { resourceFieldRef: { resource: 'limits.memory', divisor: '1Mi' } } };
   const subject = container({ resources, env: [field('NAME', 'metadata.name'), memory] });
@@ -202,7 +202,7 @@ const doubling = (levels: number) => [
   ...Array.from({ length: levels }, (_, i) => ({ name: `V${i + 1}`, value: `$(V${i})$(V${i})` })),
 ];
 
-test('[LIFE-16] variables that double each other are refused before they are made, each and all together', () => {
+test('[LIFE-16] variables that double each other are refused before expansion, each and in total', () => {
   const tooLong = container({ env: doubling(60) });
   assert.throws(() => buildEnvironment(tooLong, sources), {
     name: 'ContainerConfigError',
@@ -217,13 +217,13 @@ test('[LIFE-16] variables that double each other are refused before they are mad
   assert.throws(() => buildEnvironment(container({ envFrom }), { ...sources, data: fromMap }), /variable a is longer/);
 });
 
-test('[LIFE-16] words of a command that grow by references are refused, each and all together', () => {
+test('[LIFE-16] command arguments that grow by references are refused, each and in total', () => {
   const values = { LARGE: 'x'.repeat(100_000) };
   assert.throws(() => expandAll(['$(LARGE)$(LARGE)'], values), /a word of the command .* is longer than 131072 bytes/);
   assert.throws(() => expandAll(Array(2_000).fill('$(LARGE)'), values), /are longer than 1048576 bytes together/);
 });
 
-test('references that never end cost no more than their length', () => {
+test('unterminated references cost no more than their length', () => {
   let lookUps = 0;
   const count = (): undefined => {
     lookUps++;
@@ -236,7 +236,7 @@ test('references that never end cost no more than their length', () => {
   assert.equal(lookUps, 1);
 });
 
-test('names that every object knows are variables like any other, or none', () => {
+test('variables named like Object.prototype members are handled like any other', () => {
   const data = new Map([['ConfigMap/odd', JSON.parse('{"__proto__":"kept","constructor":"built"}')]]);
   const envFrom = [{ configMapRef: { name: 'odd' } }];
   const environment = buildEnvironment(container({ envFrom }), { ...sources, data });
@@ -256,13 +256,13 @@ test('names that every object knows are variables like any other, or none', () =
   assert.deepEqual(buildEnvironment(container({ env }), sources), { A: '$(constructor)', C: '' });
 });
 
-test('commands of probes know the variables that the container gives a value', () => {
+test('probe commands are expanded with the static variables of the container', () => {
   const env = [{ name: 'PORT', value: '80' }, { name: 'URL', value: 'http://$(PORT)' }, field('NAME', 'metadata.name')];
   const command = ['$(PORT)', '$(URL)', '$(NAME)', '$(NOBODY)'];
   assert.deepEqual(expandByStaticValues(command, container({ env })), ['80', 'http://$(PORT)', '', '$(NOBODY)']);
 });
 
-test('a subPathExpr names a path inside of its volume, of variables that exist', () => {
+test('a subPathExpr expands to a path inside its volume, and uses only existing variables', () => {
   const values = { POD: 'web', ROOT: '/etc', UP: '..' };
   assert.equal(expandSubPath('logs/$(POD)', values), 'logs/web');
   const refused = [

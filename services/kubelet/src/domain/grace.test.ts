@@ -39,7 +39,7 @@ test('[TERM-33] [TERM-34] [TERM-35] [TERM-36] effective grace of a pod', () => {
     assert.equal(effectivePodGrace(each.tracked, each.pod, each.override), each.expected, each.why);
 });
 
-test('[SAFE-05] [TERM-43] grace that is tracked never grows, whatever is asked for later', () => {
+test('[SAFE-05] [TERM-43] the tracked grace period never grows, whatever is requested later', () => {
   const seconds = fc.integer({ min: 0, max: 1000 });
   fc.assert(
     fc.property(fc.array(seconds, { minLength: 1 }), seconds, (requests, spec) => {
@@ -53,7 +53,7 @@ test('[SAFE-05] [TERM-43] grace that is tracked never grows, whatever is asked f
   );
 });
 
-test('[TERM-20] [TERM-21] [TERM-22] [TERM-23] [TERM-24] [TERM-25] [PROBE-17] grace of one container', () => {
+test('[TERM-20] [TERM-21] [TERM-22] [TERM-23] [TERM-24] [TERM-25] [PROBE-17] grace period of one container', () => {
   const liveness = { kind: 'livenessProbe', container: 'main' } as const;
   const startup = { kind: 'startupProbe', container: 'main' } as const;
   assert.equal(containerGrace(pod({ spec: 60 }), { kind: 'pod', graceSeconds: 7 }), 7);
@@ -65,7 +65,7 @@ test('[TERM-20] [TERM-21] [TERM-22] [TERM-23] [TERM-24] [TERM-25] [PROBE-17] gra
   assert.equal(containerGrace(pod({}), liveness), 2);
 });
 
-test('[TERM-28] [TERM-29] [TERM-32] whole seconds of the hook are taken off, two are always left', () => {
+test('[TERM-28] [TERM-29] [TERM-32] whole seconds of the hook are subtracted, two are always left', () => {
   assert.equal(graceAfterHook(30, 10_999), 20);
   assert.equal(graceAfterHook(30, 999), 30);
   assert.equal(graceAfterHook(30, 29_500), 2);

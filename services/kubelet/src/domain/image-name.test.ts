@@ -4,7 +4,7 @@ import { parseImageName } from './image-name.ts';
 
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 
-test('an image name is completed as everybody writes it', () => {
+test('a short image name is completed as usual', () => {
   const parsed = (text: string): unknown => {
     const name = parseImageName(text);
     return name === undefined ? undefined : [name.full, name.registry, name.repository];

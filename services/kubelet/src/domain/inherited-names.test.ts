@@ -27,7 +27,7 @@ const sourcesOf = (data: Readonly<Record<string, string>>, labels: Record<string
   return { pod, podIp: '', hostIp: '', allocatable: {}, data: new Map([['ConfigMap/m', data]]) };
 };
 
-test('variables of a ConfigMap reach the container whatever their names, and none of them is lost', () => {
+test('variables of a ConfigMap reach the container with any name, and none is lost', () => {
   fc.assert(
     fc.property(maps, (data) => {
       const environment = buildEnvironment(container(undefined), sourcesOf(data));
@@ -37,7 +37,7 @@ test('variables of a ConfigMap reach the container whatever their names, and non
   );
 });
 
-test('a reference to a variable that is named like a property of every object stays as it is until there is one', () => {
+test('a reference to a variable named like an Object.prototype member is not expanded until it exists', () => {
   fc.assert(
     fc.property(maps, names, texts, (data, name, value) => {
       const reference = `$(${name})`;
@@ -56,7 +56,7 @@ test('a reference to a variable that is named like a property of every object st
   );
 });
 
-test('a label or a key that is not there is not found on the prototype of its map', () => {
+test('a missing label or key is not found on the prototype of its map', () => {
   fc.assert(
     fc.property(maps, names, (labels, name) => {
       const sources = sourcesOf(labels, labels);

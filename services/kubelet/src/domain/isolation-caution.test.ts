@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isolationCaution } from './isolation-caution.ts';
 
-test('an operator hears in one sentence what keeps pods of a node apart and what does not', () => {
+test('a warning in one sentence names the isolation between pods that a node lacks', () => {
   const confined = { mounts: true, user: 'any', confines: true } as const;
   assert.equal(isolationCaution(confined), undefined);
   assert.equal(isolationCaution({ mounts: true, user: 'any', isolation: true }), undefined);

@@ -22,7 +22,7 @@ const DNS: ClusterDns = { domain: 'cluster.local', servers: ['10.96.0.10'] };
 const MACHINE = 'nameserver 192.0.2.53\nsearch example.com\noptions timeout:2\n';
 const namesOf = (pod: Pod) => podNames(pod, 'machine', DNS);
 
-test('[POD-08] a pod is called by its name, by the one it sets, or like its node on the network of that', () => {
+test('[POD-08] the host name of a pod is its name, its hostname field, or the name of the node on the host network', () => {
   const long = `${'a'.repeat(62)}.${'b'.repeat(30)}`;
   const table: readonly [Pod, string][] = [
     [podOf({}), 'web-0'],
@@ -33,7 +33,7 @@ test('[POD-08] a pod is called by its name, by the one it sets, or like its node
   for (const [pod, expected] of table) assert.equal(namesOf(pod).hostname, expected);
 });
 
-test('[POD-08] the full name is the host name only when the pod asks for it, and is never cut', () => {
+test('[POD-08] the FQDN is the host name only when the pod requests it, and is never truncated', () => {
   const named = podOf({ hostname: 'db', subdomain: 'peers' });
   const full = 'db.peers.shop.svc.cluster.local';
   assert.equal(kernelHostName(named, namesOf(named)), 'db');
@@ -43,7 +43,7 @@ test('[POD-08] the full name is the host name only when the pod asks for it, and
   assert.throws(() => kernelHostName(long, namesOf(long)), /too long \(64 characters is the max, 69 characters/);
 });
 
-test('/etc/hosts names the pod, its full name first, and then what the pod adds', () => {
+test('/etc/hosts contains the pod, its FQDN first, and then the entries of the pod', () => {
   const hostAliases = [{ ip: '192.0.2.9', hostnames: ['old', 'older'] }];
   const pod = podOf({ hostname: 'db', subdomain: 'peers', hostAliases });
   const text = hostsFile(pod, '10.0.0.7', namesOf(pod), 'not this');
@@ -57,7 +57,7 @@ test('/etc/hosts names the pod, its full name first, and then what the pod adds'
   );
 });
 
-test('the resolver follows the policy of the pod, and its own settings are added', () => {
+test('the resolver follows the DNS policy of the pod, and its own settings are added', () => {
   const cluster = 'search shop.svc.cluster.local svc.cluster.local cluster.local example.com\nnameserver 10.96.0.10\n';
   const options = [{ name: 'ndots', value: '2' }, { name: 'edns0' }];
   const dnsConfig = { nameservers: ['198.51.100.1'], searches: ['internal'], options };

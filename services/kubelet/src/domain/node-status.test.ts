@@ -11,7 +11,7 @@ import { newNode, nodeStatus } from './node-status.ts';
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
 const state = { facts, runtimeVersion: 'hollow://1', notReady: undefined, now: 1_767_225_600_000 };
 
-test('conditions of a node that is well, and of one that is short of everything', () => {
+test('conditions of a healthy node, and of one with every pressure', () => {
   const texts = (status: ReturnType<typeof nodeStatus>): readonly (string | undefined)[][] =>
     (status.conditions ?? []).map((each) => [each.type, each.status, each.reason, each.message]);
   assert.deepEqual(texts(nodeStatus(state, undefined)), [
@@ -39,7 +39,7 @@ test('a node without a port of its own reports the default port, never 0', () =>
   assert.equal(other.daemonEndpoints?.kubeletEndpoint?.Port, 4_711);
 });
 
-test('nodes that share a machine promise together no more than it has', () => {
+test('nodes that share a machine advertise together no more than it has', () => {
   const config = readKubeletConfig({ argv: ['--state-dir=/s', '--nodes-on-machine=3'], env: {} });
   assert.ok(config !== undefined);
   const capacity = { cpu: '4', memory: '9216000Ki', 'ephemeral-storage': '94371840Ki', pods: '110' };
@@ -54,7 +54,7 @@ test('nodes that share a machine promise together no more than it has', () => {
   });
 });
 
-test('the time of a transition stays while the condition stays', () => {
+test('the transition time of an unchanged condition stays', () => {
   const before = nodeStatus({ ...state, pressure: ['DiskPressure'] }, undefined);
   const later = { ...state, now: state.now + 60_000 };
   const time = (status: ReturnType<typeof nodeStatus>, type: string): string | undefined =>
@@ -80,7 +80,7 @@ test('allocatable is the capacity without the reserved part and the eviction thr
   assert.deepEqual(allocatableOf(capacity, [], none), capacity);
 });
 
-test('a new node has the taints of its flag; an unreadable one is refused', () => {
+test('a new node has the taints of its flag; an invalid taint is refused', () => {
   const taints = readTaints('dedicated=gpu:NoSchedule,slow:PreferNoSchedule');
   assert.deepEqual(newNode({ ...state, facts: { ...facts, taints } }).spec.taints, [
     { key: 'dedicated', effect: 'NoSchedule', value: 'gpu' },

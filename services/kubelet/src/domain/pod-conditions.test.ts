@@ -22,7 +22,7 @@ const sandboxIn = (state: SandboxStatus['state'], attempt = 0): SandboxStatus =>
   containers: [],
 });
 
-test('[LIFE-33] [LIFE-34] containers may start only in a sandbox that is ready: not before it, and not after it was stopped', () => {
+test('[LIFE-33] [LIFE-34] containers start only in a ready sandbox: not before it, and not after it was stopped', () => {
   const statusWith = (...sandboxes: readonly SandboxStatus[]): PodCondition['status'] | undefined => {
     const context = { pod, sandboxes, memory: INITIAL_MEMORY, now: 0, runtimeName: 'x', stage: 'active' } as const;
     const conditions = podConditions(context, { phase: 'Pending', containers: [], initContainers: [] });

@@ -41,7 +41,7 @@ const CLAIM = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'd
 const plain = { abilities: PROCESSES, hasOwnUsers: false };
 const within = { abilities: PROCESSES, hasOwnUsers: true };
 
-test('a pod that names no user gets one that is nobody else, the same after every restart of the node', () => {
+test('a pod without a user gets a unique one, the same after every restart of the node', () => {
   const { uid, gid } = chosenUser(podOf(), container(), plain);
   assert.deepEqual([uid, gid], [podUserId(podOf()), podUserId(podOf())]);
   const ids = Array.from({ length: 1_000 }, (_, index) => podUserId(podOf({}, `u${index}`)));
@@ -49,12 +49,12 @@ test('a pod that names no user gets one that is nobody else, the same after ever
   assert.ok(ids.every((id) => id >= FIRST_POD_USER && id < FIRST_POD_USER + POD_USERS));
 });
 
-test('pods with claims of one namespace have one user, so that the next one finds what the last one wrote', () => {
+test('pods with claims of one namespace share one user, so that the next one can read the data of the last one', () => {
   assert.equal(podUserId(podOf(CLAIM, 'u1')), podUserId(podOf(CLAIM, 'u2')));
   assert.notEqual(podUserId(podOf(CLAIM, 'u1')), podUserId(podOf(CLAIM, 'u1', 'other')));
 });
 
-test('ids that a pod names are its own where it can have users of its own', () => {
+test('ids of a pod spec are used inside its user namespace when it has one', () => {
   const naming: readonly PodSecurityContext[] = [
     { runAsUser: 0 },
     { runAsGroup: 6 },
@@ -76,7 +76,7 @@ test('ids that a pod names are its own where it can have users of its own', () =
   assert.equal(chosenUser(podOf({ hostUsers: false }), container(), within).uid, 0);
 });
 
-test('ids that no user namespace has are ids of the machine', () => {
+test('a pod with ids above every user namespace runs with ids of the machine', () => {
   for (const securityContext of [{ runAsUser: 100_000 }, { runAsUser: 5, fsGroup: USER_RANGE_LENGTH }])
     assert.equal(prefersOwnUsers(podOf({ securityContext }), PROCESSES), false);
   assert.ok(prefersOwnUsers(podOf({ securityContext: { runAsUser: USER_RANGE_LENGTH - 1 } }), PROCESSES));
@@ -84,7 +84,7 @@ test('ids that no user namespace has are ids of the machine', () => {
   assert.deepEqual(chosenUser(far, container(), plain), { uid: 100_000, gid: 100_000 });
 });
 
-test('a privileged ephemeral container is root alone: the other containers of its pod stay who they are', () => {
+test('a privileged ephemeral container alone runs as root: the other containers of its pod keep their users', () => {
   const debug = { ...container({ privileged: true }), name: 'debug' };
   const pod = podOf({ ephemeralContainers: [debug] });
   assert.equal(asksForMachine(pod), false);
@@ -106,14 +106,14 @@ test('without user namespaces, ids of root, of the machine and of other pods are
   assert.equal(chosenUser(podOf({ securityContext: { runAsUser: 4_321 } }), container(), plain).uid, 4_321);
 });
 
-test('a pod that asks for the machine is root of it, as everywhere: baseline refuses such pods', () => {
+test('a pod with host access runs as root of the machine, as elsewhere: baseline refuses such pods', () => {
   const machine = podOf({ volumes: [{ name: 'v', hostPath: { path: '/srv' } }] });
   assert.ok(asksForMachine(machine) && asksForMachine(podOf({ containers: [container({ privileged: true })] })));
   assert.deepEqual(chosenUser(machine, container(), plain), { uid: 0, gid: 0 });
   assert.equal(prefersOwnUsers(podOf({ ...machine.spec, securityContext: { runAsUser: 0 } }), PROCESSES), false);
 });
 
-test('files of a pod belong to the user that the node chose for it', () => {
+test('files of a pod belong to the user chosen by the node', () => {
   const own = podUserId(podOf());
   assert.deepEqual(ownerOf(podOf(), PROCESSES, undefined), { uid: own, gid: own, group: false, isShifted: false });
   assert.equal(ownerOf(podOf(), CONTAINERS, undefined), undefined);
@@ -121,7 +121,7 @@ test('files of a pod belong to the user that the node chose for it', () => {
   assert.equal(ownerOf(named, PROCESSES, RANGE)?.uid, RANGE.firstId);
 });
 
-test('a token is for the one user of the pod alone, or for its group; else for everybody in it', () => {
+test('a token is readable for the single user of the pod, or for its group; otherwise for all users in it', () => {
   const asUser = (runAsUser: number): Pod => podOf({ securityContext: { runAsUser } });
   assert.equal(tokenUser(asUser(5), CONTAINERS, undefined), 5);
   assert.equal(tokenUser(asUser(5), PROCESSES, RANGE), RANGE.firstId + 5);

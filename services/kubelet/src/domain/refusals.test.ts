@@ -19,12 +19,12 @@ const podOf = (spec: Partial<Pod['spec']> = {}): Pod => ({
   status: { phase: 'Pending' },
 });
 
-test('a RuntimeClass needs a runtime that knows handlers', () => {
+test('a RuntimeClass requires a runtime with handlers', () => {
   assert.match(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), AS_ROOT) ?? '', /^RuntimeClass "vm"/);
   assert.equal(sandboxRefusal(podOf({ runtimeClassName: 'vm' }), ISOLATING), undefined);
 });
 
-test('[USERNS-04] in users of its own a pod has no ids above 65535', () => {
+test('[USERNS-04] a pod with a user namespace has no ids above 65535', () => {
   const last = { runAsUser: 65_535, runAsGroup: 65_535, fsGroup: 65_535, supplementalGroups: [65_535] };
   refuseForeignIds(podOf({ hostUsers: false, securityContext: last }), container());
   const beyond = [
@@ -44,13 +44,13 @@ test('[USERNS-04] in users of its own a pod has no ids above 65535', () => {
   assert.throws(() => refuseForeignIds(podOf({ hostUsers: false }), own), /id 65536 does not exist/);
 });
 
-test('groups of the pod are groups of its processes, where the node may choose', () => {
+test('groups of the pod are groups of its processes, when the node may set them', () => {
   const pod = podOf({ securityContext: { fsGroup: 5, supplementalGroups: [6] } });
   const own = podUserId(pod);
   assert.deepEqual(containerUser(pod, container(), AS_ROOT), { uid: own, gid: own, groups: [6, 5] });
 });
 
-test('kernel settings that others on the node would feel are refused', () => {
+test('sysctls that affect other pods of the node are refused', () => {
   const setting = (name: string): Pod => podOf({ securityContext: { sysctls: [{ name, value: '1' }] } });
   assert.equal(sandboxRefusal(setting('net.ipv4.tcp_syncookies'), ISOLATING), undefined);
   assert.equal(
@@ -72,7 +72,7 @@ test('a container runs as the user it names, or not at all', () => {
   assert.throws(() => containerUser(podOf(), runAs(1000, 7), AS_USER), /cannot run as group 7/);
 });
 
-test('runAsNonRoot is believed: who would be root does not run', () => {
+test('runAsNonRoot is enforced: a container that would run as root does not start', () => {
   const nonRoot = container({ securityContext: { runAsNonRoot: true } });
   assert.equal(containerUser(podOf(), nonRoot, AS_ROOT)?.uid, podUserId(podOf()), 'the node chooses no root');
   const machine = podOf({ volumes: [{ name: 'v', hostPath: { path: '/srv' } }] });
@@ -87,7 +87,7 @@ test('runAsNonRoot is believed: who would be root does not run', () => {
   assert.equal(containerUser(podOf(), nonRoot, AS_USER), undefined);
 });
 
-test('without the right to mount only the token of the account may be missing at its path', () => {
+test('without the right to mount only the service account token may be missing at its path', () => {
   const mounting = (mountPath: string): Container => container({ volumeMounts: [{ name: 'v', mountPath }] });
   refuseMounts(mounting('/var/run/secrets/kubernetes.io/serviceaccount'), AS_USER);
   refuseMounts(mounting('/data'), AS_ROOT);
@@ -98,7 +98,7 @@ test('without the right to mount only the token of the account may be missing at
   );
 });
 
-test('mounts of processes do not propagate, and that is told; container runtimes do it', () => {
+test('the process runtime does not propagate mounts, and reports it; container runtimes do', () => {
   const mountsAs = (mountPropagation: string): Container =>
     container({ volumeMounts: [{ name: 'v', mountPath: '/v', mountPropagation }] });
   for (const asked of ['HostToContainer', 'Bidirectional']) {
@@ -108,7 +108,7 @@ test('mounts of processes do not propagate, and that is told; container runtimes
   assert.deepEqual(notEnforced(podOf(), mountsAs('None'), AS_ROOT), []);
 });
 
-test('limits and restrictions that nobody watches over are named', () => {
+test('unenforced limits and restrictions are reported', () => {
   assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' }), AS_USER), []);
   const says = container({ terminationMessagePath: '/out' });
   assert.deepEqual(notEnforced(podOf(), says, AS_USER), ['terminationMessagePath']);

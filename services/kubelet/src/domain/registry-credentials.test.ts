@@ -14,7 +14,7 @@ function usersFor(image: string, ...secrets: readonly Readonly<Record<string, st
   return credentialsFor(name, secrets).map(({ username }) => username);
 }
 
-test('a login is used for its registry only, and for the path that it names', () => {
+test('a credential is used for its registry only, and for the path that it names', () => {
   const secret = secretOf({
     'https://index.docker.io/v1/': login('hub'),
     'registry.example': login('all'),
@@ -29,7 +29,7 @@ test('a login is used for its registry only, and for the path that it names', ()
   assert.deepEqual(usersFor('other.example/app', secret), []);
 });
 
-test('logins are read from both forms of secrets, and what is no login is left out', () => {
+test('credentials are read from both forms of secrets, and invalid ones are ignored', () => {
   const name = parseImageName('registry.example/app') ?? assert.fail();
   const old = { '.dockercfg': JSON.stringify({ 'registry.example': login('old') }) };
   const named = secretOf({ 'registry.example': { username: 'u', password: 'p' } });

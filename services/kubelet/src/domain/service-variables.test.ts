@@ -25,7 +25,7 @@ const SERVICES = [
   service('elsewhere', { clusterIP: '10.96.0.12', ports: [port(80)] }, 'other'),
 ];
 
-test('[EXP-05] a container is told of the services of its namespace in both forms', () => {
+test('[EXP-05] a container gets variables for the services of its namespace in both forms', () => {
   const variables = serviceVariables(SERVICES, 'shop', true);
   const { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, KUBERNETES_SERVICE_PORT_HTTPS } = variables;
   assert.deepEqual(
@@ -50,7 +50,7 @@ test('[EXP-05] a container is told of the services of its namespace in both form
   assert.ok(!Object.keys(variables).some((name) => /^(HEADLESS|ELSEWHERE)/.test(name)));
 });
 
-test('a pod on the network of the machine is told where the API listens, and of other services as ever', () => {
+test('a pod on the host network gets the address of the API, and the usual variables of other services', () => {
   const variables = serviceVariables(withApiAt(SERVICES, { host: '127.0.0.1', port: 6443 }), 'shop', true);
   const { KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT, KUBERNETES_SERVICE_PORT_HTTPS, KUBERNETES_PORT } =
     variables;
@@ -61,7 +61,7 @@ test('a pod on the network of the machine is told where the API listens, and of 
   assert.equal(variables['REDIS_PRIMARY_SERVICE_HOST'], '10.96.0.11');
 });
 
-test('enableServiceLinks: false leaves only the API server', () => {
+test('enableServiceLinks: false keeps only the API server', () => {
   const prefixes = new Set(Object.keys(serviceVariables(SERVICES, 'shop', false)).map((name) => name.split('_')[0]));
   assert.deepEqual([...prefixes], ['KUBERNETES']);
 });

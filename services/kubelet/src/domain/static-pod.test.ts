@@ -11,7 +11,7 @@ const file = (spec: Record<string, Json> = {}, metadata: Record<string, Json> = 
 });
 const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1', uid: 'node-uid' } };
 
-test('[POD-32] [POD-33] a file becomes a pod of its node, and its mirror says where it comes from', () => {
+test('[POD-32] [POD-33] a file becomes a pod of its node, and its mirror names its source', () => {
   const pod = readStaticPod(file(), 'n1', 0);
   const { name, namespace, uid, annotations = {} } = pod.metadata;
   assert.deepEqual([name, namespace, pod.spec.nodeName], ['web-n1', 'default', 'n1']);
@@ -27,7 +27,7 @@ test('[POD-32] [POD-33] a file becomes a pod of its node, and its mirror says wh
   assert.ok(!mirrorIsStale(mirror, pod));
 });
 
-test('[POD-32] the same file is the same pod; a changed one, or one of another node, is another', () => {
+test('[POD-32] the same file is the same pod; a changed one, or one of another node, is a different pod', () => {
   const uidOf = (document: Json, name = 'n1') => readStaticPod(document, name, 0).metadata.uid;
   assert.equal(uidOf(file()), uidOf(file()));
   assert.notEqual(uidOf(file()), uidOf(file({ restartPolicy: 'Never' })));
@@ -53,7 +53,7 @@ test('[POD-32] a static pod that needs the API, and a file that is not a pod, ar
     );
 });
 
-test('[POD-34] a mirror that is being deleted, of an older file, or of none, has to be made anew', () => {
+test('[POD-34] a mirror that is terminating, outdated, or absent must be recreated', () => {
   const pod = readStaticPod(file(), 'n1', 0);
   const mirror = mirrorOf(pod, node);
   assert.ok(mirrorIsStale(mirror, undefined));
@@ -61,7 +61,7 @@ test('[POD-34] a mirror that is being deleted, of an older file, or of none, has
   assert.ok(mirrorIsStale({ ...mirror, metadata: { ...mirror.metadata, deletionTimestamp: 'x' } }, pod));
 });
 
-test('[POD-32] a pod whose file is gone ends with the grace it has', () => {
+test('[POD-32] a pod whose file is gone terminates with its grace period', () => {
   const pod = readStaticPod(file({ terminationGracePeriodSeconds: 12 }), 'n1', 0);
   const ending = terminating(pod, 0);
   assert.equal(ending.metadata.deletionGracePeriodSeconds, 12);

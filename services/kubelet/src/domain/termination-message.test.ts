@@ -8,7 +8,7 @@ const container = (change: Partial<Container> = {}): Container => ({ name: 'c', 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 const FALLBACK = container({ terminationMessagePolicy: 'FallbackToLogsOnError' });
 
-test('[LIFE-18] the message is the file; the end of the log stands in only after a failure and only when asked for', () => {
+test('[LIFE-18] the message is the file; the end of the log replaces it only after a failure and on request', () => {
   const logTail = bytes('one\ntwo\n');
   const table: readonly [Container, number, string, string][] = [
     [container(), 1, 'wrote this', 'wrote this'],
@@ -44,7 +44,7 @@ test('[LIFE-18] messages are bounded: 4096 bytes, 80 lines and 2048 bytes of the
   );
 });
 
-test('a message is never cut in the middle of a character', () => {
+test('a message is never cut inside a character', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.nat(64), (text, maxBytes) => {
       const cut = cutMessage(text, maxBytes);

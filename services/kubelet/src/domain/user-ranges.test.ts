@@ -30,7 +30,7 @@ test('[USERNS-02] [USERNS-10] [EXP-17] with any sequence of pods, ranges never o
   );
 });
 
-test('[USERNS-02] ranges that an earlier kubelet gave, of any length and place, are not given again', () => {
+test('[USERNS-02] ranges from an earlier kubelet, of any length and place, are not allocated again', () => {
   const foreign = fc.record({ firstId: fc.nat(40_000_000), length: fc.integer({ min: 1, max: 300_000 }) });
   fc.assert(
     fc.property(fc.array(foreign, { maxLength: 40 }), (taken) => {
@@ -40,7 +40,7 @@ test('[USERNS-02] ranges that an earlier kubelet gave, of any length and place, 
   );
 });
 
-test('[USERNS-02] when every range is taken there is none, and one that is given back is found', () => {
+test('[USERNS-02] with all ranges in use the allocation fails, and a released range is found', () => {
   const pool = { firstId: 65_536, ranges: 3 };
   const held: UserRange[] = [];
   for (let range = freeRange(pool, held); range !== undefined; range = freeRange(pool, held)) held.push(range);
@@ -52,7 +52,7 @@ test('[USERNS-02] when every range is taken there is none, and one that is given
   assert.equal(freeRange(pool, held)?.firstId, 131_072);
 });
 
-test('nodes of one machine give no id twice', () => {
+test('nodes of one machine never share an id', () => {
   const lastOf = (node: number): number => userRangePool(node).firstId + userRangePool(node).ranges * USER_RANGE_LENGTH;
   for (let node = 0; node < 49; node++) assert.equal(lastOf(node), userRangePool(node + 1).firstId);
 });

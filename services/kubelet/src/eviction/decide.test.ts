@@ -13,7 +13,7 @@ import { DEFAULT_EVICTION_FLAGS, type EvictionFlags, limitOf, readEvictionConfig
 const config = (flags: Partial<EvictionFlags> = {}) => readEvictionConfig({ ...DEFAULT_EVICTION_FLAGS, ...flags });
 const names = (pods: readonly PodSample[]) => pods.map(({ pod }) => pod.metadata.name);
 
-test('[TERM-47] the defaults are those of Kubernetes', () => {
+test('[TERM-47] the defaults match Kubernetes', () => {
   const { thresholds, maxPodGraceSeconds, transitionMs } = config();
   const capacity = 10_000 * MIB;
   assert.deepEqual(
@@ -32,7 +32,7 @@ test('[TERM-47] the defaults are those of Kubernetes', () => {
   assert.equal(reservedFor(config(), 'nodefs.available', capacity), 1_000 * MIB);
 });
 
-test('[TERM-47] settings that say nothing clear are refused by name', () => {
+test('[TERM-47] ambiguous settings are refused by name', () => {
   const refused: readonly (readonly [Partial<EvictionFlags>, RegExp])[] = [
     [{ hard: 'memory.free<1Mi' }, /eviction-hard: unsupported eviction signal memory\.free/],
     [{ hard: 'memory.available=1Mi' }, /eviction-hard: "memory\.available=1Mi" is not written/],
@@ -67,7 +67,7 @@ test('an eviction reclaims the configured minimum beyond the threshold', () => {
   assert.equal(look(150, acting.memory).relief, undefined);
 });
 
-test('memory is relieved before the disk', () => {
+test('memory is reclaimed before the disk', () => {
   const measures = {
     'nodefs.available': { available: 1, capacity: 100 * GIB },
     'memory.available': { available: 1, capacity: GIB },
@@ -77,7 +77,7 @@ test('memory is relieved before the disk', () => {
   assert.deepEqual(conditions, ['MemoryPressure', 'DiskPressure']);
 });
 
-test('[QOS-05] [QOS-06] [QOS-07] ranking: above the request first, then priority, then by how much', () => {
+test('[QOS-05] [QOS-06] [QOS-07] ranking: usage above the request first, then priority, then the excess', () => {
   const guaranteed = podUsing('guaranteed', { memory: 500 * MIB, request: '1Gi', priority: -10 });
   const burstable = podUsing('burstable', { memory: 600 * MIB, request: '100Mi' });
   const bestEffort = podUsing('best-effort', { memory: 700 * MIB });
@@ -94,7 +94,7 @@ test('[QOS-05] [QOS-06] [QOS-07] ranking: above the request first, then priority
   assert.deepEqual(names(rank([modest, guaranteed], 'memory')), ['guaranteed', 'modest'], 'below: by priority');
 });
 
-test('ranking of processes and of what lies on the disk', () => {
+test('ranking by processes and by disk usage', () => {
   const few = podUsing('few', { processes: 2, logs: { bytes: 900, inodes: 1 } });
   const many = podUsing('many', { processes: 90, logs: { bytes: 10, inodes: 70 } });
   const high = podUsing('high', { processes: 999, priority: 1, logs: { bytes: 9_999, inodes: 999 } });
@@ -103,7 +103,7 @@ test('ranking of processes and of what lies on the disk', () => {
   assert.deepEqual(names(rank([few, high, many], 'inodes')), ['many', 'few', 'high']);
 });
 
-test('[QOS-06] nobody within its request is ranked before one above it, and no higher priority before a lower one', () => {
+test('[QOS-06] no pod within its request is ranked before one above it, and no higher priority before a lower one', () => {
   const pod = fc.record({
     memory: fc.integer({ min: 0, max: 2_000 }),
     request: fc.integer({ min: 0, max: 2_000 }).map(String),
@@ -147,7 +147,7 @@ test('a node under pressure refuses new pods', () => {
   assert.equal(refuseUnderPressure(critical, ['DiskPressure']), undefined);
 });
 
-test('limits of what a pod may write: the pod, then its containers', () => {
+test('limits on the writes of a pod: the pod, then its containers', () => {
   const limits = { 'ephemeral-storage': '1Ki' };
   const ofPod = podUsing('p', { limits, logs: { bytes: 500, inodes: 1 }, volumes: { v: { bytes: 600, inodes: 1 } } });
   assert.equal(

@@ -62,7 +62,7 @@ function machine(pods: PodSample[], flags: Partial<EvictionFlags> = {}) {
   };
 }
 
-test('[TERM-44] [TERM-48] one pod per look, in the order of the ranking, until one can be ended', async (t) => {
+test('[TERM-44] [TERM-48] one pod per pass, in ranking order, until one can be evicted', async (t) => {
   const critical = podUsing('critical', { memory: 4 * GIB, priority: 2_000_000_000 });
   const node = machine([critical, podUsing('small', { memory: 1 * GIB }), podUsing('large', { memory: 2 * GIB })]);
   t.after(() => node.evictor.stop());
@@ -89,7 +89,7 @@ test('[TERM-44] [TERM-48] one pod per look, in the order of the ranking, until o
 
 const FILE_UID = '0'.repeat(32);
 
-test('[TERM-44] [TERM-48] critical candidates are passed over, the next one is ended', async (t) => {
+test('[TERM-44] [TERM-48] critical candidates are skipped, the next one is evicted', async (t) => {
   const node = machine([
     podUsing(FILE_UID, {
       memory: 4 * GIB,
@@ -108,7 +108,7 @@ test('[TERM-44] [TERM-48] critical candidates are passed over, the next one is e
   );
 });
 
-test('[TERM-45] [TERM-48] a hard eviction gives one second, says what was short, and is counted', async (t) => {
+test('[TERM-45] [TERM-48] a hard eviction uses one second, reports the short resource, and is counted', async (t) => {
   const node = machine([podUsing('a', { memory: 300 * MIB, request: '100Mi' })]);
   t.after(() => node.evictor.stop());
   node.memory(50 * MIB);
@@ -138,7 +138,7 @@ test('[TERM-45] [TERM-48] a hard eviction gives one second, says what was short,
   );
 });
 
-test('[TERM-46] a soft eviction waits for its grace, and gives evictionMaxPodGracePeriod', async (t) => {
+test('[TERM-46] a soft eviction waits for its grace period, and uses evictionMaxPodGracePeriod', async (t) => {
   const node = machine([podUsing('a', { memory: 1 * GIB })], {
     soft: 'memory.available<1Gi',
     softGracePeriod: 'memory.available=1m30s',
@@ -154,7 +154,7 @@ test('[TERM-46] a soft eviction waits for its grace, and gives evictionMaxPodGra
   assert.equal(node.ended[0]?.failure.disruption?.graceSeconds, 20);
 });
 
-test('[TERM-47] the condition stays for the transition period after it was last seen', async (t) => {
+test('[TERM-47] the condition stays for the transition period after the last observation', async (t) => {
   const node = machine([], { pressureTransitionMs: 300_000 });
   t.after(() => node.evictor.stop());
   node.memory(50 * MIB);
@@ -168,7 +168,7 @@ test('[TERM-47] the condition stays for the transition period after it was last 
   assert.deepEqual(node.ended, []);
 });
 
-test('[TERM-49] the end is waited for at least 10 s, else half as long again as the grace', () => {
+test('[TERM-49] the eviction waits for the end at least 10 s, or one and a half times the grace period', () => {
   const pod = podUsing('a', { grace: 30 }).pod;
   assert.equal(killWaitSeconds(pod, undefined), 45);
   assert.equal(killWaitSeconds(pod, 5), 10);
@@ -179,7 +179,7 @@ test('[TERM-49] the end is waited for at least 10 s, else half as long again as 
   assert.equal(killWaitSeconds({ ...pod, spec }, undefined), 10);
 });
 
-test('[TERM-49] an eviction waits by the grace of its override, not by that of the pod', async (t) => {
+test('[TERM-49] an eviction waits by its override of the grace period, not by that of the pod', async (t) => {
   const pods = [podUsing('a', { memory: 1 * GIB, grace: 600 })];
   const node = machine(pods, {
     soft: 'memory.available<1Gi',
@@ -200,7 +200,7 @@ test('[TERM-49] an eviction waits by the grace of its override, not by that of t
   assert.equal(givenUp(), 1, '20 s and half of them');
 });
 
-test('[TERM-30] [TERM-49] the processes of an evicted pod get the grace of the override', async (t) => {
+test('[TERM-30] [TERM-49] the processes of an evicted pod get the overridden grace period', async (t) => {
   const pod = new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] });
   t.after(() => pod.stop());
   await pod.run(1);
@@ -210,7 +210,7 @@ test('[TERM-30] [TERM-49] the processes of an evicted pod get the grace of the o
   assert.deepEqual(pod.ended, [{ container: 'main', at: 8 }]);
 });
 
-test('[TERM-51] a pod that does not end in time is told of, and the node looks on', async (t) => {
+test('[TERM-51] a pod that does not end in time is reported, and the eviction manager continues', async (t) => {
   const node = machine([podUsing('a', { memory: 1 * GIB })]);
   t.after(() => node.evictor.stop());
   node.state.neverEnds = true;
@@ -226,7 +226,7 @@ test('[TERM-51] a pod that does not end in time is told of, and the node looks o
   );
 });
 
-test('[TERM-44] [TERM-50] nobody else is evicted while the pod of an eviction ends', async (t) => {
+test('[TERM-44] [TERM-50] no other pod is evicted while an evicted pod terminates', async (t) => {
   const node = machine([podUsing('a', { memory: 2 * GIB }), podUsing('b', { memory: 1 * GIB })]);
   t.after(() => node.evictor.stop());
   node.state.neverEnds = true;
@@ -249,7 +249,7 @@ test('[TERM-51] a wait for the end of a pod fails when it takes too long', async
   await told;
 });
 
-test('[TERM-50] [QOS-12] [DISR-32] an evicted pod ends as a whole, then says so with its condition', async (t) => {
+test('[TERM-50] [QOS-12] [DISR-32] an evicted pod terminates as a whole, then reports it with its condition', async (t) => {
   const containers = ['one', 'two'].map((name) => ({ name, image: 'i', command: ['ignore-stop'], resources: {} }));
   const pod = new VirtualPod({ containers });
   t.after(() => pod.stop());
@@ -289,7 +289,7 @@ test('a pod over its own storage limit is evicted, even with free space', async 
   assert.equal(node.evictor.evictions().get('emptydirfs.limit'), 1);
 });
 
-test('files are walked only when somebody has a limit or the disk is short', async (t) => {
+test('files are walked only when a pod has a limit or the disk is short', async (t) => {
   const node = machine([podUsing('a', { memory: 1 })], { hard: 'nodefs.available<10%' });
   t.after(() => node.evictor.stop());
   node.evictor.start();
@@ -301,7 +301,7 @@ test('files are walked only when somebody has a limit or the disk is short', asy
   assert.match(node.ended[0]?.failure.message ?? '', /low on resource: ephemeral-storage\. Threshold quantity: 10Gi/);
 });
 
-test('a disk that is short is first cleared of what nobody needs; pods go only when that was not enough', async (t) => {
+test('under disk pressure unused images and containers are removed first; pods are evicted only when that was not enough', async (t) => {
   const disk = { capacityBytes: 100 * GIB, inodes: 100, inodesFree: 50 };
   const node = machine([podUsing('a', { memory: 1 })], { hard: 'imagefs.available<10%,memory.available<100Mi' });
   t.after(() => node.evictor.stop());
@@ -330,7 +330,7 @@ test('a disk that is short is first cleared of what nobody needs; pods go only w
   );
 });
 
-test('a disk that is short costs pods also when what nobody needs could not be removed', async (t) => {
+test('under disk pressure pods are evicted also when unused data could not be removed', async (t) => {
   const node = machine([podUsing('a', { memory: 1 })], { hard: 'imagefs.available<10%' });
   t.after(() => node.evictor.stop());
   node.state.reclaim = () => Promise.reject(new Error('the runtime does not answer'));

@@ -66,7 +66,7 @@ test('[EXP-15] evictionHard, evictionSoft and their grace are maps of a configur
   ]);
 });
 
-test('[EXP-15] the soft threshold acts only after it was met for 30 s without a pause, the hard one at once', async (t) => {
+test('[EXP-15] the soft threshold applies only after 30 s without a pause, the hard one at once', async (t) => {
   const soft = {
     evictionHard: { 'memory.available': '100Mi' },
     evictionSoft: { 'memory.available': '300Mi' },
@@ -91,7 +91,7 @@ test('[EXP-15] the soft threshold acts only after it was met for 30 s without a 
   assert.equal(hard.ended.length, 1);
 });
 
-test('[PRIO-13] a pod without a priority is ranked as one of priority 0', () => {
+test('[PRIO-13] a pod without a priority is ranked with priority 0', () => {
   const using = (name: string, priority?: number) =>
     podUsing(name, { memory: 200 * MIB, request: '100Mi', ...(priority === undefined ? {} : { priority }) });
   assert.deepEqual(names(rank([using('none'), using('below', -1)], 'memory')), ['below', 'none']);
@@ -100,7 +100,7 @@ test('[PRIO-13] a pod without a priority is ranked as one of priority 0', () => 
 
 const names = (pods: readonly PodSample[]) => pods.map(({ pod }) => pod.metadata.name);
 
-test('[PRIO-20] the ranking: above the request or not, then the lower priority, then how much above', () => {
+test('[PRIO-20] the ranking: above the request or not, then the lower priority, then the larger excess', () => {
   const above = (name: string, priority: number, memory: number) =>
     podUsing(name, { memory: memory * MIB, request: '100Mi', priority });
   const within = podUsing('within', { memory: 100 * MIB, request: '100Mi', priority: -1_000 });
@@ -118,7 +118,7 @@ test('[PRIO-20] the ranking: above the request or not, then the lower priority, 
     );
 });
 
-test('[PRIO-21] [EXS-27] high uses more than it asked for and goes; low, within its request, stays', async (t) => {
+test('[PRIO-21] [EXS-27] a high-priority pod above its request is evicted; a low-priority pod within its request stays', async (t) => {
   const low = podUsing('low', { memory: 100 * MIB, request: '200Mi', priority: 0 });
   const high = podUsing('high', { memory: 300 * MIB, request: '200Mi', priority: 1_000 });
   const config = configured({ evictionHard: { 'memory.available': '300Mi' } });

@@ -57,7 +57,7 @@ function node(t: TestContext, change: { readonly images: readonly ImageStatus[];
   return { collector, clock, events, state };
 }
 
-test('every five minutes, and only as much as brings the disk below the low threshold', async (t) => {
+test('the collector runs every five minutes, and frees only enough to reach the low threshold', async (t) => {
   const { collector, clock, state, events } = node(t, {
     images: [image('a', 300), image('b', 300), image('c', 300)],
     used: ['b'],
@@ -71,7 +71,7 @@ test('every five minutes, and only as much as brings the disk below the low thre
   assert.deepEqual([state.removed, events], [['a'], []]);
 });
 
-test('when too little can be removed the node says so: at once what was missing, then that it fails', async (t) => {
+test('when too little can be removed the node reports it: first the missing amount, then the failure', async (t) => {
   const { collector, clock, state, events } = node(t, { images: [image('a', 900), image('b', 60)], used: ['a'] });
   collector.start();
   await clock.advance(301_000);
@@ -86,7 +86,7 @@ test('when too little can be removed the node says so: at once what was missing,
   );
 });
 
-test('an image that cannot be removed does not keep the next one', async (t) => {
+test('an image that cannot be removed does not block the next one', async (t) => {
   const { collector, clock, state } = node(t, { images: [image('a', 500), image('b', 450)] });
   state.undeletable.add('a');
   collector.start();
@@ -94,7 +94,7 @@ test('an image that cannot be removed does not keep the next one', async (t) => 
   assert.deepEqual(state.removed, ['b']);
 });
 
-test('a runtime that does not answer is told of from the second time on, and looked at again', async (t) => {
+test('a runtime that does not answer is reported from the second failure on, and asked again', async (t) => {
   const { collector, clock, state, events } = node(t, { images: [image('a', 900)] });
   collector.start();
   await clock.advance(1_000);
@@ -109,7 +109,7 @@ test('a runtime that does not answer is told of from the second time on, and loo
   assert.deepEqual(state.removed, ['a']);
 });
 
-test('when the disk is short everything that nobody has goes, but for what was pulled a moment ago', async (t) => {
+test('under disk pressure all unused images are removed, except recently pulled ones', async (t) => {
   const { collector, clock, state } = node(t, {
     images: [image('a', 10), image('b', 20), image('c', 30)],
     used: ['b'],

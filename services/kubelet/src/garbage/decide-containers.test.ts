@@ -26,7 +26,7 @@ const sandbox = (podUid: string, attempt: number, containers: readonly Container
 
 const restarts = [0, 1, 2, 3].map((count) => life('main', count));
 
-test('beside the latest life one more is kept for its log; a running one is never touched', () => {
+test('one previous container is kept for its log; a running one is never removed', () => {
   const running = sandbox('u1', 0, [...restarts, life('main', 4, 'running')]);
   assert.deepEqual(decideContainers(POLICY, [running], NOW).containers.toSorted(), [
     'u1/main-0',
@@ -39,7 +39,7 @@ test('beside the latest life one more is kept for its log; a running one is neve
   assert.deepEqual(decideContainers(POLICY, [another], NOW).containers, [], 'each container of a pod for itself');
 });
 
-test('the policy says how many, from which age on, and how many on the whole node', () => {
+test('the policy limits the number, the minimum age, and the number on the whole node', () => {
   const pods = ['u1', 'u2'].map((uid) => sandbox(uid, 0, [...restarts, life('main', 4, 'running')]));
   const count = (change: Partial<typeof POLICY>): number =>
     decideContainers({ ...POLICY, ...change }, pods, NOW).containers.length;
@@ -53,7 +53,7 @@ test('the policy says how many, from which age on, and how many on the whole nod
   );
 });
 
-test('a replaced sandbox goes when nothing is left in it; the present one stays', () => {
+test('a replaced sandbox is removed when it is empty; the current one stays', () => {
   const replaced = [
     sandbox('u1', 0, [life('main', 0)]),
     sandbox('u1', 1, [life('main', 1)]),

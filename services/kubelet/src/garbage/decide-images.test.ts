@@ -39,7 +39,7 @@ const all = ['a', 'b', 'c'];
 const images = all.map((id) => image(id));
 const idsOf = (removed: readonly { readonly id: string }[]): readonly string[] => removed.map(({ id }) => id);
 
-test('below the high threshold nothing goes; from it on, as much as brings the disk down to the low one', () => {
+test('below the high threshold nothing is removed; from it on, enough to reach the low one', () => {
   const memory = history([{ now: 0, ids: all }]);
   const at = (availableBytes: number) =>
     decideImages(POLICY, look(images, { disk: { capacityBytes: 1_000, availableBytes } }), memory);
@@ -49,7 +49,7 @@ test('below the high threshold nothing goes; from it on, as much as brings the d
   assert.deepEqual(idsOf(at(150).remove), all);
 });
 
-test('the least recently used goes first, and of those never used the longest known', () => {
+test('the least recently used image is removed first, and among unused ones the longest known', () => {
   const memory = history([
     { now: 0, ids: ['b'] },
     { now: 1, ids: ['b', 'c'], used: ['b'] },
@@ -69,7 +69,7 @@ test('images in use by id or by name, pinned images and recently pulled images s
   assert.deepEqual(idsOf(decideImages(POLICY, look(some, { used, now: 61 * MINUTE }), memory).remove), ['free', 'new']);
 });
 
-test('imageMaximumGCAge: unused for longer goes however much room there is, but not before this kubelet can know', () => {
+test('imageMaximumGCAge: images unused for longer are removed regardless of free space, but not before this kubelet can know', () => {
   const policy = { ...POLICY, maxAgeMs: 30 * MINUTE };
   const disk = { capacityBytes: 1_000, availableBytes: 900 };
   const memory = history([
@@ -83,7 +83,7 @@ test('imageMaximumGCAge: unused for longer goes however much room there is, but 
   assert.deepEqual(decideImages(POLICY, look(images, { now: 999 * MINUTE, disk }), memory).old, [], '0: never');
 });
 
-test('with any images: a used, pinned or new image stays, and nothing is removed while there is room', () => {
+test('with any images: a used, pinned or new image stays, and nothing is removed while there is space', () => {
   const some = fc.uniqueArray(
     fc.record({
       id: fc.integer({ min: 0, max: 30 }).map(String),
@@ -132,7 +132,7 @@ test('with any images: a used, pinned or new image stays, and nothing is removed
   );
 });
 
-test('settings: the defaults of Kubernetes; what makes no sense is refused by name', () => {
+test('settings: the defaults of Kubernetes; invalid values are refused by name', () => {
   const defaults: GarbageFlags = readSettings(GARBAGE_SETTINGS, { argv: [], env: {} });
   assert.deepEqual(readGarbagePolicy(defaults), DEFAULT_GARBAGE_POLICY);
   const refused: readonly (readonly [Partial<GarbageFlags>, RegExp])[] = [

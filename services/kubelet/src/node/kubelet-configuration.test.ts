@@ -9,7 +9,7 @@ import { settingsOf, withConfigurationFile } from './kubelet-configuration.ts';
 
 const HEADER = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
 
-test('a configuration file says what flags say; flags and variables win', async (t) => {
+test('a configuration file sets what flags set; flags and variables override it', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'kubelet.yaml');
@@ -37,7 +37,7 @@ test('a configuration file says what flags say; flags and variables win', async 
   assert.deepEqual(config.reserved[1], { cpu: '100m', memory: '200Mi' });
 });
 
-test('every mistake of a file is told at once, with its field', async (t) => {
+test('all errors of a file are reported together, with their fields', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-configuration-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'kubelet.yaml');
@@ -60,7 +60,7 @@ test('every mistake of a file is told at once, with its field', async (t) => {
   await assert.rejects(withConfigurationFile({ argv: ['--config=/no/such/file'], env: {} }), /\/no\/such\/file/);
 });
 
-test('without --config nothing is read', async () => {
+test('without --config no file is read', async () => {
   const source = { argv: ['--max-pods=3'], env: {} };
   assert.equal(await withConfigurationFile(source), source);
 });

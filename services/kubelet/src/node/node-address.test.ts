@@ -6,7 +6,7 @@ import { NODE_ADDRESS_LOOK_MS } from '../limits.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 import { NodeAddress } from './node-address.ts';
 
-test('the address is looked at from time to time, and a change is told once', async () => {
+test('the address is polled, and a change is reported once', async () => {
   const clock = createVirtualClock();
   let now = '192.0.2.1';
   const address = new NodeAddress({ read: () => now, clock, log: createSilentLog() });
@@ -28,7 +28,7 @@ test('the address is looked at from time to time, and a change is told once', as
   assert.equal(told.length, 2);
 });
 
-test('a pod on the network of a machine that moved says its new address, and its probes go there', async () => {
+test('a pod on the host network of a moved machine reports the new address, and its probes use it', async () => {
   const asked: string[] = [];
   const network = {
     httpGet: ({ url }: { readonly url: string }) => {

@@ -51,7 +51,7 @@ test('[LIFE-32] resources of one pod are not given to another until they are rel
   assert.equal(admission.reads(), 0);
 });
 
-test('[LIFE-32] nobody is refused because of labels that changed since the node was last read', async () => {
+test('[LIFE-32] no pod is refused because of labels that changed since the node was last read', async () => {
   const asking = podOf('a', '1', { nodeSelector: { disk: 'ssd' } });
   const late = admissionWith(nodeOf({}), nodeOf({ disk: 'ssd' }));
   assert.deepEqual([await reasonOf(late, asking), late.reads()], [undefined, 1]);

@@ -72,7 +72,7 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
   return { asked, waitsMs };
 }
 
-test('a node says that it is not well before its first heartbeat, and when the API takes none any more', async () => {
+test('a node reports not ready before its first heartbeat, and when the API accepts none any more', async () => {
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
   const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const link = { cut: false };
@@ -111,7 +111,7 @@ test('a node says that it is not well before its first heartbeat, and when the A
   await agent.stop();
 });
 
-test('the address of the machine is asked for before each report', async () => {
+test('the address of the machine is read before each report', async () => {
   const addresses: unknown[] = [];
   let address = '192.0.2.1';
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
@@ -144,20 +144,20 @@ test('the address of the machine is asked for before each report', async () => {
   assert.deepEqual([addresses[0], addresses.at(-1)], ['192.0.2.1', '198.51.100.7']);
 });
 
-test('a report that lost against another writer of the node is made again at once, from what is stored', async () => {
+test('a report that lost against another writer of the node is retried at once, from the stored object', async () => {
   const { asked, waitsMs } = await beatAgainst(1);
   assert.deepEqual(asked, ['get nodes', 'report', 'get nodes', 'report', 'get leases', 'lease']);
   assert.equal(waitsMs, LEASE_RENEW_MS);
 });
 
-test('a report that always loses is tried again later, and the lease says meanwhile that the kubelet lives', async () => {
+test('a report that always loses is retried later, and the lease meanwhile shows that the kubelet lives', async () => {
   const { asked, waitsMs } = await beatAgainst(Number.POSITIVE_INFINITY);
   assert.equal(asked.filter((what) => what === 'report').length, NODE_STATUS_TRIES);
   assert.equal(asked.at(-1), 'lease');
   assert.equal(waitsMs, NODE_RETRY_MS);
 });
 
-test('a node without self-fencing renews its lease without the promise of an earlier kubelet, and without its mark', async () => {
+test('a node without self-fencing renews its lease without the promise of an earlier kubelet, and without its annotation', async () => {
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
   const words = { policy: 'exclusive', holder: 'machine/boot', renewTime: '2026-01-01T00:00:00.000000Z' } as const;
   let lease: Lease = nextLease(undefined, node, words);
@@ -249,12 +249,12 @@ async function startedAs({
   return { ended, kept: onDisk };
 }
 
-test('[SAFE-31] a kubelet that was restarted and is displaced meanwhile ends what the kubelet before it ran, once', async () => {
+test('[SAFE-31] a restarted kubelet that was displaced meanwhile ends the pods of the kubelet before it, once', async () => {
   const found = await startedAs({ incarnation: 'k/m/b-1', kept: 'k/m/b-1', nodeOf: 'x/y/z' });
   assert.equal(found.ended, 1);
 });
 
-test('[SAFE-31] a rebooted machine, a clone and a machine that was never bound end nothing when they are refused', async () => {
+test('[SAFE-31] a rebooted machine, a clone and an unbound machine end nothing when they are refused', async () => {
   for (const [incarnation, kept] of [
     ['k/m/b-2', 'k/m/b-1'],
     ['k/m-2/b-1', 'k/m/b-1'],

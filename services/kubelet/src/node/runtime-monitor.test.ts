@@ -45,7 +45,7 @@ class World {
   }
 }
 
-test('a runtime that goes away is a fault; when it is back everything is looked at again', async () => {
+test('an unavailable runtime is an error; when it is back all pods are synced', async () => {
   const world = new World();
   world.monitor.start();
   await world.look();
@@ -72,7 +72,7 @@ test('the runtime and network conditions of the runtime become conditions of the
   assert.equal(world.monitor.fault()?.reason, 'container runtime not ready: y');
 });
 
-test('the last known version is told while nobody answers', async () => {
+test('the last known version is reported while the runtime does not answer', async () => {
   let version: Promise<string> = Promise.reject(new Error('away'));
   version.catch(() => undefined);
   const { monitor } = new World({ version: () => version });
@@ -83,7 +83,7 @@ test('the last known version is told while nobody answers', async () => {
   assert.equal(await monitor.version(), 'containerd://2.0');
 });
 
-test('a node shows its largest images, and so many names of each', async () => {
+test('a node reports its largest images, with a limited number of names each', async () => {
   const images = Array.from({ length: 60 }, (_, at) => ({
     id: String(at),
     names: Array.from({ length: 9 }, (_each, name) => `i${at}:${name}`),

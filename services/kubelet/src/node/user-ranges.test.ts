@@ -47,14 +47,14 @@ const sandboxOf = (podUid: string, firstId: number): SandboxStatus => ({
 const firstIdOf = async (ranges: UserRanges, uid: string): Promise<number | undefined> =>
   (await ranges.of(podOf(uid, false), able, ''))?.firstId;
 
-test('[USERNS-01] only pods that ask for it get users of their own', async () => {
+test('[USERNS-01] only pods that request it get a user namespace', async () => {
   const ranges = new UserRanges(userRangePool());
   assert.equal(await ranges.of(podOf('a'), able, ''), undefined);
   assert.equal(await ranges.of(podOf('b', true), able, ''), undefined);
   assert.deepEqual(await ranges.of(podOf('c', false), able, ''), { firstId: 65_536, length: 65_536 });
 });
 
-test('[USERNS-02] [EXP-17] a pod keeps its range until nothing of it is left; then another may have it', async () => {
+test('[USERNS-02] [EXP-17] a pod keeps its range until nothing of it is left; then another pod may get it', async () => {
   const ranges = new UserRanges(userRangePool());
   assert.equal(await firstIdOf(ranges, 'a'), 65_536);
   assert.equal(await firstIdOf(ranges, 'b'), 131_072);
@@ -63,7 +63,7 @@ test('[USERNS-02] [EXP-17] a pod keeps its range until nothing of it is left; th
   assert.equal(await firstIdOf(ranges, 'c'), 65_536);
 });
 
-test('[USERNS-02] a kubelet that starts again learns from the sandboxes whose ranges are taken', async () => {
+test('[USERNS-02] a restarted kubelet reads the ranges in use from the sandboxes', async () => {
   const ranges = new UserRanges(userRangePool());
   ranges.hold([sandboxOf('old', 65_536), sandboxOf('older', 196_608)]);
   assert.equal(await firstIdOf(ranges, 'new'), 131_072);
@@ -71,7 +71,7 @@ test('[USERNS-02] a kubelet that starts again learns from the sandboxes whose ra
   assert.equal(await firstIdOf(ranges, 'older'), 196_608);
 });
 
-test('[USERNS-02] when all ranges are taken the next pod waits, and is told why', async () => {
+test('[USERNS-02] with all ranges in use the next pod waits, and reports why', async () => {
   const ranges = new UserRanges({ firstId: 65_536, ranges: 1 });
   await firstIdOf(ranges, 'a');
   await assert.rejects(firstIdOf(ranges, 'b'), /all 1 ranges of user ids of this node are in use/);
@@ -79,7 +79,7 @@ test('[USERNS-02] when all ranges are taken the next pod waits, and is told why'
   assert.equal(await firstIdOf(ranges, 'b'), 65_536);
 });
 
-test('[USERNS-08] a pod that asks for users of its own is never run in those of the machine', async () => {
+test('[USERNS-08] a pod that requests a user namespace never runs in that of the machine', async () => {
   const wish = podOf('a', false);
   const ranges = new UserRanges(userRangePool());
   await assert.rejects(ranges.of(wish, base(), ''), /not supported by the runtime of this node/);
@@ -109,7 +109,7 @@ test('a pod without a range may not name ids of a pod that has one', async () =>
   ranges.name(asUser('b', 65_541), main, PROCESSES);
 });
 
-test('ids that a pod without a range names become no other pod’s until it is gone, also over a restart', async () => {
+test('ids named by a pod without a range are not allocated to another pod until it is gone, also across a restart', async () => {
   const ranges = new UserRanges(userRangePool());
   ranges.name(asUser('a', 100_000), main, PROCESSES);
   assert.equal(await firstIdOf(ranges, 'b'), 131_072);

@@ -11,7 +11,7 @@ const withImage =
     return { ...pod, spec: { ...pod.spec, containers } };
   };
 
-test('[POD-22] [LIFE-22] a container that waits for its back-off starts immediately with another image', async () => {
+test('[POD-22] [LIFE-22] a container in back-off starts immediately with another image', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: ['exit-after', '1', '1'] })] }).run(40);
   const begins = (): readonly number[] => pod.began.map(({ at }) => at);
   assert.deepEqual(begins(), [0, 1, 12, 33]);
@@ -32,7 +32,7 @@ test('[POD-22] a running container with a history of failures restarts immediate
   await pod.stop();
 });
 
-test('[POD-22] [LIFE-16] another image does not wait for the one that is missing', () => {
+test('[POD-22] [LIFE-16] another image does not wait for the missing one', () => {
   const world = new World(podOf({}));
   const missing = (image: string): void => {
     const failure = { reason: 'ImagePullBackOff', message: '', retryAt: world.now + 300_000, image };
@@ -46,7 +46,7 @@ test('[POD-22] [LIFE-16] another image does not wait for the one that is missing
   assert.ok(world.applied.includes('start main#0'));
 });
 
-test('[POD-22] the status says the image of the process, not the one that it will have', () => {
+test('[POD-22] the status shows the image of the process, not the next one', () => {
   const world = started({ restartPolicy: 'Never' });
   const imageSaid = (): string | undefined => world.pod?.status.containerStatuses?.[0]?.image;
   assert.equal(imageSaid(), 'i');

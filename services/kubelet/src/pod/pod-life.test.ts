@@ -8,7 +8,7 @@ const sidecar = (name: string, change: Partial<Container> = {}): Container =>
   app(name, { restartPolicy: 'Always', ...change });
 const starts = (pod: VirtualPod): readonly string[] => pod.began.map(({ container, at }) => `${container}@${at}`);
 
-test('[POD-02] [POD-03] [INIT-01] [INIT-02] [INIT-03] [INIT-04] init containers one by one, then all others at once, in one sandbox', async () => {
+test('[POD-02] [POD-03] [INIT-01] [INIT-02] [INIT-03] [INIT-04] init containers run one by one, then all others at once, in one sandbox', async () => {
   const pod = await new VirtualPod({
     initContainers: [app('one', { command: exits(2, 0) }), app('two', { command: exits(3, 0) })],
     containers: [app('a'), app('b'), app('c')],
@@ -43,7 +43,7 @@ test('[EXP-06] [INIT-10] [INIT-12] [LIFE-03] [LIFE-16] [LIFE-35] while a pod ini
   await pod.stop();
 });
 
-test('[INIT-05] [LIFE-22] a failing init container comes back after 0, 10, 20, 40 seconds and says why it waits', async () => {
+test('[INIT-05] [LIFE-22] a failing init container restarts after 0, 10, 20, 40 seconds and reports why it waits', async () => {
   const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 1) })] }).run(60);
   assert.deepEqual(starts(pod), ['setup@0', 'setup@1', 'setup@12', 'setup@33']);
   const { waiting } = pod.container('setup').state;
@@ -58,7 +58,7 @@ test('[INIT-05] [LIFE-22] a failing init container comes back after 0, 10, 20, 4
   await pod.stop();
 });
 
-test('[EXP-04] an init container that waits for a service delays the app, then lets it start, is tried again, or fails the pod', async () => {
+test('[EXP-04] an init container that waits for a service delays the app, then lets it start, is retried, or fails the pod', async () => {
   const waits = (seconds: number, code: number, restartPolicy: string) =>
     new VirtualPod({ restartPolicy, initContainers: [app('wait', { command: exits(seconds, code) })] });
   const found = await waits(40, 0, 'Always').run(45);
@@ -87,7 +87,7 @@ test('[INIT-07] [INIT-15] a succeeded init container does not run again: not und
   await pod.stop();
 });
 
-test('[INIT-15] a pod that has begun does not run its init containers again when their records are gone', async () => {
+test('[INIT-15] a started pod does not run its init containers again when their records are gone', async () => {
   const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 0) })] }).run(5);
   const containers = (await pod.machine.list()).flatMap((sandbox) => sandbox.containers);
   const setup = containers.find(({ config }) => config.name === 'setup') ?? assert.fail('there is a record');
@@ -99,7 +99,7 @@ test('[INIT-15] a pod that has begun does not run its init containers again when
   await pod.stop();
 });
 
-test('[INIT-03] [INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the init containers again, in a new sandbox', async () => {
+test('[INIT-03] [INIT-13] [INIT-16] [LIFE-33] a rebooted machine runs the init containers again, in a new sandbox', async () => {
   const pod = await new VirtualPod({ initContainers: [app('setup', { command: exits(1, 0) })] }).run(5);
   assert.equal(pod.condition('PodReadyToStartContainers')?.status, 'True');
   pod.machine.powerOff();
@@ -110,7 +110,7 @@ test('[INIT-03] [INIT-13] [INIT-16] [LIFE-33] a machine that went down runs the 
   await pod.stop();
 });
 
-test('[INIT-02] [INIT-06] an init container that fails keeps all after it from starting', async () => {
+test('[INIT-02] [INIT-06] a failed init container prevents the start of all later containers', async () => {
   for (const restartPolicy of ['Always', 'OnFailure', 'Never']) {
     const initContainers = [app('one', { command: exits(1, 1) }), app('two', { command: exits(1, 0) })];
     const pod = await new VirtualPod({ restartPolicy, initContainers }).run(30);
@@ -129,7 +129,7 @@ test('[INIT-07] under every policy an init container that succeeded is not run a
   }
 });
 
-test('[INIT-17] [LIFE-37] a deadline counts from the start of the pod, ends init containers that never succeed, and running ones', async () => {
+test('[INIT-17] [LIFE-37] a deadline counts from the start of the pod, ends init containers that never succeed, and running containers', async () => {
   const failing = { initContainers: [app('setup', { command: exits(1, 1) })], activeDeadlineSeconds: 100 };
   const stuck = await new VirtualPod(failing).run(99);
   assert.equal(stuck.status.phase, 'Pending');
@@ -185,7 +185,7 @@ test('[SIDE-05] [LIFE-35] a pod is initialised when its sidecars have started, r
   await pod.stop();
 });
 
-test('[SIDE-06] without a startup probe a sidecar has started while its process runs, and no longer', async () => {
+test('[SIDE-06] without a startup probe a sidecar counts as started only while its process runs', async () => {
   const pod = await new VirtualPod({ initContainers: [sidecar('proxy', { command: exits(5, 1) })] }).run(2);
   assert.equal(pod.container('proxy').started, true);
   await pod.run(10);
@@ -211,7 +211,7 @@ test('[SIDE-02] [SIDE-03] [SIDE-10] a sidecar that is not ready makes its pod no
   await pod.stop();
 });
 
-test('[SIDE-10] another image of a sidecar restarts that container alone, also under Never and after a restart of the kubelet', async () => {
+test('[SIDE-10] a new image of a sidecar restarts only that container, also under Never and after a kubelet restart', async () => {
   for (const isRestarted of [false, true]) {
     const pod = await new VirtualPod({
       restartPolicy: 'Never',
@@ -244,7 +244,7 @@ const withImage = (object: Pod, image: string): Pod => {
   return { ...object, spec: { ...object.spec, containers } };
 };
 
-test('[POD-22] another image of a running main container restarts it alone, under every restart policy', async () => {
+test('[POD-22] a new image of a running main container restarts only that container, under every restart policy', async () => {
   for (const restartPolicy of ['Always', 'OnFailure', 'Never'] as const) {
     for (const names of [['main', 'other'], ['main']]) {
       for (const command of [undefined, ['ignore-stop']]) {
@@ -263,7 +263,7 @@ test('[POD-22] another image of a running main container restarts it alone, unde
   }
 });
 
-test('[POD-22] another image does not start what the restart policy leaves ended', async () => {
+test('[POD-22] a new image does not start a container that the restart policy leaves terminated', async () => {
   for (const [restartPolicy, code, phase] of [
     ['Never', 1, 'Failed'],
     ['OnFailure', 0, 'Succeeded'],
@@ -278,7 +278,7 @@ test('[POD-22] another image does not start what the restart policy leaves ended
   }
 });
 
-test('[POD-22] a replaced container that ends by itself afterwards stays ended under Never', async () => {
+test('[POD-22] a replaced container that ends by itself afterwards stays terminated under Never', async () => {
   const pod = await new VirtualPod({ restartPolicy: 'Never', containers: [app('main')] }).run(5);
   pod.change((object) => {
     const { spec } = withImage(object, 'busybox:1.37');
@@ -290,7 +290,7 @@ test('[POD-22] a replaced container that ends by itself afterwards stays ended u
   await pod.stop();
 });
 
-test('[EXP-13] [SIDE-07] [SIDE-01] a sidecar comes back whatever the policy of its pod, with back-off; the pod runs on', async () => {
+test('[EXP-13] [SIDE-07] [SIDE-01] a sidecar restarts under any policy of its pod, with back-off; the pod keeps running', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',
     initContainers: [sidecar('proxy', { command: exits(1, 0) })],
@@ -307,7 +307,7 @@ test('[EXP-13] [SIDE-07] [SIDE-01] a sidecar comes back whatever the policy of i
   await pod.stop();
 });
 
-test('[EXP-13] [SIDE-08] [LIFE-05] a pod completes although its sidecar runs, and is ended with it whatever its exit code', async () => {
+test('[EXP-13] [SIDE-08] [LIFE-05] a pod completes although its sidecar runs, and ends it whatever its exit code', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',
     initContainers: [sidecar('logshipper', { command: ['ignore-stop'] })],
@@ -319,7 +319,7 @@ test('[EXP-13] [SIDE-08] [LIFE-05] a pod completes although its sidecar runs, an
   await pod.stop();
 });
 
-test('[EXP-13] the pod of the example succeeds although its sidecar ends and comes back all the time', async () => {
+test('[EXP-13] the pod of the example succeeds although its sidecar constantly ends and restarts', async () => {
   const pod = await new VirtualPod({
     restartPolicy: 'Never',
     initContainers: [sidecar('logshipper', { command: exits(2, 1) })],
@@ -330,7 +330,7 @@ test('[EXP-13] the pod of the example succeeds although its sidecar ends and com
   await pod.stop();
 });
 
-test('[LIFE-01] [LIFE-05] [LIFE-06] [LIFE-18] a pod that may run once ends as its containers ended', async () => {
+test('[LIFE-01] [LIFE-05] [LIFE-06] [LIFE-18] the exit codes of the containers decide the phase of a pod that may run once', async () => {
   for (const [code, phase, reason] of [
     [0, 'Succeeded', 'Completed'],
     [3, 'Failed', 'Error'],
@@ -358,7 +358,7 @@ test('[LIFE-01] a pod is pending until the first of its main containers runs, ho
   await pod.stop();
 });
 
-test('[LIFE-15] in every status that is written each container is waiting, running or terminated, and one of them only', async () => {
+test('[LIFE-15] in every written status each container is exactly one of waiting, running and terminated', async () => {
   const initContainers = [app('setup', { command: exits(2, 0) }), sidecar('proxy')];
   const containers = [app('main', { command: exits(3, 1) }), app('other')];
   const pod = await new VirtualPod({ initContainers, containers }).run(60);
@@ -387,7 +387,7 @@ test('[EXP-12] the sidecar of the example starts before the main container', asy
   await pod.stop();
 });
 
-test('[LIFE-24] a restart counts up, keeps the end before it, and the first one is immediate', async () => {
+test('[LIFE-24] a restart increments the count, keeps the last termination, and the first one is immediate', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: exits(3, 7) })] }).run(4);
   const { restartCount, lastState, state } = pod.container('main');
   assert.deepEqual([restartCount, lastState.terminated?.exitCode], [1, 7]);
@@ -395,7 +395,7 @@ test('[LIFE-24] a restart counts up, keeps the end before it, and the first one 
   await pod.stop();
 });
 
-test('[LIFE-17] a container runs when its postStart hook is through; one whose hook fails is ended and comes back', async () => {
+test('[LIFE-17] a container is running when its postStart hook has finished; one whose hook fails is killed and restarted', async () => {
   const hook = (command: string[]): Partial<Container> => ({ lifecycle: { postStart: { exec: { command } } } });
   const pod = await new VirtualPod({ containers: [app('main', hook(['sleep', '5']))] }).run(4);
   assert.deepEqual([pod.status.phase, pod.container('main').state.waiting?.reason], ['Pending', 'ContainerCreating']);
@@ -413,7 +413,7 @@ test('[LIFE-17] a container runs when its postStart hook is through; one whose h
   await failing.stop();
 });
 
-test('[LIFE-25] [LIFE-26] [LIFE-27] [LIFE-34] five conditions, whose times move only with their status', async () => {
+test('[LIFE-25] [LIFE-26] [LIFE-27] [LIFE-34] five conditions whose times change only with their status', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: exits(10, 1) })] }).run(5);
   assert.deepEqual(
     (pod.status.conditions ?? []).map(({ type, status, lastTransitionTime, lastProbeTime }) => [
@@ -439,7 +439,7 @@ test('[LIFE-25] [LIFE-26] [LIFE-27] [LIFE-34] five conditions, whose times move 
   await pod.stop();
 });
 
-test('[LIFE-27] a pod that completed or failed is not ready, and says which', async () => {
+test('[LIFE-27] a completed or failed pod is not ready, and reports which', async () => {
   for (const [code, reason, initialized] of [
     [0, 'PodCompleted', 'PodCompleted'],
     [1, 'PodFailed', undefined],
@@ -455,7 +455,7 @@ test('[LIFE-27] a pod that completed or failed is not ready, and says which', as
   }
 });
 
-test('[EXP-03] [LIFE-28] [LIFE-29] [LIFE-30] [LIFE-31] a gate keeps a pod from being ready until somebody sets it, and stays as it was set', async () => {
+test('[EXP-03] [LIFE-28] [LIFE-29] [LIFE-30] [LIFE-31] a readiness gate keeps a pod not ready until it is set, and keeps its value', async () => {
   const conditionType = 'www.example.com/feature-1';
   const pod = await new VirtualPod({ readinessGates: [{ conditionType }] }).run(3);
   const ready = () => [pod.condition('Ready')?.status, pod.condition('Ready')?.reason, pod.condition('Ready')?.message];
@@ -478,7 +478,7 @@ test('[EXP-03] [LIFE-28] [LIFE-29] [LIFE-30] [LIFE-31] a gate keeps a pod from b
   await pod.stop();
 });
 
-test('[EXP-09] the story of a container is told in the words of a kubelet, with the part of the pod it is about', async () => {
+test('[EXP-09] the events of a container have the messages of a kubelet, with the field path in the pod', async () => {
   const pod = await new VirtualPod({ initContainers: [app('init-myservice', { command: exits(5, 0) })] }).run(2);
   assert.deepEqual(
     pod.events.map(({ type, reason, message, fieldPath }) => [type, reason, message, fieldPath]),
@@ -491,7 +491,7 @@ test('[EXP-09] the story of a container is told in the words of a kubelet, with 
   await pod.stop();
 });
 
-test('[SAFE-07] an API that is away for minutes ends nothing, and hears everything when it is back', async () => {
+test('[SAFE-07] an API outage of minutes ends nothing, and all updates are sent when it is back', async () => {
   const pod = await new VirtualPod({ containers: [app('main'), app('flaky', { command: exits(30, 1) })] }).run(5);
   pod.apiIsAway = true;
   await pod.run(300);
@@ -512,7 +512,7 @@ test('[SAFE-07] an API that is away for minutes ends nothing, and hears everythi
   await pod.stop();
 });
 
-test('[LIFE-22] [TERM-04] a clock that is set, forth or back, ends nothing early and keeps nobody waiting for long', async () => {
+test('[LIFE-22] [TERM-04] a clock step in either direction ends nothing early and causes no long wait', async () => {
   for (const jump of [3_600, -3_600, 86_400 * 365, -86_400 * 365]) {
     const deaf = app('deaf', { command: ['ignore-stop'] });
     const pod = await new VirtualPod({ containers: [deaf, app('flaky', { command: exits(5, 1) })] }).run(12);
@@ -535,7 +535,7 @@ test('[LIFE-22] [TERM-04] a clock that is set, forth or back, ends nothing early
   }
 });
 
-test('[LIFE-22] [LIFE-24] a kubelet that restarts begins the back-off anew and never counts a restart twice', async () => {
+test('[LIFE-22] [LIFE-24] a restarted kubelet resets the back-off and never counts a restart twice', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: exits(1, 1) })] }).run(40);
   const count = pod.container('main').restartCount;
   await pod.restartKubelet();
@@ -547,7 +547,7 @@ test('[LIFE-22] [LIFE-24] a kubelet that restarts begins the back-off anew and n
   await pod.stop();
 });
 
-test('a storm of events about a pod is one look at it after another, and changes nothing', async () => {
+test('a storm of events about a pod causes sequential syncs, and changes nothing', async () => {
   const pod = await new VirtualPod({}).run(5);
   const statuses = pod.statuses.length;
   for (let event = 0; event < 10_000; event++)

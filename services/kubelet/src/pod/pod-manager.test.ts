@@ -249,7 +249,7 @@ async function inNode(work: (node: VirtualNode) => Promise<void>): Promise<void>
   }
 }
 
-test('[SAFE-26] [LIFE-14] a pod of the same name starts only after the old one has ended on this node', () =>
+test('[SAFE-26] [LIFE-14] a pod of the same name starts only after the old one has terminated on this node', () =>
   inNode(async (node) => {
     node.put('old', 'db-0');
     node.start();
@@ -263,7 +263,7 @@ test('[SAFE-26] [LIFE-14] a pod of the same name starts only after the old one h
     assert.deepEqual(node.processes, ['old began', 'old ended', 'new began']);
   }));
 
-test('[SAFE-26] [SAFE-12] also after a restart of the kubelet, which knows the old one from its runtime alone', () =>
+test('[SAFE-26] [SAFE-12] the same holds after a restart of the kubelet, which knows the old pod from its runtime alone', () =>
   inNode(async (node) => {
     node.put('old', 'db-0');
     node.start();
@@ -283,7 +283,7 @@ test('[SAFE-26] [SAFE-12] also after a restart of the kubelet, which knows the o
     assert.equal(node.manager.notReady(), undefined);
   }));
 
-test('[SAFE-26] while it is not known whether the old one has something here, the new one does not start', () =>
+test('[SAFE-26] while the node may still hold parts of the old pod, the new one does not start', () =>
   inNode(async (node) => {
     node.put('old', 'db-0');
     node.start();
@@ -300,7 +300,7 @@ test('[SAFE-26] while it is not known whether the old one has something here, th
     assert.deepEqual(node.processes, ['old began', 'old ended', 'new began']);
   }));
 
-test('[LIFE-08] [SAFE-32] a restarted kubelet goes on with what its runtime runs, and starts nothing a second time', () =>
+test('[LIFE-08] [SAFE-32] a restarted kubelet adopts what its runtime runs, and starts nothing a second time', () =>
   inNode(async (node) => {
     node.put('one', 'web');
     node.start();
@@ -311,7 +311,7 @@ test('[LIFE-08] [SAFE-32] a restarted kubelet goes on with what its runtime runs
     assert.deepEqual(node.stored('web')?.status.containerStatuses?.[0]?.restartCount, 0);
   }));
 
-test('[SAFE-31] a restarted kubelet ends pods that the API does not know any more before the node is ready', () =>
+test('[SAFE-31] a restarted kubelet ends pods unknown to the API before the node is ready', () =>
   inNode(async (node) => {
     node.put('lost', 'web');
     node.start();
@@ -328,7 +328,7 @@ test('[SAFE-31] a restarted kubelet ends pods that the API does not know any mor
     assert.deepEqual([node.alive, node.manager.notReady()], [[], undefined]);
   }));
 
-test('[SAFE-31] when the Node object is gone, pods that the API does not have end before the node is ready, unseen by any cache', () =>
+test('[SAFE-31] when the Node object is gone, pods missing in the API end before the node is ready, unseen by any cache', () =>
   inNode(async (node) => {
     node.put('lost', 'web');
     node.put('kept', 'db');
@@ -344,7 +344,7 @@ test('[SAFE-31] when the Node object is gone, pods that the API does not have en
   }));
 
 for (const phase of ['Failed', 'Succeeded'] as const) {
-  test(`[SAFE-02] [GC-01] [LIFE-10] a pod whose phase is ${phase} never runs again, and its object stays`, () =>
+  test(`[SAFE-02] [GC-01] [LIFE-10] a pod in phase ${phase} never runs again, and its object stays`, () =>
     inNode(async (node) => {
       const status = { phase, reason: phase === 'Failed' ? 'Evicted' : undefined } as Pod['status'];
       node.put('ended', 'web', { status });
@@ -359,7 +359,7 @@ for (const phase of ['Failed', 'Succeeded'] as const) {
     }));
 }
 
-test('[SAFE-02] [TERM-48] a pod that was evicted while it ran stays ended, also for the next kubelet', () =>
+test('[SAFE-02] [TERM-48] a pod that was evicted while it ran stays terminated, also for the next kubelet', () =>
   inNode(async (node) => {
     node.put('one', 'web');
     node.start();
@@ -378,7 +378,7 @@ test('[SAFE-02] [TERM-48] a pod that was evicted while it ran stays ended, also 
     assert.equal(node.manager.has('one') && node.manager.active().length > 0, false);
   }));
 
-test('[SAFE-07] [SAFE-12] [TERM-15] the object of a deleted pod is removed after its last process, and by its UID', () =>
+test('[SAFE-07] [SAFE-12] [TERM-15] the object of a deleted pod is removed after its last process, by its UID', () =>
   inNode(async (node) => {
     node.put('one', 'web');
     node.start();
@@ -394,7 +394,7 @@ test('[SAFE-07] [SAFE-12] [TERM-15] the object of a deleted pod is removed after
     assert.equal(node.manager.has('one'), false, 'nothing of it is left');
   }));
 
-test('[SAFE-32] a cache that lost sight of a pod ends nothing: the API is asked', () =>
+test('[SAFE-32] a cache that lost a pod ends nothing: the API is read', () =>
   inNode(async (node) => {
     node.put('one', 'web');
     node.start();
@@ -404,7 +404,7 @@ test('[SAFE-32] a cache that lost sight of a pod ends nothing: the API is asked'
     assert.deepEqual(node.processes, ['one began']);
   }));
 
-test('[SAFE-31] [SAFE-17] a displaced kubelet that was restarted ends what its runtime runs, though the API shows it no pod', () =>
+test('[SAFE-31] [SAFE-17] a restarted, displaced kubelet ends what its runtime runs, though the API shows it no pod', () =>
   inNode(async (node) => {
     node.put('u1', 'web');
     node.start();
@@ -419,7 +419,7 @@ test('[SAFE-31] [SAFE-17] a displaced kubelet that was restarted ends what its r
     assert.deepEqual(node.alive, []);
   }));
 
-test('a claim counts as in use until it is certain that no process of a pod with it is left', () =>
+test('a claim counts as in use until no process of a pod with it can be left', () =>
   inNode(async (node) => {
     const mayUse = (name: string, namespace = 'default'): boolean => node.manager.mayUse({ namespace, name });
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];

@@ -7,7 +7,7 @@ const exits = (seconds: number, code: number): string[] => ['exit-after', String
 const sidecar = (name: string, change: Partial<Container> = {}): Container =>
   app(name, { restartPolicy: 'Always', ...change });
 
-test('[LIFE-20] the status has the state of every container, and why it is in it', async () => {
+test('[LIFE-20] the status has the state of every container, and its reason', async () => {
   const pod = await new VirtualPod({
     initContainers: [app('setup', { command: exits(1, 0) }), sidecar('proxy')],
     containers: [app('main', { command: exits(3, 2) }), app('other')],
@@ -49,7 +49,7 @@ test('[POD-27] a pod has an address, the first of its list, and no other pod has
   await pod.stop();
 });
 
-test('[LIFE-03] a main container that has never started keeps its pod pending, although another one runs', async () => {
+test('[LIFE-03] a main container that never started keeps its pod pending, although another one runs', async () => {
   const lifecycle = { postStart: { exec: { command: ['sleep', '30'] } } };
   const pod = await new VirtualPod({ containers: [app('main'), app('slow', { lifecycle })] }).run(5);
   assert.ok(pod.container('main').state.running !== undefined);
@@ -59,7 +59,7 @@ test('[LIFE-03] a main container that has never started keeps its pod pending, a
   await pod.stop();
 });
 
-test('[LIFE-02] [LIFE-04] a pod whose containers have all ended and come back is running, by its policy and their exit codes', async () => {
+test('[LIFE-02] [LIFE-04] a pod whose containers have all ended and will restart is running, by its policy and their exit codes', async () => {
   for (const [restartPolicy, code, phase] of [
     ['Always', 0, 'Running'],
     ['Always', 1, 'Running'],
@@ -74,7 +74,7 @@ test('[LIFE-02] [LIFE-04] a pod whose containers have all ended and come back is
   }
 });
 
-test('[LIFE-27] [LIFE-30] a pod whose container runs and is not ready is not ready, whatever its gates say', async () => {
+test('[LIFE-27] [LIFE-30] a pod with a running container that is not ready is not ready, whatever its gates', async () => {
   const conditionType = 'www.example.com/feature-1';
   const readinessProbe = { tcpSocket: { port: 80 }, periodSeconds: 1 };
   const pod = new VirtualPod(

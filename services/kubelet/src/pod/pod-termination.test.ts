@@ -9,7 +9,7 @@ const withHook = (preStop: LifecycleHandler, command = ['ignore-stop']): { conta
   containers: [app('main', { command, lifecycle: { preStop } })],
 });
 
-test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] [PREEMPT-07] TERM follows the hook, with what the hook left of the grace; KILL ends it', async () => {
+test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] [PREEMPT-07] TERM follows the hook, with the remaining grace period; KILL ends the container', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
   pod.remove(30);
   await pod.run(1);
@@ -23,7 +23,7 @@ test('[EXP-18] [SAFE-06] [TERM-07] [TERM-28] [LIFE-19] [PREEMPT-07] TERM follows
   await pod.stop();
 });
 
-test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] [TERM-28] a hook that hangs gets the grace, the container two seconds more, and nothing runs twice', async () => {
+test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] [TERM-28] a hanging hook gets the grace period, the container two seconds more, and nothing runs twice', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '9000'))).run(5);
   pod.remove(30);
   await pod.run(100);
@@ -34,7 +34,7 @@ test('[EXP-18] [SAFE-06] [TERM-08] [TERM-19] [TERM-28] a hook that hangs gets th
   await pod.stop();
 });
 
-test('[TERM-08] a hook that ends within the two seconds of the extension has not failed', async () => {
+test('[TERM-08] a hook that ends within the two extra seconds has not failed', async () => {
   for (const [hookSeconds, failures] of [
     ['31', 0],
     ['33', 1],
@@ -47,7 +47,7 @@ test('[TERM-08] a hook that ends within the two seconds of the extension has not
   }
 });
 
-test('[TERM-19] a hook that is under way is not run again when less time is asked for', async () => {
+test('[TERM-19] a running hook is not repeated when a shorter grace period is requested', async () => {
   const pod = await new VirtualPod(withHook(exec('sleep', '10'))).run(5);
   pod.remove(60);
   await pod.run(3);
@@ -59,7 +59,7 @@ test('[TERM-19] a hook that is under way is not run again when less time is aske
   await pod.stop();
 });
 
-test('[TERM-14] [TERM-19] a hook that fails is told, and the container is stopped all the same', async () => {
+test('[TERM-14] [TERM-19] a failed hook is reported, and the container is stopped anyway', async () => {
   const pod = await new VirtualPod(withHook(exec('exit-after', '1', '3'), ['stop-after', '2'])).run(5);
   pod.remove(30);
   await pod.run(60);
@@ -70,7 +70,7 @@ test('[TERM-14] [TERM-19] a hook that fails is told, and the container is stoppe
   await pod.stop();
 });
 
-test('[TERM-02] [TERM-31] every container is told at once, and the event comes before the hook', async () => {
+test('[TERM-02] [TERM-31] all containers are stopped at once, and the event precedes the hook', async () => {
   const slow = { command: ['stop-after', '2'] };
   const containers = [app('a', slow), app('b', slow), app('c', { lifecycle: { preStop: exec('sleep', '3') } })];
   const pod = await new VirtualPod({ containers }).run(5);
@@ -104,7 +104,7 @@ test('[TERM-13] [TERM-14] [TERM-15] a process that ignores TERM is killed after 
   await pod.stop();
 });
 
-test('[TERM-37] [TERM-43] a later, shorter request shortens the end that is under way; a longer one changes nothing', async () => {
+test('[TERM-37] [TERM-43] a later, shorter request shortens the running termination; a longer one changes nothing', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] }).run(5);
   pod.remove(60);
   await pod.run(5);
@@ -128,7 +128,7 @@ test('[TERM-18] a pod whose object is gone gets two seconds and no hook', async 
   await pod.stop();
 });
 
-test('[TERM-04] a kubelet that restarts in the middle of a termination begins it anew', async () => {
+test('[TERM-04] a kubelet restarted during a termination restarts the termination', async () => {
   const pod = await new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] }).run(5);
   pod.remove(30);
   await pod.run(20);
@@ -145,7 +145,7 @@ test('[TERM-04] a kubelet that restarts in the middle of a termination begins it
   await pod.stop();
 });
 
-test('[TEST-05] a kubelet that dies at any moment of a start or an end starts nothing twice, and completes the end', async () => {
+test('[TEST-05] a kubelet that dies at any moment of a start or a termination starts nothing twice, and completes the termination', async () => {
   for (let moment = 0; moment <= 12; moment++) {
     const setup = app('setup', { command: ['exit-after', '4', '0'] });
     const main = app('main', { command: ['ignore-stop'], lifecycle: { preStop: exec('sleep', '4') } });
@@ -174,7 +174,7 @@ test('[TEST-05] a kubelet that dies at any moment of a start or an end starts no
   }
 });
 
-test('[TERM-20] [TERM-30] a container killed for a probe has its own grace; one that ends with its pod has that of the pod', async () => {
+test('[TERM-20] [TERM-30] a container killed for a probe has its own grace period; one that terminates with its pod has that of the pod', async () => {
   const livenessProbe = { exec: { command: ['exit-after', '0', '1'] }, periodSeconds: 1, failureThreshold: 1 };
   const main = app('main', {
     command: ['ignore-stop'],
@@ -192,7 +192,7 @@ test('[TERM-20] [TERM-30] a container killed for a probe has its own grace; one 
   await pod.stop();
 });
 
-test('[SIDE-09] sidecars end after the apps, in reverse, within one budget', async () => {
+test('[SIDE-09] sidecars end after the apps, in reverse order, within one budget', async () => {
   const sidecar = (name: string): Container => app(name, { restartPolicy: 'Always', command: ['stop-after', '3'] });
   const pod = await new VirtualPod({
     initContainers: [sidecar('first'), sidecar('second')],
@@ -208,7 +208,7 @@ test('[SIDE-09] sidecars end after the apps, in reverse, within one budget', asy
   await pod.stop();
 });
 
-test('[TERM-29] [TERM-32] however long hook and process take, the container gets what is left and at least two seconds', async () => {
+test('[TERM-29] [TERM-32] however long hook and process take, the container gets the remainder and at least two seconds', async () => {
   const seconds = fc.integer({ min: 0, max: 50 });
   await fc.assert(
     fc.asyncProperty(seconds, fc.integer({ min: 1, max: 40 }), seconds, async (hook, grace, process) => {
@@ -227,7 +227,7 @@ test('[TERM-29] [TERM-32] however long hook and process take, the container gets
   );
 });
 
-test('[SAFE-03] nobody is killed before the grace is over, whatever its hooks do and however often the kubelet dies', async () => {
+test('[SAFE-03] no container is killed before the grace period is over, whatever its hooks do and however often the kubelet dies', async () => {
   const seconds = fc.integer({ min: 0, max: 40 });
   await fc.assert(
     fc.asyncProperty(

@@ -85,7 +85,7 @@ function world(
   return { worker, facts, runtime };
 }
 
-test('[SAFE-32] a pod that is doubted while the runtime answers is not taken for gone', async () => {
+test('[SAFE-32] a pod in doubt while the runtime answers is not treated as gone', async () => {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   let calls = 0;
@@ -110,7 +110,7 @@ test('[SAFE-32] a pod that is doubted while the runtime answers is not taken for
   await worker.stop();
 });
 
-test('a pod that the API does not have ends with its processes', async () => {
+test('a pod missing in the API terminates with its processes', async () => {
   let stored: Pod | undefined = pod;
   const { worker, facts, runtime } = world(
     () => stored,
@@ -124,7 +124,7 @@ test('a pod that the API does not have ends with its processes', async () => {
   assert.deepEqual([facts.map(({ kind }) => kind), await runtime.list()], [['started', 'ended'], []]);
 });
 
-test('[SAFE-26] a name that differs in its UID is another pod', async () => {
+test('[SAFE-26] the same name with another UID is another pod', async () => {
   const other = { ...pod, metadata: { ...pod.metadata, uid: 'u2' } };
   const { worker, facts } = world(
     () => other,
@@ -135,7 +135,7 @@ test('[SAFE-26] a name that differs in its UID is another pod', async () => {
   assert.deepEqual(facts, []);
 });
 
-test('[SAFE-07] a final delete that meets a busy object is asked again', async () => {
+test('[SAFE-07] a final delete that conflicts is retried', async () => {
   const deletion = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 1, resourceVersion: '6' };
   let stored: Pod | undefined = { ...pod, metadata: { ...pod.metadata, ...deletion } };
   let asked = 0;

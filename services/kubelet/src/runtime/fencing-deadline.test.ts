@@ -64,7 +64,7 @@ test('a start that the API confirmed under an earlier promise is refused, also w
   assert.ok(mayStart(undefined, 'exclusive', { startBeforeMs: undefined, nowMs: 95_000 }));
 });
 
-test('a deadline ends what its policy covers, and every sandbox from before there were promises', () => {
+test('a deadline ends what its policy covers, and every sandbox from before promises existed', () => {
   const classes: readonly (FencingClass | undefined)[] = [undefined, 'exclusive', 'other', 'never'];
   assert.deepEqual(
     classes.map((each) => isCoveredBy('exclusive', each)),

@@ -8,7 +8,7 @@ const read = (...flags: readonly string[]) =>
     env: {},
   })?.logs;
 
-test('logs are kept as a kubelet keeps them, unless flags say otherwise', () => {
+test('logs are kept with the defaults of a kubelet, unless flags change them', () => {
   assert.deepEqual(read(), { maxBytes: 10 * 1024 * 1024, maxFiles: 5, checkMs: 10_000 });
   const own = read(
     '--container-log-max-size=1Mi',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createPodDirectories } from './pod-directories.ts';
 
-test('[LIFE-13] the volumes of a pod live and go with its UID, and no other pod is given them', (t) => {
+test('[LIFE-13] the volumes of a pod are bound to its UID, and no other pod gets them', (t) => {
   const state = mkdtempSync(join(tmpdir(), 'pod-directories-'));
   t.after(() => rmSync(state, { recursive: true, force: true }));
   const directories = createPodDirectories(state);

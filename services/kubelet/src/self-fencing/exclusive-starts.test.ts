@@ -24,12 +24,12 @@ const ofApi = (annotations: Record<string, string>): Pod => ({
   status: {},
 });
 
-test('a pod of a file of the node is never ended by the deadline', () => {
+test('the deadline never ends a static pod', () => {
   const pod = readStaticPod({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec: SPEC }, 'n1', 0);
   assert.equal(fencingClassOf(pod), 'never');
 });
 
-test('a pod of the API does not leave the promise by annotations: the control plane goes by its spec', () => {
+test('annotations cannot exclude an API pod from the promise: the control plane uses its spec', () => {
   assert.equal(fencingClassOf(ofApi({ 'kubernetes.io/config.source': 'file' })), 'exclusive');
   const like = { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': UID };
   assert.equal(fencingClassOf(ofApi(like)), 'exclusive');
@@ -51,7 +51,7 @@ const apiWith = ({ pod, lease = LEASE }: Stored) =>
 
 const away = { find: () => Promise.reject(new Error('connect ECONNREFUSED')) } as unknown as ApiClient;
 
-test('a node that promises nothing restarts an exclusive pod while the API is away, and starts none for the first time', async () => {
+test('a node without a promise restarts an exclusive pod during an API outage, and starts none for the first time', async () => {
   let current = apiWith({ pod: ofApi({}) });
   const client = { find: (...asked: Parameters<ApiClient['find']>) => current.find(...asked) } as unknown as ApiClient;
   const starts = new ExclusiveStarts({ client, nodeName: 'n' });
@@ -65,7 +65,7 @@ for (const [title, annotations] of [
   ['holds', { [SELF_FENCING]: 'exclusive' }],
   ['is broken', { [SELF_FENCING]: 'exclusive', [SELF_FENCING_BROKEN]: '2026-01-01T00:00:00Z' }],
 ] as const) {
-  test(`[SAFE-26] a machine that has forgotten a promise starts no exclusive pod while the promise in its lease ${title}`, async () => {
+  test(`[SAFE-26] a machine that lost its promise starts no exclusive pod while the promise in its lease ${title}`, async () => {
     let lease: Lease = { ...LEASE, metadata: { annotations } };
     const client = {
       find: (...asked: [ResourceRef<KubeObject>]) => apiWith({ pod: ofApi({}), lease }).find(asked[0], { name: '' }),
@@ -78,7 +78,7 @@ for (const [title, annotations] of [
   });
 }
 
-test('[SAFE-26] a machine that does not know its lease restarts no exclusive pod while the API is away', async () => {
+test('[SAFE-26] a machine that does not know its lease restarts no exclusive pod during an API outage', async () => {
   const starts = new ExclusiveStarts({ client: away, nodeName: 'n' });
   await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
 });
@@ -92,14 +92,14 @@ const found: readonly (readonly [title: string, pod: Pod | undefined])[] = [
   ],
 ];
 for (const [title, pod] of found) {
-  test(`[SAFE-26] a node that promises nothing does not restart an exclusive pod that ${title}, by the word of the API`, async () => {
+  test(`[SAFE-26] a node without a promise does not restart an exclusive pod that ${title}, according to the API`, async () => {
     const starts = new ExclusiveStarts({ client: apiWith({ pod }), nodeName: 'n' });
     await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
   });
 }
 
 for (const policy of ['exclusive', undefined] as const) {
-  test(`a node that has promised restarts no exclusive pod while the API is away (policy: ${policy})`, async () => {
+  test(`a node with a promise restarts no exclusive pod during an API outage (policy: ${policy})`, async () => {
     const keeper = { startBefore: () => 10_000 } as unknown as PromiseKeeper;
     const starts = new ExclusiveStarts({ client: away, nodeName: 'n', keeper, policy });
     await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);

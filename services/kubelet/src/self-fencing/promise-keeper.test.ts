@@ -126,7 +126,7 @@ async function promised(): Promise<World> {
   return world;
 }
 
-test('the lease states the promise: duration, policy, machine and boot; its deadline counts from the sending', async () => {
+test('the lease states the promise: duration, policy, machine and boot; its deadline counts from the request', async () => {
   const world = await promised();
   assert.deepEqual(promiseOf(world.lease), {
     policy: 'exclusive',
@@ -140,7 +140,7 @@ test('the lease states the promise: duration, policy, machine and boot; its dead
   assert.equal(world.guard.deadline(), PROMISE_RENEW_MS + D_MS);
 });
 
-test('[SAFE-32] a node that is cut off ends its exclusive pods at the deadline, though its kubelet does nothing any more', async () => {
+test('[SAFE-32] a node that is cut off ends its exclusive pods at the deadline, though its kubelet is stuck', async () => {
   const world = await promised();
   await world.runExclusive();
   world.isCut = true;
@@ -152,7 +152,7 @@ test('[SAFE-32] a node that is cut off ends its exclusive pods at the deadline, 
   assert.throws(() => world.keeper.startBefore(), PromiseWait);
 });
 
-test('after a lapse the next promise waits until everything is dead, and clears the mark of the control plane', async () => {
+test('after a lapse the next promise waits until all covered pods are dead, and clears the condition of the control plane', async () => {
   const world = await promised();
   await world.runExclusive();
   const lease = world.lease ?? assert.fail('there is a lease');
@@ -167,7 +167,7 @@ test('after a lapse the next promise waits until everything is dead, and clears 
   assert.ok((world.keeper.startBefore() ?? 0) > world.guard.now());
 });
 
-test('an API that acknowledges renewals late, but before they have run out, ends nothing', async () => {
+test('an API that acknowledges renewals late, but before they expire, ends nothing', async () => {
   const world = await promised();
   await world.runExclusive();
   world.slowMs = 4_000;
@@ -178,7 +178,7 @@ test('an API that acknowledges renewals late, but before they have run out, ends
   assert.equal(await world.alive(), 0);
 });
 
-test('a first promise whose answer is lost counts from its sending: it may be in force', async () => {
+test('a first promise with a lost answer counts from its request: it may be in force', async () => {
   const world = new World();
   world.losesWrites = true;
   world.keeper.begin(world.node);
@@ -187,7 +187,7 @@ test('a first promise whose answer is lost counts from its sending: it may be in
   assert.equal(world.keeper.isPromising(), true);
 });
 
-test('a kubelet that stops takes the promise back, and its pods live on', async () => {
+test('a kubelet that stops withdraws the promise, and its pods live on', async () => {
   const world = await promised();
   await world.runExclusive();
   await world.keeper.stop();
@@ -197,7 +197,7 @@ test('a kubelet that stops takes the promise back, and its pods live on', async 
   assert.equal(await world.alive(), 1);
 });
 
-test('a kubelet that starts again within the deadline goes on with the promise of the one before', async () => {
+test('a kubelet restarted within the deadline keeps the promise of the one before', async () => {
   const world = await promised();
   await world.runExclusive();
   const later = world.boot();
@@ -206,7 +206,7 @@ test('a kubelet that starts again within the deadline goes on with the promise o
   assert.equal(await world.alive(), 1);
 });
 
-test('without a watchdog the node promises nothing, and exclusive pods start as ever', async () => {
+test('without a watchdog the node promises nothing, and exclusive pods start as usual', async () => {
   const world = new World();
   world.guard.ready = () => Promise.reject(new Error('no watchdog'));
   world.keeper.begin(world.node);
@@ -226,7 +226,7 @@ for (const [when, waitMs, alive] of [
   ['within the deadline', 0, 1],
   ['after it', 2 * D_MS, 0],
 ] as const) {
-  test(`a kubelet that starts without self-fencing ${when} takes back what the one before it promised`, async () => {
+  test(`a kubelet that starts without self-fencing ${when} withdraws the promise of the one before it`, async () => {
     const world = await crashed();
     await world.clock.advance(waitMs);
     world.keeper = world.boot('off');
@@ -239,7 +239,7 @@ for (const [when, waitMs, alive] of [
   });
 }
 
-test('a promise that cannot be taken back stays in force: its deadline is kept', async () => {
+test('a promise that cannot be withdrawn stays in force: its deadline is enforced', async () => {
   const world = await crashed();
   world.losesWrites = true;
   world.keeper = world.boot('off');
@@ -250,7 +250,7 @@ test('a promise that cannot be taken back stays in force: its deadline is kept',
   assert.throws(() => world.keeper.startBefore(), PromiseWait);
 });
 
-test('[SAFE-32] a deadline that is missing while the promise is held is a lapse: exclusive pods are ended at once', async () => {
+test('[SAFE-32] a missing deadline while the promise holds is a lapse: exclusive pods are ended at once', async () => {
   const world = await promised();
   await world.runExclusive();
   world.guard.withdraw();
@@ -261,7 +261,7 @@ test('[SAFE-32] a deadline that is missing while the promise is held is a lapse:
   assert.ok((world.keeper.startBefore() ?? 0) > world.guard.now(), 'then the node promises again');
 });
 
-test('[SAFE-32] a deadline that is missing after a restart of the kubelet is a lapse, too', async () => {
+test('[SAFE-32] a missing deadline after a kubelet restart is a lapse too', async () => {
   const world = await crashed();
   world.guard.withdraw();
   world.keeper = world.boot();
@@ -271,7 +271,7 @@ test('[SAFE-32] a deadline that is missing after a restart of the kubelet is a l
   assert.throws(() => world.keeper.startBefore(), PromiseWait);
 });
 
-test('[SAFE-32] a promise of more pods covers them before it is sent: its answer may be lost', async () => {
+test('[SAFE-32] a promise for more pods covers them before it is sent: its answer may be lost', async () => {
   const world = await crashed();
   await world.run('other');
   assert.equal(await world.alive(), 2);
@@ -285,7 +285,7 @@ test('[SAFE-32] a promise of more pods covers them before it is sent: its answer
   assert.equal(await world.alive(), 0);
 });
 
-test('after a lapse under a narrower policy the next promise does not wait for pods that nobody ends', async () => {
+test('after a lapse under a narrower policy the next promise does not wait for pods that are not ended', async () => {
   const world = await crashed();
   await world.run('other');
   await world.clock.advance(2 * D_MS);
@@ -298,7 +298,7 @@ test('after a lapse under a narrower policy the next promise does not wait for p
   assert.equal(await world.alive(), 1);
 });
 
-test('[SAFE-32] after a lapse under a wider policy the next promise waits for all that it covered', async () => {
+test('[SAFE-32] after a lapse under a wider policy the next promise waits for all covered pods', async () => {
   const world = new World();
   world.keeper = world.boot('all');
   world.keeper.begin(world.node);
@@ -320,7 +320,7 @@ for (const [how, fail] of [
   ['was refused', (world: World) => void (world.losesWrites = true)],
   ['was taken, but its answer was lost', (world: World) => void (world.losesAnswers = true)],
 ] as const) {
-  test(`a kubelet that stops after a renewal that ${how} takes the promise back all the same`, async () => {
+  test(`a kubelet that stops after a renewal that ${how} still withdraws the promise`, async () => {
     const world = await promised();
     await world.runExclusive();
     fail(world);

@@ -40,14 +40,14 @@ function rig() {
 
 const refusesWith = (code: number) => (error: unknown) => error instanceof StatusError && error.body.code === code;
 
-test('an API server passes by its certificate, and nobody is asked', async () => {
+test('an API server is authenticated by its certificate, without a review', async () => {
   const { access, get, asked } = rig();
   const { user, group } = API_SERVER_CLIENT;
   await access(get('/exec/default/web/main'), { user, groups: [group] });
   assert.deepEqual(asked, []);
 });
 
-test('a certificate that names the API servers in part, or more than them, is one like any other', async () => {
+test('a certificate with only some, or more, of the identities of an API server is treated like any other', async () => {
   const { access, get } = rig();
   const { user, group } = API_SERVER_CLIENT;
   for (const [name, groups] of [
@@ -60,7 +60,7 @@ test('a certificate that names the API servers in part, or more than them, is on
   }
 });
 
-test('others pass by token or certificate when the API allows it; who is nobody gets 401, who may not 403', async () => {
+test('others are authorized by token or certificate through the API; unauthenticated requests get 401, forbidden ones 403', async () => {
   const { access, get, asked } = rig();
   await access(get('/metrics', 'Bearer ada'), undefined);
   await access(get('/run/x'), { user: 'ada', groups: ['h'] });
@@ -78,7 +78,7 @@ test('others pass by token or certificate when the API allows it; who is nobody 
   await assert.rejects(access(get('/metrics'), undefined), refusesWith(401));
 });
 
-test('an answer is kept for a moment, and for what was asked alone', async () => {
+test('an answer is cached for a moment, and for the same request alone', async () => {
   const { access, get, asked, clock } = rig();
   for (let i = 0; i < 3; i++) await access(get('/metrics', 'Bearer ada'), undefined);
   assert.equal(asked.length, 2);

@@ -20,13 +20,13 @@ const api = createNodeApi({
 
 const get = (path: string): ApiRequest => ({ method: 'GET', path, query: new URLSearchParams(), headers: {} });
 
-test('paths that are named like members of every object are not found', async () => {
+test('paths named like Object.prototype members are not found', async () => {
   for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf', '']) {
     assert.equal((await api(get(`/${name}`))).status, 404, name);
   }
 });
 
-test('runningpods are those with running containers, as the runtime has them', async () => {
+test('runningpods are those with running containers, as reported by the runtime', async () => {
   const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
   await runtime.runSandbox(sandboxConfig('u2'));
   const id = await runtime.createContainer(sandbox, containerConfig(['stay'], {}));

@@ -44,14 +44,14 @@ async function ask(t: TestContext, handle: ApiHandler, paths: readonly string[])
 
 const INHERITED = Object.getOwnPropertyNames(Object.prototype);
 
-test('a path that is named like a property of every object is not found, and the node goes on', async (t) => {
+test('a path named like an Object.prototype member is not found, and the node continues', async (t) => {
   const paths = INHERITED.flatMap((name) => [`/${name}`, `/${name}/a/b/c`]);
   const statuses = await ask(t, nodeApi, [...paths, '/healthz']);
   assert.deepEqual([...new Set(statuses.slice(0, -1))], [404]);
   assert.equal(statuses.at(-1), 200);
 });
 
-test('a mistake in an answer is 500 for who asked, and the node goes on', async (t) => {
+test('an exception in an answer is 500 for its client, and the node continues', async (t) => {
   const text = (status: number) => ({
     status,
     headers: {},

@@ -12,7 +12,7 @@ const podOf = (containers: readonly string[], initContainers: readonly string[] 
   status: {},
 });
 
-test('[EXP-10] each init container has a log of its own, by its name; without a name the only container is meant', () => {
+test('[EXP-10] each init container has its own log, by name; without a name the only container is meant', () => {
   const pod = podOf(['myapp-container'], ['init-myservice', 'init-mydb']);
   const chosen = (container?: string) =>
     containerName(pod, { podName: 'myapp-pod', ...(container === undefined ? {} : { container }) });

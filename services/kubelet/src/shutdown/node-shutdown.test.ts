@@ -10,7 +10,7 @@ import { planShutdown, readShutdownPeriods, type ShutdownFlags } from './plan.ts
 const periods = (flags: Partial<ShutdownFlags>) =>
   readShutdownPeriods({ gracePeriodMs: 0, criticalPodsMs: 0, gracePeriodByPodPriority: '', ...flags });
 
-test('periods: everybody, then what the cluster lives on; or by priority', () => {
+test('periods: regular pods, then critical pods; or by priority', () => {
   assert.deepEqual(periods({}), []);
   assert.deepEqual(periods({ gracePeriodMs: 30_000, criticalPodsMs: 10_000 }), [
     { priority: 0, seconds: 20 },
@@ -25,7 +25,7 @@ test('periods: everybody, then what the cluster lives on; or by priority', () =>
   assert.throws(() => periods({ gracePeriodByPodPriority: 'high=1' }), /not written as priority=seconds/);
 });
 
-test('nobody gets more than its own grace, and nobody more than its group has', () => {
+test('no pod gets more than its own grace period, nor more than that of its group', () => {
   const pods = [
     podUsing('low', { priority: -5, grace: 90 }),
     podUsing('brief', { grace: 3 }),
@@ -47,7 +47,7 @@ test('nobody gets more than its own grace, and nobody more than its group has', 
   );
 });
 
-test('[DISR-32] a shutdown ends group after group, says so in every pod, and takes no more', async () => {
+test('[DISR-32] a shutdown terminates group after group, reports it in every pod, and admits no more', async () => {
   const clock = createVirtualClock();
   const ended: (readonly [string, number, PodFailure])[] = [];
   let begun = 0;
@@ -90,7 +90,7 @@ test('[DISR-32] a shutdown ends group after group, says so in every pod, and tak
   assert.deepEqual(ended.at(-1)?.[2], { reason: 'Terminated', message, disruption });
 });
 
-test('without periods pods run on', async () => {
+test('without periods pods keep running', async () => {
   const shutdown = new NodeShutdown({
     periods: [],
     pods: () => assert.fail('nobody is ended'),

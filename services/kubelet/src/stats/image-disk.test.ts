@@ -20,7 +20,7 @@ function imagesAt(answers: (string | undefined | Error)[]) {
   return { asked, images: { directory } as unknown as RuntimeImages };
 }
 
-test('the disk of the images is measured where the runtime says it is; it is asked until it answers, and not again', async () => {
+test('the image disk is measured at the path from the runtime, which is queried until it answers, and not again', async () => {
   const { images, asked } = imagesAt([new Error('nobody answers'), undefined, '/images']);
   const measure = createImageDisk({ images }, { room });
   assert.deepEqual(
@@ -32,7 +32,7 @@ test('the disk of the images is measured where the runtime says it is; it is ask
   assert.equal(await createImageDisk({ images }, undefined)(), undefined);
 });
 
-test('it is part of what a node measures', async () => {
+test('it is part of the node statistics', async () => {
   const { images } = imagesAt(['/images']);
   const machine = { sample: () => ({}), room, diskUse: async () => ({ bytes: 0, inodes: 0 }) };
   const runtime = { images, list: async () => [] } as never;

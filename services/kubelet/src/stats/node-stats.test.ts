@@ -13,7 +13,7 @@ import { podOf } from '../testing/pod-world.ts';
 import { createNodeStats } from './node-stats.ts';
 import { podDisk, podMemory } from './port.ts';
 
-test('this machine says what it has left', async (t) => {
+test('this machine reports its free resources', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-probe-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const probe = createMachineProbe(directory);
@@ -29,7 +29,7 @@ test('this machine says what it has left', async (t) => {
   assert.deepEqual(await probe.diskUse(join(directory, 'nobody')), { bytes: 0, inodes: 0 });
 });
 
-test('containers, their logs and the volumes of a pod come together', async () => {
+test('containers, their logs and the volumes of a pod are added up', async () => {
   const clock = createSystemClock();
   const runtime = createHollowRuntime({
     clock,
@@ -108,7 +108,7 @@ test('[CVE-2020-8557] writes of a pod to its /etc/hosts count against its storag
   assert.equal(await exceeded(), undefined);
 });
 
-test('processes belong to the container of their mark, and of their session when they wiped it', () => {
+test('processes belong to the container of their mark, and of their session when they removed it', () => {
   assert.equal(cpuTicks('12 (a b) c) S 1 12 12 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 99 0 0'), 127);
   assert.equal(ownKibibytes('VmRSS:\t 999 kB\nRssAnon:\t 100 kB\nRssFile:\t 800 kB\nRssShmem:\t 5 kB\n'), 105);
   const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };

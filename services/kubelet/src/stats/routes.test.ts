@@ -20,7 +20,7 @@ function sampleAt(seconds: number, cpuSeconds: number): NodeSample {
   };
 }
 
-test('a rate is that of the last stretch that is long enough, and at first that of the whole life', () => {
+test('a rate covers the last sufficient interval, and at first the whole lifetime', () => {
   const rates = createCpuRates();
   const web = containerKey('web', 'main');
   rates.observe(sampleAt(4, 2));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readTerminalSizes } from './command-connection.ts';
 
-test('sizes of a terminal are read in any case of their names, one after the other and in pieces', () => {
+test('terminal sizes are parsed in any letter case, in sequence and in fragments', () => {
   const size = { width: 80, height: 24 };
   const tests: readonly (readonly [string, ReturnType<typeof readTerminalSizes>])[] = [
     ['{"Width":80,"Height":24}', { sizes: [size], rest: '' }],

@@ -18,7 +18,7 @@ const uint32 = (value: number): Buffer => {
   return bytes;
 };
 
-test('output that waits for flow control arrives before the session ends, and so does the exit code', async (t) => {
+test('output delayed by flow control arrives before the session ends, and so does the exit code', async (t) => {
   const [peer, socket] = duplexPair();
   t.after(() => {
     peer.destroy();

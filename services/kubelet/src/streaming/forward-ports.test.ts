@@ -30,7 +30,7 @@ function handledClock(): {
   };
 }
 
-test('a forwarded connection outlives the time that its two streams have to come together', async (t) => {
+test('a forwarded connection outlives the timeout for pairing its two streams', async (t) => {
   const [clientSocket, serverSocket] = duplexPair();
   const [pod, inPod] = duplexPair();
   t.after(() => [clientSocket, serverSocket, pod, inPod].forEach((each) => each.destroy()));

@@ -33,7 +33,7 @@ const bomb = (): Buffer => {
   return synStream(1, block);
 };
 
-test('a header block that unpacks to more than its bound ends its connection and nothing else', async (t) => {
+test('a header block that inflates beyond its limit ends its connection and nothing else', async (t) => {
   assert.ok(bomb().length < 200, `${bomb().length} bytes`);
   const [peer, socket] = duplexPair();
   t.after(() => peer.destroy());
@@ -42,7 +42,7 @@ test('a header block that unpacks to more than its bound ends its connection and
   await within(session.closed, 'the end of the connection');
 });
 
-test('a header reader that failed or was closed rejects whatever comes next', async () => {
+test('a header reader that failed or was closed rejects all later input', async () => {
   const failed = createHeaderReader();
   await assert.rejects(failed.read(bomb().subarray(18)), /too long/);
   await assert.rejects(failed.read(createHeaderWriter()({ a: '1' })), /too long/);
@@ -52,7 +52,7 @@ test('a header reader that failed or was closed rejects whatever comes next', as
   await assert.rejects(pending, /the connection is gone/);
 });
 
-test('a client that asks for answers and does not read them is cut off', async (t) => {
+test('a client that requests answers and does not read them is cut off', async (t) => {
   const [peer, socket] = duplexPair();
   t.after(() => peer.destroy());
   const session = createSpdySession(socket, { role: 'server', clock, onStream: () => undefined });
@@ -226,7 +226,7 @@ for (const [protocol, ways, bytes] of [
   ['WebSocket', WEB_SOCKET, webSocketBytes],
 ] as const) {
   for (const [name, serve] of Object.entries(ways)) {
-    test(`frames of ${protocol} that are broken or make no sense never end the process: ${name}`, async () => {
+    test(`invalid or broken frames of ${protocol} never end the process: ${name}`, async () => {
       await fc.assert(
         fc.asyncProperty(attacks(bytes), (how) => attack(serve, how)),
         { numRuns: 300 },

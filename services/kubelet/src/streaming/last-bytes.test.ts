@@ -61,7 +61,7 @@ function slowPod(): { readonly connection: Duplex; readonly received: () => stri
   return { connection, received: () => text, take: () => waiting.splice(0).forEach((done) => done()) };
 }
 
-test('the status that comes with the end of the connection is read', async () => {
+test('the status sent with the end of the connection is read', async () => {
   const socket = endingAtOnce(answerOf(1, '{"status":"Success"}'));
   const session = createSpdySession(socket, { role: 'client', clock, onStream: () => undefined });
   const error = session.openStream({ streamtype: 'error' });
@@ -69,7 +69,7 @@ test('the status that comes with the end of the connection is read', async () =>
   await within(session.closed, 'the end');
 });
 
-test('output that its reader takes late is read whole, although the connection has ended', async () => {
+test('output that its reader takes late is read in full, although the connection has ended', async () => {
   const frames = [answerOf(1, 'x'.repeat(600_000)), dataFrame(3, FLAG_FIN, Buffer.from('done'))];
   const socket = endingAtOnce(Buffer.concat(frames));
   const session = createSpdySession(socket, { role: 'client', clock, onStream: () => undefined });
@@ -80,7 +80,7 @@ test('output that its reader takes late is read whole, although the connection h
   assert.equal(await within(readToEnd(status), 'the status'), 'done');
 });
 
-test('bytes that a client forwarded before it left reach the pod, over SPDY', async () => {
+test('bytes that a client forwarded before it disconnected reach the pod, over SPDY', async () => {
   const sent = Buffer.concat([opened('0', ['error', 'data']), dataFrame(3, FLAG_FIN, Buffer.from('last words'))]);
   const { connection, received, take } = slowPod();
   const deps = { clock, connect: () => Promise.resolve(connection), what: String };
@@ -94,7 +94,7 @@ test('bytes that a client forwarded before it left reach the pod, over SPDY', as
 const masked = (payload: Buffer): Buffer =>
   Buffer.concat([Buffer.from([0x82, 0x80 | payload.length]), Buffer.alloc(4), payload]);
 
-test('bytes that a client forwarded before it left reach the pod, over WebSocket', async () => {
+test('bytes that a client forwarded before it disconnected reach the pod, over WebSocket', async () => {
   const { connection, received, take } = slowPod();
   const given = { clock, connect: () => Promise.resolve(connection), what: String, ports: [80] };
   const sent = Buffer.concat([masked(Buffer.from('\u0000last ')), masked(Buffer.from('\u0000words'))]);
@@ -108,7 +108,7 @@ test('bytes that a client forwarded before it left reach the pod, over WebSocket
   await eventually(() => (take(), connection.destroyed), 'the connection to the pod is closed');
 });
 
-test('a tunnel gives out what came before its end', async () => {
+test('a tunnel delivers the data that came before its end', async () => {
   const [client, socket] = duplexPair();
   client.resume();
   const tunnel = acceptTunnel(socket, NO_HEAD, clock);
@@ -118,7 +118,7 @@ test('a tunnel gives out what came before its end', async () => {
   assert.equal(await within(readToEnd(tunnel), 'the bytes'), 'last words');
 });
 
-test('a client that has gone does not wait for a process that reads nothing', async (t) => {
+test('a disconnected client does not wait for a process that does not read', async (t) => {
   const timers: { readonly run: () => void; readonly cancel: () => void }[] = [];
   const timer: typeof clock.timer = (_delayMs, run) => {
     const one = { run, cancel: () => void timers.splice(timers.indexOf(one) >>> 0, 1) };

@@ -157,7 +157,7 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test('a ConfigMap becomes files, read-only, and changes all at once', () =>
+test('a ConfigMap becomes files, read-only, and is updated atomically', () =>
   inWorld(async ({ api, path, prepare, read, refresh }) => {
     api.objects.set('ConfigMap/settings', { data: { a: 'one', b: 'two' }, binaryData: { c: 'AAE=' } });
     const { mounts } = await prepare({ configMap: { name: 'settings', defaultMode: 0o440 } });
@@ -175,7 +175,7 @@ test('a ConfigMap becomes files, read-only, and changes all at once', () =>
     await eventually(() => !existsSync(join(path, 'v', before)), 'the end of the old folder');
   }));
 
-test('[LIFE-16] a missing source is named, and a missing optional one is not', () =>
+test('[LIFE-16] a missing source is reported, a missing optional one is not', () =>
   inWorld(async ({ api, prepare, path }) => {
     const start = 'MountVolume.SetUp failed for volume "v" : ';
     await assert.rejects(prepare({ configMap: { name: 'x' } }), {
@@ -233,7 +233,7 @@ test('[DOWN-01] [DOWN-04] [DOWN-09] annotations are files, all of them sorted by
     await eventually(() => read('one') === 'two\nlines', 'the one');
   }));
 
-test('a projected volume holds a token, which is asked for once and not again while it is young', () =>
+test('a projected volume contains a token, which is requested once and not again while it is fresh', () =>
   inWorld(async ({ api, prepare, read, refresh, failures }) => {
     api.objects.set('ConfigMap/ca', { data: { 'ca.crt': 'PEM', other: '' } });
     const projected = {
@@ -254,7 +254,7 @@ test('a projected volume holds a token, which is asked for once and not again wh
     );
   }));
 
-test('[EXP-07] an emptyDir is kept when it is prepared again; a subPath is made in it and may not lead out of it', () =>
+test('[EXP-07] an emptyDir is kept when it is prepared again; a subPath is created in it and may not leave it', () =>
   inWorld(async ({ prepare, path }) => {
     const { mounts } = await prepare({ emptyDir: {} }, { subPathExpr: 'of/$(ROLE)', readOnly: true });
     assert.deepEqual(mounts, [
@@ -269,7 +269,7 @@ test('[EXP-07] an emptyDir is kept when it is prepared again; a subPath is made 
     await assert.rejects(prepare({ emptyDir: {} }, { subPath: 'out' }), /leads out of the volume/);
   }));
 
-test('the propagation of mounts is handed to the runtime', () =>
+test('mount propagation is passed to the runtime', () =>
   inWorld(async ({ prepare }) => {
     for (const mountPropagation of ['None', 'HostToContainer', 'Bidirectional'] as const) {
       const { mounts } = await prepare({ emptyDir: {} }, { mountPropagation });
@@ -277,7 +277,7 @@ test('the propagation of mounts is handed to the runtime', () =>
     }
   }));
 
-test('a hostPath is a path of this machine, checked as its type says', () =>
+test('a hostPath is a path of this machine, checked according to its type', () =>
   inWorld(async ({ prepare, path }) => {
     const made = join(path, 'made');
     const { mounts } = await prepare({ hostPath: { path: made, type: 'DirectoryOrCreate' } });
@@ -296,7 +296,7 @@ const bindClaim = (api: Api, spec: Partial<PersistentVolume['spec']>, phase = 'B
   api.objects.set('PersistentVolume/pv-1', { metadata: { name: 'pv-1' }, spec: { claimRef, ...spec } });
 };
 
-test('[POD-25] [POD-26] every container is given the same directory of a volume, and finds in it what was written before', () =>
+test('[POD-25] [POD-26] every container gets the same directory of a volume, and sees earlier files in it', () =>
   inWorld(async ({ path, prepare, read }) => {
     const expected = (target: string) => [{ source: join(path, 'v'), target, readOnly: false }];
     assert.deepEqual((await prepare({ emptyDir: {} })).mounts, expected('/v'));
@@ -305,7 +305,7 @@ test('[POD-25] [POD-26] every container is given the same directory of a volume,
     assert.equal(read('page'), 'first', 'also after a restart of a container');
   }));
 
-test('[POD-25] a claim leads to the directory of the volume that it is bound to', () =>
+test('[POD-25] a claim resolves to the directory of its bound volume', () =>
   inWorld(async ({ api, path, prepare }) => {
     const directory = join(path, 'elsewhere');
     const claim = { persistentVolumeClaim: { claimName: 'data', readOnly: true } };
@@ -377,7 +377,7 @@ testAsRoot(
     }),
 );
 
-test('a volume of the storage server is a directory of the kubelet, which the pod cannot write', () =>
+test('a volume of the storage server is a directory of the kubelet that the pod cannot write', () =>
   inWorld(async ({ api, path, prepare, read, refresh }) => {
     bindClaim(api, {
       csi: {
@@ -406,7 +406,7 @@ const ofNode = (node: string): PersistentVolume['spec'] => ({
   csi: { driver: LOCAL_PATH_PROVISIONER, volumeHandle: '../../etc', volumeAttributes: { node, path: '/etc' } },
 });
 
-test('[POD-25] a local-path volume is a directory under its uid, whatever else its object says, and only on its node', () =>
+test('[POD-25] a local-path volume is a directory under its uid, whatever else its object contains, and only on its node', () =>
   inWorld(async ({ api, path, prepare }) => {
     bindClaim(api, ofNode('n1'));
     const uid = '00000000-0000-4000-8000-000000000001';
@@ -434,7 +434,7 @@ testAsRoot('the directory of a local-path volume belongs to the user and the gro
   }),
 );
 
-test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps the pod waiting', () =>
+test('[LIFE-16] an unresolvable or foreign claim keeps the pod waiting', () =>
   inWorld(async ({ api, path, prepare }) => {
     const claim = { persistentVolumeClaim: { claimName: 'data' } };
     await assert.rejects(prepare(claim), /persistentvolumeclaim "data" not found/);
@@ -448,7 +448,7 @@ test('[LIFE-16] a claim that leads nowhere, or to what is not of this pod, keeps
     await assert.rejects(prepare({ ephemeral: {} }), /was not created for pod/);
   }));
 
-test('without mounts a variable has the path of the token', () =>
+test('without mounts a variable contains the path of the token', () =>
   inWorld(async ({ prepare, path }) => {
     const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
     const sources = [{ serviceAccountToken: { path: 'token' } }];

@@ -71,7 +71,7 @@ function rig(here: readonly string[] = [UID]) {
   return { api, attachments, changes: () => changes };
 }
 
-test('[RWO-05] [RWO-07] [RWO-10] [RWO-14] [RWO-19] a pod starts only after the volume names this node and this pod, and after the API has what the node says of it', async () => {
+test('[RWO-05] [RWO-07] [RWO-10] [RWO-14] [RWO-19] a pod starts only after the volume names this node and this pod, and after the API has the status of the node', async () => {
   const { api, attachments, changes } = rig();
   for (const volume of [disk(), disk('n2'), disk('n1', 'another pod')]) {
     api.volume = volume;
@@ -86,7 +86,7 @@ test('[RWO-05] [RWO-07] [RWO-10] [RWO-14] [RWO-19] a pod starts only after the v
   await attachments.ensure(pod());
 });
 
-test('[RWO-19] an attachment that goes between the word of the node and the look is noticed', async () => {
+test('[RWO-19] an attachment removed between the status of the node and the check is detected', async () => {
   const { api, attachments } = rig();
   await assert.rejects(attachments.ensure(pod()), AttachWait);
   attachments.seen(nodeThatSays(ENTRY));
@@ -103,7 +103,7 @@ test('[RWO-19] while the API does not answer no pod starts', async () => {
   await assert.rejects(attachments.ensure(pod()), AttachWait);
 });
 
-test('a claim that is missing or unbound is a fault of its own; volumes that need no attach are not asked about', async () => {
+test('a missing or unbound claim is its own error; volumes that need no attach are not read', async () => {
   const { api, attachments } = rig();
   api.claim = { ...claim, status: { phase: 'Pending' } };
   await assert.rejects(attachments.ensure(pod()), VolumeError);
@@ -115,7 +115,7 @@ test('a claim that is missing or unbound is a fault of its own; volumes that nee
   assert.deepEqual(attachments.inUse(), []);
 });
 
-test('[RWO-11] a volume is in use until nothing of the pod is left; for a pod that ended, until its last process is dead', async () => {
+test('[RWO-11] a volume is in use until nothing of the pod is left; for a finished pod, until its last process is dead', async () => {
   const going = pod({ deletionTimestamp: '2026-01-01T00:00:00Z' });
   const ended = pod({}, { phase: 'Failed' });
   const cases = [
@@ -135,7 +135,7 @@ test('[RWO-11] a volume is in use until nothing of the pod is left; for a pod th
   }
 });
 
-test('[RWO-19] a new kubelet repeats what the one before it said of pods that are still here, and of no other', () => {
+test('[RWO-19] a new kubelet repeats the report of the one before it for pods that still exist, and for no other', () => {
   const attachments = new VolumeAttachments({
     client: {} as unknown as ApiClient,
     nodeName: 'n1',

@@ -118,19 +118,19 @@ function createScene(stored: PersistentVolume | undefined, options: { inUse?: bo
   return { reclaimer, done };
 }
 
-test('the directory goes first, then the finalizer against the revision that was read', async () => {
+test('the directory is removed first, then the finalizer at the revision that was read', async () => {
   const { reclaimer, done } = createScene(volumeOf(DUE));
   assert.deepEqual(await reclaimer.reconcile('v'), {});
   assert.deepEqual(done, [`remove ${UID}`, 'update 7 example.com/other']);
 });
 
-test('while a pod may use the volume nothing is removed, and the node asks again', async () => {
+test('while a pod may use the volume nothing is removed, and the node retries', async () => {
   const { reclaimer, done } = createScene(volumeOf(DUE), { inUse: true });
   assert.deepEqual(await reclaimer.reconcile('v'), { requeueAfterMs: VOLUME_IN_USE_RECHECK_MS });
   assert.deepEqual(done, []);
 });
 
-test('a volume that is kept or gone by now loses nothing, whatever the watch showed', async () => {
+test('a kept or deleted volume loses nothing, whatever the watch showed', async () => {
   for (const stored of [undefined, volumeOf({ ...DUE, policy: 'Retain' }), volumeOf({ ...DUE, going: false })]) {
     const { reclaimer, done } = createScene(stored);
     assert.deepEqual(await reclaimer.reconcile('v'), {});
@@ -138,7 +138,7 @@ test('a volume that is kept or gone by now loses nothing, whatever the watch sho
   }
 });
 
-test('a volume that went meanwhile ends the matter, and a changed one is looked at again', async () => {
+test('a volume deleted meanwhile needs no more work, and a changed one is read again', async () => {
   const subject = { group: '', resource: 'persistentvolumes', name: 'v' };
   const gone = createScene(volumeOf(DUE), { refusal: notFound(subject) });
   assert.deepEqual(await gone.reclaimer.reconcile('v'), {});

@@ -72,7 +72,7 @@ for (const [title, given] of [
   ['another pod', { status: { fencingToken: 41, attachment: { ...attachment, pods: [] } } }],
   ['nobody', { status: { fencingToken: 41 } }],
 ] satisfies readonly (readonly [string, Given])[])
-  test(`[RWO-12] a volume that is attached for ${title} gives no ticket, although it has a token`, async () => {
+  test(`[RWO-12] a volume attached for ${title} gives no ticket, although it has a token`, async () => {
     await assert.rejects(filesOf(given), /is not attached to this node for this pod/);
   });
 
@@ -80,7 +80,7 @@ test('[RWO-12] an attachment without a token gives no ticket', async () => {
   await assert.rejects(filesOf({ status: { attachment } }), VolumeError);
 });
 
-test('a Secret that is missing, or has no key of a volume, keeps the pod waiting and says what to do', async () => {
+test('a missing Secret, or one without a key of the volume, keeps the pod waiting and reports the next step', async () => {
   await assert.rejects(filesOf({ secret: {} }), /secret "storage\/data-key" with the key of the volume not found/);
   await assert.rejects(filesOf({ secret: { key: 'master' } }), /no entry "key" with the key that volume-key-main.ts/);
   await assert.rejects(filesOf({ secret: { other: KEY } }), VolumeError);

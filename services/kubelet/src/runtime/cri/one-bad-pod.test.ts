@@ -86,7 +86,7 @@ function world(faults: Readonly<Record<string, RuntimeErrorCode>>, exited = fals
 }
 
 for (const fault of ['podSandboxStatus s-u1', 'containerStatus c-u1'] as const) {
-  test(`[SAFE-32] a pod whose ${fault.split(' ')[0]} fails does not hide the others, and is not taken for gone`, async () => {
+  test(`[SAFE-32] a pod whose ${fault.split(' ')[0]} fails does not hide the others, and is not treated as gone`, async () => {
     for (const code of ['Internal', 'Unavailable', 'Timeout'] as const) {
       const { store } = world({ [fault]: code });
       const all = await store.list(undefined);
@@ -107,7 +107,7 @@ for (const fault of ['podSandboxStatus s-u1', 'containerStatus c-u1'] as const) 
   });
 }
 
-test('a container that ended counts as running in the list of all while the runtime does not tell how it ended', async () => {
+test('an ended container counts as running in the full list while the runtime does not return its exit state', async () => {
   const { store } = world({ 'containerStatus c-u1': 'Internal' }, true);
   assert.deepEqual(
     (await store.list(undefined)).flatMap(({ containers }) => containers.map(({ state }) => state)),
@@ -115,7 +115,7 @@ test('a container that ended counts as running in the list of all while the runt
   );
 });
 
-test('a runtime that does not list is a fault of the whole node', async () => {
+test('a runtime that cannot list is an error of the whole node', async () => {
   await assert.rejects(world({ 'list containers': 'Unavailable' }).store.list(undefined), { code: 'Unavailable' });
 });
 

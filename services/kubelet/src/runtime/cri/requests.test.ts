@@ -40,7 +40,7 @@ const sandboxMessage = (config: SandboxConfig) => {
   return fromBinary(PodSandboxConfigSchema, bytes);
 };
 
-test('a sandbox remembers the whole of its request: the next kubelet gives the same again', () => {
+test('a sandbox stores its whole request: the next kubelet reads it back', () => {
   const message = sandboxMessage(sandbox);
   assert.deepEqual(decodeSandbox('id', message.annotations), sandbox);
   assert.deepEqual(sandboxMessage(decodeSandbox('id', message.annotations)), message);
@@ -48,7 +48,7 @@ test('a sandbox remembers the whole of its request: the next kubelet gives the s
   assert.equal(message.labels['io.kubernetes.pod.uid'], 'u1');
 });
 
-test('a pod on the network of the machine has no host name of its own', () => {
+test('a pod on the host network has no host name of its own', () => {
   const onNode = { ...ISOLATION, namespaces: { ...ISOLATION.namespaces, network: 'node' as const } };
   const message = sandboxMessage({ ...sandbox, isolation: onNode });
   assert.equal(message.hostname, '');
@@ -87,7 +87,7 @@ test('a container carries its limits, its security and its mounts', () => {
   assert.ok(security?.maskedPaths.includes('/proc/kcore'));
 });
 
-test('[EPH-07] a container that names a target runs in the process namespace of that container', () => {
+test('[EPH-07] a container with a target runs in the process namespace of that container', () => {
   const resources = { cpuShares: 2, oomScoreAdjust: 0 };
   const config = containerConfig(['sh'], { isolation: { resources, security: { ...SECURITY, processesOf: 'id-1' } } });
   const { linux } = create(ContainerConfigSchema, containerRequest(config, sandbox, { ...PLACE, logPath: 'd/0.log' }));
@@ -95,7 +95,7 @@ test('[EPH-07] a container that names a target runs in the process namespace of 
   assert.deepEqual([pid, targetId], [NamespaceMode.TARGET, 'id-1']);
 });
 
-test('[QOS-10] the runtime is given no reserved memory and no bound below the limit', () => {
+test('[QOS-10] the runtime gets no reserved memory and no bound below the limit', () => {
   const resources = { cpuShares: 2, memoryLimitBytes: 64, oomScoreAdjust: 0 };
   const config = containerConfig(['run'], { isolation: { resources, security: SECURITY } });
   const { linux } = create(ContainerConfigSchema, containerRequest(config, sandbox, { ...PLACE, logPath: 'd/0.log' }));

@@ -39,7 +39,7 @@ const messages = (sandbox: SandboxConfig) => {
 const plain = (mappings: readonly { hostId: number; containerId: number; length: number }[] | undefined) =>
   mappings?.map(({ hostId, containerId, length }) => ({ hostId, containerId, length }));
 
-test('[USERNS-02] [USERNS-03] the runtime is given the range of the pod; the ids of its processes stay ids inside', () => {
+test('[USERNS-02] [USERNS-03] the runtime gets the range of the pod; ids of its processes stay ids inside', () => {
   const { pod, container } = messages({ ...sandboxConfig('u1'), isolation: ISOLATION, userRange });
   for (const context of [pod.linux?.securityContext, container.linux?.securityContext]) {
     const users = context?.namespaceOptions?.usernsOptions;
@@ -53,12 +53,12 @@ test('[USERNS-02] [USERNS-03] the runtime is given the range of the pod; the ids
   assert.deepEqual(decodeSandbox('id', pod.annotations).userRange, userRange, 'a later kubelet finds it again');
 });
 
-test('[USERNS-07] every volume of such a pod is mounted with its owners mapped', () => {
+test('[USERNS-07] every volume of such a pod is mounted with idmapped owners', () => {
   const [mount] = messages({ ...sandboxConfig('u1'), isolation: ISOLATION, userRange }).container.mounts;
   assert.deepEqual([plain(mount?.uidMappings), plain(mount?.gidMappings)], [MAPPING, MAPPING]);
 });
 
-test('[USERNS-01] a pod that does not ask for it has nothing of it', () => {
+test('[USERNS-01] a pod that does not request it has no user namespace', () => {
   const { pod, container } = messages({ ...sandboxConfig('u1'), isolation: ISOLATION });
   assert.equal(pod.linux?.securityContext?.namespaceOptions?.usernsOptions, undefined);
   assert.equal(container.linux?.securityContext?.namespaceOptions?.usernsOptions, undefined);

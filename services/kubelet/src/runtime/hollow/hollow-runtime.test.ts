@@ -58,7 +58,7 @@ test('scripts of simulated containers', () => {
   for (const [command, script] of cases) assert.deepEqual(readScript(command, []), script, command.join(' '));
 });
 
-test('the observer is told every interval of a process, also those a power cut ends', async () => {
+test('the observer gets every interval of a process, also those that a power cut ends', async () => {
   const facts: HollowProcessFact[] = [];
   const machine = createHollowRuntime({
     clock,

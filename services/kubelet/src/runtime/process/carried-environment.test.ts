@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { helper } from '../helpers.ts';
 import { ADD_SPECIAL, carryEnvironment, UNPACK_ENVIRONMENT } from './carried-environment.ts';
 
-test('variables of every name reach the command, also those that look like options of env', () => {
+test('variables of any name reach the command, also those that look like options of env', () => {
   const env = { PLAIN: 'a b', '-x': 'one', '--help': 'two', '-': 'three', 'with.point': '$HOME', IFS: ':' };
   const script = [UNPACK_ENVIRONMENT, ADD_SPECIAL(helper('env')), 'exec $holdfast_env "$@"'].join('\n');
   const show = [process.execPath, '-e', 'process.stdout.write(JSON.stringify(process.env))'];

@@ -25,7 +25,7 @@ const READER = `
   });
 `;
 
-test('the first deadline after none appears as a whole: nobody reads an empty file as one that has passed', async (t) => {
+test('the first deadline after none is written atomically: no reader takes an empty file for an expired one', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-deadline-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const flag = new SharedArrayBuffer(4);

@@ -48,7 +48,7 @@ async function statusOf(runtime: ProcessRuntime, id: string): Promise<ContainerS
 
 const skip = unlessRoot();
 
-test('a full disk ends no supervisor: what runs is seen to its end, what is new is refused with the reason', {
+test('a full disk ends no supervisor: running containers are seen to their end, new ones are refused with the reason', {
   skip,
 }, async (t) => {
   const disk = smallDisk(t);
@@ -79,7 +79,7 @@ test('a full disk ends no supervisor: what runs is seen to its end, what is new 
   assert.deepEqual((await runtime.list()).map(({ config }) => config.podUid).toSorted(), ['u1', 'u2']);
 });
 
-test('a log that fills the disk is shortened all the same, and its writer goes on', { skip }, async (t) => {
+test('a log that fills the disk is still truncated, and its writer continues', { skip }, async (t) => {
   const disk = smallDisk(t);
   const log = join(disk, 'log');
   const writer = openSync(log, 'a');
@@ -103,7 +103,7 @@ test('a log that fills the disk is shortened all the same, and its writer goes o
   assert.ok(!lastLine.includes('\0'));
 });
 
-test('on a disk that cannot give blocks back a full log is emptied uncopied', { skip }, async (t) => {
+test('on a disk that cannot free blocks a full log is emptied without a copy', { skip }, async (t) => {
   const disk = smallDisk(t);
   const log = join(disk, 'log');
   writeFileSync(log, 'some lines\n'.repeat(1_000));
@@ -118,7 +118,7 @@ async function textOf(blocks: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
-test('records: the beginning is refused, what happened is written later, what was removed never', () => {
+test('records: a start is refused, an end is written later, a removed record never', () => {
   const fires: (() => void)[] = [];
   const timer = (_ms: number, fire: () => void) => {
     fires.push(fire);

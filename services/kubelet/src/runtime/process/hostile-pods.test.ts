@@ -136,7 +136,7 @@ async function openAndEnd(runtime: ProcessRuntime, id: string, tty: boolean): Pr
   assert.deepEqual(await streams?.ended, { exitCode: 0 });
 }
 
-test('a search path of the container finds its commands, not the programs that set it up, at start and for commands beside it', async (t) => {
+test('a search path of the container finds its commands, not the setup programs, at start and for exec', async (t) => {
   const node = await createNode(t);
   const { traces } = node;
   const bin = join(traces, 'bin');
@@ -181,7 +181,7 @@ test('programs and libraries that the container mounts over those of the machine
   assertNobodyElse(traces, 'by-mount');
 });
 
-test('names of variables that no shell can set, and those that shells keep, reach the command as they are', async (t) => {
+test('variable names that no shell can set, and those that shells keep, reach the command unchanged', async (t) => {
   const node = await createNode(t);
   const env = {
     'my.key-1': 'dots and\nlines',
@@ -205,7 +205,7 @@ test('names of variables that no shell can set, and those that shells keep, reac
   assert.deepEqual([rest, HOME], [env, '/holdfast']);
 });
 
-test("a pod sees neither the node's directory nor the server's, nor a way around the veil", async (t) => {
+test('a pod cannot see the directories of the node and the server, nor bypass the masking mounts', async (t) => {
   const node = await createNode(t);
   const state = join(node.secrets, '../state');
   const seen = await node.run(
@@ -237,7 +237,7 @@ test('a process that escapes its root directory in a user namespace finds nothin
   assert.match(seen, /^(?:veiled|refused)$/);
 });
 
-test('a command cannot gain rights: no program that changes its user, no capabilities', async (t) => {
+test('a command cannot gain privileges: no setuid programs, no capabilities', async (t) => {
   const node = await createNode(t);
   const seen = await node.run('grep -E "^(NoNewPrivs|CapEff|CapPrm|CapInh|CapAmb)" /proc/self/status | tr -d "\\t"');
   const none = '0'.repeat(16);
@@ -257,7 +257,7 @@ test('a command cannot gain rights: no program that changes its user, no capabil
   assert.equal(beside.output, 'NoNewPrivs:1\n');
 });
 
-test('a link that the pod left where one volume is mounted in another leads nowhere', async (t) => {
+test('a link left by the pod at a nested mount point leads nowhere', async (t) => {
   const node = await createNode(t);
   const [outer, inner] = [node.volume('outer'), node.volume('inner')];
   writeFileSync(join(inner, 'file'), 'inner');
@@ -316,7 +316,7 @@ test('a source in a tree that the pod writes is mounted as it was checked, or no
   }
 });
 
-test('without mounts a pod has its own directory, and the rest is closed to its user', async (t) => {
+test('without mounts a pod has its own directory, and its user cannot access the rest', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-plain-'));
   chmodSync(directory, 0o755);
   const abilities = isRoot() ? ({ user: 'any', confines: true } as const) : { user: POD_USER };

@@ -11,7 +11,7 @@ function programOf(image: string, command: readonly string[], args: readonly str
   return [...commandOf(config(image, command, args)), ...args];
 }
 
-test('a command is run as it stands, whatever the image', () => {
+test('a command is run unchanged, whatever the image', () => {
   assert.deepEqual(programOf('nginx:1.27', ['sleep'], ['5']), ['sleep', '5']);
   assert.deepEqual(programOf('busybox', ['sleep'], ['5']), ['sleep', '5']);
 });

@@ -30,7 +30,7 @@ async function textOf(blocks: AsyncIterable<Uint8Array>): Promise<string> {
 const lines = (from: number, to: number): string =>
   Array.from({ length: to - from }, (_, i) => `line ${from + i}\n`).join('');
 
-test('containerLogMaxFiles: older parts stay until there are too many, and only the present one is shown', async (t) => {
+test('containerLogMaxFiles: old parts stay up to the limit, and only the current one is shown', async (t) => {
   const path = logOf(t);
   for (let part = 0; part < 7; part++) {
     appendFileSync(path, lines(part * 1_000, part * 1_000 + 1_000));
@@ -47,7 +47,7 @@ test('containerLogMaxFiles: older parts stay until there are too many, and only 
   assert.equal(bytes.subarray(begins[0], begins[1]).toString(), lines(5_000, 6_000));
 });
 
-test('a part begins where a line does; a short log stays as it is', async (t) => {
+test('a part starts at a line boundary; a short log stays unchanged', async (t) => {
   const path = logOf(t, 'short\n');
   await rotate(path, { maxBytes: 100, maxFiles: 5 });
   assert.ok(!existsSync(partsPath(path)));
@@ -95,7 +95,7 @@ test('a slow log reader continues with the remaining lines, and never sees remov
   assert.ok(Buffer.from(first.value ?? []).length + rest.length < statSync(path).size);
 });
 
-test('a copy, where nothing can be taken out for once, does not bring back as zeros what was taken out before', async (t) => {
+test('a copy, when a range cannot be punched out, does not restore removed ranges as zeros', async (t) => {
   const path = logOf(t);
   for (let part = 0; part < 10; part++) {
     appendFileSync(path, lines(0, 20_000));
@@ -110,7 +110,7 @@ test('a copy, where nothing can be taken out for once, does not bring back as ze
   assert.equal(statSync(path).size, 0);
 });
 
-test('lines keep their times when the beginning of their log is gone', async (t) => {
+test('lines keep their times when the start of their log is removed', async (t) => {
   const path = logOf(t, 'old\nnew\n');
   writeFileSync(timesPath(path), '4 1000\n8 2000\n');
   const times = openLogTimes(path);
@@ -122,7 +122,7 @@ test('lines keep their times when the beginning of their log is gone', async (t)
   assert.equal(await times.at(8), 3000);
 });
 
-test('containerLogMaxSize: the supervisor keeps logs short while their follower misses nothing', async (t) => {
+test('containerLogMaxSize: the supervisor truncates logs while their follower misses nothing', async (t) => {
   const stateDirectory = mkdtempSync(join(tmpdir(), 'holdfast-logs-'));
   const logs = { maxBytes: 2_000, maxFiles: 100, checkMs: 20 };
   const abilities = { mounts: false, user: 'any' } as const;

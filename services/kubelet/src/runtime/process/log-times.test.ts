@@ -26,7 +26,7 @@ const sizes = (path: string): readonly number[] =>
         .map((line) => Number(line.split(' ')[0]))
     : [];
 
-test('the growth of a log is noted with its time, and the end of it when its writer ends', async (t) => {
+test('the growth of a log is noted with its time, and its end when its writer ends', async (t) => {
   const path = logOf(t, '');
   const times = createLogTimes(clock);
   t.after(() => times.finish(path));
@@ -44,7 +44,7 @@ test('the growth of a log is noted with its time, and the end of it when its wri
   assert.equal(sizes(path).at(-1), 13);
 });
 
-test('a log that was quiet for long is still noted when it grows, and so is an emptied one', async (t) => {
+test('a log that was quiet for long is noted when it grows, and so is a truncated one', async (t) => {
   const path = logOf(t, 'some lines\n');
   let looks = 0;
   const timer: Clock['timer'] = (_delayMs, fire) => {
@@ -63,7 +63,7 @@ test('a log that was quiet for long is still noted when it grows, and so is an e
   await eventually(() => sizes(path).at(-1) === 2, 'from its beginning');
 });
 
-test('the next supervisor does not note again what is noted', (t) => {
+test('the next supervisor repeats no notes', (t) => {
   const path = logOf(t, 'one\n');
   writeFileSync(timesPath(path), '4 1767225600000\n');
   const times = createLogTimes(clock);

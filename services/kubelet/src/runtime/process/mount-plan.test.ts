@@ -42,7 +42,7 @@ const plan = (targets: readonly string[], machine: MachineFiles): { made: string
   };
 };
 
-test('a mount point that exists is mounted over; one that is missing is made in a copy of the directory above it', () => {
+test('an existing mount point is mounted over; a missing one is created in a copy of the parent directory', () => {
   const machine = machineOf('/etc/', '/etc/hosts', '/run/', '/run/lock/', '/vol/', '/var/', '/var/run -> /run');
   const root = ['directory /r', 'directory /r/etc', 'directory /r/run', 'directory /r/vol', 'directory /r/var'];
   const shown = ['/r /r', '/etc /r/etc', '/run /r/run', '/vol /r/vol', '/var /r/var'];
@@ -57,7 +57,7 @@ test('a mount point that exists is mounted over; one that is missing is made in 
   });
 });
 
-test('a copy of a directory that lies in one that is shown is mounted over it', () => {
+test('a copy of a directory inside a visible one is mounted over it', () => {
   const machine = machineOf('/usr/', '/usr/share/', '/usr/share/doc/', '/vol/');
   const { made, mounts } = plan(['/usr/share/app'], machine);
   assert.deepEqual(made.slice(-3), [
@@ -75,12 +75,12 @@ test('a copy of a directory that lies in one that is shown is mounted over it', 
   ]);
 });
 
-test('a mount inside another comes after it and is made in it, whatever the machine has there', () => {
+test('a nested mount follows its parent and is created in it, whatever the machine has there', () => {
   const { made, mounts } = plan(['/etc/sub', '/etc'], machineOf('/etc/', '/etc/sub/', '/vol/'));
   assert.deepEqual([made.at(-1), mounts.slice(-2)], ['mountPoint /vol:sub', ['/vol /r/etc', '/vol /r/etc/sub']]);
 });
 
-test('no path is taken for table syntax; what is read-only is, and only what the machine has may be missing', () => {
+test('no path is parsed as table syntax; read-only mounts stay read-only, and only paths of the machine may be missing', () => {
   const entry = { source: '/a b#c', target: '/r/b', readOnly: false, mayBeMissing: true };
   const volume = { source: '/v', target: '/r/v', readOnly: true, mayBeMissing: false };
   const shown = '/a\\040b\\043c /r/b none rbind,nofail 0 0\n';
@@ -88,7 +88,7 @@ test('no path is taken for table syntax; what is read-only is, and only what the
   assert.equal(mountTable([entry, volume], true), `${shown}/v /r/v none rbind,ro,nosuid,nodev 0 0\n`);
 });
 
-test('a copy replaces every directory on the way that others than root may write: nobody can put a link there', () => {
+test('a copy replaces every directory on the path that non-root users may write, so that none can place a link there', () => {
   const { made, mounts } = plan(['/tmp/a/b'], machineOf('/tmp/', '/tmp/a/', '/tmp/a/b/', '/tmp/other/', '/vol/'));
   assert.deepEqual(made.slice(-4), [
     'directory /r/tmp/a',
@@ -105,7 +105,7 @@ test('a copy replaces every directory on the way that others than root may write
   ]);
 });
 
-test('a source in a tree that pods write is recognized and mounted through an open descriptor', () => {
+test('a source in a tree that pods write is detected and mounted through an open descriptor', () => {
   const machine = machineOf('/etc/', '/etc/sub/', '/vol/');
   const mounts = [
     { source: '/vol/deep', target: '/etc', readOnly: false, within: '/vol' },
@@ -120,7 +120,7 @@ test('a source in a tree that pods write is recognized and mounted through an op
   assert.deepEqual(made.at(-1), { kind: 'mountPoint', root: '/vol', path: 'deep/sub', isDirectory: false });
 });
 
-test('hidden paths are also hidden in copies of directories, except where a volume covers them', () => {
+test('hidden paths are also hidden in copies of directories, except under a volume', () => {
   const volume = { source: '/vol', target: '/r/srv', readOnly: false, mayBeMissing: false, isVolume: true as const };
   const standIn = { source: '/w/stand-in-1', target: '/r/etc', readOnly: false, mayBeMissing: false };
   const shown = { source: '/home', target: '/r/home', readOnly: false, mayBeMissing: true };

@@ -170,7 +170,7 @@ test('[TEST-05] a killed supervisor leaves its containers running; the next one 
     assert.deepEqual(liveProcessesOf(id), []);
   }));
 
-test('a container that ended while no supervisor lived is reported as unknown, 137', () =>
+test('a container that ended while no supervisor ran is reported as unknown, 137', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const id = await start(runtime, ['/bin/sleep', '600']);
     await killSupervisor(stateDirectory);
@@ -183,7 +183,7 @@ test('a container that ended while no supervisor lived is reported as unknown, 1
     assert.deepEqual([status.state, status.exitCode, status.reason], ['exited', 137, 'ContainerStatusUnknown']);
   }));
 
-test('an adopted container that ends later is noticed, with all of its processes', () =>
+test('the later end of an adopted container is detected, with all of its processes', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const id = await start(runtime, shell('setsid sleep 605 & sleep 606'));
     await eventually(() => liveProcessesOf(id).length === 3, 'all processes run');
@@ -195,7 +195,7 @@ test('an adopted container that ends later is noticed, with all of its processes
     assert.deepEqual(liveProcessesOf(id), []);
   }));
 
-test('a supervisor killed under a client comes back by itself, and pods are looked at again', () =>
+test('a supervisor killed under a client is restarted, and pods are synced again', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const id = await start(runtime, ['/bin/sleep', '600']);
     const told: string[] = [];
@@ -207,7 +207,7 @@ test('a supervisor killed under a client comes back by itself, and pods are look
     assert.equal((await exited(runtime, id)).reason, 'ContainerStatusUnknown');
   }));
 
-test('a stop that loses its supervisor is asked again', () =>
+test('a stop that loses its supervisor is repeated', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const id = await start(runtime, shell('trap "" TERM; echo deaf; sleep 600; sleep 600'));
     await eventually(async () => (await output(await containerOf(runtime, id))) !== '', 'the trap is set');
@@ -233,7 +233,7 @@ test('shutdown leaves no process behind, neither of a pod nor the supervisor', (
     }, 'a while passed');
   }));
 
-test('after shutdown no file of the node changes any more: whoever removes its directory meets nobody', () =>
+test('after shutdown no file of the node changes any more, so its directory can be removed', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     await start(runtime, ['/bin/sleep', '600']);
     await runtime.shutdown(0);
@@ -242,7 +242,7 @@ test('after shutdown no file of the node changes any more: whoever removes its d
     assert.equal(existsSync(stateDirectory), false);
   }));
 
-test('two clients at once share one supervisor', () =>
+test('two concurrent clients share one supervisor', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const other = open(stateDirectory);
     await Promise.all([runtime.runSandbox(sandboxConfig('u1')), other.runSandbox(sandboxConfig('u2'))]);
@@ -277,7 +277,7 @@ test('an image that is only a shell runs its arguments, and a shell without any'
     assert.equal((await exited(runtime, bare)).exitCode, 0, 'a shell without input ends well');
   }));
 
-test('users of pods may pass through the folders of the server only where nothing can be mounted', async (t) => {
+test('users of pods may traverse the folders of the server only where nothing can be mounted', async (t) => {
   const server = mkdtempSync(join(tmpdir(), 'holdfast-server-'));
   t.after(() => rmSync(server, { recursive: true, force: true }));
   const nodes = join(server, 'nodes');
@@ -303,7 +303,7 @@ const volumeOf = async (runtime: ProcessRuntime, name: string): Promise<string> 
 
 const mountsOf = (source: string, target: string, readOnly = false) => ({ mounts: [{ source, target, readOnly }] });
 
-test('[POD-25] volumes appear at their paths, also where the machine has nothing, and nothing of that is left on it', () =>
+test('[POD-25] volumes appear at their paths, also where the machine has no such path, and leave nothing on it', () =>
   withHarness(async ({ runtime }) => {
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
     const source = await volumeOf(runtime, 'data');
@@ -327,7 +327,7 @@ test('[POD-25] volumes appear at their paths, also where the machine has nothing
     assert.deepEqual(liveProcessesOf(id), []);
   }));
 
-test('a terminal changes nothing of the view: the start is seen at once, and commands beside it see the volumes', () =>
+test('a terminal does not change the mounts: the start is detected at once, and exec sees the volumes', () =>
   withHarness(async ({ runtime }) => {
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
     const source = await volumeOf(runtime, 'data');

@@ -99,7 +99,7 @@ const pidOf = (script: string): number => {
   return Number(found);
 };
 
-test('[USERNS-05] [USERNS-09] the map of ids is one line: all ids inside, none of them of the machine itself', () => {
+test('[USERNS-05] [USERNS-09] the id map is one line: all ids inside, none of the machine itself', () => {
   assert.equal(idMap(range), `0 ${range.firstId} 65536`);
 });
 

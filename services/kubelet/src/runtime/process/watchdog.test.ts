@@ -107,7 +107,7 @@ for (const stopped of ['nobody', 'supervisor', 'watchdog'] as const) {
 }
 
 for (const killed of ['supervisor', 'watchdog'] as const) {
-  test(`[SAFE-32] the deadline is kept when the ${killed} was killed and nobody starts it again`, async (t) => {
+  test(`[SAFE-32] the deadline is enforced when the ${killed} was killed and is not restarted`, async (t) => {
     const scene = createScene(t);
     const { guard, directory, runtime } = scene;
     guard.extend(guard.now() + FAR_MS, 'exclusive');
@@ -143,7 +143,7 @@ test('with the policy "all", every pod except static pods is killed', async (t) 
   assert.ok(alive(own) >= 2);
 });
 
-test('a start is refused after the deadline that its confirmation had, and without one while a promise holds', async (t) => {
+test('a start is refused after the deadline of its confirmation, and without one while a promise holds', async (t) => {
   const scene = createScene(t);
   const { guard, runtime } = scene;
   guard.extend(guard.now() + FAR_MS, 'exclusive');
@@ -155,7 +155,7 @@ test('a start is refused after the deadline that its confirmation had, and witho
   await run(scene, 'u1', 'exclusive', guard.deadline());
 });
 
-test('a watchdog that was killed or stopped is noticed by the next question, and another one answers', async (t) => {
+test('a killed or stopped watchdog is detected by the next request, and a new one answers', async (t) => {
   const scene = createScene(t);
   const { guard, directory } = scene;
   await run(scene, 'u1', 'other');
@@ -172,7 +172,7 @@ test('a watchdog that was killed or stopped is noticed by the next question, and
   signal(second, 'SIGCONT');
 });
 
-test('beside a supervisor of an earlier version, which keeps no deadline, the node promises nothing', async (t) => {
+test('with a supervisor of an earlier version, which enforces no deadline, the node promises nothing', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-watchdog-'));
   mkdirSync(join(directory, 'sandboxes', 'of-a-pod'), { recursive: true });
   const server = createServer((socket) => {
@@ -194,7 +194,7 @@ test('beside a supervisor of an earlier version, which keeps no deadline, the no
   assert.deepEqual(programs(directory), []);
 });
 
-test('a deadline of an earlier boot is past, and a file that cannot be read ends nothing that a moment ago was promised', (t) => {
+test('a deadline of an earlier boot has passed, and an unreadable file ends nothing that was promised a moment ago', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-deadline-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const file = createDeadlineFile(directory, 'this-boot');

@@ -44,7 +44,7 @@ async function openPair(ends: Ends, headers: Record<string, string>): Promise<[S
   return [mine, theirs];
 }
 
-test('the dictionary is the one that both ends of SPDY/3 know', () => {
+test('the dictionary is that of SPDY/3', () => {
   let [a, b] = [1, 0];
   for (const byte of SPDY_DICTIONARY) {
     a = (a + byte) % 65_521;
@@ -53,7 +53,7 @@ test('the dictionary is the one that both ends of SPDY/3 know', () => {
   assert.equal((b * 0x1_0000 + a).toString(16), 'e3c6a7c2');
 });
 
-test('header blocks of another compressor are read, each as it comes', async () => {
+test('header blocks of another compressor are read, each on arrival', async () => {
   const deflate = createDeflate({ dictionary: SPDY_DICTIONARY });
   const reader = createHeaderReader();
   const blocks = [{ streamtype: 'error' }, { streamtype: 'stdout', port: '80' }, { streamtype: 'stdout', port: '80' }];
@@ -67,7 +67,7 @@ test('header blocks of another compressor are read, each as it comes', async () 
   reader.close();
 });
 
-test('our header blocks are read by any inflater', async () => {
+test('our header blocks are readable by any inflater', async () => {
   const write = createHeaderWriter();
   const inflate = createInflate({ dictionary: SPDY_DICTIONARY, finishFlush: constants.Z_SYNC_FLUSH });
   inflate.end(Buffer.concat([write({ a: '1' }), write({ b: 'ü' })]));
@@ -84,7 +84,7 @@ test('a broken header block is refused', async () => {
   }
 });
 
-test('frames are cut wherever the bytes are', () => {
+test('frames are parsed at any chunk boundary', () => {
   const bytes = Buffer.concat([
     controlFrame(FRAME.ping, 0, Buffer.from([0, 0, 0, 1])),
     dataFrame(3, 0, Buffer.from('hello')),
@@ -103,7 +103,7 @@ test('frames are cut wherever the bytes are', () => {
   }
 });
 
-test('frames that are none end the reading', () => {
+test('invalid frames end the reading', () => {
   const tooLong = controlFrame(FRAME.settings, 0, Buffer.alloc(0));
   tooLong.writeUInt32BE(0xff_ffff, 4);
   const wrongVersion = controlFrame(FRAME.ping, 0, Buffer.alloc(4));
@@ -113,7 +113,7 @@ test('frames that are none end the reading', () => {
   }
 });
 
-test('streams carry bytes both ways, and each half ends by itself', async (t) => {
+test('streams carry bytes both ways, and each half ends independently', async (t) => {
   const ends = connect(t);
   const [mine, theirs] = await openPair(ends, { streamtype: 'data', port: '80' });
   assert.deepEqual(theirs.headers, { streamtype: 'data', port: '80' });
@@ -123,7 +123,7 @@ test('streams carry bytes both ways, and each half ends by itself', async (t) =>
   assert.equal(await readToEnd(mine), 'answer after their end');
 });
 
-test('large data arrives whole on several streams at once', async (t) => {
+test('large data arrive complete on several concurrent streams', async (t) => {
   const ends = connect(t);
   const text = 'a line of text\n'.repeat(100_000);
   const pairs = [await openPair(ends, { n: '1' }), await openPair(ends, { n: '2' }), await openPair(ends, { n: '3' })];
@@ -135,7 +135,7 @@ test('large data arrives whole on several streams at once', async (t) => {
 /** Ends the flood of a session that does not hold the sender up. */
 const FLOOD_BYTES_MAX = 64 * 1024 * 1024;
 
-test('a reader that does not read holds the sender up, and memory stays bounded', async (t) => {
+test('a reader that does not read blocks the sender, and memory stays bounded', async (t) => {
   const ends = connect(t);
   const [mine, theirs] = await openPair(ends, {});
   let written = 0;
@@ -155,7 +155,7 @@ test('a reader that does not read holds the sender up, and memory stays bounded'
   await eventually(() => read === written, 'all of it is read in the end');
 });
 
-test('a reset stream ends on the other side; the session goes on', async (t) => {
+test('a reset stream ends on the other side; the session continues', async (t) => {
   const ends = connect(t);
   const [mine, theirs] = await openPair(ends, { n: '1' });
   const closed = new Promise<void>((resolve) => theirs.once('close', () => resolve()));
@@ -166,7 +166,7 @@ test('a reset stream ends on the other side; the session goes on', async (t) => 
   assert.equal(await readToEnd(accepted), 'still here');
 });
 
-test('a peer that keeps windows is not sent more than it allows', async (t) => {
+test('a peer with flow control windows does not get more than it allows', async (t) => {
   const [peer, socket] = duplexPair();
   t.after(() => {
     peer.destroy();
@@ -200,7 +200,7 @@ function countData(peer: Readable): () => number {
   return () => bytes;
 }
 
-test('the end of the connection ends every stream, and garbage ends the connection', async (t) => {
+test('the end of the connection ends every stream, and invalid data ends the connection', async (t) => {
   const ends = connect(t);
   const [, theirs] = await openPair(ends, {});
   const closed = new Promise<void>((resolve) => theirs.once('close', () => resolve()));

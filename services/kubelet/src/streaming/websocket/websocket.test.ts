@@ -41,7 +41,7 @@ test('the handshake key of the specification', () => {
   assert.equal(acceptKey('dGhlIHNhbXBsZSBub25jZQ=='), 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=');
 });
 
-test('frames are read wherever the bytes are cut, with messages in parts and control frames in between', () => {
+test('frames are parsed at any chunk boundary, with fragmented messages and control frames in between', () => {
   const bytes = Buffer.concat([
     masked(0x82, Buffer.from('one')),
     masked(0x01, Buffer.from('tw')),
@@ -142,7 +142,7 @@ test('base64 channels', async (t) => {
   assert.deepEqual(received, [`false 1${Buffer.from('ü').toString('base64')}`]);
 });
 
-test('an input that nobody takes holds the client up', async (t) => {
+test('an unread input blocks the client', async (t) => {
   const { client, channels: server, socket } = await channels(t, 'binary');
   const input = server.input(0);
   input.on('readable', () => undefined);
@@ -157,7 +157,7 @@ test('an input that nobody takes holds the client up', async (t) => {
   await eventually(() => read === 16 * (block.length - 1), 'all of it in the end');
 });
 
-test('the end of the client is the end of its inputs, and ours says goodbye', async (t) => {
+test('the close of the client ends its inputs, and the server answers with a close frame', async (t) => {
   const one = await channels(t, 'binary');
   const input = one.channels.input(0);
   one.client.terminate();

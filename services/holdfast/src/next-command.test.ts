@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { nextCommand } from './next-command.ts';
 
-test('the next command is one that this machine has: kubectl, or our own client', (t) => {
+test('the suggested command exists on this machine: kubectl, or the bundled client', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-next-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const searchPath = ['/nowhere', '', folder].join(path.delimiter);

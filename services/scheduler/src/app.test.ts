@@ -10,7 +10,7 @@ import { EVENT_MESSAGE_BYTES_MAX } from './limits.ts';
 import { buildPod } from './testing/builders.ts';
 import { asPod, nodeOf, nominatedRig, podPath, rig, slowDeletions } from './testing/rig.ts';
 
-test('binds a pod, says so in an event, and holds no assumption once it saw the binding', async () => {
+test('binds a pod, records an event, and drops the assumption once it observed the binding', async () => {
   const { clock, schedulers, addNode, addPod, pod, events, stop } = await rig();
   addNode('n1');
   addPod('a', { cpu: '1' });
@@ -29,7 +29,7 @@ test('binds a pod, says so in an event, and holds no assumption once it saw the 
   await stop();
 });
 
-test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, and is placed when a node fits', async () => {
+test('[SPREAD-10] [SPREAD-38] a pod without a node reports why, once per change, and is scheduled when a node fits', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addNode('n2', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] });
@@ -62,7 +62,7 @@ test('[SPREAD-10] [SPREAD-38] a pod without a node says why, once per change, an
   await stop();
 });
 
-test('an exclusive pod is not placed where the node would release it, until the node promises again', async () => {
+test('an exclusive pod is not scheduled to a node that would release it, until the node promises again', async () => {
   const { clock, addNode, addPod, pod, events, stop } = await rig();
   const fenced = { type: SELF_FENCED, status: 'True', reason: SELF_FENCED_REASONS.exclusive };
   addNode('n1', { conditions: [fenced] });
@@ -83,7 +83,7 @@ test('an exclusive pod is not placed where the node would release it, until the 
   await stop();
 });
 
-test('an event is cut where it is longer than Kubernetes allows; the condition says all of it', async () => {
+test('an event longer than the Kubernetes limit is truncated; the condition has the full message', async () => {
   const { clock, addNode, addPod, pod, events, stop } = await rig();
   for (let i = 0; i < 20; i++) {
     addNode(`n${i}`, { taints: [{ key: `${i}k${'ä'.repeat(56)}`, value: '', effect: 'NoSchedule' }] });
@@ -101,7 +101,7 @@ test('an event is cut where it is longer than Kubernetes allows; the condition s
   await stop();
 });
 
-test('a pod that has to be spread is tried again when the emptiest domain is gone', async () => {
+test('a spread pod is retried when the emptiest domain is removed', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { labels: { zone: 'z1' } });
   addNode('n2', { labels: { zone: 'z2' }, unschedulable: true });
@@ -123,7 +123,7 @@ test('a pod that has to be spread is tried again when the emptiest domain is gon
   await stop();
 });
 
-test('[LIFE-36] gated pods, pods of other schedulers and pods on their way out are left alone', async () => {
+test('[LIFE-36] gated pods, pods of other schedulers and terminating pods are ignored', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1');
   addPod('gated', { spec: { schedulingGates: [{ name: 'g' }, { name: 'h' }] } });
@@ -140,7 +140,7 @@ test('[LIFE-36] gated pods, pods of other schedulers and pods on their way out a
   await stop();
 });
 
-test('[PRIO-16] a pod of high priority that fits nowhere does not block the others', async () => {
+test('[PRIO-16] an unschedulable pod of high priority does not block the others', async () => {
   const { clock, addNode, addPod, pod, stop } = await rig();
   addPod('high', { cpu: '64', spec: { priority: 1000 } });
   addPod('low', { cpu: '1' });
@@ -151,7 +151,7 @@ test('[PRIO-16] a pod of high priority that fits nowhere does not block the othe
   await stop();
 });
 
-test('a binding without an answer is settled by reading the pod, and its place is not given away meanwhile', async () => {
+test('a binding without an answer is resolved by reading the pod, and its node stays reserved meanwhile', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   let lost = 0;
@@ -169,7 +169,7 @@ test('a binding without an answer is settled by reading the pod, and its place i
   await stop();
 });
 
-test('a binding that did not arrive is repeated after its back-off', async () => {
+test('a binding that was lost is repeated after its back-off', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   let lost = 0;
@@ -184,7 +184,7 @@ test('a binding that did not arrive is repeated after its back-off', async () =>
   await stop();
 });
 
-test('a pod that is deleted while it is bound leaves nothing behind', async () => {
+test('a pod deleted during its binding leaves nothing behind', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   api.before = ({ path }) => {
@@ -213,7 +213,7 @@ function watchPlacements(api: FakeApi, cpuOfNode: number): string[] {
   return wrong;
 }
 
-test('[SAFE-01] [TEST-04] several active schedulers never bind a pod twice, and all pods end up placed', async () => {
+test('[SAFE-01] [TEST-04] several active schedulers never bind a pod twice, and all pods are bound in the end', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const { clock, api, addNode, addPod, pod, stop } = await rig(3);
@@ -234,7 +234,7 @@ test('[SAFE-01] [TEST-04] several active schedulers never bind a pod twice, and 
   );
 });
 
-test('one scheduler never overcommits a node, whatever is lost on the way', async () => {
+test('one scheduler never overcommits a node, whatever messages are lost', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const { clock, api, addNode, addPod, pod, stop } = await rig(1);
@@ -259,7 +259,7 @@ test('one scheduler never overcommits a node, whatever is lost on the way', asyn
   );
 });
 
-test('with leader election one works and the other takes over', async () => {
+test('with leader election one scheduler works and the other takes over', async () => {
   const { clock, schedulers, addNode, addPod, pod, stop } = await rig(2, { leaderElection: true });
   addNode('n1');
   await clock.advance(5_000);
@@ -280,7 +280,7 @@ test('with leader election one works and the other takes over', async () => {
   await stop();
 });
 
-test('the lease of the configuration is the one that is held', async () => {
+test('the scheduler holds the lease of the configuration', async () => {
   const file = {
     apiVersion: 'kubescheduler.config.k8s.io/v1',
     kind: 'KubeSchedulerConfiguration',
@@ -296,7 +296,7 @@ test('the lease of the configuration is the one that is held', async () => {
   await stop();
 });
 
-test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [DISR-04] [EXS-23] a pod of high priority asks for room, names its node and moves in', async () => {
+test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [DISR-04] [EXS-23] a pod of high priority preempts victims, nominates its node and is bound to it', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, events, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1', spec: { priority: 1 } });
@@ -333,7 +333,7 @@ test('[SAFE-15] [PREEMPT-06] [PREEMPT-08] [PREEMPT-09] [PREEMPT-11] [DISR-04] [E
   await stop();
 });
 
-test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nomination is taken back', async () => {
+test('[PREEMPT-14] [EXS-23] a more important pod takes the freed room, and the nomination is cleared', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '2' });
   addPod('low', { cpu: '2', spec: { priority: 0 } });
@@ -356,7 +356,7 @@ test('[PREEMPT-14] [EXS-23] a more important pod takes the room, and the nominat
   await stop();
 });
 
-test('[PREEMPT-14] a pod whose nomination was taken back makes room somewhere else', async () => {
+test('[PREEMPT-14] a pod with a cleared nomination preempts elsewhere', async () => {
   await using preempting = await onTwoNodes([['victim', '4']]);
   const { clock, addPod, pod, end, isEnding } = preempting;
   addPod('higher', { cpu: '4', spec: { priority: 20 } });
@@ -366,7 +366,7 @@ test('[PREEMPT-14] a pod whose nomination was taken back makes room somewhere el
   assert.ok(isEnding('other'), 'it does not wait for an event that nobody sends');
 });
 
-test('[PREEMPT-14] a pod whose room went to a more important one while its victims ended makes room somewhere else', async () => {
+test('[PREEMPT-14] a pod whose room went to a more important one while its victims terminated preempts elsewhere', async () => {
   await using preempting = await onTwoNodes([
     ['first', '2'],
     ['second', '2'],
@@ -381,7 +381,7 @@ test('[PREEMPT-14] a pod whose room went to a more important one while its victi
   assert.ok(isEnding('other'), 'it does not wait for an event that nobody sends');
 });
 
-test('[PREEMPT-12] room that was promised to a pod that is gone is given to who waits for it', async () => {
+test('[PREEMPT-12] room nominated for a deleted pod is given to waiting pods', async () => {
   await using preempting = await onTwoNodes([['victim', '4']]);
   const { clock, api, addPod, pod } = preempting;
   addPod('patient', { cpu: '4' });
@@ -422,7 +422,7 @@ async function onTwoNodes(victims: readonly (readonly [name: string, cpu: string
   };
 }
 
-test('[EXS-23] [PREEMPT-11] a node that comes meanwhile takes the pod, whatever it was nominated for', async () => {
+test('[EXS-23] [PREEMPT-11] a node added meanwhile gets the pod, whatever its nomination', async () => {
   const { clock, addNode, pod, stop } = await nominatedRig();
   addNode('m', { cpu: '2' });
   await clock.advance(12_000);
@@ -430,7 +430,7 @@ test('[EXS-23] [PREEMPT-11] a node that comes meanwhile takes the pod, whatever 
   await stop();
 });
 
-test('[PREEMPT-12] [PREEMPT-15] while victims end others are scheduled, and when they are gone the pod moves in', async () => {
+test('[PREEMPT-12] [PREEMPT-15] while victims terminate other pods are scheduled, and afterwards the pod is bound', async () => {
   const { clock, api, schedulers, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '2' });
   addNode('n2', { cpu: '1' });
@@ -453,7 +453,7 @@ test('[PREEMPT-12] [PREEMPT-15] while victims end others are scheduled, and when
   await stop();
 });
 
-test('[PREEMPT-24] a victim that never ends is never taken for gone', async () => {
+test('[PREEMPT-24] a victim that never terminates is never treated as gone', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1' });
@@ -472,7 +472,7 @@ test('[PREEMPT-24] a victim that never ends is never taken for gone', async () =
   await stop();
 });
 
-test('[PRIO-18] [EXS-21] a pod that never preempts waits for room, and is then before less important ones that came earlier', async () => {
+test('[PRIO-18] [EXS-21] a pod that never preempts waits for room, and then precedes earlier pods of lower priority', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('running', { cpu: '1' });
@@ -492,7 +492,7 @@ test('[PRIO-18] [EXS-21] a pod that never preempts waits for room, and is then b
   await stop();
 });
 
-test('[PRIO-14] without PodPriority pods go in the order of arrival and nobody makes room', async () => {
+test('[PRIO-14] without PodPriority pods are scheduled in order of arrival and none preempts', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig(1, { podPriority: false });
   addPod('first', { cpu: '1', spec: { priority: 0 } });
   addPod('second', { cpu: '1', spec: { priority: 1_000_000 } });
@@ -505,7 +505,7 @@ test('[PRIO-14] without PodPriority pods go in the order of arrival and nobody m
   await stop();
 });
 
-test('[PRIO-14] priorities order pods and make room unless they are switched off', async () => {
+test('[PRIO-14] priorities order pods and cause preemption unless they are switched off', async () => {
   const { clock, addNode, addPod, pod, stop } = await rig();
   addPod('first', { cpu: '1', spec: { priority: 0 } });
   addPod('second', { cpu: '1', spec: { priority: 10 } });
@@ -519,7 +519,7 @@ test('[PRIO-14] priorities order pods and make room unless they are switched off
   await stop();
 });
 
-test('[PREEMPT-09] a nomination that does not help any more is taken back and forgotten', async () => {
+test('[PREEMPT-09] a useless nomination is cleared and forgotten', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '2' });
   const waits = buildPod('waits', { cpu: '8', spec: { priority: 10 } });
@@ -532,7 +532,7 @@ test('[PREEMPT-09] a nomination that does not help any more is taken back and fo
   await stop();
 });
 
-test('[PREEMPT-08] [DISR-27] [DISR-28] a victim says in its conditions why it has to go, before it is asked to', async () => {
+test('[PREEMPT-08] [DISR-27] [DISR-28] the conditions of a victim contain the reason before its deletion is requested', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { cpu: '1' });
   addPod('low', { cpu: '1' });

@@ -12,7 +12,7 @@ function valueOf(metrics: string, series: string): number {
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
-test('plugins are counted whenever they are asked, and measured in some of the decisions', async (t) => {
+test('plugin calls are counted always, and measured in some of the decisions', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addNode('n1');
@@ -45,7 +45,7 @@ test('plugins are counted whenever they are asked, and measured in some of the d
   assert.equal(timed('Score', 'Success', 'ImageLocality') + timed('PreScore', 'Skip', 'ImageLocality') > 0, true);
 });
 
-test('metrics cover queueing hints, changes of the cluster and steps of the binding', async (t) => {
+test('metrics cover queueing hints, cluster changes and binding steps', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addPod('waits', { cpu: '4' });
@@ -76,7 +76,7 @@ test('metrics cover queueing hints, changes of the cluster and steps of the bind
   assert.ok(metrics.includes('# TYPE scheduler_inflight_events gauge'));
 });
 
-test('the time of an attempt begins with its decision, and that of a pod when its gates are open', async (t) => {
+test('the duration of an attempt starts with its decision, and that of a pod when its gates are removed', async (t) => {
   const { clock, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addPod('late', { cpu: '1' });
@@ -145,7 +145,7 @@ test('pod resources and the configuration in use are served', async (t) => {
   assert.ok(shown.includes('"resourceName":"kube-scheduler"'), shown);
 });
 
-test('the configuration that is shown says whether a leader is elected, whoever asked for it', async (t) => {
+test('the shown configuration reports leader election, for any caller', async (t) => {
   for (const leaderElection of [true, false]) {
     const { schedulers, stop } = await rig(1, { leaderElection });
     t.after(stop);
@@ -154,7 +154,7 @@ test('the configuration that is shown says whether a leader is elected, whoever 
   }
 });
 
-test('the requests of a pod are reported once while it is being bound', async (t) => {
+test('the requests of a pod are reported once during its binding', async (t) => {
   const { clock, api, schedulers, addNode, addPod, stop } = await rig();
   t.after(stop);
   addNode('n1');
@@ -169,7 +169,7 @@ test('the requests of a pod are reported once while it is being bound', async (t
   assert.equal(series.length, 1, meanwhile);
 });
 
-test('pods that needed fifteen tries or more share a series, and who leads is told where one is elected', () => {
+test('pods with fifteen or more attempts share a series, and leadership is reported when it is elected', () => {
   const metrics = createSchedulerMetrics({ ...NO_GAUGES, isLeader: () => true });
   for (const attempts of [14, 15, 40]) metrics.bound(attempts, 1);
   const text = metrics.render();

@@ -6,7 +6,7 @@ import { nodeOf, podPath, rig } from './testing/rig.ts';
 
 const FILE = { apiVersion: 'kubescheduler.config.k8s.io/v1', kind: 'KubeSchedulerConfiguration' };
 
-test('each profile schedules the pods that name it, in its own way and under its own name', async () => {
+test('each profile schedules the pods that name it, with its own plugins and name', async () => {
   const packing = {
     schedulerName: 'packing',
     pluginConfig: [{ name: 'NodeResourcesFit', args: { scoringStrategy: { type: 'MostAllocated' } } }],
@@ -60,7 +60,7 @@ async function withExtender(extender: Record<string, Json>, answers: Readonly<Re
   return { ...made, asked };
 }
 
-test('an extender filters, its reasons are told, and any event is worth another try', async () => {
+test('an extender filters, its reasons are reported, and any event triggers a retry', async () => {
   const { clock, addNode, addPod, pod, asked, stop } = await withExtender(
     { filterVerb: 'filter', nodeCacheCapable: true },
     { filter: { NodeNames: ['b'], FailedNodes: { a: 'too warm' }, FailedAndUnresolvableNodes: { c: 'too cold' } } },
@@ -81,7 +81,7 @@ test('an extender filters, its reasons are told, and any event is worth another 
   await stop();
 });
 
-test('an extender scores; what it says of nodes weighs with the plugins', async () => {
+test('an extender scores, and its scores are added to those of the plugins', async () => {
   const answers = {
     score: [
       { Host: 'a', Score: 0 },
@@ -95,7 +95,7 @@ test('an extender scores; what it says of nodes weighs with the plugins', async 
   await stop();
 });
 
-test('an extender that fails stops the decision unless it may be ignored, and concerns only what it manages', async () => {
+test('a failed extender stops the decision unless it is ignorable, and applies only to its managed resources', async () => {
   const needed = await withExtender({ filterVerb: 'filter' }, {});
   needed.addPod('p');
   await needed.clock.advance(1_000);
@@ -145,7 +145,7 @@ test('an extender chooses victims and binds', async () => {
   await binding.stop();
 });
 
-test('a pod that is deleted while an extender is asked takes nothing from anybody', async () => {
+test('a pod deleted during an extender call preempts nothing', async () => {
   const asked = Promise.withResolvers<void>();
   const configuration = decodeConfiguration({
     ...FILE,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeOf, podPath, rig } from './testing/rig.ts';
 
-test('[SPREAD-01] [SPREAD-15] constraints place new pods; pods that are placed stay where they are, however uneven they become', async () => {
+test('[SPREAD-01] [SPREAD-15] constraints apply to new pods; scheduled pods stay, however large the skew becomes', async () => {
   const { clock, api, addNode, addPod, pod, stop } = await rig();
   addNode('n1', { labels: { zone: 'z1' } });
   addNode('n2', { labels: { zone: 'z2' } });

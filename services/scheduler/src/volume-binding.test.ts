@@ -57,7 +57,7 @@ function bindClaim({ api }: Rig): void {
   } as KubeObject);
 }
 
-test('a volume that waited for its consumer is reserved and bound before the pod is', async () => {
+test('a WaitForFirstConsumer volume is reserved and bound before the pod is', async () => {
   const made = await withClaim('kubernetes.io/no-provisioner');
   const { clock, api, pod, schedulers, stop } = made;
   const volume = api.objects().get(volumePath) as KubeObject & { spec: { claimRef?: { uid?: string } } };
@@ -69,7 +69,7 @@ test('a volume that waited for its consumer is reserved and bound before the pod
   await stop();
 });
 
-test('a volume that has to be made is asked for on the node of the pod', async () => {
+test('a volume to provision is requested on the node of the pod', async () => {
   const made = await withClaim('driver.test');
   const { clock, api, pod, stop } = made;
   const claim = api.objects().get(claimPath);
@@ -80,7 +80,7 @@ test('a volume that has to be made is asked for on the node of the pod', async (
   await stop();
 });
 
-test('a volume that is not bound in time gives the place back, says so, and is tried again', async () => {
+test('a volume that is not bound in time releases the reservation, reports it, and is retried', async () => {
   const made = await withClaim('driver.test', { bindTimeoutSeconds: 20 });
   const { clock, pod, schedulers, stop } = made;
   await clock.advance(18_500);
@@ -97,7 +97,7 @@ test('a volume that is not bound in time gives the place back, says so, and is t
   await stop();
 });
 
-test('a provisioner that takes the node back ends the wait at once', async () => {
+test('a provisioner that rejects the node ends the wait at once', async () => {
   const made = await withClaim('driver.test');
   const { clock, api, pod, stop } = made;
   const claim = api.objects().get(claimPath);
@@ -109,7 +109,7 @@ test('a provisioner that takes the node back ends the wait at once', async () =>
   await stop();
 });
 
-test('a volume that is still attached holds its place on the node until it is detached', async () => {
+test('a volume that is still attached counts on its node until it is detached', async () => {
   const made = await rig();
   const { clock, api, pod, stop } = made;
   const put = (path: string, object: KubeObject & Record<string, unknown>): unknown => api.put(path, object);

@@ -84,7 +84,7 @@ test('[RWO-15] a connection of an earlier attachment is refused from the moment 
   assert.match(server.metrics(), /operation="write",result="stale"\} 1/);
 });
 
-test('a proof opens its own volume with its own token, and nothing else', async (t) => {
+test('a proof opens only its own volume with its own token', async (t) => {
   const { ticket } = await serve(t);
   const mine = ticket('mine', 3);
   for (const wrong of [
@@ -96,14 +96,14 @@ test('a proof opens its own volume with its own token, and nothing else', async 
     await assert.rejects(VolumeConnection.open(wrong, clock), refused('denied'));
 });
 
-test('a wrong proof makes no volume and raises no token', async (t) => {
+test('a wrong proof creates no volume and raises no token', async (t) => {
   const { server, ticket, open } = await serve(t);
   await assert.rejects(VolumeConnection.open({ ...ticket('data', 99), proof: '0'.repeat(64) }, clock));
   assert.match(server.metrics(), /storage_server_volumes 0/);
   await open('data', 1);
 });
 
-test('a volume has its size, a server its number of volumes', async (t) => {
+test('a volume has a maximum size, a server a maximum number of volumes', async (t) => {
   const { open, ticket } = await serve(t, { volumesMax: 1 });
   const writer = await open('data', 1);
   await assert.rejects(writer.write(2 * PAYLOAD_BYTES_MAX - 1, Buffer.from('ab')), refused('range'));
@@ -112,7 +112,7 @@ test('a volume has its size, a server its number of volumes', async (t) => {
   await assert.rejects(VolumeConnection.open(ticket('other', 1), clock), refused('full'));
 });
 
-test('what is no request is answered once, and the connection is closed', async (t) => {
+test('an invalid request is answered once, and the connection is closed', async (t) => {
   const { server } = await serve(t);
   const socket = connect({ host: '127.0.0.1', port: server.port() });
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -129,7 +129,7 @@ test('connections beyond the maximum are closed at once', async (t) => {
   await first.flush();
 });
 
-test('a server that stops ends its connections', async (t) => {
+test('a server that stops closes its connections', async (t) => {
   const { server, open } = await serve(t);
   const writer = await open('data', 1);
   await server.stop();

@@ -47,7 +47,7 @@ const write = (volume: FencedVolume, token: number, value: string): Promise<void
 const read = async (volume: FencedVolume, token: number): Promise<string> =>
   (await volume.run(token, (data) => data.read(0, 3))).toString();
 
-test('[RWO-15] a writer with an older token than one that was seen is refused, and its bytes are not written', async () => {
+test('[RWO-15] a writer with an older token than the newest is refused, and its bytes are not written', async () => {
   const volume = new FencedVolume('data', createMemoryBackend());
   await volume.open(5);
   await write(volume, 5, 'old');
@@ -58,14 +58,14 @@ test('[RWO-15] a writer with an older token than one that was seen is refused, a
   assert.equal(await read(volume, 6), 'old');
 });
 
-test('writers with the same token are one: the pods of one node', async () => {
+test('writers with the same token count as one: the pods of one node', async () => {
   const volume = new FencedVolume('data', createMemoryBackend());
   await Promise.all([volume.open(5), volume.open(5)]);
   await write(volume, 5, 'one');
   assert.equal(await read(volume, 5), 'one');
 });
 
-test('[RWO-15] a write on its way ends before the greater token is accepted; the next of its writer is refused', async () => {
+test('[RWO-15] a write in progress ends before the greater token is accepted; the next write with the old token is refused', async () => {
   const { backend, next } = slowBackend();
   const volume = new FencedVolume('data', backend);
   const opening = volume.open(1);
@@ -83,7 +83,7 @@ test('[RWO-15] a write on its way ends before the greater token is accepted; the
   assert.equal(await read(volume, 2), 'one');
 });
 
-test('[RWO-15] a token that could not be saved is not accepted, and still keeps older writers out', async () => {
+test('[RWO-15] a token that could not be saved is not accepted, and still blocks older writers', async () => {
   const { backend, next } = slowBackend();
   const volume = new FencedVolume('data', backend);
   const first = volume.open(1);
@@ -98,7 +98,7 @@ test('[RWO-15] a token that could not be saved is not accepted, and still keeps 
   await again;
 });
 
-test('[RWO-15] the token is on the disk before it is accepted: a server that starts again refuses the same writers', async () => {
+test('[RWO-15] the token is on disk before it is accepted: a restarted server refuses the same writers', async () => {
   const { backend, next, inner } = slowBackend();
   const volume = new FencedVolume('data', backend);
   let isAccepted = false;
@@ -141,7 +141,7 @@ async function play(steps: readonly Step[], isChecked: boolean): Promise<readonl
 const goesBack = (done: readonly Step[]): boolean =>
   done.some(({ token }, i) => done.slice(0, i).some((before) => before.token > token));
 
-test('[RWO-15] in any order of writers and crashes no accepted token is smaller than one before; without the check there is damage', async () => {
+test('[RWO-15] in any order of writers and crashes accepted tokens never decrease; without the check data are corrupted', async () => {
   let damaged = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -153,7 +153,7 @@ test('[RWO-15] in any order of writers and crashes no accepted token is smaller 
   assert.ok(damaged > 0, 'the negative control shows damage');
 });
 
-test('what is not on the disk yet counts for refusals and not for acceptance', () => {
+test('a token that is not on disk yet counts for refusals and not for acceptance', () => {
   assert.equal(judgeToken({ floor: 5, durable: 3 }, 4).kind, 'stale');
   assert.deepEqual(judgeToken({ floor: 5, durable: 3 }, 5), { kind: 'save', token: 5 });
   assert.equal(judgeToken({ floor: 5, durable: 5 }, 5).kind, 'accept');

@@ -18,7 +18,7 @@ function attempt(
   }
 }
 
-test('[EXS-30] [UI-01] [UI-05] a risk is told as a warning, and nothing is done without --confirm', () => {
+test('[EXS-30] [UI-01] [UI-05] a risk causes a warning, and nothing is done without --confirm', () => {
   const refused = attempt(['it may go on'], false);
   assert.deepEqual(refused.told, ['Warning: it may go on']);
   assert.ok(refused.error instanceof OperatorError);

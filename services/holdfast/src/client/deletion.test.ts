@@ -18,7 +18,7 @@ const object = (kind: string, extra: object = {}, metadata: object = {}): KubeOb
 });
 const POD = object('Pod', { spec: { nodeName: 'node-1' } });
 
-test('[EXS-30] [UI-01] every way to say force deletion of a pod warns that nobody waits, and where it may go on', () => {
+test('[EXS-30] [UI-01] every form of force deletion of a pod warns that nothing waits for its end, and where it may still run', () => {
   for (const wish of FORCED) {
     const [risk = '', ...more] = risksOf(wish, POD);
     assert.match(risk, /does not wait for pod "foo" to terminate.*stopped asynchronously.*node-1.*two instances/);
@@ -27,7 +27,7 @@ test('[EXS-30] [UI-01] every way to say force deletion of a pod warns that nobod
   }
 });
 
-test('[UI-01] a grace period, and none, is no risk and is never turned into 0', () => {
+test('[UI-01] a grace period above 0, and none, is no risk and never becomes 0', () => {
   for (const seconds of [undefined, 1, 600]) {
     const wish = { ...PLAIN, gracePeriodSeconds: seconds };
     assert.deepEqual(risksOf(wish, POD), []);
@@ -35,7 +35,7 @@ test('[UI-01] a grace period, and none, is no risk and is never turned into 0', 
   }
 });
 
-test('--force with a grace period above 0 is a contradiction', () => {
+test('--force with a grace period above 0 is refused', () => {
   assert.throws(() => risksOf({ force: true, gracePeriodSeconds: 5 }, POD), /exclude each other/);
 });
 
@@ -45,7 +45,7 @@ test('[UI-01] force deletion of other kinds warns as well, and deleting a Node a
   assert.deepEqual(risksOf(PLAIN, object('ConfigMap')), []);
 });
 
-test('[UI-01] [UI-03] a pod that grants no time is not removed at once without a word, unless it has ended or time is given', () => {
+test('[UI-01] [UI-03] a pod with grace period 0 is not removed without a warning, unless it has finished or a grace period is given', () => {
   const pod = (phase: string, nodeName: string) =>
     object('Pod', { spec: { nodeName, terminationGracePeriodSeconds: 0 }, status: { phase } });
   assert.match(risksOf(PLAIN, pod('Running', 'node-1')).join(), /grants its processes no time.*does not wait for pod/);

@@ -29,7 +29,7 @@ const config = (cluster: object, user: object, context: object = {}): string =>
     }),
   );
 
-test('the kubeconfig that a cluster writes is understood', () => {
+test('the kubeconfig written by a cluster is readable', () => {
   const text = formatKubeconfig({
     contexts: [
       { name: 'holdfast-compose', server: 'https://127.0.0.1:6443' },
@@ -47,7 +47,7 @@ test('the kubeconfig that a cluster writes is understood', () => {
   });
 });
 
-test('files beside the kubeconfig, a namespace and a client certificate are read; without an authority those of Node hold', () => {
+test('files next to the kubeconfig, a namespace and a client certificate are read; without an authority the Node defaults apply', () => {
   for (const name of ['ca.pem', 'me.pem', 'me.key', 'token']) writeFileSync(path.join(folder, name), `${name}\n`);
   const files = { 'client-certificate': 'me.pem', 'client-key': 'me.key', tokenFile: 'token' };
   const access = readAccess(config({ 'certificate-authority': 'ca.pem' }, files, { namespace: 'team' }));
@@ -66,7 +66,7 @@ test('unsupported kubeconfig settings are refused by name, not ignored', () => {
   assert.throws(() => readAccess(path.join(folder, 'absent')), /cannot be read/);
 });
 
-test('the flag wins over KUBECONFIG, that over the file of this folder; several files are no choice', () => {
+test('the flag overrides KUBECONFIG, which overrides the file in the working directory; several files are refused', () => {
   assert.equal(kubeconfigFile('a', { KUBECONFIG: 'b' }), 'a');
   assert.equal(kubeconfigFile(undefined, { KUBECONFIG: 'b' }), 'b');
   assert.equal(kubeconfigFile(undefined, { KUBECONFIG: '' }), '.holdfast/kubeconfig');

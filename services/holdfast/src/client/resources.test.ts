@@ -32,7 +32,7 @@ test('a resource name shared by two groups means the core group, unless the grou
   await assert.rejects(resolve('pods.apps'), { exitCode: 2 });
 });
 
-test('an argument that does not name an object exactly is refused: nothing is guessed from a part of it', async () => {
+test('an argument that does not name an object exactly is refused, without guesses', async () => {
   for (const words of [['pods/a/b'], ['pods/'], ['pod/a', 'pod'], ['pod', 'a/b'], ['pod/a', 'b/c'], ['/a'], ['']]) {
     await assert.rejects(resolve(...words), { exitCode: 2 }, words.join(' '));
   }

@@ -26,14 +26,14 @@ test('a table of the API is shown in columns; wide and namespaces add theirs', (
   assert.deepEqual(formatTable({ ...TABLE, rows: [] }, { wide: false, namespaces: false }), []);
 });
 
-test('foreign text is printed in one line and moves no cursor', () => {
+test('foreign text is printed on one line without control characters', () => {
   const cells = ['a\u001b[2Jb\u009b', 'one\ntwo', null];
   const rows = [{ cells, object: {} }];
   const [, row] = formatTable({ ...TABLE, rows }, { wide: false, namespaces: false });
   assert.equal(row, 'a^[[2Jb\\u009b   one...');
 });
 
-test('warnings of a header are told apart, with their quotes', () => {
+test('warnings in a header are separated, with their quotes', () => {
   assert.deepEqual(warningsOf(''), []);
   assert.deepEqual(warningsOf('299 - "one, \\"quoted\\" \\\\", 299 - "two"'), ['one, "quoted" \\', 'two']);
 });

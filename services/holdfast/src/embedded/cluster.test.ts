@@ -33,7 +33,7 @@ function makeFolder(t: TestContext): string {
   return folder;
 }
 
-test('a start that fails says why and leaves nothing running, whatever hinders the end of what was started', async (t) => {
+test('a failed start reports why and leaves nothing running, even when a stop fails', async (t) => {
   const dataDir = makeFolder(t);
   const told: unknown[] = [];
   const log = { ...createSilentLog(), error: (_: string, fields?: object) => void told.push(fields) };

@@ -27,7 +27,7 @@ for (const [says, error, nextStep] of [
   ['the directory itself', failure('ENOTDIR', { path: '/data' }), /Remove the file that is in its place/],
   ['a full disk, which names no file', failure('ENOSPC', { syscall: 'write' }), /Free some space/],
 ] as const) {
-  test(`${says} is told with the next step`, () => {
+  test(`${says} is reported with the next step`, () => {
     const told = explainFileFailure(DATA, error);
     assert.ok(told instanceof OperatorError);
     assert.equal(told.message, `the data directory /data cannot be used: ${error.message}`);
@@ -41,5 +41,5 @@ for (const [says, error] of [
   ['a mistake of ours', failure('EBADF', { path: '/data/x' })],
   ['what is no error', 'text'],
 ] as const) {
-  test(`${says} stays what it is`, () => assert.equal(explainFileFailure(DATA, error), error));
+  test(`${says} is reported unchanged`, () => assert.equal(explainFileFailure(DATA, error), error));
 }

@@ -19,13 +19,13 @@ function directory(t: TestContext): DataDirectory {
   return new DataDirectory(folder, { ephemeral: false });
 }
 
-test('certificates that still fit are kept', async (t) => {
+test('valid certificates are kept', async (t) => {
   const data = directory(t);
   const first = await data.certificates(NAMES, NOW);
   assert.deepEqual(await data.certificates(NAMES, NOW + DAY_MS), first);
 });
 
-test('a server certificate that is due or lacks a name is made anew by the same authority', async (t) => {
+test('a server certificate that expires soon or lacks a name is renewed by the same authority', async (t) => {
   const data = directory(t);
   const first = await data.certificates(NAMES, NOW);
   const more = { ...NAMES, dnsNames: ['localhost', 'api.example'] };
@@ -62,14 +62,14 @@ test('after a clock was ahead: the server certificate is renewed, the authority 
   );
 });
 
-test('an authority that is due takes everything with it', async (t) => {
+test('an authority that expires soon is renewed with all certificates', async (t) => {
   const data = directory(t);
   const first = await data.certificates(NAMES, NOW);
   const later = await data.certificates(NAMES, NOW + 3640 * DAY_MS);
   assert.notEqual(later.caCertificate, first.caCertificate);
 });
 
-test('a directory with damaged certificates, keys or tokens is refused, and left as it is', async (t) => {
+test('a directory with damaged certificates, keys or tokens is refused, and left unchanged', async (t) => {
   const data = directory(t);
   await data.certificates(NAMES, NOW);
   data.serviceAccountKey();
@@ -91,7 +91,7 @@ test('a directory with damaged certificates, keys or tokens is refused, and left
   }
 });
 
-test('a key that was lost is told; what a start that was killed has not written is made', async (t) => {
+test('a lost key is reported; files that a killed start has not written are created', async (t) => {
   const data = directory(t);
   await data.certificates(NAMES, NOW);
   const files = ['ca.crt', 'ca.key', 'server.crt', 'server.key'];
@@ -106,7 +106,7 @@ test('a key that was lost is told; what a start that was killed has not written 
   );
 });
 
-test('the certificate for API servers behind the cluster is kept, and made anew when it ends soon or is damaged', async (t) => {
+test('the certificate for aggregated API servers is kept, and renewed when it expires soon or is damaged', async (t) => {
   const data = directory(t);
   const first = await data.frontProxy(NOW);
   const certificate = new X509Certificate(first.certificate);
@@ -123,7 +123,7 @@ test('the certificate for API servers behind the cluster is kept, and made anew 
   assert.deepEqual(await data.frontProxy(NOW + 801 * DAY_MS), mended);
 });
 
-test('a directory is made with its parents, for its owner alone; one that cannot be made is told, not tried for ever', (t) => {
+test('a directory is created with its parents, for its owner only; a failure is reported, not retried for ever', (t) => {
   const { path: folder } = directory(t);
   const made = new DataDirectory(path.join(folder, 'a', 'b'), { ephemeral: false });
   assert.equal(statSync(made.path).mode & 0o777, 0o700);
@@ -133,7 +133,7 @@ test('a directory is made with its parents, for its owner alone; one that cannot
   }
 });
 
-test('an old directory that others could read is closed at the start, and no link is followed', (t) => {
+test('an old directory that others could read is restricted at the start, and symbolic links are not followed', (t) => {
   const { path: folder } = directory(t);
   const outside = path.join(folder, 'outside');
   writeFileSync(outside, '', { mode: 0o644 });

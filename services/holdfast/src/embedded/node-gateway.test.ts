@@ -6,7 +6,7 @@ import { createDirectNodes } from './node-gateway.ts';
 
 const ASKED: ApiRequest = { method: 'GET', path: '/healthz', query: new URLSearchParams(), headers: {} };
 
-test('a kubelet of this process is asked; a node that does not exist is not found; one that is elsewhere is an error', async () => {
+test('a kubelet of this process is called; an unknown node is not found; a remote node is an error', async () => {
   const nodes = createDirectNodes();
   nodes.add('n1', () => Promise.resolve({ status: 200, headers: {}, body: { kind: 'empty' } }));
   const fresh = async <T extends KubeObject>(_resource: unknown, { name }: { readonly name: string }) =>

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { createIds, createSeededRandom } from '@holdfast/platform';
 import { nodeIdentity, ownNodes } from './node-identity.ts';
 
-test('an embedded node is bound to its machine only where the store is shared with other processes', (t) => {
+test('an embedded node is bound to its machine only when the store is shared with other processes', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-identity-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const ids = createIds(createSeededRandom(1, 'identity'));

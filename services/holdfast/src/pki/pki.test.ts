@@ -41,7 +41,7 @@ test('a TLS client that trusts the authority alone accepts the server', async ()
   }
 });
 
-test('a client is known by a certificate of the authority, also one that was made elsewhere', async () => {
+test('a client is identified by a certificate of the authority, also one that was created elsewhere', async () => {
   const pki = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
   const { certificate, key } = await issueCertificate(pki, {
     user: 'anna, O=of "x" + y',
@@ -59,7 +59,7 @@ test('a client is known by a certificate of the authority, also one that was mad
   assert.deepEqual(nameOfAuthority(pki.caCertificate), distinguishedName('holdfast-ca'));
 });
 
-test('a certificate says from when and until when, also after 2049', () => {
+test('a certificate contains its validity, also after 2049', () => {
   assert.equal(time('2026-11-20T12:00:00Z').toString('latin1'), '\u0017\r261120120000Z');
   assert.equal(time('2050-01-01T00:00:00Z').toString('latin1'), '\u0018\u000f20500101000000Z');
 });
@@ -76,7 +76,7 @@ test('addresses of both families become bytes', () => {
   for (const [address, wanted] of cases) assert.equal(addressBytes(address).toString('hex'), wanted, address);
 });
 
-test('lengths and object identifiers are as long as they need to be', () => {
+test('lengths and object identifiers have minimal encodings', () => {
   assert.equal(objectId('1.2.840.10045.4.3.2').toString('hex'), '06082a8648ce3d040302');
   assert.deepEqual([...octets(new Uint8Array(127)).subarray(0, 2)], [4, 127]);
   assert.deepEqual([...octets(new Uint8Array(200)).subarray(0, 3)], [4, 0x81, 200]);
@@ -92,7 +92,7 @@ test('the token file holds every component of the cluster and reads back as writ
   assert.deepEqual(parseTokenFile(formatTokenFile(credentials.values())), credentials);
 });
 
-test('kept certificates are used only when each is one and has its key', async () => {
+test('kept certificates are used only when each is valid and has its key', async () => {
   const pki = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
   const other = await createClusterPki(STANDARD_SERVER_NAMES, NOW);
   assert.equal(flawOf(pki), undefined);
@@ -107,7 +107,7 @@ test('kept certificates are used only when each is one and has its key', async (
   for (const [part, flaw] of flaws) assert.equal(flawOf({ ...pki, ...part }), flaw);
 });
 
-test('a token file that holds anything else lets nobody in', () => {
+test('a token file with invalid content admits no client', () => {
   const text = formatTokenFile(createCredentials(['node-1']).values());
   for (const broken of ['garbage', `${text}garbage\n`, text.slice(0, -5), ',admin,admin,"system:masters"\n']) {
     assert.equal(parseTokenFile(broken), undefined);

@@ -39,7 +39,7 @@ function contents(folder: string): Map<string, string> {
   );
 }
 
-test('every container finds its own folder, readable by nobody else', async () => {
+test('every container has its own folder, readable by no other', async () => {
   await inFolder(async (config) => {
     await prepareState(config, NOW);
     const files = contents(config.stateDirectory);
@@ -112,7 +112,7 @@ test('a second run changes nothing; a new node only adds', async () => {
   });
 });
 
-test('certificates are renewed before they end', async () => {
+test('certificates are renewed before they expire', async () => {
   await inFolder(async (config) => {
     await prepareState(config, NOW);
     const before = contents(config.stateDirectory).get('apiserver/server.crt');
@@ -121,7 +121,7 @@ test('certificates are renewed before they end', async () => {
   });
 });
 
-test('a state directory that cannot be used is told with the next step, and without a password', async () => {
+test('an unusable state directory is reported with the next step, and without a password', async () => {
   for (const [spoil, says] of [
     [
       (folder: string) => writeFileSync(path.join(folder, 'pki'), ''),
@@ -146,7 +146,7 @@ test('a state directory that cannot be used is told with the next step, and with
   }
 });
 
-test('every node has secrets of its own', async () => {
+test('every node has its own secrets', async () => {
   await inFolder(async (config) => {
     await prepareState(config, NOW);
     const files = contents(config.stateDirectory);

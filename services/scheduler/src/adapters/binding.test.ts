@@ -64,7 +64,7 @@ function bench(): Bench {
   };
 }
 
-test('PreBind, Bind and PostBind run in this order; a plugin may leave the binding to the next', async () => {
+test('PreBind, Bind and PostBind run in this order; a plugin may leave the binding to the next one', async () => {
   const { clock, steps, measured, start, stop } = bench();
   const noting = (name: string, answer: 'bound' | 'skip') => ({
     name,
@@ -84,7 +84,7 @@ test('PreBind, Bind and PostBind run in this order; a plugin may leave the bindi
   await stop();
 });
 
-test('Permit may hold a pod back: until it is allowed, until it is refused, or until time is up', async () => {
+test('Permit may delay a pod until it is allowed, until it is refused, or until the timeout', async () => {
   const { clock, steps, measured, start, stop } = bench();
   const binds = [{ name: 'binds', call: async () => 'bound' as const }];
   const wait = (answer: Promise<string | undefined>): PermitWait => ({
@@ -117,7 +117,7 @@ test('Permit may hold a pod back: until it is allowed, until it is refused, or u
   assert.deepEqual(steps, [], 'a stop waits for nobody and blames nobody');
 });
 
-test('a failure before the binding gives the place back without asking the API', async () => {
+test('a failure before the binding releases the assumed node without an API request', async () => {
   const { clock, steps, measured, start, stop } = bench();
   start({ preBinds: [{ name: 'broken', call: () => Promise.reject(new Error('no disk')) }] });
   await clock.advance(10);

@@ -5,7 +5,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { decodeExtenders, type ExtenderConfig } from '../configuration/extenders.ts';
 import { createExtenderPost } from './extender-post.ts';
 
-test('asks over HTTP, hands on refusals, and waits no longer than it is told', async (t) => {
+test('calls over HTTP, forwards refusals, and waits no longer than its timeout', async (t) => {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
     let body = '';

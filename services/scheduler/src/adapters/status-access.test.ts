@@ -33,7 +33,7 @@ function rig() {
   return { asked, clock, access: createStatusAccess({ client, clock }), fail: (yes: boolean) => void (fails = yes) };
 }
 
-test('the API says who the caller is and whether that one may read the path', async () => {
+test('the API authenticates the caller and authorizes the path', async () => {
   const { access, asked } = rig();
   assert.equal(await access('/metrics', 'Bearer ada'), 'allowed');
   assert.equal(await access('/metrics', 'bearer bob'), 'forbidden');
@@ -42,7 +42,7 @@ test('the API says who the caller is and whether that one may read the path', as
   assert.deepEqual(asked[1]?.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
 });
 
-test('an answer is kept for a moment and for its path alone; one that did not come is asked for again', async () => {
+test('an answer is cached for a moment and for its path alone; a failed request is repeated', async () => {
   const { access, asked, clock, fail } = rig();
   fail(true);
   await assert.rejects(access('/metrics', 'Bearer ada'));

@@ -38,7 +38,7 @@ async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
   return { server, state, get };
 }
 
-test('serves what machines and people ask for, and nothing else', async (t) => {
+test('serves the expected endpoints for machines and people, and nothing else', async (t) => {
   const { state, get } = await serve(t);
   assert.deepEqual(await get('/metrics', READER), [200, 'scheduler_x 1\n']);
   assert.deepEqual(await get('/metrics/resources', READER), [200, 'kube_pod_x 1\n']);
@@ -53,7 +53,7 @@ test('serves what machines and people ask for, and nothing else', async (t) => {
   assert.equal((await get('/else'))[0], 404);
 });
 
-test('health is open, the rest is for those whom the API allows it', async (t) => {
+test('health is public, other paths are for users that the API authorizes', async (t) => {
   const { get } = await serve(t);
   for (const path of ['/metrics', '/metrics/resources', '/configz', '/debug/cache']) {
     assert.deepEqual([(await get(path))[0], (await get(path, 'Bearer other'))[0]], [401, 403]);
@@ -61,7 +61,7 @@ test('health is open, the rest is for those whom the API allows it', async (t) =
   assert.deepEqual([(await get('/healthz'))[0], (await get('/livez'))[0]], [200, 200]);
 });
 
-test('nothing is told while the API cannot say who asks', async (t) => {
+test('nothing is served while the API cannot authenticate the caller', async (t) => {
   const { get } = await serve(t, { access: () => Promise.reject(new Error('no answer')) });
   assert.deepEqual(await get('/metrics', READER), [503, 'the API could not authenticate you: no answer\n']);
 });
@@ -78,7 +78,7 @@ test('with a certificate it serves TLS', async (t) => {
   assert.equal(status, 200);
 });
 
-test('an address that other machines see needs a certificate', () => {
+test('an address that is reachable from other machines requires a certificate', () => {
   const source = {
     metrics: () => '',
     resourceMetrics: () => '',

@@ -102,7 +102,7 @@ const full = () =>
   clusterOf([buildNode('n', { cpu: '1' })], [buildPod('low', { cpu: '1', nodeName: 'n', spec: { priority: 0 } })]);
 const high = buildPod('high', { cpu: '1', spec: { priority: 1_000_000 } });
 
-test('[PREEMPT-23] [EXS-22] preemption is switched off by either form, and then nothing is said of it', () => {
+test('[PREEMPT-23] [EXS-22] either form disables preemption, and then no message mentions it', () => {
   const legacy = {
     apiVersion: 'kubescheduler.config.k8s.io/v1alpha1',
     kind: 'KubeSchedulerConfiguration',
@@ -131,7 +131,7 @@ function createPodInfoOf() {
   return placed;
 }
 
-test('unknown fields are refused with their paths, and all mistakes are reported at once', () => {
+test('unknown fields are refused with their paths, and all errors are reported together', () => {
   assert.deepEqual(mistakes({ ...V1, profile: [] }), ['unknown field "profile"']);
   assert.deepEqual(mistakes(profile({ plugins: { scores: {} } })), ['unknown field "profiles[0].plugins.scores"']);
   assert.deepEqual(mistakes(argsOf('NodeResourcesFit', { foo: 1 })), [
@@ -164,7 +164,7 @@ test('unknown fields are refused with their paths, and all mistakes are reported
   ]);
 });
 
-test('plugins are enabled, disabled and weighed at single points and at all of them', () => {
+test('plugins are enabled, disabled and weighted at single and at all extension points', () => {
   const plugins = (content: JsonObject): JsonObject => profile({ plugins: content });
   const heavier = plugins({ score: { enabled: [{ name: 'ImageLocality', weight: 9 }] } });
   assert.deepEqual(names(heavier, 'score'), ['ImageLocality=9', ...DEFAULT_SCORES.slice(0, -1)]);
@@ -193,7 +193,7 @@ test('plugins are enabled, disabled and weighed at single points and at all of t
   assert.ok(mistakes(differing).some((each) => each.includes('queueSort must be the same for all profiles')));
 });
 
-test('arguments of plugins are checked', () => {
+test('plugin arguments are validated', () => {
   const path = 'profiles[0].pluginConfig[0].args';
   const cases: readonly (readonly [string, JsonObject, string])[] = [
     [
@@ -252,7 +252,7 @@ test('arguments of plugins are checked', () => {
   }
 });
 
-test('old files say the same in other words', () => {
+test('old file versions map to the same configuration', () => {
   const first = { apiVersion: 'kubescheduler.config.k8s.io/v1alpha1', kind: 'KubeSchedulerConfiguration' };
   assert.equal(decodeConfiguration({ ...first, schedulerName: 'mine' }).profiles[0]?.schedulerName, 'mine');
   assert.match(
@@ -270,7 +270,7 @@ test('old files say the same in other words', () => {
   assert.deepEqual(mistakes({ ...V1, algorithmSource: {} }), ['unknown field "algorithmSource"']);
 });
 
-test('extenders are checked', () => {
+test('extenders are validated', () => {
   const extender = { urlPrefix: 'http://x/', prioritizeVerb: 'score', weight: 2, httpTimeout: '1m30s' };
   const [config] = decodeConfiguration({ ...V1, extenders: [extender] }).extenders;
   assert.deepEqual([config?.urlPrefix, config?.timeoutMs, config?.weight], ['http://x', 90_000, 2]);
@@ -287,7 +287,7 @@ test('extenders are checked', () => {
   ]);
 });
 
-test('the election of a leader is read, and checked in the words of kube-scheduler', () => {
+test('leader election settings are read, and validated with the messages of kube-scheduler', () => {
   const { leaderElection: none } = decodeConfiguration({ ...V1 });
   assert.deepEqual(none, {
     leaderElect: undefined,

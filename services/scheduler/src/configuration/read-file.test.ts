@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
 import { readConfigurationFile } from './read-file.ts';
 
-test('[SPREAD-24] a file that cannot be used stops the start, with the field and the next step', async (t) => {
+test('[SPREAD-24] an invalid file stops the start, with the field and the next step', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'scheduler-config-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const read = (text: string) => {

@@ -55,7 +55,7 @@ const step = fc.record({
   cpu: fc.constantFrom('1', '500m'),
 });
 
-test('after any changes the cache shows what a cache built from scratch would show', () => {
+test('after any changes the cache equals a cache built from scratch', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const cache = new ClusterCache();

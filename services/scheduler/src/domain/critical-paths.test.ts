@@ -9,7 +9,7 @@ function after(...updates: readonly (readonly [string, number])[]): readonly (re
   return paths.pair.map(({ value, count }) => [value, count] as const);
 }
 
-test('[SPREAD-30] two entries, the smaller first, both at the largest int32 before anything is known', () => {
+test('[SPREAD-30] two entries, the smaller first, both at the largest int32 before any count is known', () => {
   assert.deepEqual(after(), [
     ['', 2147483647],
     ['', 2147483647],
@@ -24,7 +24,7 @@ test('[SPREAD-30] two entries, the smaller first, both at the largest int32 befo
   ]);
 });
 
-test('[SPREAD-31] [EXS-10] [EXS-13] an update replaces its own entry, else the larger one that it undercuts', () => {
+test('[SPREAD-31] [EXS-10] [EXS-13] an update replaces its own entry, or the larger entry that it undercuts', () => {
   assert.deepEqual(after(['z1', 3], ['z2', 2], ['z3', 0]), [
     ['z3', 0],
     ['z2', 2],
@@ -55,7 +55,7 @@ test('[SPREAD-31] [EXS-10] [EXS-13] an update replaces its own entry, else the l
   ]);
 });
 
-test('[SPREAD-32] the minimum stays exact while the pods of one domain come and go', () => {
+test('[SPREAD-32] the minimum stays exact while pods of one domain come and go', () => {
   const counts = fc.uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.nat(4)), {
     minLength: 1,
     selector: ([value]) => value,

@@ -308,7 +308,7 @@ const namespaceOf = (name: string): Namespace => ({
   status: {},
 });
 
-test('[INIT-20] [SPREAD-17] [SPREAD-18] every node is refused for the reasons of the rules read aloud, and no other is', () => {
+test('[INIT-20] [SPREAD-17] [SPREAD-18] every node is refused for the reasons of the reference rules, and no other is', () => {
   const scenes = fc.record({
     nodes: fc.array(nodeShapes, { minLength: 2, maxLength: 4 }),
     placed: fc.array(podShapes, { minLength: 2, maxLength: 6 }),

@@ -43,7 +43,7 @@ function choice({ domains, placed, kind }: Case, key: string): string {
   return outcome(clusterOf(nodes, pods), podWith(kind, key));
 }
 
-test('a topology key with an inherited name decides as any other', () => {
+test('a topology key with an inherited name is handled like any other', () => {
   fc.assert(
     fc.property(cases, INHERITED, (each, key) => {
       assert.equal(choice(each, key).replaceAll(key, 'rack'), choice(each, 'rack'));

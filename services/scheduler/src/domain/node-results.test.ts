@@ -32,7 +32,7 @@ function placeAll(cluster: ClusterCache, shapes: readonly PodShape[]): void {
 
 const repeated = (shape: PodShape, count = PODS): readonly PodShape[] => Array.from({ length: count }, () => shape);
 
-test('equal pods ask each node once, and then only those that changed', () => {
+test('equal pods evaluate each node once, and then only changed nodes', () => {
   const cluster = largeCluster();
   placeAll(cluster, repeated({ cpu: '100m', memory: '64Mi' }));
   const { checks, scores } = cluster.work();
@@ -40,7 +40,7 @@ test('equal pods ask each node once, and then only those that changed', () => {
   assert.ok(scores <= NODES + PODS, `${scores} scores`);
 });
 
-test('pods that differ only in name, labels and what they ask of other pods share what is known of the nodes', () => {
+test('pods that differ only in name, labels and pod affinity share results about nodes', () => {
   const cluster = largeCluster();
   placeAll(
     cluster,
@@ -50,7 +50,7 @@ test('pods that differ only in name, labels and what they ask of other pods shar
   assert.ok(checks <= NODES + PODS, `${checks} checks`);
 });
 
-test('placed pods are counted once for a constraint, however many decisions rest on it', () => {
+test('scheduled pods are counted once per constraint, for all decisions', () => {
   const cluster = largeCluster();
   const labelSelector = { matchLabels: { app: 'a' } };
   const spread = { maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule', labelSelector };
@@ -67,7 +67,7 @@ test('placed pods are counted once for a constraint, however many decisions rest
   assert.equal(cluster.work().recounts, recounts);
 });
 
-test('a binding that is seen as it was assumed changes nothing', () => {
+test('a binding observed as assumed changes nothing', () => {
   const cluster = largeCluster();
   const pod = buildPod('p', { cpu: '1', labels: { app: 'a' } });
   const waiting = createPodInfo(pod);
@@ -83,7 +83,7 @@ test('a binding that is seen as it was assumed changes nothing', () => {
   assert.deepEqual([cluster.node('n1')?.pods.size, cluster.node('n2')?.pods.size], [0, 1]);
 });
 
-test('pods that fit nowhere ask no node again until one changes', () => {
+test('unschedulable pods evaluate no node again until one changes', () => {
   const cluster = clusterOf(Array.from({ length: NODES }, (_, i) => buildNode(`n${i}`, { cpu: '1' })));
   const decide = deciderFor(cluster);
   for (let i = 0; i < 20; i++) void decide(createPodInfo(buildPod(`p${i}`, { cpu: '2' })));
@@ -157,7 +157,7 @@ function apply(cluster: ClusterCache, change: Change, decideOn: (shape: PodShape
   if (first !== undefined) cluster.removePod(first.uid);
 }
 
-test('a pod that fits nowhere is told what its equals were told, until a node changes', () => {
+test('an unschedulable pod gets the result of equal pods, until a node changes', () => {
   const cluster = clusterOf(['a', 'b'].map((name) => buildNode(name, { cpu: '1' })));
   const refused = (name: string) => {
     const decision = decideOn(cluster, buildPod(name, { cpu: '2' }));
@@ -175,7 +175,7 @@ test('a pod that fits nowhere is told what its equals were told, until a node ch
   assert.equal(outcome(cluster, buildPod('p3', { cpu: '2' })), 'b');
 });
 
-test('a node that moves to another zone takes its pods along in every count', () => {
+test('a node that moves to another zone moves its pods in every count', () => {
   const zoned = (name: string, zone: string) => buildNode(name, { labels: { [ZONE]: zone } });
   const shape = shapeOf({ cpu: '250m', app: 'a', plain: false, priority: 0 });
   const cluster = clusterOf([zoned('a', 'z1'), zoned('b', 'z2')], [buildPod('p0', { ...shape, nodeName: 'a' })]);
@@ -190,7 +190,7 @@ test('a node that moves to another zone takes its pods along in every count', ()
   assert.deepEqual(next(), { kind: 'place', nodeName: 'c', looked: 3 }, 'z2 has the pod now');
 });
 
-test('decisions with cached results are the same as without them', () => {
+test('decisions with cached results equal those without them', () => {
   fc.assert(
     fc.property(fc.array(changeArbitrary, { maxLength: 30 }), (changes) => {
       const cluster = clusterOf([]);

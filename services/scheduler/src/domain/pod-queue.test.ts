@@ -22,7 +22,7 @@ function drain(queue: PodQueue): readonly string[] {
   return names;
 }
 
-test('[PRIO-15] higher priority first, then who came first', () => {
+test('[PRIO-15] higher priority first, then order of arrival', () => {
   const queue = createQueue();
   for (const [name, priority] of [
     ['a', 0],
@@ -36,7 +36,7 @@ test('[PRIO-15] higher priority first, then who came first', () => {
   assert.deepEqual(drain(queue), ['b', 'd', 'a', 'c', 'e']);
 });
 
-test('[PRIO-15] [PRIO-16] a failed pod enters the queue behind equal pods that came meanwhile', () => {
+test('[PRIO-15] [PRIO-16] a failed pod is requeued behind equal pods that arrived meanwhile', () => {
   const queue = createQueue();
   for (const name of ['a', 'b', 'c']) queue.upsert(pod(name), false, 0);
   queue.pop();
@@ -65,7 +65,7 @@ test('[PRIO-17] back-off doubles from one second to ten, per pod', () => {
   assert.deepEqual(drain(queue), ['a']);
 });
 
-test('[PRIO-17] an unschedulable pod waits for an event its plugins care about, or five minutes', () => {
+test('[PRIO-17] an unschedulable pod waits for an event that its plugins registered, or five minutes', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   queue.pop();
@@ -93,7 +93,7 @@ test('an event during the decision is not lost: the pod only backs off', () => {
   assert.deepEqual(drain(queue), ['a']);
 });
 
-test('gates keep a pod out until they open; a changed spec is worth a try, a changed status is not', () => {
+test('gates keep a pod out of the queue until they are removed; a spec change requeues a pod, a status change does not', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), true, 0);
   assert.deepEqual(drain(queue), []);
@@ -134,7 +134,7 @@ test('an event wakes only the pods that it can help', () => {
   assert.deepEqual(drain(queue), ['large']);
 });
 
-test('a pod that several plugins rejected is woken by what helps one of them, and one that nobody rejected by anything', () => {
+test('a pod rejected by several plugins is woken by an event that helps one of them, and one rejected by none by any event', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   rejectedBy(queue, 'a', 'NodeResourcesFit', 'TaintToleration');
@@ -146,7 +146,7 @@ test('a pod that several plugins rejected is woken by what helps one of them, an
   assert.deepEqual(drain(queue), ['a'], 'the node has no taint any more');
 });
 
-test('[PRIO-17] a woken pod that is still in back-off waits for its end; what waits is counted by plugin', () => {
+test('[PRIO-17] a woken pod in back-off waits for its end; unschedulable pods are counted by plugin', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), false, 0);
   rejectedBy(queue, 'a', 'NodeResourcesFit');
@@ -160,7 +160,7 @@ test('[PRIO-17] a woken pod that is still in back-off waits for its end; what wa
   assert.deepEqual([...queue.unschedulableByPlugin()], []);
 });
 
-test('after any events every pod is in exactly one state, and the counts say which', () => {
+test('after any events every pod is in exactly one state, and the counts match', () => {
   const step = fc.record({
     op: fc.constantFrom('add', 'gate', 'pop', 'refuse', 'backoff', 'event', 'tick', 'delete'),
     name: fc.constantFrom('a', 'b', 'c', 'd'),

@@ -85,7 +85,7 @@ function told({ requiredNodes, spread, requests, requestsForScoring, affinity, .
   return { ...rest, answers, wishes, spreads, amounts: [[...requests], [...requestsForScoring]] };
 }
 
-test('pods that share what was read say the same as pods that are read each for itself', () => {
+test('pods that share parsed parts equal pods that are parsed separately', () => {
   let shared = 0;
   fc.assert(
     fc.property(
@@ -110,7 +110,7 @@ test('pods that share what was read say the same as pods that are read each for 
   assert.ok(shared > 100, 'what was read was shared often enough');
 });
 
-test('of bound pods of one owner one is read whole, and their needs differ in the node', () => {
+test('one of several bound pods of one owner is parsed in full, and their requests differ in the node', () => {
   const templates = new PodTemplates();
   const infos = Array.from({ length: 20 }, (_, i) =>
     templates.infoOf(onNode(buildPod(`p${i}`, { owner: 'o', cpu: '1' }), `n${i}`)),
@@ -119,7 +119,7 @@ test('of bound pods of one owner one is read whole, and their needs differ in th
   assert.equal(new Set(infos.map(({ nodeNeeds }) => nodeNeeds)).size, 20);
 });
 
-test('a pod that is seen again with other needs is read again', () => {
+test('a pod that is observed with other requests is parsed again', () => {
   fc.assert(
     fc.property(shapes, shapes, (before, after) => {
       const known = placedOn(createPodInfo(podOf(before, 'p')), 'n');

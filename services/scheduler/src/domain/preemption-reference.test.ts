@@ -141,7 +141,7 @@ function compare(a: Choice, b: Choice): number {
   return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
 }
 
-test('[PREEMPT-05] [PREEMPT-16] [PREEMPT-17] [PREEMPT-18] equals the rules read aloud: the victims of each node, budgets, and the choice between nodes', () => {
+test('[PREEMPT-05] [PREEMPT-16] [PREEMPT-17] [PREEMPT-18] victims per node, budgets and the choice of the node equal the reference rules', () => {
   const incoming = fc.record({
     cpu: fc.integer({ min: 1, max: 4 }),
     port: fc.boolean(),

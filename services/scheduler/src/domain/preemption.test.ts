@@ -37,7 +37,7 @@ const started = (pod: Pod, day: number): Pod => ({
   status: { ...pod.status, startTime: `2026-01-0${day}T00:00:00Z` },
 });
 
-test('[PREEMPT-01] [PREEMPT-05] removes as few and as unimportant pods as needed, on one node', () => {
+test('[PREEMPT-01] [PREEMPT-05] preemption removes as few and as unimportant pods as needed, on one node', () => {
   const cluster = clusterOf(
     [buildNode('a', { cpu: '4' })],
     [
@@ -51,7 +51,7 @@ test('[PREEMPT-01] [PREEMPT-05] removes as few and as unimportant pods as needed
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '2' }))), 'a: p2 p1');
 });
 
-test('[QOS-14] the class of a pod plays no part: the least important goes, guaranteed or not, and only where all is taken', () => {
+test('[QOS-14] the QoS class is ignored: the least important pod is removed, guaranteed or not, and only when no node has room', () => {
   const guaranteed = {
     containers: [
       {
@@ -87,7 +87,7 @@ test('[PREEMPT-02] [PREEMPT-04] [TEST-09] equal and higher priorities are never 
   assert.equal(told(tryPreempt(cluster, withPriority('x', 6, { cpu: '1' }))), 'a: p');
 });
 
-test('[TEST-09] nobody goes where there is room or where it does not help, and else the least important of any node', () => {
+test('[TEST-09] no pod is removed when there is room or when it does not help, otherwise the least important pod of any node', () => {
   const nodes = [buildNode('a', { cpu: '2' }), buildNode('b', { cpu: '2' })];
   const on = (name: string, nodeName: string, priority: number, cpu = '2'): Pod =>
     withPriority(name, priority, { nodeName, cpu });
@@ -108,7 +108,7 @@ test('[TEST-09] nobody goes where there is room or where it does not help, and e
   );
 });
 
-test('[PREEMPT-03] [PREEMPT-04] nothing is removed where it does not help', () => {
+test('[PREEMPT-03] [PREEMPT-04] no pod is removed where it does not help', () => {
   const cluster = clusterOf(
     [buildNode('a', { cpu: '2' }), buildNode('b', { unschedulable: true })],
     [withPriority('p', 1, { nodeName: 'a', cpu: '1' }), withPriority('q', 1, { nodeName: 'b', cpu: '4' })],
@@ -119,7 +119,7 @@ test('[PREEMPT-03] [PREEMPT-04] nothing is removed where it does not help', () =
   );
 });
 
-test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption budget left is preferred, but a budget is no guarantee', () => {
+test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have disruption budget left is preferred, but a budget is no guarantee', () => {
   const shape = (app: string, nodeName: string): PodShape => ({ nodeName, cpu: '4', labels: { app } });
   const guarded = withPriority('guarded', 1, shape('guarded', 'a'));
   const free = withPriority('free', 3, shape('free', 'b'));
@@ -135,7 +135,7 @@ test('[PREEMPT-16] [PREEMPT-18] [EXS-24] a node whose victims have a disruption 
   assert.equal(told(tryPreempt(clusterOf(nodes, turned), x, both)), 'b: free');
 });
 
-test('[PREEMPT-03] [SPREAD-08] nobody goes for a pod that would be one too many there still: who leaves does not count already', () => {
+test('[PREEMPT-03] [SPREAD-08] no pod is removed for a pod that would still exceed a constraint: a terminating pod is not counted', () => {
   const spread = {
     maxSkew: 1,
     topologyKey: 'zone',
@@ -155,7 +155,7 @@ test('[PREEMPT-03] [SPREAD-08] nobody goes for a pod that would be one too many 
   assert.equal(result.kind, 'none', told(result));
 });
 
-test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with an empty selector everybody, as for evictions', () => {
+test('[PREEMPT-16] [DISR-06] a budget without a selector protects no pod, one with an empty selector every pod, as for evictions', () => {
   const on = (name: string, priority: number, nodeName: string, labels: Record<string, string>): Pod =>
     withPriority(name, priority, { nodeName, cpu: '4', labels });
   const nodes = [buildNode('a'), buildNode('b')];
@@ -183,7 +183,7 @@ test('[PREEMPT-16] [DISR-06] a budget without a selector guards nobody, one with
   assert.equal(chosen({}, elsewhere), 'b: second');
 });
 
-test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest running', () => {
+test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest runtime', () => {
   const on = (nodeName: string, cpu: string): PodShape => ({ nodeName, cpu });
   const nodes = ['a', 'b', 'c'].map((name) => buildNode(name));
   const x = withPriority('x', 9, { cpu: '4' });
@@ -201,13 +201,13 @@ test('[PREEMPT-17] lowest highest priority, then smallest sum, then the shortest
   assert.equal(told(tryPreempt(clusterOf(nodes, ages), x)), 'b: b1');
 });
 
-test('[PREEMPT-22] [PRIO-18] preemptionPolicy Never takes nothing from anybody', () => {
+test('[PREEMPT-22] [PRIO-18] preemptionPolicy Never removes no pod', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '1' })], [withPriority('p', 1, { nodeName: 'a', cpu: '1' })]);
   const x = withPriority('x', 5, { cpu: '1', spec: { preemptionPolicy: 'Never' } });
   assert.equal(told(tryPreempt(cluster, x)), 'preemption: not eligible due to preemptionPolicy=Never.');
 });
 
-test('[PREEMPT-13] while its victims still terminate a pod removes no more', () => {
+test('[PREEMPT-13] while its victims terminate a pod removes no more', () => {
   const victim = withPriority('p', 1, { nodeName: 'a', cpu: '1' });
   const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
   const terminating: Pod = {
@@ -224,14 +224,14 @@ test('[PREEMPT-13] while its victims still terminate a pod removes no more', () 
   );
 });
 
-test('[PREEMPT-10] [PREEMPT-14] room made for a pod is not given to a less important one, but to a more important one', () => {
+test('[PREEMPT-10] [PREEMPT-14] room freed for a pod is not given to a less important one, but to a more important one', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '2' })]);
   cluster.nominations.set(createPodInfo(withPriority('waits', 5, { cpu: '2' })), 'a');
   assert.match(outcome(cluster, withPriority('low', 1, { cpu: '1' })), /1 Insufficient cpu/);
   assert.equal(outcome(cluster, withPriority('high', 9, { cpu: '1' })), 'a');
 });
 
-test('[PREEMPT-20] [PREEMPT-21] pods of another node are never removed, nor those the pod wants to be near', () => {
+test('[PREEMPT-20] [PREEMPT-21] pods of another node are never removed, nor pods that the pod has affinity to', () => {
   const near = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app: 'db' } } };
   const cluster = clusterOf(
     [buildNode('a', { cpu: '1' }), buildNode('b', { cpu: '4' })],
@@ -244,7 +244,7 @@ test('[PREEMPT-20] [PREEMPT-21] pods of another node are never removed, nor thos
   assert.match(told(tryPreempt(cluster, x)), /^preemption: 0\/2 nodes are available/);
 });
 
-test('with its victims gone the pod fits, and with any one of them back it does not', () => {
+test('without its victims the pod fits, and with any one of them back it does not', () => {
   const shape = fc.record({
     node: fc.constantFrom('a', 'b'),
     cpu: fc.integer({ min: 1, max: 3 }),
@@ -276,7 +276,7 @@ test('with its victims gone the pod fits, and with any one of them back it does 
   );
 });
 
-test('[PREEMPT-11] the nominated node is tried first, another one is taken when it is free earlier', () => {
+test('[PREEMPT-11] the nominated node is tried first, another one is used when it has room earlier', () => {
   const nodes = [buildNode('a'), buildNode('b')];
   const x = createPodInfo(withPriority('x', 5, { cpu: '4' }));
   const free = clusterOf(nodes);
@@ -295,7 +295,7 @@ const near = (app: string, topologyKey = 'kubernetes.io/hostname') => ({
   labelSelector: { matchLabels: { app } },
 });
 
-test('[PREEMPT-03] [PREEMPT-20] [EXS-25] a pod that wants to be near its own victim gets nothing, near a more important one it does', () => {
+test('[PREEMPT-03] [PREEMPT-20] [EXS-25] a pod with affinity to its own victim gets no room, with affinity to a more important pod it does', () => {
   const x = withPriority('x', 1000, {
     cpu: '1',
     affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near('x')] } },
@@ -311,7 +311,7 @@ test('[PREEMPT-03] [PREEMPT-20] [EXS-25] a pod that wants to be near its own vic
   assert.equal(told(tryPreempt(together, x)), 'n: low');
 });
 
-test('[PREEMPT-21] [EXS-26] a pod elsewhere that stands in the way over a zone is left alone, and the message says so', () => {
+test('[PREEMPT-21] [EXS-26] a pod elsewhere with zone anti-affinity is not removed, and the message says so', () => {
   const zone = { zone: 'z' };
   const x = withPriority('x', 1000, {
     affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near('q', 'zone')] } },
@@ -327,7 +327,7 @@ test('[PREEMPT-21] [EXS-26] a pod elsewhere that stands in the way over a zone i
   assert.equal(outcome(clusterOf(nodes), x), 'n');
 });
 
-test('[PREEMPT-03] a trial leaves the cluster as it is', () => {
+test('[PREEMPT-03] a trial leaves the cluster unchanged', () => {
   const placed = [1, 2].map((priority) => withPriority(`p${priority}`, priority, { nodeName: 'a', cpu: '1' }));
   const cluster = clusterOf([buildNode('a', { cpu: '2' })], placed);
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), 'a: p1');
@@ -348,7 +348,7 @@ test('[PREEMPT-05] among equal priorities, longer running pods are spared, and p
   assert.equal(victims(guarded, [budget('guarded', 0)]), 'a: free');
 });
 
-test('[PREEMPT-13] a pod that somebody else deleted is no victim: others are made to go', () => {
+test('[PREEMPT-13] a pod that another client deleted is no victim: others are removed', () => {
   const leaving = withPriority('leaving', 1, { nodeName: 'a', cpu: '1' });
   const metadata = { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const cluster = clusterOf(
@@ -370,7 +370,7 @@ test('[PREEMPT-17] the highest priority of the victims decides before their sum'
   assert.equal(told(tryPreempt(clusterOf(nodes, placed), withPriority('x', 9, { cpu: '4' }))), 'b: b1 b2');
 });
 
-test('[PREEMPT-17] the longest running of the most important victims decides: the node where it runs shortest', () => {
+test('[PREEMPT-17] the longest running of the most important victims decides: the node with its shortest runtime', () => {
   const nodes = ['a', 'b'].map((name) => buildNode(name));
   const x = withPriority('x', 9, { cpu: '4' });
   const on = (nodeName: string, priority: number, day: number): Pod =>
@@ -380,7 +380,7 @@ test('[PREEMPT-17] the longest running of the most important victims decides: th
   assert.equal(nodeChosen(on('a', 2, 5), on('a', 1, 1), on('b', 2, 4), on('b', 1, 4)), 'a');
 });
 
-test('[PREEMPT-19] quality of service does not matter, priority does', () => {
+test('[PREEMPT-19] QoS is ignored, priority decides', () => {
   const resources = { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } };
   const guaranteed = withPriority('guaranteed', 1, {
     nodeName: 'n',
@@ -401,21 +401,21 @@ test('[PRIO-13] a pod without a priority counts as 0', () => {
   assert.equal(told(tryPreempt(negative, buildPod('x', { cpu: '1' }))), 'n: p');
 });
 
-test('[PREEMPT-24] a victim that is merely on its way out still fills its node', () => {
+test('[PREEMPT-24] a terminating victim still occupies its node', () => {
   const victim = withPriority('p', 1, { nodeName: 'n', cpu: '1' });
   const leaving = { ...victim, metadata: { ...victim.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
   const cluster = clusterOf([buildNode('n', { cpu: '1' })], [leaving]);
   assert.equal(decide(cluster, withPriority('x', 5, { cpu: '1' })).kind, 'refuse');
 });
 
-test('[PREEMPT-10] a more important pod that waits for the same node counts in every trial', () => {
+test('[PREEMPT-10] a more important pod nominated to the same node counts in every trial', () => {
   const cluster = clusterOf([buildNode('n', { cpu: '2' })], [withPriority('p', 1, { nodeName: 'n', cpu: '2' })]);
   cluster.nominations.set(createPodInfo(withPriority('waits', 9, { cpu: '1' })), 'n');
   assert.equal(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '1' }))), 'n: p');
   assert.match(told(tryPreempt(cluster, withPriority('x', 5, { cpu: '2' }))), /1 Insufficient cpu/);
 });
 
-test('[PREEMPT-16] a pod that its budget already lists as disrupted is paid for', () => {
+test('[PREEMPT-16] a pod already recorded as disrupted in its budget consumes no more of it', () => {
   const placed = [
     withPriority('a', 1, { nodeName: 'n', cpu: '4', labels: { app: 'a' } }),
     withPriority('b', 2, { nodeName: 'm', cpu: '4', labels: { app: 'b' } }),
@@ -441,7 +441,7 @@ test('[PREEMPT-17] among equal sums, the node with fewer victims is chosen', () 
   assert.equal(told(tryPreempt(cluster, withPriority('x', 1, { cpu: '4' }))), 'b: b1');
 });
 
-test('equal pods try a node again only when something there is another one', () => {
+test('equal pods retry a node only after something on it has changed', () => {
   const nodes = Array.from({ length: 20 }, (_, i) => `n${i}`);
   const full = nodes.map((name) => withPriority(`on-${name}`, 1, { nodeName: name, cpu: '4' }));
   const cluster = clusterOf(
@@ -480,7 +480,7 @@ test('pods with and without pod affinity do not share results about victims', ()
   );
 });
 
-test('[PREEMPT-10] room that is being made for a pod is not for others of the same priority, only for more important ones', () => {
+test('[PREEMPT-10] room being freed for a pod is not for others of the same priority, only for more important ones', () => {
   const cluster = clusterOf([buildNode('a', { cpu: '4' })]);
   cluster.nominations.set(createPodInfo(withPriority('first', 5, { cpu: '3' })), 'a');
   const [equal, higher] = [withPriority('equal', 5, { cpu: '2' }), withPriority('higher', 6, { cpu: '2' })];
@@ -489,7 +489,7 @@ test('[PREEMPT-10] room that is being made for a pod is not for others of the sa
   assert.equal(decide(cluster, withPriority('small', 5, { cpu: '1' })).kind, 'place');
 });
 
-test('[PREEMPT-13] a victim that was named but is not ending yet is asked again; one that is ending is waited for', () => {
+test('[PREEMPT-13] a nominated victim that is not terminating yet is deleted again; a terminating one is waited for', () => {
   const condition = { type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' };
   const victim = withPriority('victim', 1, { nodeName: 'a', cpu: '4' });
   const named: Pod = { ...victim, status: { ...victim.status, conditions: [condition] } };
@@ -504,7 +504,7 @@ test('[PREEMPT-13] a victim that was named but is not ending yet is asked again;
   assert.equal(triedWith(ending), 'preemption: not eligible due to a terminating pod on the nominated node.');
 });
 
-test('the search for candidates goes on until one of them breaks no budget', () => {
+test('the search for candidates continues until one of them violates no budget', () => {
   const configuration = configured('DefaultPreemption', {
     minCandidateNodesPercentage: 1,
     minCandidateNodesAbsolute: 1,

@@ -137,7 +137,7 @@ function naivelyFits(nodes: readonly NodeCase[], placed: readonly Placed[], pod:
   return countOf(node.zone) + 1 - fewest <= pod.spread;
 }
 
-test('[SPREAD-10] [SPREAD-12] [SPREAD-14] equals a naive reference on random clusters: never breaks a hard rule, never overcommits, never refuses what fits', () => {
+test('[SPREAD-10] [SPREAD-12] [SPREAD-14] decisions equal a naive reference on random clusters: no hard rule violated, no overcommit, no fitting pod refused', () => {
   fc.assert(
     fc.property(
       fc.array(nodeArbitrary, { maxLength: 6 }),
@@ -171,7 +171,7 @@ test('[SPREAD-10] [SPREAD-12] [SPREAD-14] equals a naive reference on random clu
   );
 });
 
-test('the same snapshot, pod and random numbers give the same decision; ties go to any of the equals', () => {
+test('the same snapshot, pod and random numbers give the same decision; ties select any of the equal nodes', () => {
   const cluster = clusterOf(['a', 'b', 'c'].map((name) => buildNode(name)));
   const draws = Array.from({ length: 60 }, (_, seed) => outcome(cluster, buildPod('p'), createSeededRandom(seed, 't')));
   assert.deepEqual(
@@ -182,7 +182,7 @@ test('the same snapshot, pod and random numbers give the same decision; ties go 
   assert.deepEqual(again, draws);
 });
 
-test('reasons are sorted as text, and the words are those of Kubernetes', () => {
+test('reasons are sorted as text, with the messages of Kubernetes', () => {
   const cluster = clusterOf([
     buildNode('a', { labels: { disk: 'hdd' } }),
     buildNode('b', { cpu: '1', pods: 0, labels: { disk: 'ssd' } }),
@@ -203,7 +203,7 @@ test('reasons are sorted as text, and the words are those of Kubernetes', () => 
   );
 });
 
-test('[INIT-19] [INIT-20] [INIT-21] a node must have room for the largest init step and for all that runs together', () => {
+test('[INIT-19] [INIT-20] [INIT-21] a node must have room for the largest init step and for all concurrent containers', () => {
   const container = (name: string, cpu: string, restartPolicy?: string) => ({
     name,
     image: 'i',
@@ -234,7 +234,7 @@ test('[INIT-19] [INIT-20] [INIT-21] a node must have room for the largest init s
   assert.deepEqual([fits('2500m', { containers, overhead }), fits('2', { containers, overhead })], [true, false]);
 });
 
-test('[DISR-13] a cordoned node gets no new pods but those that tolerate it', () => {
+test('[DISR-13] a cordoned node gets only pods that tolerate it', () => {
   const nodes = [buildNode('cordoned', { unschedulable: true })];
   assert.match(outcome(clusterOf(nodes), buildPod('p')), /^0\/1 nodes are available: 1 node\(s\) were unschedulable\./);
   const toleration = { key: 'node.kubernetes.io/unschedulable', operator: 'Exists', effect: 'NoSchedule' };
@@ -242,7 +242,7 @@ test('[DISR-13] a cordoned node gets no new pods but those that tolerate it', ()
   assert.equal(outcome(clusterOf([...nodes, buildNode('free')]), buildPod('p')), 'free');
 });
 
-test('host ports collide by address and protocol', () => {
+test('host ports conflict by address and protocol', () => {
   const withPort = (name: string, hostPort: number, hostIP?: string, nodeName?: string): Pod =>
     buildPod(name, {
       ...(nodeName === undefined ? {} : { nodeName }),
@@ -263,7 +263,7 @@ test('host ports collide by address and protocol', () => {
   assert.equal(outcome(cluster, withPort('b', 81)), 'n');
 });
 
-test('large clusters are searched in part, small ones whole', () => {
+test('a part of a large cluster is searched, and all of a small one', () => {
   assert.deepEqual(
     [10, 99, 100, 1_000, 5_000, 20_000].map((nodes) => feasibleToFind(nodes)),
     [10, 99, 100, 420, 500, 1_000],

@@ -303,7 +303,7 @@ const serviceFor = (app: string): Service => ({
   status: { loadBalancer: {} },
 });
 
-test('[SPREAD-41] [SPREAD-44] [SPREAD-48] total scores equal the rules read aloud: resources, images, taints, wishes about nodes and pods, spread', () => {
+test('[SPREAD-41] [SPREAD-44] [SPREAD-48] total scores equal the reference rules: resources, images, taints, node and pod affinity, spread', () => {
   const scenes = fc.record({
     nodes: fc.array(nodeShapes, { minLength: 2, maxLength: 5 }),
     placed: fc.array(placedShapes, { maxLength: 8 }),

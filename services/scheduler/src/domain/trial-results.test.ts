@@ -104,7 +104,7 @@ function told(outcome: Outcome) {
   return { message: outcome.message, node: nodeName, victims: victims.map(({ name }) => name), violations };
 }
 
-test('decisions with shared results about victims are the same as without them', () => {
+test('decisions with shared results about victims equal those without them', () => {
   let victims = 0;
   fc.assert(
     fc.property(fc.array(stepArbitrary, { minLength: 10, maxLength: 40, size: 'max' }), (steps) => {

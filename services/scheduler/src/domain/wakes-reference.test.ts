@@ -163,7 +163,7 @@ test('[PRIO-17] every event that makes a waiting pod fit wakes it', () => {
   assert.ok(freed > 0, 'some change helped');
 });
 
-test('a pod that wants to be near its like is woken when the last of them goes: it may begin anywhere then', () => {
+test('a pod with affinity to its own labels is woken when the last matching pod is removed: it may then start anywhere', () => {
   const labels = { app: 'a' };
   const cluster = clusterOf(
     [buildNode('small', { cpu: '1' }), buildNode('large')],

@@ -54,7 +54,7 @@ const hardZone = {
   defaultConstraints: [{ maxSkew: 1, topologyKey: ZONE, whenUnsatisfiable: 'DoNotSchedule' }],
 };
 
-test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belong to somebody, and only those without their own', () => {
+test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods with an owner or service, and only those without their own constraints', () => {
   const cluster = withReplicaSet(
     clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
     'web',
@@ -80,7 +80,7 @@ test('[SPREAD-20] [SPREAD-21] [EXS-09] default constraints spread pods that belo
   assert.deepEqual(chosen(crowded, buildPod('bare', { labels: LABELS }), hard), ['a']);
 });
 
-test('[SPREAD-21] [SPREAD-22] [EXS-09] a pod with any constraint of its own gets no default of either kind', () => {
+test('[SPREAD-21] [SPREAD-22] [EXS-09] a pod with any own constraint gets no default of either kind', () => {
   const cluster = withReplicaSet(
     clusterOf(nodes, [buildPod('1', { nodeName: 'a', owner: 'web', labels: LABELS })]),
     'web',
@@ -102,7 +102,7 @@ test('[SPREAD-21] [SPREAD-22] [EXS-09] a pod with any constraint of its own gets
   assert.equal(pluginOf(POD_TOPOLOGY_SPREAD, hardZone).preFilter?.(cycle).kind, 'skip');
 });
 
-test('[SPREAD-23] the selector comes from all services of the pod and from its controller together', () => {
+test('[SPREAD-23] the selector combines all services of the pod and its controller', () => {
   const placed = [
     buildPod('1', { nodeName: 'a', labels: { app: 'web', tier: 'front' } }),
     buildPod('2', { nodeName: 'b', labels: { app: 'web', tier: 'back' } }),

@@ -22,13 +22,13 @@ function rig(pods: readonly Parameters<typeof buildPod>[1][]) {
 
 const waiting = (cpu: string, priority = 0) => createPodInfo(buildPod('x', { cpu, spec: { priority } }));
 
-test('a pod that leaves wakes only those that its node has room for now', () => {
+test('a deleted pod wakes only pods that now fit on its node', () => {
   const { leave } = rig([{ cpu: '1' }, { cpu: '3' }]);
   const wakes = leave('p0');
   assert.deepEqual([wakes(waiting('1')), wakes(waiting('2'))], [true, false]);
 });
 
-test('it also wakes those that could make the others go, unless room is being made for them already', () => {
+test('it also wakes pods that could preempt there, unless preemption is in progress for them', () => {
   const { cluster, leave } = rig([
     { cpu: '2', spec: { priority: 9 } },
     { cpu: '2', spec: { priority: 1 } },
@@ -42,7 +42,7 @@ test('it also wakes those that could make the others go, unless room is being ma
   assert.deepEqual([wakes(waiting('2', 5)), wakes(waiting('1', 5)), wakes(waiting('2', 6))], [false, true, true]);
 });
 
-test('a node that grows wakes who fits there, and who could make the others go', () => {
+test('a node that grows wakes pods that fit there, and pods that could preempt there', () => {
   const cluster = clusterOf(
     [buildNode('a', { cpu: '4' })],
     [buildPod('low', { nodeName: 'a', cpu: '2', spec: { priority: 1 } })],

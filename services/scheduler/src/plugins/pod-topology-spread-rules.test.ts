@@ -39,7 +39,7 @@ test('[SPREAD-06] an absent nodeAffinityPolicy honors the selector of the pod, I
   assert.deepEqual(passes({ nodeAffinityPolicy: 'Ignore' }), ['b'], 'zoneB is there with 0');
 });
 
-test('[SPREAD-06] [SPREAD-16] taints matter only to nodeTaintsPolicy Honor, and only those that the pod does not tolerate', () => {
+test('[SPREAD-06] [SPREAD-16] taints matter only with nodeTaintsPolicy Honor, and only those that the pod does not tolerate', () => {
   const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }];
   const tainted = buildNode('b', { labels: { zone: 'zoneB' }, taints });
   const passes = (changes: Partial<TopologySpreadConstraint>, spec: Partial<Pod['spec']> = {}): readonly string[] => {
@@ -87,13 +87,13 @@ const THREE: Cluster = {
   pods: matchingOn('n1', 'n1', 'n1', 'n2', 'n2', 'n3'),
 };
 
-test('[SPREAD-09] the skew is counted from the least of all domains, the own one included', () => {
+test('[SPREAD-09] the skew is measured from the minimum of all domains, including its own', () => {
   assert.deepEqual(passing(THREE, incoming([constraint('zone')])), ['n3']);
   assert.deepEqual(passing(THREE, incoming([constraint('zone', HARD, 2)])), ['n2', 'n3']);
   assert.deepEqual(passing(THREE, incoming([constraint('zone', HARD, 3)])), ['n1', 'n2', 'n3']);
 });
 
-test('[SPREAD-12] whichever constraint fails, and at whatever place of the list, the node is refused', () => {
+test('[SPREAD-12] any failed constraint, at any position in the list, refuses the node', () => {
   const [zone, node] = [constraint('zone'), constraint('node')];
   for (const constraints of [
     [zone, node],
@@ -106,7 +106,7 @@ test('[SPREAD-12] whichever constraint fails, and at whatever place of the list,
   assert.deepEqual(passing(FOUR, incoming([zone, constraint('node', HARD, 5)])), ['node3', 'node4']);
 });
 
-test('[SPREAD-13] a refused pod is tried again after every change that may make a node fit', () => {
+test('[SPREAD-13] a refused pod is retried after every change that may make a node fit', () => {
   const waiting = createPodInfo(incoming([constraint('zone')]));
   const [node] = clusterOf([zoneNode('a', 'zoneA')]).nodes;
   assert.ok(node !== undefined);
@@ -145,7 +145,7 @@ const DISKS: Cluster = {
   pods: matchingOn('a2', 'a2', 'b1'),
 };
 
-test('[SPREAD-18] [SPREAD-19] pods on a node that the pod may not use do not count for their zone', () => {
+test('[SPREAD-18] [SPREAD-19] pods on ineligible nodes do not count for their zone', () => {
   const pod = withSelector(incoming([constraint('zone')]), SSD);
   assert.ok(passing(DISKS, pod).includes('a1'), '0 + 1 - 0');
   assert.ok(!passing(DISKS, pod).includes('b1'), '1 + 1 - 0');
@@ -162,19 +162,19 @@ test('[SPREAD-17] [SPREAD-19] pods on a node that lacks the key of another const
   assert.deepEqual(passing({ nodes, pods: matchingOn('a2', 'a2', 'b1') }, both), ['a1']);
 });
 
-test('[SPREAD-18] a zone whose nodes the pod may not use is not the least one', () => {
+test('[SPREAD-18] a zone with only ineligible nodes is not the minimum', () => {
   const nodes = [...DISKS.nodes, labelled('c1', { zone: 'zoneC', disk: 'hdd' })];
   const pods = matchingOn('a1', 'b1');
   const pod = withSelector(incoming([constraint('zone')]), SSD);
   assert.deepEqual(passing({ nodes, pods }, pod).slice(0, 3), ['a1', 'a2', 'b1']);
 });
 
-test('[SPREAD-29] a zone without any matching pod is the least one', () => {
+test('[SPREAD-29] a zone without matching pods is the minimum', () => {
   const nodes = [...THREE.nodes, zoneNode('n4', 'zone4')];
   assert.deepEqual(passing({ nodes, pods: THREE.pods }, incoming([constraint('zone')])), ['n4']);
 });
 
-test('[SPREAD-32] a pod that comes to or leaves a node that takes no part changes no count', () => {
+test('[SPREAD-32] a pod added to or removed from an excluded node changes no count', () => {
   const snapshot = clusterOf(DISKS.nodes, DISKS.pods);
   const pod = createPodInfo(withSelector(incoming([constraint('zone')]), SSD));
   const prepared = spreadPlugin.preFilter?.({ pod, snapshot });
@@ -188,7 +188,7 @@ test('[SPREAD-32] a pod that comes to or leaves a node that takes no part change
   assert.notEqual(fork.check(a1), undefined);
 });
 
-test('[SPREAD-35] a node that is too uneven can be helped by preemption, and one without the label cannot', () => {
+test('[SPREAD-35] preemption can help a node with too much skew, but not one without the label', () => {
   const victim = matching('victim', 'a');
   const nodes = [zoneNode('a', 'zoneA'), buildNode('b', { labels: { zone: 'zoneB' }, unschedulable: true })];
   const pod = incoming([constraint('zone')]);
@@ -210,7 +210,7 @@ const RACKS: Cluster = {
   pods: matchingOn('b', 'b'),
 };
 
-test('[SPREAD-36] the first constraint that fails says why', () => {
+test('[SPREAD-36] the first failed constraint gives the reason', () => {
   const snapshot = clusterOf(RACKS.nodes, RACKS.pods);
   const reasonAtA = (...keys: readonly string[]): string => {
     const pod = createPodInfo(incoming(keys.map((key) => constraint(key))));
@@ -233,7 +233,7 @@ test('[SPREAD-26] a selector that cannot be parsed fails the attempt', () => {
   }
 });
 
-test('[SPREAD-36] in a trial a zone that nobody counted has no pods either', () => {
+test('[SPREAD-36] in a trial a zone without a count has no pods either', () => {
   const snapshot = clusterOf([zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')], matchingOn('a', 'b', 'b'));
   const pod = createPodInfo(withSelector(incoming([constraint('zone')]), { zone: 'zoneA' }));
   const prepared = spreadPlugin.preFilter?.({ pod, snapshot });
@@ -244,7 +244,7 @@ test('[SPREAD-36] in a trial a zone that nobody counted has no pods either', () 
   assert.equal(fork?.check(b), undefined, '0 + 1 - 0');
 });
 
-test('[SPREAD-41] [SPREAD-45] a node that lacks one key is ignored: 0, however many pods it has for the other', () => {
+test('[SPREAD-41] [SPREAD-45] a node that lacks one key is ignored: 0, however many pods it has for the other key', () => {
   const nodes = [labelled('a', { zone: 'z1', rack: 'r1' }), labelled('b', { zone: 'z1' })];
   const pod = incoming([constraint('zone', SOFT), constraint('rack', SOFT, 4)]);
   const { raw, normalized } = scores({ nodes, pods: matchingOn('a', 'a') }, pod);
@@ -258,13 +258,13 @@ test('[SPREAD-41] [SPREAD-45] a node that lacks one key is ignored: 0, however m
   );
 });
 
-test('[SPREAD-42] only zones of feasible nodes make up the weight', () => {
+test('[SPREAD-42] only zones of feasible nodes determine the weight', () => {
   const pod = incoming([constraint('zone', SOFT)]);
   assert.deepEqual(scores(THREE, pod).raw, [5, 3, 2], 'three zones: ln 5');
   assert.deepEqual(scores(THREE, pod, ['n1', 'n2']).raw, [4, 3], 'two zones: ln 4');
 });
 
-test('[SPREAD-42] [SPREAD-45] for hosts the pods of that very node count, whatever its label says', () => {
+test('[SPREAD-42] [SPREAD-45] for hosts the pods of the node itself count, whatever its label', () => {
   const host = 'kubernetes.io/hostname';
   const nodes = ['a', 'b'].map((name) => labelled(name, { [host]: 'same' }));
   const cluster = { nodes, pods: matchingOn('a', 'a') };
@@ -272,7 +272,7 @@ test('[SPREAD-42] [SPREAD-45] for hosts the pods of that very node count, whatev
   assert.deepEqual(scores(cluster, incoming([constraint(host, SOFT, 3)])).raw, [5, 2], '+ maxSkew - 1');
 });
 
-test('[SPREAD-43] pods of a zone count wherever they are, unless their node takes no part', () => {
+test('[SPREAD-43] pods of a zone count on all nodes, unless their node is excluded', () => {
   const pod = incoming([constraint('zone', SOFT)]);
   assert.deepEqual(scores(DISKS, pod, ['a1', 'b1']).raw, [3, 1], 'a2 is not feasible and counts');
   assert.deepEqual(scores(DISKS, withSelector(pod, SSD), ['a1', 'b1']).raw, [0, 1], 'a2 may not be used');
@@ -284,7 +284,7 @@ test('[SPREAD-43] pods of a zone count wherever they are, unless their node take
   assert.deepEqual(raw, [0, 0], 'a2 lacks the rack');
 });
 
-test('[SPREAD-47] the share of the best is cut, and a node that is ignored is not the least one', () => {
+test('[SPREAD-47] the best score is truncated, and an ignored node is not the minimum', () => {
   const nodes = [...THREE.nodes, labelled('bare', {})];
   const pods = matchingOn('n1', 'n1', 'n2', 'n3');
   const { raw, normalized } = scores({ nodes, pods }, incoming([constraint('zone', SOFT)]));

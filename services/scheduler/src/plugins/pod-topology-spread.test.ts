@@ -61,7 +61,7 @@ test('[EXS-05] [SPREAD-11] a soft constraint ranks and never refuses', () => {
   assert.ok(['node1', 'node2'].includes(outcome(clusterOf(cordoned, FOUR.pods), pod)));
 });
 
-test('[EXS-07] [EXS-08] [SPREAD-10] [SPREAD-13] constraints that contradict each other, and the ways out', () => {
+test('[EXS-07] [EXS-08] [SPREAD-10] [SPREAD-13] contradicting constraints, and their solutions', () => {
   const [zone, each] = [constraint('zone'), constraint('node')];
   assert.deepEqual(passing(CONFLICT, incoming([zone, each])), []);
   assert.equal(
@@ -105,7 +105,7 @@ test('[SPREAD-08] [SPREAD-17] [SPREAD-18] [SPREAD-19] counted pods: own namespac
   assert.ok(passing({ nodes, pods: [matching('1', 'a')] }, onlyA).includes('a'), 'zoneB does not exist for this pod');
 });
 
-test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent one nobody', () => {
+test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent one none', () => {
   const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const labelled = ['a', 'a', 'a'].map((name, i) => matching(`p${i}`, name));
   const bare = buildPod('bare', { nodeName: 'a' });
@@ -121,7 +121,7 @@ test('[SPREAD-08] an empty selector counts every pod of the namespace, an absent
   assert.deepEqual(passing({ nodes, pods }, selecting(exists)), ['b']);
 });
 
-test('[SPREAD-08] [SPREAD-32] a leaving pod does not count, so its going changes nothing when it is tried', () => {
+test('[SPREAD-08] [SPREAD-32] a terminating pod does not count, so a trial without it changes nothing', () => {
   const nodes = [zoneNode('a', 'zoneA'), zoneNode('b', 'zoneB')];
   const leaving = matching('leaving', 'b');
   const pods = [{ ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: 'x' } }, matching('stays', 'b')];
@@ -145,7 +145,7 @@ test('[SPREAD-06] fewer domains than minDomains make the minimum zero', () => {
   assert.deepEqual(passing({ nodes, pods }, incoming([{ ...constraint('zone'), minDomains: 2 }])), []);
 });
 
-test('[SPREAD-33] [SPREAD-37] a node without the label is refused for good', () => {
+test('[SPREAD-33] [SPREAD-37] a node without the label is refused permanently', () => {
   const cluster = clusterOf([buildNode('bare')]);
   assert.match(
     outcome(cluster, incoming([constraint('zone')])),
@@ -171,7 +171,7 @@ test('[EXS-18] [SPREAD-45] zone and host together', () => {
   assert.deepEqual(scores(FOUR, pod), { raw: [5, 5, 3, 1], normalized: [20, 20, 60, 100] });
 });
 
-test('[EXS-19] [SPREAD-41] [SPREAD-47] without any matching pod all are best, and a node without the label is last', () => {
+test('[EXS-19] [SPREAD-41] [SPREAD-47] without matching pods all nodes are best, and a node without the label is last', () => {
   const nodes = [...FOUR.nodes, buildNode('bare')];
   assert.deepEqual(
     scores({ nodes, pods: [] }, incoming([constraint('zone', SOFT)])).normalized,
@@ -179,7 +179,7 @@ test('[EXS-19] [SPREAD-41] [SPREAD-47] without any matching pod all are best, an
   );
 });
 
-test('[SPREAD-39] the plugin weighs 2 and takes part in all four steps', () => {
+test('[SPREAD-39] the plugin has weight 2 and takes part in all four steps', () => {
   assert.equal(POD_TOPOLOGY_SPREAD.weight, 2);
   assert.deepEqual(POD_TOPOLOGY_SPREAD.points, ['preFilter', 'filter', 'preScore', 'score']);
 });
@@ -211,7 +211,7 @@ function states({ nodes, pods }: Cluster, pod: Pod): readonly { pair: unknown; c
   });
 }
 
-test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] PreFilter prepares counts by domain, and the smallest of each key', () => {
+test('[SPREAD-26] [SPREAD-27] [SPREAD-29] [EXS-11] PreFilter prepares counts by domain, and the minimum of each key', () => {
   const nodes = [
     zoneNode('node-a', 'zone1'),
     zoneNode('node-b', 'zone1'),
@@ -253,7 +253,7 @@ test('[SPREAD-28] nothing to check is skipped; Filter without its PreFilter is a
   );
 });
 
-test('[SPREAD-36] constraints decide in their order; a domain that nobody counted has no pods', () => {
+test('[SPREAD-36] constraints are evaluated in their order; a domain without a count has no pods', () => {
   const cluster = clusterOf([buildNode('a', { labels: { node: 'a' } })], [matching('1', 'a'), matching('2', 'a')]);
   const labelFirst = outcome(cluster, incoming([constraint('zone'), constraint('node')]));
   assert.match(labelFirst, /missing required label/);
@@ -263,7 +263,7 @@ test('[SPREAD-36] constraints decide in their order; a domain that nobody counte
   assert.deepEqual(passing({ nodes, pods: [matching('1', 'b'), matching('2', 'b')] }, elsewhere), ['a', 'b']);
 });
 
-test('[SPREAD-32] a trial of one node counts what it adds and removes, on nodes that take part', () => {
+test('[SPREAD-32] a trial of one node counts additions and removals, on included nodes', () => {
   const snapshot = clusterOf(FOUR.nodes, FOUR.pods);
   const prepared = spreadPlugin.preFilter?.({ pod: createPodInfo(incoming([constraint('zone')])), snapshot });
   assert.ok(prepared?.kind === 'check');
@@ -294,7 +294,7 @@ test('[SPREAD-40] without a soft constraint the plugin has no opinion', () => {
   assert.notEqual(scorerOf([constraint('zone', SOFT)]), undefined);
 });
 
-test('[EXS-15] the more domains, the more one pod of difference weighs', () => {
+test('[EXS-15] the more domains, the higher the weight of one pod of difference', () => {
   const weights = [1, 2, 4, 5000].map((size) => topologyWeight(size).toFixed(4));
   assert.deepEqual(weights, ['1.0986', '1.3863', '1.7918', '8.5176']);
 });

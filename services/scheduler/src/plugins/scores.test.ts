@@ -30,7 +30,7 @@ const strategy = (type: string, more: JsonObject = {}): JsonObject => ({ scoring
 const two = { empty: {}, used: {} };
 const placed = [buildPod('x', { ...half, nodeName: 'used' })];
 
-test('NodeResourcesFit: the emptiest, the fullest, or what a curve says', () => {
+test('NodeResourcesFit: least allocated, most allocated, or a custom curve', () => {
   const pod = buildPod('p', { cpu: '1', memory: '2Gi' });
   assert.deepEqual(scores(NODE_RESOURCES_FIT, two, { pod, placed }), [75, 25]);
   assert.deepEqual(scores(NODE_RESOURCES_FIT, two, { pod, placed, args: strategy('MostAllocated') }), [25, 75]);
@@ -46,7 +46,7 @@ test('NodeResourcesFit: the emptiest, the fullest, or what a curve says', () => 
   assert.deepEqual(scores(NODE_RESOURCES_FIT, { n: {} }, { pod: cpuOnly, args: weighted }), [25]);
 });
 
-test('NodeResourcesFit: a curve is followed in whole numbers', () => {
+test('NodeResourcesFit: a curve is evaluated in integers', () => {
   // 100 * 29 / 100 is 29, although 0.29 * 100 truncates to 28; descending, 100 - 100 * 7 / 100 is 93.
   const curve = (first: number, last: number): JsonObject =>
     strategy('RequestedToCapacityRatio', {
@@ -67,7 +67,7 @@ test('NodeResourcesFit: a curve is followed in whole numbers', () => {
   }
 });
 
-test('NodeResourcesFit: a special resource counts for pods that ask for it, and what is ignored is nobody’s business', () => {
+test('NodeResourcesFit: an extended resource counts for pods that request it, and ignored ones do not count', () => {
   const gpu = { 'test.dev/gpu': '4' };
   const nodes = { with: { resources: gpu }, without: {} };
   const args = strategy('MostAllocated', { resources: [{ name: 'test.dev/gpu' }] });
@@ -83,7 +83,7 @@ test('NodeResourcesFit: a special resource counts for pods that ask for it, and 
   }
 });
 
-test('NodeResourcesBalancedAllocation: equal parts of all resources are best', () => {
+test('NodeResourcesBalancedAllocation: equal shares of all resources are best', () => {
   const pod = buildPod('p', { cpu: '2', memory: '4Gi' });
   const skewed = [buildPod('x', { cpu: '2', memory: '0', nodeName: 'used' })];
   assert.deepEqual(scores(NODE_RESOURCES_BALANCED, two, { pod, placed: skewed }), [100, 75]);
@@ -93,7 +93,7 @@ test('NodeResourcesBalancedAllocation: equal parts of all resources are best', (
   assert.equal(score, 76, 'standard deviation of 0.5, 0.5 and 0');
 });
 
-test('NodeResourcesBalancedAllocation: a device counts only for pods that ask for one', () => {
+test('NodeResourcesBalancedAllocation: a device counts only for pods that request one', () => {
   const args = { resources: ['cpu', 'memory', 'test.dev/gpu'].map((name) => ({ name })) };
   const nodes = { n: { resources: { 'test.dev/gpu': '2' } } };
   const asks = (gpus: number): Pod => {
@@ -111,7 +111,7 @@ test('NodeResourcesBalancedAllocation: a device counts only for pods that ask fo
   assert.deepEqual(scores(NODE_RESOURCES_BALANCED, { n: {} }, { pod: asks(2), args }), [100], 'the node has none');
 });
 
-test('ImageLocality: nodes that hold large images are liked, less so when few hold them', () => {
+test('ImageLocality: nodes with large images score higher, less so when few nodes have them', () => {
   const MEGABYTE = 1024 * 1024;
   const withImage = (megabytes: number): NodeShape => ({ images: { 'app:v1': megabytes * MEGABYTE } });
   const pod = (image: string): Pod => buildPod('p', { spec: { containers: [{ name: 'c', image, resources: {} }] } });
@@ -128,7 +128,7 @@ test('ImageLocality: nodes that hold large images are liked, less so when few ho
   assert.deepEqual(scores(IMAGE_LOCALITY, unequal, { pod: pod('app:v1') }), [50, 50], 'the first report says the size');
 });
 
-test('NodeAffinity: what the profile adds holds for every pod; terms that name nodes narrow the search', () => {
+test('NodeAffinity: the affinity added by the profile applies to every pod; terms with node names narrow the search', () => {
   const nodes = [buildNode('a', { labels: { pool: 'x' } }), buildNode('b'), buildNode('c', { labels: { pool: 'x' } })];
   const addedAffinity = {
     requiredDuringSchedulingIgnoredDuringExecution: {
@@ -170,7 +170,7 @@ test('NodeAffinity: what the profile adds holds for every pod; terms that name n
   );
 });
 
-test('[POD-10] the operating system that a pod names has no say in where it goes', () => {
+test('[POD-10] the operating system of a pod does not affect scheduling', () => {
   const cluster = clusterOf([buildNode('a', { labels: { 'kubernetes.io/os': 'linux' } })]);
   assert.equal(outcome(cluster, buildPod('p', { spec: { os: { name: 'windows' } } })), 'a');
 });

@@ -92,7 +92,7 @@ function withStorage(cluster: ClusterCache, { claims = [], volumes = [], classes
 const nodes = ['a', 'b'].map((name) => buildNode(name));
 const NOT_HELPFUL = 'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
 
-test('VolumeBinding: a missing, leaving, lost or unbound claim keeps the pod waiting and says why', () => {
+test('VolumeBinding: a missing, terminating, lost or unbound claim keeps the pod waiting and reports why', () => {
   const gone = claim('gone');
   const cluster = withStorage(clusterOf(nodes), {
     claims: [
@@ -109,7 +109,7 @@ test('VolumeBinding: a missing, leaving, lost or unbound claim keeps the pod wai
   assert.equal(said('unbound'), message('pod has unbound immediate PersistentVolumeClaims'));
 });
 
-test('[RWO-01] [RWO-04] VolumeBinding: a bound volume ties the pod to the nodes that reach it', () => {
+test('[RWO-01] [RWO-04] VolumeBinding: a bound volume restricts the pod to the nodes that reach it', () => {
   const cluster = withStorage(clusterOf(nodes), {
     claims: [claim('data', { volumeName: 'v' }), claim('broken', { volumeName: 'nothing' })],
     volumes: [volume('v', { nodeAffinity: onNode('b') })],
@@ -133,7 +133,7 @@ test('[RWO-01] [RWO-04] VolumeBinding: a bound volume ties the pod to the nodes 
   );
 });
 
-test('VolumeBinding: a claim that is made for the pod is waited for', () => {
+test('VolumeBinding: the pod waits for a claim that is created for it', () => {
   const ephemeral: Volume = {
     name: 'scratch',
     ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOncePod'], resources: {} } } },
@@ -164,7 +164,7 @@ test('[RWO-09] a pod may be placed on a node while its volume is still attached 
   assert.equal(outcome(cluster, onB), 'b');
 });
 
-test('VolumeBinding: what waits for its consumer takes the smallest volume that suits, where there is one', () => {
+test('VolumeBinding: a WaitForFirstConsumer claim uses the smallest suitable volume, where one exists', () => {
   const wait = storageClass('local', 'WaitForFirstConsumer');
   const wants = claim('data', { storageClassName: 'local' }, 'Pending');
   const local = (name: string, node: string, storage: string): PersistentVolume =>
@@ -187,7 +187,7 @@ test('VolumeBinding: what waits for its consumer takes the smallest volume that 
   assert.equal(cluster.volumes.volume('large')?.spec.claimRef?.name, 'other', 'the next pod takes another one');
 });
 
-test('VolumeBinding: what can be provisioned goes where the class and the capacity allow', () => {
+test('VolumeBinding: provisioning follows class topology and capacity', () => {
   const zoned = ['a', 'b'].map((name) => buildNode(name, { labels: { [ZONE]: `z-${name}` } }));
   const csi = storageClass('csi', 'WaitForFirstConsumer', 'driver.test');
   const wants = claim('data', { storageClassName: 'csi' }, 'Pending');
@@ -213,7 +213,7 @@ test('VolumeBinding: what can be provisioned goes where the class and the capaci
   assert.equal(outcome(full, using('p', ['data'])), 'a');
 });
 
-test('VolumeZone on its own says of a claim why its volume cannot be known', () => {
+test('VolumeZone alone reports why the volume of a claim is unknown', () => {
   const configuration = withoutPlugin('VolumeBinding');
   const cluster = withStorage(clusterOf(nodes), {
     claims: [
@@ -232,7 +232,7 @@ test('VolumeZone on its own says of a claim why its volume cannot be known', () 
   assert.equal(said('later').length, 1);
 });
 
-test('VolumeRestrictions: a ReadWriteOncePod claim serves one pod of the cluster, a more important pod takes it over', () => {
+test('VolumeRestrictions: a ReadWriteOncePod claim serves one pod of the cluster, a more important pod preempts it', () => {
   const claims = [claim('data', { accessModes: ['ReadWriteOncePod'], volumeName: 'v' })];
   const stored = { claims, volumes: [volume('v')] };
   const user = using('user', ['data'], { nodeName: 'a' });
@@ -248,7 +248,7 @@ test('VolumeRestrictions: a ReadWriteOncePod claim serves one pod of the cluster
   assert.equal(outcome(withStorage(clusterOf(nodes), stored), using('p', ['data'])).length, 1);
 });
 
-test('VolumeRestrictions: a disk is used once per node unless all only read', () => {
+test('VolumeRestrictions: a disk is used once per node unless all uses are read-only', () => {
   const disk = (readOnly: boolean): Volume[] => [{ name: 'd', gcePersistentDisk: { pdName: 'x', readOnly } }];
   const only = [buildNode('a')];
   const cluster = clusterOf(only, [buildPod('user', { nodeName: 'a', spec: { volumes: disk(true) } })]);
@@ -259,7 +259,7 @@ test('VolumeRestrictions: a disk is used once per node unless all only read', ()
   );
 });
 
-test('NodeVolumeLimits: a node takes as many volumes of a driver as it reported, each counted once', () => {
+test('NodeVolumeLimits: a node accepts as many volumes of a driver as it reported, each counted once', () => {
   const csi = (handle: string): PersistentVolume['spec'] => ({ csi: { driver: 'driver.test', volumeHandle: handle } });
   const cluster = withStorage(clusterOf([buildNode('a')], [using('user', ['one'], { nodeName: 'a' })]), {
     claims: ['one', 'two'].map((name) => claim(name, { volumeName: name })),

@@ -7,12 +7,12 @@ const recorded = JSON.parse(
   readFileSync(new URL('fixtures/recorded-decisions.json', import.meta.url), 'utf8'),
 ) as Recorded[];
 
-test('[SPREAD-38] [SPREAD-48] decisions recorded from Kubernetes 1.32 come out the same: every message, every node or its equal', () => {
+test('[SPREAD-38] [SPREAD-48] recorded decisions of Kubernetes 1.32 are reproduced: every message, every node or an equal one', () => {
   assert.equal(recorded.length, 60);
   assert.deepEqual(recorded.flatMap(differences), []);
 });
 
-test('a replay sees a wrong message and a node that is not as good', () => {
+test('a replay detects a wrong message and a worse node', () => {
   const [refused] = recorded.filter(({ expect }) => expect.unschedulable !== undefined);
   const [placed] = recorded.filter(({ expect }) => Object.keys(expect.nodes ?? {}).length === 1);
   assert.ok(refused !== undefined && placed !== undefined);

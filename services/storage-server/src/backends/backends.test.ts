@@ -31,13 +31,13 @@ test('a data directory has one server at a time', async (t) => {
   await openDirectoryBackend(directory).close();
 });
 
-test('a data directory that cannot be made is refused', (t) => {
+test('a data directory that cannot be created is refused', (t) => {
   const file = join(makeDirectory(t), 'file');
   writeFileSync(file, '');
   assert.throws(() => openDirectoryBackend(join(file, 'data')), { name: 'OperatorError', code: 'DATA_UNUSABLE' });
 });
 
-test('a volume whose data file is missing is refused instead of being empty', async (t) => {
+test('a volume with a missing data file is refused instead of being empty', async (t) => {
   const directory = makeDirectory(t);
   const first = openDirectoryBackend(directory);
   await first.open('data');
@@ -48,7 +48,7 @@ test('a volume whose data file is missing is refused instead of being empty', as
   await next.close();
 });
 
-test('a volume whose token is missing is refused instead of believing any writer', async (t) => {
+test('a volume with a missing token is refused instead of accepting any writer', async (t) => {
   const directory = makeDirectory(t);
   const first = openDirectoryBackend(directory);
   await (await first.open('data')).data.write(0, Buffer.from('x'));
@@ -60,7 +60,7 @@ test('a volume whose token is missing is refused instead of believing any writer
   await next.close();
 });
 
-test('a crash between the data file and its token leaves a volume that can be made', async (t) => {
+test('a crash between the data file and its token leaves a volume that can be created again', async (t) => {
   const directory = makeDirectory(t);
   await openDirectoryBackend(directory).close();
   writeFileSync(join(directory, 'volumes', 'data'), '');

@@ -21,7 +21,7 @@ function readAll(bytes: Buffer, cuts: readonly number[] = []): readonly Request[
   return requests;
 }
 
-test('requests are the same however the bytes are cut', () => {
+test('requests are parsed at any chunk boundary', () => {
   const bytes = Buffer.from(`${OPEN}write 5 6\nab\ncd\nread 0 10\nwrite 0 0\nflush\nstat\n`);
   const expected = [
     { kind: 'open', volume: 'data', token: 7, proof: PROOF },
@@ -66,18 +66,18 @@ for (const line of [
     assert.throws(() => readAll(Buffer.from(`${line}\n`)), BadRequest);
   });
 
-test('a line without an end is refused when it is too long, and not kept', () => {
+test('a line that is too long is refused, and not buffered', () => {
   assert.deepEqual(readAll(Buffer.alloc(LINE_BYTES_MAX - 1, 'a')), []);
   assert.throws(() => readAll(Buffer.alloc(LINE_BYTES_MAX, 'a')), /longer than/);
 });
 
-test('before a volume is open no payload is read', () => {
+test('no payload is read before a volume is open', () => {
   const reader = new RequestReader();
   reader.push(Buffer.from('write 0 1000\n'));
   assert.throws(() => reader.next(), /the first request opens a volume/);
 });
 
-test('any bytes end in requests, in waiting or in a refusal', () => {
+test('any bytes give requests, a wait for more, or a refusal', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
       try {

@@ -9,7 +9,7 @@ import { runCommand } from '../run.ts';
 
 const clock = createSystemClock();
 
-test('store adopt ends the halt of a data directory after a confirmation, and says what it risks', async (t) => {
+test('store adopt ends the halt of a data directory after a confirmation, and warns of its risk', async (t) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-adopt-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const lines: string[] = [];

@@ -21,7 +21,7 @@ const ONCE_FOUND = [
   'validatingadmissionpolicies.admissionregistration.k8s.io spec.variables',
 ];
 
-describe('work does not grow faster than the request that asks for it', () => {
+describe('the cost of a request grows no faster than its size', () => {
   let lab: GrowthLab;
   before(async () => {
     lab = await startGrowthLab();
@@ -37,7 +37,7 @@ describe('work does not grow faster than the request that asks for it', () => {
   };
 
   for (const name of ONCE_FOUND) {
-    test(`${name}, however it is long`, async () => {
+    test(`${name}, at any length`, async () => {
       const field = wideFields().find((each) => nameOf(each) === name) ?? assert.fail(`no such list: ${name}`);
       for (const variant of VARIANTS) await refuseStalls(field, variant, ENTRIES);
     });

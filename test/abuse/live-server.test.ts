@@ -26,7 +26,7 @@ after(async () => {
 });
 
 for (const hostile of playable(CORPUS)) {
-  test(`${hostile.name}: others are served meanwhile, and the server stays ready`, async (t) => {
+  test(`${hostile.name}: other requests are served meanwhile, and the server stays ready`, async (t) => {
     const { statuses, longestGetMs, longestHeartbeatMs, served } = await play(api, attacker, hostile);
     t.diagnostic(`GET ${longestGetMs.toFixed(0)} ms, heartbeat ${longestHeartbeatMs.toFixed(0)} ms, ${statuses[0]}`);
     assert.ok(served >= 2);
@@ -35,7 +35,7 @@ for (const hostile of playable(CORPUS)) {
   });
 }
 
-test('after all of it the server holds no more than the objects that were stored', async () => {
+test('afterwards the server holds no more than the stored objects', async () => {
   for (const path of ['configmaps', 'pods', 'services', 'secrets', 'events']) {
     await api.call('DELETE', `/api/v1/namespaces/default/${path}`);
   }

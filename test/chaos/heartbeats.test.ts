@@ -14,13 +14,13 @@ const life = (pod: string, uid: string, firstMs: number, lastMs: number): Life =
   lastMs,
 });
 
-test('[TEST-07] the judge of signs of life notices an identity that lived twice', () => {
+test('[TEST-07] the checker of heartbeat files detects an identity that lived twice', () => {
   assert.deepEqual(doubleLives([life('db-0', 'a', 0, 10), life('db-0', 'b', 11, 20), life('db-1', 'c', 0, 20)]), []);
   assert.equal(doubleLives([life('db-0', 'a', 0, 10), life('db-0', 'b', 10, 20)]).length, 1);
   assert.equal(doubleLives([life('db-0', 'a', 0, 30), life('db-0', 'b', 10, 20)]).length, 1);
 });
 
-test('signs of life are read per process, without the line that is being written', async () => {
+test('heartbeat files are read per process, without the line in progress', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-heartbeats-'));
   try {
     await writeFile(path.join(folder, 'a.log'), '5 db-0 a node-1 7\n9 db-0 a node-1 7\n12 db-0 a node-1 8\n99 db-');

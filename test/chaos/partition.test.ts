@@ -105,7 +105,7 @@ describe('partition of a node in the distributed form', () => {
   );
 
   test(
-    '[TEST-07] [SAFE-21] the signs of life show a double run when an administrator forces one, and the returning node ends it',
+    '[TEST-07] [SAFE-21] heartbeat files show a double run when an administrator forces one, and the returning node ends it',
     explained(async () => {
       const { admin, sharedFolder } = cluster;
       const lost = await chooseVictim(admin);

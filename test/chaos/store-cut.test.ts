@@ -65,7 +65,7 @@ const configMap = (name: string): ConfigMap => ({
   data: { written: name },
 });
 
-describe('the store and the servers fail in the distributed form', () => {
+describe('failures of the store and of the servers in the distributed form', () => {
   let cluster: ComposeCluster;
   before(async () => {
     cluster = await startComposeCluster('holdfast-chaos-store', {
@@ -94,7 +94,7 @@ describe('the store and the servers fail in the distributed form', () => {
   );
 
   test(
-    '[TEST-03] [SAFE-33] API servers cut from the store: writes are refused, no pod is evicted, nothing acknowledged is lost',
+    '[TEST-03] [SAFE-33] API servers cut from the store: writes are refused, no pod is evicted, no acknowledged write is lost',
     explained(async () => {
       const { admin } = cluster;
       const podsBefore = await podUids(admin);
@@ -125,7 +125,7 @@ describe('the store and the servers fail in the distributed form', () => {
   );
 
   test(
-    '[TEST-10] redis, nats and an API server killed one after the other: nothing acknowledged is lost, work goes on',
+    '[TEST-10] redis, nats and an API server killed in turn: no acknowledged write is lost, and work continues',
     explained(async () => {
       const { admin, sharedFolder } = cluster;
       await using writer = new Writer(admin, 'crash');

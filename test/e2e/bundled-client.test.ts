@@ -44,7 +44,7 @@ const runPod = async (name: string): Promise<void> => {
 const FACTS = '{.metadata.uid} {.metadata.generation} {.metadata.deletionTimestamp} {.status.phase} {.spec}';
 const written = (name: string): Promise<string> => run('get', 'pod', name, '-o', `jsonpath=${FACTS}`);
 
-test('[EXS-30] [UI-01] force deletion without --confirm warns, fails and leaves the pod as it is; with it the pod is gone at once', async () => {
+test('[EXS-30] [UI-01] force deletion without --confirm warns, fails and leaves the pod unchanged; with it the pod is gone at once', async () => {
   await runPod('foo');
   const before = await written('foo');
   for (const flags of [['--grace-period=0'], ['--force'], ['--grace-period', '0', '--force']]) {
@@ -62,7 +62,7 @@ test('[EXS-30] [UI-01] force deletion without --confirm warns, fails and leaves 
   assert.equal((await attempt('get', 'pod', 'foo')).code, 1);
 });
 
-test('a plain delete asks, and the node removes the pod', async () => {
+test('a plain delete is graceful, and the node removes the pod', async () => {
   await runPod('plain');
   const asked = await holdfast('delete', 'pod/plain');
   assert.equal(asked.code, 0, asked.stderr);
@@ -71,7 +71,7 @@ test('a plain delete asks, and the node removes the pod', async () => {
   await waitFor('its node removes it', async () => (await attempt('get', 'pod', 'plain')).code === 1);
 });
 
-test('[UI-01] deleting a Node needs --confirm; nothing of several is deleted when one is not there', async () => {
+test('[UI-01] deleting a Node needs --confirm; none of several objects is deleted when one is missing', async () => {
   const refused = await holdfast('delete', 'node', 'node-1');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^Warning: deleting node "node-1" says that this machine is gone for good/);
@@ -82,7 +82,7 @@ test('[UI-01] deleting a Node needs --confirm; nothing of several is deleted whe
   assert.equal(await run('get', 'cm/one', 'node/node-1', '-o', 'name'), 'configmap/one\nnode/node-1\n');
 });
 
-test('a deletion of several is done to its end although nobody reads what it says', async () => {
+test('a deletion of several objects completes although its output is not read', async () => {
   const names = ['unread-1', 'unread-2', 'unread-3'];
   for (const name of names) await run('create', 'configmap', name);
   const { code } = await asked(cluster, ['delete', 'cm', ...names], false);
@@ -90,7 +90,7 @@ test('a deletion of several is done to its end although nobody reads what it say
   assert.equal(await run('get', 'cm', ...names, '--ignore-not-found', '-o', 'name'), '');
 });
 
-test('[UI-05] [RWO-22] breaking an attachment warns of corruption and wants --confirm; an Event names who did it', async () => {
+test('[UI-05] [RWO-22] breaking an attachment warns of corruption and requires --confirm; an Event names the user', async () => {
   // Without controllers nothing else writes the attachment that stands for one of a lost node.
   await using quiet = await HoldfastProcess.start(['--memory', '--nodes', '0', '--without', 'controllers,scheduler']);
   const own = createKubectl(() => quiet.ready.kubeconfig);
@@ -117,7 +117,7 @@ test('[UI-05] [RWO-22] breaking an attachment warns of corruption and wants --co
   assert.match(events, /admin broke the attachment to node a/);
 });
 
-test('get shows what kubectl shows', async () => {
+test('get shows the output of kubectl', async () => {
   assert.equal((await holdfast('get', 'no', '-o', 'wide')).stdout.split(/ +/)[0], 'NAME');
   const own = await holdfast('get', 'namespaces', 'default', '-o', 'json');
   assert.equal(JSON.parse(own.stdout).metadata.name, 'default');
@@ -128,7 +128,7 @@ test('get shows what kubectl shows', async () => {
   assert.equal((await holdfast('get', 'cm', '-l', 'no=body')).stderr, 'No resources found.\n');
 });
 
-test('mistakes are named with the next step, and nothing is guessed', async () => {
+test('errors are reported with the next step, and nothing is guessed', async () => {
   const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
     [['wash'], /unknown command "wash"/],
     [['get', 'washers'], /no resource "washers"/],

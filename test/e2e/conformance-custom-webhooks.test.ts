@@ -73,7 +73,7 @@ const withData = (definition: Definition, name: string, namespace: string, data:
 });
 
 describe('AdmissionWebhook of custom resources', { concurrency: 8 }, () => {
-  test('creation, update and deletion are denied', async () => {
+  test('webhooks deny creation, update and deletion', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'deny-custom');
     const definition = await define(client, custom(walk, [OLD]));
     const rules = rulesFor(definition, 'CREATE', 'UPDATE', 'DELETE');
@@ -101,7 +101,7 @@ describe('AdmissionWebhook of custom resources', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('custom resources are mutated', async () => {
+  test('webhooks mutate custom resources', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'mutate-custom');
     const definition = await define(client, custom(walk, [OLD]));
     await mutateIn(walk, definition);
@@ -111,7 +111,7 @@ describe('AdmissionWebhook of custom resources', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('a custom resource is mutated while another version than its own is stored', async () => {
+  test('a webhook mutates a custom resource stored in another version', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'mutate-versions');
     const definition = await define(client, custom(walk, [OLD, NEW]));
     await mutateIn(walk, definition);
@@ -153,7 +153,7 @@ describe('AdmissionWebhook of custom resources', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('the creation of a definition is denied', async () => {
+  test('a webhook denies the creation of a definition', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'deny-definition');
     const rule = {
       operations: ['CREATE'],
@@ -216,7 +216,7 @@ const bodyOf = ({ apiVersion, hostPort, host, port }: Fields): unknown => [apiVe
 const AS_V1 = ['stable.example.com/v1', 'localhost:8080', undefined, undefined];
 const AS_V2 = ['stable.example.com/v2', undefined, 'localhost', '8080'];
 
-describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
+describe('a webhook converts custom resources', { concurrency: 8 }, () => {
   test('CustomResourceConversionWebhook: an object of v1 is read in v2', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'convert-one');
     const definition = await define(client, convertible({ walk }));
@@ -228,7 +228,7 @@ describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('CustomResourceConversionWebhook: a list of objects that are stored in two versions', async () => {
+  test('CustomResourceConversionWebhook: a list of objects stored in two versions', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'convert-list');
     const definition = await define(client, convertible({ walk, service: { name: CONVERSION_SERVICE } }));
     await conversionIsReady(definition, walk.name);
@@ -253,7 +253,7 @@ describe('custom resources that a webhook converts', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('CustomResourceFieldSelectors: lists, watches and informers have what the selector matches', async () => {
+  test('CustomResourceFieldSelectors: lists, watches and informers contain the selected objects', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'select-fields');
     const fields = (...paths: readonly string[]) => ({ selectableFields: paths.map((jsonPath) => ({ jsonPath })) });
     const definition = await define(

@@ -114,7 +114,7 @@ describe('CustomResourceDefinition', { concurrency: 8 }, () => {
     await undefine(client, definition);
   });
 
-  test('discovery documents have definitions', async () => {
+  test('discovery documents contain definitions', async () => {
     const groups = (await must(200, client.typed('GET', '/apis'))).at('groups') as readonly {
       name: string;
       versions: readonly { version: string }[];
@@ -279,7 +279,7 @@ describe('FieldValidation of custom resources', { concurrency: 8 }, () => {
     );
   });
 
-  test('a field that stands twice is refused, also where unknown fields are kept', async () => {
+  test('a duplicate field is refused, also where unknown fields are preserved', async () => {
     const { text } = await applied(
       schemaOf({ properties, ...open }),
       [],
@@ -308,7 +308,7 @@ describe('AggregatedDiscovery', { concurrency: 8 }, () => {
     },
   };
   for (const [name, accepted] of Object.entries(headers)) {
-    test(`${name} has a defined kind`, async () => {
+    test(`${name} contains a defined kind`, async () => {
       const definition = await defineWatchable(client, testCrd(`group${count++}.example.com`));
       await waitFor('discovery has the kind', async () => {
         const answer = await must(200, client.send('GET', '/apis', { headers: accepted }));

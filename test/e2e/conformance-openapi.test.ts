@@ -208,21 +208,21 @@ describe('CustomResourcePublishOpenAPI', () => {
   });
 
   const anything = { a: { b: [{ c: 'd' }] } };
-  test('a definition without a schema takes everything', async () => {
+  test('a definition without a schema accepts everything', async () => {
     const definition = await publish('empty', { expected: { type: 'object' }, versions: ['v1'] });
     await isTaken(definition, objectOf(definition, 'test-cr', anything), 'test-cr');
     await explains(definition.spec.names.plural, /DESCRIPTION:.*<empty>/s);
     await withdraw(definition, ['v1']);
   });
 
-  test('a schema that is open at its root takes everything', async () => {
+  test('a schema with an open root accepts everything', async () => {
     const definition = await publish('unknown-at-root', { schema: OPEN_ROOT, versions: ['v1'] });
     await isTaken(definition, objectOf(definition, 'test-cr', anything), 'test-cr');
     await explains(definition.spec.names.plural, new RegExp(`KIND:.*${definition.spec.names.kind}`, 's'));
     await withdraw(definition, ['v1']);
   });
 
-  test('a schema that is open in a field takes everything there', async () => {
+  test('a schema with an open field accepts everything there', async () => {
     const definition = await publish('unknown-in-nested', { schema: OPEN_NESTED, versions: ['v1'] });
     const object = objectOf(definition, 'test-cr', { spec: { a: null, b: [{ c: 'd' }] } });
     await isTaken(definition, object, 'test-cr');
@@ -249,7 +249,7 @@ describe('CustomResourcePublishOpenAPI', () => {
     });
   }
 
-  test('a version that is renamed is published by its new name', async () => {
+  test('a renamed version is published under its new name', async () => {
     const definition = await publish('multi-ver', { schema: FOO, expected: FOO, versions: ['v2', 'v3'] });
     const url = `${DEFINITIONS}/${definition.metadata.name}`;
     const path = '/spec/versions/1/name';
@@ -264,7 +264,7 @@ describe('CustomResourcePublishOpenAPI', () => {
     await withdraw(definition, ['v2', 'v4']);
   });
 
-  test('a version that is no longer served is withdrawn', async () => {
+  test('an unserved version is withdrawn', async () => {
     const definition = await publish('multi-to-single-ver', {
       schema: FOO,
       expected: FOO,

@@ -65,7 +65,7 @@ const isMutated = (walk: WebhookWalk, mutated: boolean): Promise<unknown> =>
   });
 
 describe('AdmissionWebhook', { concurrency: 8 }, () => {
-  test('discovery documents have the kinds of webhooks', async () => {
+  test('discovery documents contain the kinds of webhooks', async () => {
     const groups = (await must(200, client.typed('GET', '/apis'))).at('groups') as {
       name: string;
       versions: { version: string }[];
@@ -139,7 +139,7 @@ describe('AdmissionWebhook', { concurrency: 8 }, () => {
     assert.match(attached.stderr, /attaching to pod 'to-be-attached-pod' is not allowed/);
   });
 
-  test('a webhook that fails closed denies without exception', async () => {
+  test('a webhook with failurePolicy Fail denies without exception', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'fail-closed');
     const matchExpressions = [{ key: 'fail-closed-webhook', operator: 'In', values: ['yes'] }];
     await walk.register(
@@ -176,7 +176,7 @@ describe('AdmissionWebhook', { concurrency: 8 }, () => {
     );
   });
 
-  test('configurations of webhooks are neither mutated nor kept from deletion', async () => {
+  test('webhook configurations are neither mutated nor protected from deletion', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'blocking');
     const configurations = {
       apiGroups: ['admissionregistration.k8s.io'],
@@ -211,7 +211,7 @@ describe('AdmissionWebhook', { concurrency: 8 }, () => {
     }
   });
 
-  test('the deadline of a webhook holds', async () => {
+  test('the timeout of a webhook is enforced', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'slow');
     const slow = (more: Fields): Fields =>
       walk.hook('allow-configmap-with-delay-webhook.k8s.io', '/always-allow-delay-5s', onCreate(CONFIG_MAPS), more);
@@ -268,7 +268,7 @@ describe('AdmissionWebhook', { concurrency: 8 }, () => {
       await holds(walk, false);
     });
 
-    test(`match conditions of ${type.toLowerCase()} webhooks are kept, updated, and refused when they are no expression`, async () => {
+    test(`match conditions of ${type.toLowerCase()} webhooks are stored, updated, and refused when they are not valid expressions`, async () => {
       const walk = await WebhookWalk.begin(webhooks, `conditions-${type.toLowerCase()}`);
       const path = type === 'Validating' ? '/always-deny' : '/mutating-configmaps';
       const first = { name: 'expression-1', expression: "object.metadata.namespace == 'production'" };
@@ -294,7 +294,7 @@ describe('AdmissionWebhook', { concurrency: 8 }, () => {
     });
   }
 
-  test('a match condition leaves out ConfigMaps of one name', async () => {
+  test('a match condition excludes ConfigMaps with one name', async () => {
     const walk = await WebhookWalk.begin(webhooks, 'skip-me');
     const matchConditions = [{ name: 'skip-me', expression: "object.metadata.name != 'skip-me'" }];
     await walk.register('Mutating', walk.mutateConfigMaps(1, { matchConditions }));

@@ -78,7 +78,7 @@ test('objects are created, read, replaced, listed and deleted through the typed 
   await assert.rejects(core.readNamespacedConfigMap({ name: 'typed', namespace }), refusedWith(404, 'NotFound'));
 });
 
-test('a list in pages has every object once', async () => {
+test('a paged list contains every object once', async () => {
   const names = Array.from({ length: 7 }, (_, index) => `paged-${index}`);
   for (const name of names)
     await core.createNamespacedConfigMap({ namespace, body: { metadata: { name, labels: { paged: 'yes' } } } });
@@ -97,7 +97,7 @@ test('a list in pages has every object once', async () => {
   assert.deepEqual(seen, names);
 });
 
-test('JSON, merge, strategic and apply patches do what their types promise', async () => {
+test('JSON, merge, strategic and apply patches have the semantics of their types', async () => {
   await apps.createNamespacedDeployment({ namespace, body: deploymentOf('patched', 0) });
   const patch = (type: string, body: object): Promise<unknown> =>
     apps.patchNamespacedDeployment(
@@ -126,7 +126,7 @@ test('JSON, merge, strategic and apply patches do what their types promise', asy
   await apps.deleteNamespacedDeployment({ name: 'patched', namespace });
 });
 
-test('a Deployment runs, is scaled through its scale, and its pods go with it', async () => {
+test('a Deployment runs, is scaled through its scale, and is deleted with its pods', async () => {
   await apps.createNamespacedDeployment({ namespace, body: deploymentOf('run', 1) });
   const ready = async (): Promise<number> =>
     (await apps.readNamespacedDeploymentStatus({ name: 'run', namespace })).status?.readyReplicas ?? 0;
@@ -168,7 +168,7 @@ test('KubernetesObjectApi creates, reads, patches, lists and deletes any kind', 
   await assert.rejects(objects.read(spec), refusedWith(404, 'NotFound'));
 });
 
-test('invalid, doubled and unknown objects are refused with the reasons clients switch on', async () => {
+test('invalid, duplicate and unknown objects are refused with the reasons that clients check', async () => {
   const unnamed = core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'Not A Name' } } });
   await assert.rejects(unnamed, refusedWith(422, 'Invalid'));
   await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'twice' } } });
@@ -205,7 +205,7 @@ test('the version, an access review and a bound token are answered', async () =>
   assert.equal(token.status?.token.split('.').length, 3);
 });
 
-test('a CronJob is typed to its last field', async () => {
+test('a CronJob is typed down to its last field', async () => {
   const batch = loadKubeConfig(cluster.ready.kubeconfig).makeApiClient(BatchV1Api);
   const template = { spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } } };
   const body = { metadata: { name: 'nightly' }, spec: { schedule: '0 3 * * *', suspend: true, jobTemplate: template } };
@@ -213,7 +213,7 @@ test('a CronJob is typed to its last field', async () => {
   assert.deepEqual([made.spec?.concurrencyPolicy, made.spec?.successfulJobsHistoryLimit], ['Allow', 3]);
 });
 
-test('the log of a pod is read whole and followed as it grows', async () => {
+test('the log of a pod is read in full and followed as it grows', async () => {
   const command = ['sh', '-c', 'echo first; echo second; sleep 3600'];
   const body = { metadata: { name: 'talking' }, spec: { containers: [{ ...container, command }] } };
   await core.createNamespacedPod({ namespace, body });

@@ -77,7 +77,7 @@ async function inform(): Promise<Watched> {
 
 const hear = ({ heard }: Watched, what: string): Promise<unknown> => waitFor(what, () => heard.includes(what));
 
-test('an informer hears of what is there, what comes, what changes and what goes', async (t) => {
+test('an informer reports existing, added, changed and deleted objects', async (t) => {
   await put('there', '1');
   const watched = await inform();
   t.after(watched.stop);
@@ -94,7 +94,7 @@ test('an informer hears of what is there, what comes, what changes and what goes
   assert.deepEqual(watched.errors, []);
 });
 
-test('an informer whose connection is cut hears afterwards what happened meanwhile', async (t) => {
+test('an informer with a cut connection reports the missed changes afterwards', async (t) => {
   const watched = await inform();
   t.after(watched.stop);
   await put('before-cut', '1');
@@ -127,7 +127,7 @@ async function watchFrom(resourceVersion: string): Promise<{ frames: Frame[]; st
   return { frames, stop: () => controller.abort() };
 }
 
-test('a watch resumes after the resource version it names: nothing twice, nothing missing', async (t) => {
+test('a watch resumes after its resource version: nothing twice, nothing missing', async (t) => {
   const first = await put('resumed', '1');
   await change('resumed', '2');
   await change('resumed', '3');
@@ -147,7 +147,7 @@ test('a watch resumes after the resource version it names: nothing twice, nothin
   assert.ok((versions[0] ?? 0) > Number(first.metadata?.resourceVersion));
 });
 
-test('after a restart of the server an informer is again what the server says, and an old watch is told 410', async (t) => {
+test('after a server restart an informer matches the server again, and an old watch gets 410', async (t) => {
   const old = await put('kept', '1');
   await put('doomed', '1');
   const watched = await inform();

@@ -111,7 +111,7 @@ interface Shop {
   readonly status?: { readonly goods?: number; readonly by?: string };
 }
 
-test('an operator lives through install, crash, upgrade by a conversion webhook, and uninstall', async () => {
+test('an operator survives install, crash, upgrade by a conversion webhook, and uninstall', async () => {
   const config = loadKubeConfig(cluster.ready.kubeconfig);
   const definitions = config.makeApiClient(ApiextensionsV1Api);
   const objects = config.makeApiClient(CustomObjectsApi);

@@ -26,7 +26,7 @@ test('auth whoami and can-i answer for the administrator and for others', async 
   );
 });
 
-test('a Role and its binding let a service account do what they name and nothing else', async () => {
+test('a Role and its binding grant a service account exactly their rights', async () => {
   assert.equal(await run('create', 'serviceaccount', 'reader'), 'serviceaccount/reader created\n');
   const role = await run('create', 'role', 'pod-reader', '--verb=get,list', '--resource=pods,deployments.apps');
   assert.equal(role, 'role.rbac.authorization.k8s.io/pod-reader created\n');
@@ -50,7 +50,7 @@ test('a Role and its binding let a service account do what they name and nothing
   );
 });
 
-test('a token from create token speaks for its service account', async () => {
+test('a token from create token authenticates its service account', async () => {
   await run('create', 'serviceaccount', 'speaker');
   const token = (await run('create', 'token', 'speaker', '--duration=10m')).trim();
   // An administrator's client certificate would win over the token: this one has no other credential.
@@ -67,7 +67,7 @@ test('a token from create token speaks for its service account', async () => {
   assert.match(missing.stderr, /serviceaccounts "nobody" not found/);
 });
 
-test('cluster roles and their bindings reach every namespace', async () => {
+test('cluster roles and their bindings apply in every namespace', async () => {
   await run('create', 'clusterrole', 'node-reader', '--verb=get,list,watch', '--resource=nodes');
   await run('create', 'clusterrolebinding', 'node-readers', '--clusterrole=node-reader', '--group=watchers');
   const can = (verb: string): ReturnType<typeof attempt> =>
@@ -78,7 +78,7 @@ test('cluster roles and their bindings reach every namespace', async () => {
   await waitFor('the right is gone', async () => (await can('list')).stdout.trim() === 'no');
 });
 
-test('configmaps and secrets are made from literals and described', async () => {
+test('configmaps and secrets are created from literals and described', async () => {
   await run('create', 'configmap', 'colors', '--from-literal=sky=blue', '--from-literal=grass=green');
   // kubectl walks the entries in no particular order.
   const described = await run('describe', 'cm', 'colors');
@@ -94,7 +94,7 @@ test('configmaps and secrets are made from literals and described', async () => 
   );
 });
 
-test('a namespace is described, filled and deleted with what is in it', async () => {
+test('a namespace is described, filled and deleted with its content', async () => {
   assert.equal(await run('create', 'namespace', 'team'), 'namespace/team created\n');
   assert.match(
     await run('describe', 'ns', 'team'),
@@ -120,7 +120,7 @@ test('a Service is exposed from a Deployment with its selector and port', async 
   assert.match(await run('describe', 'service', 'shop'), /Selector: +app=shop\n[\s\S]*TargetPort: +8080\/TCP\n/);
 });
 
-test('quotas, limits, budgets, priority classes and ingresses are made by their short commands', async () => {
+test('quotas, limits, budgets, priority classes and ingresses are created by their short commands', async () => {
   assert.equal(
     await run('create', 'quota', 'small', '--hard=pods=2,requests.cpu=1', '-n', 'kube-public'),
     'resourcequota/small created\n',

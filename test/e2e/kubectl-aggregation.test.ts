@@ -173,7 +173,7 @@ const ownedConfigMap = (name: string, ...ownerReferences: readonly Owner[]): obj
   metadata: { name, namespace: 'default', ownerReferences },
 });
 
-test('an API server in a pod is registered, served, found, and taken away again', async () => {
+test('an API server in a pod is registered, served, discovered, and unregistered', async () => {
   const ca = await deploy();
   await register(ca);
 
@@ -244,7 +244,7 @@ test('an API server in a pod is registered, served, found, and taken away again'
   assert.match(gone.stderr, /the server could not find the requested resource/);
 });
 
-test('a namespace goes although an API of the cluster is away, and says so meanwhile', async () => {
+test('a namespace is deleted although an API of the cluster is unavailable, and reports it meanwhile', async () => {
   await send(['create'], {
     apiVersion: 'apiregistration.k8s.io/v1',
     kind: 'APIService',

@@ -23,7 +23,7 @@ const configMap = (name: string, data: Record<string, string>): object => ({
 });
 
 for (const validate of ['true', 'false']) {
-  test(`apply --validate=${validate} says created, unchanged and configured`, async () => {
+  test(`apply --validate=${validate} prints created, unchanged and configured`, async () => {
     const name = `applied-${validate}`;
     const apply = (data: Record<string, string>): Promise<string> =>
       send(['apply', `--validate=${validate}`], configMap(name, data));
@@ -34,14 +34,14 @@ for (const validate of ['true', 'false']) {
   });
 }
 
-test('apply removes what the manifest no longer names and keeps what others added', async () => {
+test('apply removes fields that the manifest no longer has and keeps fields of others', async () => {
   await send(['apply'], configMap('shared', { mine: '1', old: '1' }));
   await run('patch', 'cm', 'shared', '--type=merge', '-p', '{"data":{"theirs":"1"}}');
   await send(['apply'], configMap('shared', { mine: '2' }));
   assert.equal(await run('get', 'cm', 'shared', '-o', 'jsonpath={.data}'), '{"mine":"2","theirs":"1"}');
 });
 
-test('apply refuses a field nobody knows, warns on request, and drops it without validation', async () => {
+test('apply refuses an unknown field, warns on request, and drops it without validation', async () => {
   const misspelt = { ...configMap('misspelt', {}), dataa: { a: '1' } };
   const refused = await attemptSend(['apply'], misspelt);
   assert.equal(refused.code, 1);
@@ -70,7 +70,7 @@ test('apply --server-side names the conflict and its manager, and --force-confli
   assert.equal(await run('get', 'cm', 'owned', '--show-managed-fields', '-o', managers), 'bob=Apply ');
 });
 
-test('an object of client-side apply moves to --server-side without a conflict', async () => {
+test('a client-side applied object moves to --server-side without a conflict', async () => {
   await send(['apply'], configMap('moved', { a: '1' }));
   assert.equal(
     await send(['apply', '--server-side'], configMap('moved', { a: '2' })),
@@ -79,7 +79,7 @@ test('an object of client-side apply moves to --server-side without a conflict',
   assert.equal(await run('get', 'cm', 'moved', '-o', 'jsonpath={.data.a}'), '2');
 });
 
-test('diff prints nothing and ends with 0 when nothing differs, else the lines that differ and 1', async () => {
+test('diff prints nothing and exits with 0 without differences, otherwise prints them and exits with 1', async () => {
   await send(['apply'], configMap('compared', { a: '1' }));
   assert.deepEqual(await attemptSend(['diff'], configMap('compared', { a: '1' })), { code: 0, stdout: '', stderr: '' });
   const different = await attemptSend(['diff'], configMap('compared', { a: '2' }));
@@ -97,7 +97,7 @@ test('dry runs of the client and the server change nothing', async () => {
   assert.equal((await attempt('get', 'cm', 'dry')).code, 1);
 });
 
-test('create refuses what exists, and create --save-config can be applied later', async () => {
+test('create refuses an existing object, and create --save-config can be applied later', async () => {
   const manifest = configMap('fresh', { a: '1' });
   assert.equal(await send(['create', '--save-config'], manifest), 'configmap/fresh created\n');
   const again = await attemptSend(['create'], manifest);
@@ -109,7 +109,7 @@ test('create refuses what exists, and create --save-config can be applied later'
   assert.deepEqual(applied, { code: 0, stdout: 'configmap/fresh configured\n', stderr: '' });
 });
 
-test('apply of an object that was made without apply warns once and goes on', async () => {
+test('apply of an object created without apply warns once and continues', async () => {
   await send(['create'], configMap('raw', { a: '1' }));
   const applied = await attemptSend(['apply'], configMap('raw', { a: '2' }));
   assert.match(
@@ -120,7 +120,7 @@ test('apply of an object that was made without apply warns once and goes on', as
   assert.equal((await attemptSend(['apply'], configMap('raw', { a: '3' }))).stderr, '');
 });
 
-test('apply --prune removes what left the set', async () => {
+test('apply --prune removes objects that left the set', async () => {
   const member = (name: string): object => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -131,7 +131,7 @@ test('apply --prune removes what left the set', async () => {
   assert.equal(await send(flags, member('stays')), 'configmap/stays unchanged\nconfigmap/leaves pruned\n');
 });
 
-test('apply -k builds a folder with a kustomization, and delete -k takes it away again', async (t) => {
+test('apply -k builds a kustomization folder, and delete -k removes its objects', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-kustomize-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(configMap('settings', { a: '1' })));

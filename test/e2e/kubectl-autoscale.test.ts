@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-test('autoscale keeps a deployment within its bounds and says so; both versions show the same', async () => {
+test('autoscale keeps a deployment within its bounds and reports it; both versions show the same', async () => {
   await send(['create'], workload('Deployment', 'web'));
   assert.match(await run('autoscale', 'deployment', 'web', '--min=2', '--max=3', '--cpu-percent=50'), /autoscaled/);
   await waitFor('two replicas', async () => (await replicasOf('deployment/web')) === '2', SCALE_DEADLINE_MS);
@@ -54,7 +54,7 @@ test('autoscale keeps a deployment within its bounds and says so; both versions 
   );
 });
 
-test('a stateful set grows with what its processes really use, and describe explains it', async () => {
+test('a stateful set grows with the usage of its processes, and describe explains it', async () => {
   await send(['create'], workload('StatefulSet', 'db'), {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',

@@ -123,7 +123,7 @@ async function almostHalfANode(): Promise<string> {
   return `${Math.floor(milli * 0.45)}m`;
 }
 
-test('[DISR-13] [DISR-14] [DISR-19] [DISR-20] [DISR-21] [DISR-23] [DISR-24] [DISR-25] three nodes are drained one after the other, at the pace of a budget', async () => {
+test('[DISR-13] [DISR-14] [DISR-19] [DISR-20] [DISR-21] [DISR-23] [DISR-24] [DISR-25] three nodes are drained in turn, at the pace of a budget', async () => {
   const cpu = await almostHalfANode();
   const prefersNode2 = {
     preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: hostname('node-2') }],

@@ -65,7 +65,7 @@ async function asHolderOf(name: string, ...args: readonly string[]): Promise<Kub
   return attempt('--kubeconfig', kubeconfig, '--server', cluster.ready.url, ...who, ...args);
 }
 
-test('a certificate that was approved makes its holder the user that it names, with the rights of that user', async () => {
+test('an approved certificate authenticates the user that it names, with the rights of that user', async () => {
   await send(['create'], requestObject('jane', '/O=dev/CN=jane', { signerName: API_CLIENT, expirationSeconds: 3600 }));
   assert.match(await run('get', 'csr', 'jane'), /kubernetes\.io\/kube-apiserver-client\s+admin\s+60m\s+Pending/);
   assert.match(await run('certificate', 'approve', 'jane'), /jane approved/);
@@ -88,7 +88,7 @@ test('a certificate that was approved makes its holder the user that it names, w
   assert.match(allowed.stderr, /No resources found/);
 });
 
-test('a request that was denied gets nothing, and one that asks for too much fails with the reason', async () => {
+test('a denied request gets no certificate, and one that requests too much fails with the reason', async () => {
   await send(['create'], requestObject('denied', '/CN=john', { signerName: API_CLIENT }));
   assert.match(await run('certificate', 'deny', 'denied'), /denied denied/);
   assert.equal(await conditionOf('denied'), 'Denied');
@@ -100,7 +100,7 @@ test('a request that was denied gets nothing, and one that asks for too much fai
   assert.equal(why, 'invalid usage for client certificate: server auth');
 });
 
-test('a node that may renew its own certificate needs nobody for it', async () => {
+test('a node with the right to renew its certificate needs no manual approval', async () => {
   const role = 'system:certificates.k8s.io:certificatesigningrequests:selfnodeclient';
   await run('create', 'clusterrolebinding', 'renewal', `--clusterrole=${role}`, '--group=system:nodes');
   const asNode = ['--as', 'system:node:n1', '--as-group', 'system:nodes', '--as-group', 'system:authenticated'];

@@ -52,7 +52,7 @@ const phase = (what: string): Promise<string> => run('get', what, '-o', 'jsonpat
 const becomes = (what: string, wanted: string): Promise<unknown> =>
   waitFor(`${what} ${wanted}`, async () => (await phase(what)) === wanted);
 
-test('a claim gets the smallest volume that suits, a pod uses it, and neither goes while it is in use', async () => {
+test('a claim is bound to the smallest suitable volume, a pod uses it, and neither is removed while in use', async () => {
   await send(['create'], volume('large', '20Gi'), volume('small', '2Gi'));
   await becomes('pv/large', 'Available');
   await becomes('pv/small', 'Available');
@@ -73,7 +73,7 @@ test('a claim gets the smallest volume that suits, a pod uses it, and neither go
 
 const using = (claimName: string): object => ({ persistentVolumeClaim: { claimName } });
 
-test('a volume that is reserved waits for its claim, and a claim that names a volume for that one', async () => {
+test('a reserved volume waits for its claim, and a claim that names a volume waits for that volume', async () => {
   await send(['create'], volume('mine', '5Gi', { claimRef: { name: 'reserved', namespace: 'default' } }));
   await becomes('pv/mine', 'Available');
   await send(['create'], claim('reserved'), claim('named', { volumeName: 'large' }));
@@ -83,7 +83,7 @@ test('a volume that is reserved waits for its claim, and a claim that names a vo
   assert.match(volumes, /named=large .*reserved=mine/);
 });
 
-test('a claim of a class that waits is bound to a volume of the node that the scheduler chooses for its pod', async () => {
+test('a WaitForFirstConsumer claim is bound to a volume of the node that the scheduler selects for its pod', async () => {
   const waits = { provisioner: 'kubernetes.io/no-provisioner', volumeBindingMode: 'WaitForFirstConsumer' };
   await send(['create'], {
     apiVersion: 'storage.k8s.io/v1',
@@ -106,7 +106,7 @@ test('a claim of a class that waits is bound to a volume of the node that the sc
   await run('delete', 'pod', 'consumer');
 });
 
-test('an ephemeral claim comes and goes with its pod', async () => {
+test('an ephemeral claim is created and deleted with its pod', async () => {
   await send(['create'], volume('scratch-disk', '2Gi', { storageClassName: 'scratch' }));
   const template = { storageClassName: 'scratch', accessModes: ['ReadWriteOnce'] };
   const spec = { ...template, resources: { requests: { storage: '1Gi' } } };
@@ -118,7 +118,7 @@ test('an ephemeral claim comes and goes with its pod', async () => {
   await becomes('pv/scratch-disk', 'Released');
 });
 
-test('a volume that nobody here can delete says so, and its data stays', async () => {
+test('a volume without a deleter reports it, and its data stay', async () => {
   await send(['create'], volume('doomed', '9Gi', { persistentVolumeReclaimPolicy: 'Delete', storageClassName: 'old' }));
   await send(['create'], claim('short', { storageClassName: 'old' }));
   await becomes('pvc/short', 'Bound');

@@ -42,7 +42,7 @@ after(async () => {
 });
 
 for (const { name, environment } of STREAM_PROTOCOLS) {
-  test(`${name}: cp brings files and folders into a pod and back as they are`, async () => {
+  test(`${name}: cp copies files and folders into a pod and back unchanged`, async () => {
     const large = Buffer.from(Uint8Array.from({ length: 3 * 1024 * 1024 }, (_, i) => Math.imul(i, 0x9e37_79b1) >>> 24));
     mkdirSync(at(name, 'deep', 'er'), { recursive: true });
     writeFileSync(at(name, 'large'), large);

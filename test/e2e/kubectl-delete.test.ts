@@ -28,7 +28,7 @@ test('delete waits until the pod is gone, and honours --grace-period', async () 
   assert.equal((await attempt('get', 'pod', 'patient')).code, 1);
 });
 
-test('delete --wait=false returns while the pod is Terminating, with its grace period noted', async () => {
+test('delete --wait=false returns while the pod is Terminating, with its grace period recorded', async () => {
   // A shell that ignores SIGTERM holds the pod long enough to be seen.
   const script = 'trap "" TERM; echo deaf; while true; do sleep 1; done';
   await run('run', 'stubborn', '--image=busybox', '--restart=Never', '--command', '--', 'sh', '-c', script);
@@ -40,7 +40,7 @@ test('delete --wait=false returns while the pod is Terminating, with its grace p
   assert.equal(shortened.code, 0, shortened.stderr);
 });
 
-test('delete --force warns that nobody confirmed the end, and removes the object at once', async () => {
+test('delete --force warns that the end is unconfirmed, and removes the object at once', async () => {
   await runPod('forced');
   const forced = await attempt('delete', 'pod', 'forced', '--force', '--grace-period=0');
   assert.equal(forced.stdout, 'pod "forced" force deleted\n');
@@ -63,7 +63,7 @@ test('delete --now, by label, by several names and --all', async () => {
   assert.equal(await run('delete', 'pod', 'now', '--now'), 'pod "now" deleted\n');
 });
 
-test('delete --cascade=background takes the dependents afterwards', async () => {
+test('delete --cascade=background deletes the dependents afterwards', async () => {
   await deploy('behind');
   assert.equal(
     await run('delete', 'deployment', 'behind', '--cascade=background'),
@@ -93,7 +93,7 @@ test('delete --cascade=orphan leaves the dependents without an owner, and a new 
   await run('delete', 'deployment', 'kept', '--cascade=foreground');
 });
 
-test('delete with a precondition that does not hold and delete of nothing are told', async () => {
+test('delete with a failed precondition and delete of a missing object are reported', async () => {
   assert.equal(
     (await attempt('delete', 'cm', 'nobody')).stderr,
     'Error from server (NotFound): configmaps "nobody" not found\n',
@@ -109,7 +109,7 @@ test('delete --dry-run=server deletes nothing', async () => {
   assert.equal(await run('get', 'cm', 'safe', '-o', 'name'), 'configmap/safe\n');
 });
 
-test('a finalizer holds an object until somebody takes it off', async () => {
+test('a finalizer holds an object until it is removed', async () => {
   await run('create', 'configmap', 'held');
   await run('patch', 'cm', 'held', '--type=merge', '-p', '{"metadata":{"finalizers":["example.com/hold"]}}');
   await run('delete', 'cm', 'held', '--wait=false');
@@ -118,7 +118,7 @@ test('a finalizer holds an object until somebody takes it off', async () => {
   assert.equal((await attempt('get', 'cm', 'held')).code, 1);
 });
 
-test('wait sees a condition, a JSONPath, a creation and a deletion, and gives up in time', async () => {
+test('wait detects a condition, a JSONPath, a creation and a deletion, and times out', async () => {
   await using creation = follow('wait', '--for=create', 'deployment/awaited', '--timeout=30s');
   await run('create', 'deployment', 'awaited', '--image=busybox', '--', 'sleep', '3600');
   await waitFor('it is created', () => creation.printed.includes('deployment.apps/awaited condition met'));

@@ -21,7 +21,7 @@ const described = (what: string, name: string, ...expected: readonly RegExp[]): 
     return text;
   });
 
-test('describe pod shows where it runs, its containers, conditions, volumes, class and events', async () => {
+test('describe pod shows node, containers, conditions, volumes, class and events', async () => {
   const name = await run('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[0].metadata.name}');
   await described(
     'pod',
@@ -42,7 +42,7 @@ test('describe pod shows where it runs, its containers, conditions, volumes, cla
   );
 });
 
-test('describe pod says why a pod waits and why a container fails', async () => {
+test('describe pod shows why a pod waits and why a container fails', async () => {
   const overrides = JSON.stringify({ spec: { nodeSelector: { color: 'none' } } });
   await run('run', 'waiting', '--image=busybox', `--overrides=${overrides}`, '--command', '--', 'sleep', '3600');
   await described(
@@ -61,7 +61,7 @@ test('describe pod says why a pod waits and why a container fails', async () => 
   assert.match(await run('get', 'pod', 'failing'), /^failing +0\/1 +Error +0 /m);
 });
 
-test('a container that keeps ending is shown with its restarts and CrashLoopBackOff', async () => {
+test('a container that repeatedly ends is shown with its restarts and CrashLoopBackOff', async () => {
   await run('run', 'crashing', '--image=busybox', '--command', '--', 'sh', '-c', 'exit 1');
   await waitFor('back-off', async () =>
     /^crashing +0\/1 +CrashLoopBackOff +[1-9]/m.test(await run('get', 'pod', 'crashing')),
@@ -94,7 +94,7 @@ test('describe deployment and replicaset show counts, strategy, template, condit
   );
 });
 
-test('describe statefulset and daemonset show their pods and how they update', async () => {
+test('describe statefulset and daemonset show their pods and their update strategy', async () => {
   const labels = { app: 'set' };
   const containers = [{ name: 'main', image: 'busybox', command: ['sleep', '3600'] }];
   const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers } };

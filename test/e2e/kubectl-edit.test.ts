@@ -41,7 +41,7 @@ test('a strategic merge patch adds a container by its name and keeps the others'
   assert.equal(await read('deploy', 'strategic', names), 'main');
 });
 
-test('a merge patch replaces lists and removes what is null', async () => {
+test('a merge patch replaces lists and removes null fields', async () => {
   await send(['create'], deployment('merged'));
   await run('annotate', 'deploy', 'merged', 'note=old');
   const patch = {
@@ -53,7 +53,7 @@ test('a merge patch replaces lists and removes what is null', async () => {
   assert.equal(await read('deploy', 'merged', '{.metadata.annotations.note}'), '');
 });
 
-test('a JSON patch is applied whole or not at all, and a patch without effect says so', async () => {
+test('a JSON patch is atomic, and a patch without effect says so', async () => {
   await run('create', 'configmap', 'listed', '--from-literal=a=1');
   const patch = (...operations: readonly object[]): ReturnType<typeof attempt> =>
     attempt('patch', 'cm', 'listed', '--type=json', '-p', JSON.stringify(operations));
@@ -68,7 +68,7 @@ test('a JSON patch is applied whole or not at all, and a patch without effect sa
   );
 });
 
-test('a patch of the scale subresource scales, and of the status subresource leaves the spec alone', async () => {
+test('a patch of the scale subresource scales, and one of the status subresource leaves the spec unchanged', async () => {
   await send(['create'], deployment('parts'));
   assert.match(
     await run('patch', 'deploy', 'parts', '--subresource=scale', '--type=merge', '-p', '{"spec":{"replicas":1}}'),
@@ -94,7 +94,7 @@ test('label and annotate add, refuse to overwrite, overwrite, and remove', async
   assert.match(invalid.stderr, /invalid label value|must be/);
 });
 
-test('replace puts the whole object, and refuses one that somebody changed in between', async () => {
+test('replace writes the whole object, and is refused after a concurrent change', async () => {
   await run('create', 'configmap', 'replaced', '--from-literal=a=1');
   const seen = JSON.parse(await run('get', 'cm', 'replaced', '-o', 'json')) as object;
   assert.equal(await send(['replace'], { ...seen, data: { a: '2' } }), 'configmap/replaced replaced\n');
@@ -115,7 +115,7 @@ test('replace --force deletes and creates: the object has another uid', async ()
   assert.notEqual(await read('cm', 'forced', '{.metadata.uid}'), uid);
 });
 
-test('edit saves what the editor changed', async () => {
+test('edit saves the changes of the editor', async () => {
   await run('create', 'configmap', 'edited', '--from-literal=a=before');
   const edited = await edit('sed -i s/before/after/', 'cm', 'edited');
   assert.deepEqual(edited, { code: 0, stdout: 'configmap/edited edited\n', stderr: '' });

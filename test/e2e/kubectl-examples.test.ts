@@ -34,7 +34,7 @@ const row = (name: string): Promise<string> => run('get', 'pod', name, '--no-hea
 const ended = (name: string): Promise<true> =>
   waitFor(`${name} ended`, async () => / Completed /.test(await row(name)) && (true as const));
 
-test('[EXP-02] a Job makes a pod of its template, which logs, runs and succeeds, and the Job is complete', async (t) => {
+test('[EXP-02] a Job creates a pod from its template, which logs, runs and succeeds, and the Job completes', async (t) => {
   // Instead of an hour it takes until this test lets it go.
   const signs = openFolder('examples');
   t.after(() => rmSync(signs, { recursive: true, force: true }));
@@ -51,7 +51,7 @@ test('[EXP-02] a Job makes a pod of its template, which logs, runs and succeeds,
   await waitFor('the Job is complete', async () => /^hello +Complete +1\/1 /m.test(await run('get', 'jobs')));
 });
 
-test('[EXP-03] [LIFE-29] a gate keeps a ready pod out until somebody sets it through the status', async () => {
+test('[EXP-03] [LIFE-29] a readiness gate keeps a ready pod out of service until it is set through the status', async () => {
   const type = 'www.example.com/feature-1';
   await apply('gated', { readinessGates: [{ conditionType: type }], containers: [shell('c', 'sleep 600')] });
   await waitFor('it runs', async () => (await podOf('gated')).status.containerStatuses?.[0]?.ready === true);
@@ -66,7 +66,7 @@ test('[EXP-03] [LIFE-29] a gate keeps a ready pod out until somebody sets it thr
   await waitFor('it is ready', async () => (await ready()) === 'True');
 });
 
-test('[EXP-08] [EXP-09] [LIFE-20] a pod that waits for a service shows where it stands, and describe tells its story', async () => {
+test('[EXP-08] [EXP-09] [LIFE-20] a pod that waits for a service shows its state, and describe shows its events', async () => {
   const waiting = (service: string): string =>
     `until getent hosts ${service}.$(cat /var/run/secrets/kubernetes.io/serviceaccount/namespace).svc.cluster.local; do echo waiting for ${service}; sleep 2; done`;
   const made = await apply('myapp-pod', {
@@ -101,7 +101,7 @@ const mayAnswerNames =
   process.getuid?.() === 0 || Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')) <= 53;
 const unlessNames = mayAnswerNames ? false : 'this user may not listen on port 53: run the tests as root';
 
-test('[EXP-11] as soon as the services are there the pod goes on and runs, never restarted', {
+test('[EXP-11] once the services exist the pod continues and runs, without a restart', {
   skip: unlessNames,
 }, async () => {
   const service = (name: string, targetPort: number): object => ({
@@ -131,7 +131,7 @@ test('[EXP-11] as soon as the services are there the pod goes on and runs, never
   await run('delete', 'pod', 'myapp-pod', '--wait=false');
 });
 
-test('[POD-04] [POD-26] [POD-28] [INIT-08] containers of a pod share volumes and its network, and only who mounts a secret sees it', async () => {
+test('[POD-04] [POD-26] [POD-28] [INIT-08] containers of a pod share volumes and its network, and only a container that mounts a secret sees it', async () => {
   await run('create', 'secret', 'generic', 'key', '--from-literal=key=s3cret');
   const mounts = { volumeMounts: [{ name: 'work', mountPath: '/work-of-examples' }] };
   const web = `while [ ! -e /work-of-examples/fetched ]; do sleep 0.1; done; test ! -e /only-for-init && cat /work-of-examples/*`;
@@ -160,7 +160,7 @@ test('[POD-04] [POD-26] [POD-28] [INIT-08] containers of a pod share volumes and
   );
 });
 
-test('[POD-08] [EXP-05] a pod is called by its name, finds itself and its aliases, and is told of services', async () => {
+test('[POD-08] [EXP-05] a pod has its host name, resolves itself and its aliases, and gets service variables', async () => {
   const ports = [{ port: 8080 }];
   await send(['create'], {
     apiVersion: 'v1',
@@ -183,7 +183,7 @@ test('[POD-08] [EXP-05] a pod is called by its name, finds itself and its aliase
   assert.equal(await run('logs', 'named'), `named\n2\n${address}:8080\nsearch example.org\nnameserver 192.0.2.53\n`);
 });
 
-test('[LIFE-18] last words are shown: those of the file, or the end of the log of one that failed', async () => {
+test('[LIFE-18] the termination message is shown: the file, or the end of the log of a failed container', async () => {
   const fallback = { terminationMessagePolicy: 'FallbackToLogsOnError' };
   await apply('last-words', {
     restartPolicy: 'Never',
@@ -220,7 +220,7 @@ test('[EPH-01] kubectl debug adds a container to a running pod', async () => {
   assert.match(await run('describe', 'pod', 'debugged'), /Ephemeral Containers:\n +look:[\s\S]*State: +Terminated/);
 });
 
-test('[SAFE-04] [SAFE-09] [TERM-05] [TERM-06] [TERM-16] [TERM-17] the grace period of a deletion is kept on the pod, and force frees the name at once', async () => {
+test('[SAFE-04] [SAFE-09] [TERM-05] [TERM-06] [TERM-16] [TERM-17] the grace period of a deletion is recorded on the pod, and force frees the name at once', async () => {
   const deaf = shell('c', 'trap "" TERM; while :; do sleep 600; done');
   const grace = async (name: string): Promise<number | undefined> =>
     (await podOf(name)).metadata.deletionGracePeriodSeconds;
@@ -242,7 +242,7 @@ test('[SAFE-04] [SAFE-09] [TERM-05] [TERM-06] [TERM-16] [TERM-17] the grace peri
   assert.notEqual(next.metadata.uid, uid);
 });
 
-test('[POD-05] [LIFE-13] [LIFE-14] a deleted pod stays away, and one of the same name finds nothing of the one before', async () => {
+test('[POD-05] [LIFE-13] [LIFE-14] a deleted pod stays away, and a new one with its name inherits nothing', async () => {
   const script =
     'if [ -e /data-of-examples/x ]; then echo old; else echo new; fi; touch /data-of-examples/x; sleep 600';
   const spec = {
@@ -261,7 +261,7 @@ test('[POD-05] [LIFE-13] [LIFE-14] a deleted pod stays away, and one of the same
   assert.notEqual(uids[0], uids[1]);
 });
 
-test('[EXP-19] a pod that is not bound, or that succeeded, goes at once whatever grace is asked for', async () => {
+test('[EXP-19] an unbound or succeeded pod is removed at once whatever the grace period', async () => {
   await apply('unbound', { nodeSelector: { nobody: 'has-this' }, containers: [shell('c', 'sleep 600')] });
   await apply('succeeded', { restartPolicy: 'Never', containers: [shell('c', 'true')] });
   await ended('succeeded');
@@ -277,7 +277,7 @@ test('[EXP-19] a pod that is not bound, or that succeeded, goes at once whatever
   assert.equal(answer.metadata.deletionGracePeriodSeconds, 1);
 });
 
-test('[LIFE-32] a pod bound by hand to a node without room is rejected, in the words of a kubelet', async () => {
+test('[LIFE-32] a pod bound by hand to a node without room is rejected, with the message of a kubelet', async () => {
   const [nodeName = ''] = (await run('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
   const resources = { requests: { cpu: '1000' } };
   await apply('too-big', { nodeName, containers: [shell('c', 'sleep 600', { resources })] });

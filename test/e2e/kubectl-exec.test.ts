@@ -76,7 +76,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
   const exec = (args: readonly string[], input: string | Uint8Array = ''): Promise<KubectlResult> =>
     tryKubectl(cluster.ready.kubeconfig, ['exec', ...args], input, environment);
 
-  test(`${name}: exec runs where the container runs: outputs, environment, directory, exit code`, async () => {
+  test(`${name}: exec runs inside the container: outputs, environment, directory, exit code`, async () => {
     const result = await exec(shell('echo "$COLOR in $PWD"; echo oops >&2; exit 7'));
     assert.equal(result.stdout, 'blue moon in /usr\n');
     assert.equal(result.stderr, 'oops\ncommand terminated with exit code 7\n');
@@ -98,7 +98,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
     assert.ok(result.stdout.endsWith('xend\n'));
   });
 
-  test(`${name}: exec -it gives a terminal of the size of the caller's`, async () => {
+  test(`${name}: exec -it gives a terminal with the size of the client`, async () => {
     const script = 'while [ "$(stty size)" != "33 77" ]; do sleep 0.05; done; tty; exit 4';
     const result = await onTerminal(['exec', '-it', ...shell(`'${script}'`)], environment);
     assert.match(result.stdout, /\/dev\/pts\/\d+\r\n/);
@@ -106,13 +106,13 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
     assert.equal(result.code, 4);
   });
 
-  test(`${name}: exec of a command that is not there`, async () => {
+  test(`${name}: exec of a missing command`, async () => {
     const result = await exec(['shell', '--', 'no-such-program']);
     assert.notEqual(result.code, 0);
     assert.match(result.stderr, /"no-such-program": executable file not found in \$PATH/);
   });
 
-  test(`${name}: exec says what is wrong before it begins`, async () => {
+  test(`${name}: exec reports errors before it starts`, async () => {
     const cases: readonly [readonly string[], RegExp][] = [
       [['nowhere', '--', 'true'], /pods "nowhere" not found/],
       [['shell', '-c', 'other', '--', 'true'], /container other is not valid for pod shell|container not found/],
@@ -125,7 +125,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
     }
   });
 
-  test(`${name}: when kubectl is killed, so is what it runs`, async () => {
+  test(`${name}: when kubectl is killed, its command is killed too`, async () => {
     const file = `${signs}/alive-${name}`;
     const child = spawnKubectl(
       cluster.ready.kubeconfig,
@@ -147,14 +147,14 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
   });
 }
 
-test('attach -i types into the container; with stdinOnce its end is the end of the input', async () => {
+test('attach -i writes to the container; with stdinOnce its end is the end of the input', async () => {
   const result = await tryKubectl(cluster.ready.kubeconfig, ['attach', '-i', 'cat'], 'first and last\n');
   assert.match(result.stdout, /first and last/);
   await waitFor('cat has ended', async () => / Completed /.test(await run('get', 'pod', 'cat', '--no-headers')));
   assert.equal(await run('logs', 'cat'), 'first and last\n');
 });
 
-test('run -i --rm waits for the end of the pod and exits as its container did', async () => {
+test('run -i --rm waits for the end of the pod and exits with the exit code of its container', async () => {
   const args = ['run', 'once', '--image=busybox', '--restart=Never', '-i', '--rm', '--command', '--'];
   const result = await tryKubectl(
     cluster.ready.kubeconfig,
@@ -166,7 +166,7 @@ test('run -i --rm waits for the end of the pod and exits as its container did', 
   assert.match((await attempt('get', 'pod', 'once')).stderr, /not found/);
 });
 
-test('a program in a pod finds the API by its variables, and is known to it by its token', async () => {
+test('a program in a pod finds the API by its variables, and is authenticated by its token', async () => {
   const from = '/var/run/secrets/kubernetes.io/serviceaccount';
   const ask = `
     const { env } = process, { readFileSync: read } = require('node:fs');
@@ -186,7 +186,7 @@ test('a program in a pod finds the API by its variables, and is known to it by i
   assert.match(await run('logs', 'inside'), /User \\?"system:serviceaccount:default:default\\?" cannot list resource/);
 });
 
-test('a client that does not read a command without end costs the server little', async () => {
+test('a client that does not read an endless command costs the server little', async () => {
   const rss = (): number =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${cluster.pid}/status`, 'utf8'))?.[1]) / 1024;
   const before = rss();

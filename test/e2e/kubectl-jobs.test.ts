@@ -49,7 +49,7 @@ const podsOf = async (name: string, jsonPath: string): Promise<readonly string[]
     .sort();
 };
 
-test('a Job runs its command to the end and tells so in every view', async () => {
+test('a Job runs its command to completion and reports it in every view', async () => {
   assert.equal(
     await run('create', 'job', 'hello', '--image=busybox:1', '--', 'sh', '-c', 'echo done'),
     'job.batch/hello created\n',
@@ -71,7 +71,7 @@ test('a Job runs its command to the end and tells so in every view', async () =>
   await waitFor('its pods are gone with it', async () => (await podsOf('hello', '{.metadata.name}')).length === 0);
 });
 
-test('every index of an indexed Job knows its number, and the work is shared by two', async () => {
+test('every index of an indexed Job gets its number, and two pods share the work', async () => {
   const spec = { completionMode: 'Indexed', completions: 4, parallelism: 2 };
   await send(['apply'], job('shards', 'echo shard $JOB_COMPLETION_INDEX on $HOSTNAME', spec));
   await wait('job/shards', 'condition=complete');
@@ -85,7 +85,7 @@ test('every index of an indexed Job knows its number, and the work is shared by 
   await run('delete', 'job', 'shards');
 });
 
-test('a Job that fails is tried again after a while and then given up', async () => {
+test('a failing Job is retried with back-off and then fails', async () => {
   await send(['apply'], job('broken', 'exit 3', { backoffLimit: 1 }));
   assert.equal(await wait('job/broken', 'condition=failed'), 'job.batch/broken condition met\n');
   assert.equal(
@@ -113,7 +113,7 @@ test('a failure policy ends a Job at its first fatal exit code', async () => {
   await run('delete', 'job', 'fatal');
 });
 
-test('[EXP-13] [SIDE-08] a Job is complete although its sidecar would run for ever', async () => {
+test('[EXP-13] [SIDE-08] a Job completes although its sidecar would run for ever', async () => {
   const sidecar = {
     ...container('trap "exit 0" TERM; while true; do sleep 0.1; done'),
     name: 'proxy',
@@ -126,7 +126,7 @@ test('[EXP-13] [SIDE-08] a Job is complete although its sidecar would run for ev
   await run('delete', 'job', 'with-sidecar');
 });
 
-test('suspended a Job has no pods, resumed it goes on', async () => {
+test('a suspended Job has no pods, and continues when resumed', async () => {
   await send(['apply'], job('paused', 'exec sleep 3600', { suspend: true }));
   await wait('job/paused', 'condition=Suspended');
   assert.match(await run('get', 'job', 'paused'), /paused +Suspended +0\/1 /);
@@ -141,13 +141,13 @@ test('suspended a Job has no pods, resumed it goes on', async () => {
   await run('delete', 'job', 'paused');
 });
 
-test('a finished Job goes after its time to live, with its pods', async () => {
+test('a finished Job is deleted after its TTL, with its pods', async () => {
   await send(['apply'], job('brief', 'exit 0', { ttlSecondsAfterFinished: 1 }));
   await run('wait', 'job/brief', '--for=delete', '--timeout=60s');
   await waitFor('its pods', async () => (await podsOf('brief', '{.metadata.name}')).length === 0);
 });
 
-test('a CronJob: made by hand from its template, suspended, described, deleted with its Jobs', async () => {
+test('a CronJob: created by hand from its template, suspended, described, deleted with its Jobs', async () => {
   assert.equal(
     await run('create', 'cronjob', 'nightly', '--image=busybox:1', '--schedule=0 3 * * *', '--', 'echo', 'night'),
     'cronjob.batch/nightly created\n',
@@ -168,7 +168,7 @@ test('a CronJob: made by hand from its template, suspended, described, deleted w
   await run('wait', 'job/tonight', '--for=delete', '--timeout=60s');
 });
 
-test('a CronJob starts Jobs by its schedule and forgets the old ones', async () => {
+test('a CronJob starts Jobs by its schedule and deletes the old ones', async () => {
   const spec = { schedule: '@every 2s', successfulJobsHistoryLimit: 1, concurrencyPolicy: 'Forbid' };
   await send(['apply'], cronJob('ticking', 'echo tick', spec));
   const ended = async (): Promise<readonly string[]> =>

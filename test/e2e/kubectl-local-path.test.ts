@@ -73,7 +73,7 @@ function directories(): readonly string[] {
 
 const phase = (what: string): Promise<string> => run('get', what, '-o', 'jsonpath={.status.phase}');
 
-test('a claim waits for a pod that has a node', async () => {
+test('a claim waits until its pod has a node', async () => {
   assert.match(
     await run('get', 'storageclass'),
     /^standard \(default\) +local-path\.holdfast\.io +Delete +WaitForFirst/m,
@@ -100,7 +100,7 @@ test('a claim waits for a pod that has a node', async () => {
   assert.deepEqual(directories(), []);
 });
 
-test('every pod of a StatefulSet has data of its own on its node, and finds them after its restart and that of the cluster', async () => {
+test('every pod of a StatefulSet has its own data on its node, which survive a restart of the pod and of the cluster', async () => {
   await send(['create'], database);
   await run('rollout', 'status', 'statefulset/db', '--timeout=60s');
   assert.equal(directories().length, 3);
@@ -117,7 +117,7 @@ test('every pod of a StatefulSet has data of its own on its node, and finds them
   assert.equal(directories().length, 3);
 });
 
-test('the directory goes with its claim, and stays where the volume says Retain', async () => {
+test('the directory is removed with its claim, and stays with the policy Retain', async () => {
   const kept = await run('get', 'pvc', 'data-db-2', '-o', 'jsonpath={.spec.volumeName}');
   const uid = await run('get', 'pv', kept, '-o', 'jsonpath={.metadata.uid}');
   await run('patch', 'pv', kept, '-p', '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}');

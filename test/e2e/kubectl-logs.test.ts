@@ -27,7 +27,7 @@ const create = (name: string, spec: object): Promise<string> =>
   });
 const status = (name: string): Promise<string> => run('get', 'pod', name, '--no-headers');
 
-test('logs shows what a container wrote: all of it, the last lines, the first bytes', async () => {
+test('logs shows the output of a container: all of it, the last lines, the first bytes', async () => {
   await create('writer', { restartPolicy: 'Never', containers: [shell('c', 'echo one; echo two >&2; echo three')] });
   await waitFor('it ended', async () => / Completed /.test(await status('writer')));
   assert.equal(await run('logs', 'writer'), 'one\ntwo\nthree\n');
@@ -35,7 +35,7 @@ test('logs shows what a container wrote: all of it, the last lines, the first by
   assert.equal(await run('logs', 'writer', '--limit-bytes=5'), 'one\nt');
 });
 
-test('logs --timestamps says when each line was written, and --since leaves out what is older', async () => {
+test('logs --timestamps shows the time of each line, and --since omits older lines', async () => {
   await create('clock', { restartPolicy: 'Never', containers: [shell('c', 'echo one; sleep 3; echo two')] });
   await waitFor('it ended', async () => / Completed /.test(await status('clock')));
   const times = (await run('logs', 'clock', '--timestamps')).split('\n').map((line) => line.split(' ')[0] ?? '');
@@ -49,7 +49,7 @@ test('logs --timestamps says when each line was written, and --since leaves out 
   assert.equal(await run('logs', 'clock', '--since-time=2100-01-01T00:00:00Z'), '');
 });
 
-test('logs -f shows lines as they come and ends with the container', async () => {
+test('logs -f shows new lines and ends with the container', async () => {
   await create('slow', { restartPolicy: 'Never', containers: [shell('c', 'echo first; sleep 2; echo last')] });
   await waitFor('it runs', async () => / Running /.test(await status('slow')));
   await using log = follow('logs', '-f', 'slow');
@@ -58,7 +58,7 @@ test('logs -f shows lines as they come and ends with the container', async () =>
   await waitFor('the last line', () => log.printed === 'first\nlast\n');
 });
 
-test('[EXP-10] init containers have logs of their own, and a pod of several asks which one is meant', async () => {
+test('[EXP-10] init containers have their own logs, and a pod with several requires a container name', async () => {
   await create('pair', {
     initContainers: [shell('prepare', 'echo waiting for myservice')],
     containers: [shell('a', 'echo from a; sleep 600'), shell('b', 'echo from b; sleep 600')],
@@ -79,7 +79,7 @@ test('[EXP-10] init containers have logs of their own, and a pod of several asks
   );
 });
 
-test('logs --previous shows the life before this one', async () => {
+test('logs --previous shows the log of the previous container', async () => {
   await create('restarter', {
     containers: [shell('c', 'echo life of $$$$; exit 1')],
   });

@@ -20,7 +20,7 @@ const deploy = async (name: string, replicas: number): Promise<void> => {
 const nodesOf = async (app: string): Promise<readonly string[]> =>
   (await run('get', 'pods', '-l', `app=${app}`, '-o', 'jsonpath={.items[*].spec.nodeName}')).split(' ').filter(Boolean);
 
-test('get nodes tells the state, -o wide the machine', async () => {
+test('get nodes shows the state, -o wide the machine', async () => {
   assert.match(
     await run('get', 'nodes'),
     /^NAME +STATUS +ROLES +AGE +VERSION\nnode-1 +Ready +<none> +\S+ +v1\.32\.\d+\nnode-2 +Ready /,
@@ -50,7 +50,7 @@ test('describe node shows conditions, capacity, system and the pods with their r
   await run('delete', 'deployment', 'counted', '--cascade=foreground');
 });
 
-test('cordon keeps new pods away until uncordon', async () => {
+test('cordon blocks new pods until uncordon', async () => {
   assert.equal(await run('cordon', 'node-1'), 'node/node-1 cordoned\n');
   assert.match(await run('get', 'node', 'node-1'), /^node-1 +Ready,SchedulingDisabled /m);
   await deploy('elsewhere', 3);
@@ -73,7 +73,7 @@ test('drain moves the pods to the other node by eviction', async () => {
   await run('delete', 'deployment', 'moving', '--cascade=foreground');
 });
 
-test('drain refuses a pod that nobody would replace, and --force takes it', async () => {
+test('drain refuses a pod without a controller, and --force deletes it', async () => {
   const spec = { nodeSelector: { 'kubernetes.io/hostname': 'node-2' } };
   const overrides = JSON.stringify({ spec });
   await run('run', 'alone', '--image=busybox', `--overrides=${overrides}`, '--command', '--', 'sleep', '3600');
@@ -90,7 +90,7 @@ test('drain refuses a pod that nobody would replace, and --force takes it', asyn
   await run('uncordon', 'node-2');
 });
 
-test('drain waits while a disruption budget allows nothing', async () => {
+test('drain waits while a disruption budget allows no eviction', async () => {
   await run('cordon', 'node-1');
   await deploy('guarded', 1);
   await run('uncordon', 'node-1');
@@ -118,7 +118,7 @@ test('drain waits while a disruption budget allows nothing', async () => {
   await run('delete', 'deployment', 'guarded', '--cascade=foreground');
 });
 
-test('a taint keeps pods away, NoExecute evicts them, and the trailing minus takes it off', async () => {
+test('a taint blocks new pods, NoExecute evicts them, and the trailing minus removes it', async () => {
   await run('cordon', 'node-1');
   await deploy('tainted', 1);
   await run('uncordon', 'node-1');

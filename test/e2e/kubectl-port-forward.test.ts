@@ -87,7 +87,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
     return { stream, port };
   };
 
-  test(`${name}: port-forward carries connections side by side; each half ends by itself`, async () => {
+  test(`${name}: port-forward carries parallel connections; each half ends independently`, async () => {
     const { stream, port } = await forward(`:${podPort}`);
     await using _forwarding = stream;
     const texts = ['one', 'two', 'x'.repeat(2_000_000)];
@@ -95,7 +95,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
     assert.equal(await ask(port, 'and another one'), 'and another one');
   });
 
-  test(`${name}: a port on which nobody listens is told`, async () => {
+  test(`${name}: a closed port is reported`, async () => {
     const { stream, port } = await forward(`:${closedPort}`);
     await using _forwarding = stream;
     dial(port)

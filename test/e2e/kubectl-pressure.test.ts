@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-test('a pod that writes past its own limit is evicted, and says why', async () => {
+test('a pod that writes past its own limit is evicted, and reports why', async () => {
   const command = ['/bin/sh', '-c', 'head -c 200000 /dev/zero; sleep 3600'];
   const resources = { limits: { 'ephemeral-storage': '10Ki' } };
   await send(['create'], {

@@ -52,7 +52,7 @@ test('get selects by labels and fields, sorts, shows labels and label columns', 
   assert.match(unknown.stderr, /^Error from server \(BadRequest\): .*field label not supported: spec.color/);
 });
 
-test('get all shows what a Deployment made, under the names of the kinds', async () => {
+test('get all shows the objects of a Deployment, under the names of the kinds', async () => {
   const all = await run('get', 'all');
   for (const name of [/^pod\/web-/m, /^deployment.apps\/web /m, /^replicaset.apps\/web-/m]) assert.match(all, name);
 });
@@ -68,7 +68,7 @@ test('get -w --output-watch-events prints ADDED, MODIFIED and DELETED', async ()
   await printed(/^DELETED +watched +2 /m);
 });
 
-test('get -w of a selection reports an object that leaves it as gone', async () => {
+test('get -w of a selection reports an object that leaves it as deleted', async () => {
   await run('create', 'configmap', 'roaming');
   await using watch = follow('get', 'cm', '-l', 'at=home', '-w', '--output-watch-events', '--no-headers');
   await run('label', 'cm', 'roaming', 'at=home');
@@ -77,7 +77,7 @@ test('get -w of a selection reports an object that leaves it as gone', async () 
   await waitFor('it leaves', () => /^DELETED +roaming /m.test(watch.printed));
 });
 
-test('a list in chunks is the list without chunks', async () => {
+test('a chunked list equals the list without chunks', async () => {
   const names = Array.from({ length: 23 }, (_, index) => `page-${String(index).padStart(2, '0')}`);
   const object = (name: string): object => ({
     apiVersion: 'v1',
@@ -112,7 +112,7 @@ test('events of an object are found by kubectl events --for and by field selecto
   for (const reason of reasons) assert.match(selected, new RegExp(`Normal +${reason} +pod/${pod} `));
 });
 
-test('explain knows types and fields, and says when a field does not exist', async () => {
+test('explain shows types and fields, and reports a missing field', async () => {
   assert.match(
     await run('explain', 'deployment.spec.replicas'),
     /^GROUP: +apps\nKIND: +Deployment\nVERSION: +v1\n\nFIELD: replicas <integer>\n/,
@@ -127,7 +127,7 @@ test('explain knows types and fields, and says when a field does not exist', asy
   assert.equal(unknown.stderr, 'error: field "color" does not exist\n');
 });
 
-test('api-resources and api-versions name what is served', async () => {
+test('api-resources and api-versions list the served resources', async () => {
   const resources = await run('api-resources');
   assert.match(resources, /^deployments +deploy +apps\/v1 +true +Deployment$/m);
   assert.match(resources, /^nodes +no +v1 +false +Node$/m);
@@ -151,7 +151,7 @@ test('cluster-info, version and the health paths answer', async () => {
   assert.equal(await run('get', '--raw', '/healthz'), 'ok');
 });
 
-test('an unknown kind and an unknown object are told apart', async () => {
+test('an unknown kind and an unknown object are reported differently', async () => {
   assert.equal((await attempt('get', 'gizmos')).stderr, 'error: the server doesn\'t have a resource type "gizmos"\n');
   assert.equal(
     (await attempt('get', 'cm', 'nobody')).stderr,

@@ -22,7 +22,7 @@ const field = (name: string, jsonPath: string): Promise<string> =>
   run('get', 'deployment', name, '-o', `jsonpath=${jsonPath}`);
 const IMAGE = '{.spec.template.spec.containers[0].image}';
 
-test('set image rolls out, history lists revisions with their causes, undo goes back', async () => {
+test('set image starts a rollout, history lists revisions with their causes, undo rolls back', async () => {
   await deploy('web');
   assert.equal(await run('set', 'image', 'deploy/web', 'busybox=busybox:2'), 'deployment.apps/web image updated\n');
   await run('annotate', 'deploy', 'web', 'kubernetes.io/change-cause=second image');
@@ -64,7 +64,7 @@ test('restart replaces every pod', async () => {
   await remove('fresh');
 });
 
-test('a paused rollout does not go on until it is resumed', async () => {
+test('a paused rollout does not proceed until it is resumed', async () => {
   await deploy('held');
   assert.equal(await run('rollout', 'pause', 'deploy/held'), 'deployment.apps/held paused\n');
   assert.equal(
@@ -101,7 +101,7 @@ test('set env, resources and serviceaccount change the template', async () => {
   await remove('set');
 });
 
-test('scale sets the replicas, and only from the number that was expected', async () => {
+test('scale sets the replicas, and only from the expected number', async () => {
   await deploy('grow', 1);
   assert.equal(await run('scale', 'deploy/grow', '--replicas=3'), 'deployment.apps/grow scaled\n');
   await run('wait', 'deploy/grow', '--for=jsonpath={.status.readyReplicas}=3', '--timeout=30s');
@@ -116,7 +116,7 @@ test('scale sets the replicas, and only from the number that was expected', asyn
   await remove('grow');
 });
 
-test('a rollout whose pods never become ready is reported, and undo heals it', async () => {
+test('a rollout whose pods never become ready is reported, and undo repairs it', async () => {
   await deploy('broken', 1);
   const impossible = {
     spec: {
@@ -134,7 +134,7 @@ test('a rollout whose pods never become ready is reported, and undo heals it', a
   await remove('broken');
 });
 
-test('rollout status, history and undo know StatefulSets and DaemonSets', async () => {
+test('rollout status, history and undo support StatefulSets and DaemonSets', async () => {
   for (const kind of ['StatefulSet', 'DaemonSet']) {
     const name = kind.toLowerCase();
     await applySet(kind, name, 'busybox:1');

@@ -32,7 +32,7 @@ const podIps = async (app: string): Promise<readonly string[]> =>
   (await run('get', 'pods', '-l', `app=${app}`, '-o', 'jsonpath={.items[*].status.podIP}')).split(' ').filter(Boolean);
 const sorted = (texts: readonly string[]): readonly string[] => [...texts].sort();
 
-test('expose makes a service whose endpoints and slices follow the pods', async () => {
+test('expose creates a service whose endpoints and slices follow the pods', async () => {
   await run('create', 'deployment', 'web', '--image=nginx', '--replicas=3', '--port=8080');
   await run('rollout', 'status', 'deployment', 'web', '--timeout=60s');
   assert.equal(await run('expose', 'deployment', 'web', '--port=80', '--target-port=8080'), 'service/web exposed\n');

@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-test('top pod shows what the processes of a pod use, also by container and by label', async () => {
+test('top pod shows the usage of the processes of a pod, also by container and by label', async () => {
   let row: readonly string[] = [];
   await waitFor('it was measured', async () => {
     const { stdout } = await attempt('top', 'pod', 'busy', '--no-headers');
@@ -47,13 +47,13 @@ test('top pod shows what the processes of a pod use, also by container and by la
   assert.match(await run('top', 'pod', '-A'), /default\s+busy/);
 });
 
-test('top node shows what the machine uses, and its share', async () => {
+test('top node shows the usage of the machine, and its percentage', async () => {
   const [header = '', row = ''] = (await run('top', 'node')).trim().split('\n');
   assert.match(header, /^NAME\s+CPU\(cores\)\s+CPU\(?%\)?\s+MEMORY\(bytes\)\s+MEMORY\(?%\)?/);
   assert.match(row, /^\S+\s+\d+m\s+\d+%\s+\d+Mi\s+\d+%/);
 });
 
-test('a node shows its own numbers under the paths of kubelets', async () => {
+test('a node serves its own metrics under the paths of kubelets', async () => {
   const [node = ''] = (await run('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
   const proxy = `/api/v1/nodes/${node}/proxy`;
   const summary: unknown = JSON.parse(await run('get', '--raw', `${proxy}/stats/summary`));

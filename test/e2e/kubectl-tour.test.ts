@@ -18,7 +18,7 @@ const runningPods = async (selector: string): Promise<number> =>
   (await run('get', 'pods', '-l', selector, '--no-headers')).split('\n').filter((line) => / 1\/1 +Running /.test(line))
     .length;
 
-test('the cluster answers get ns and get nodes like any other', async () => {
+test('get ns and get nodes work as on any cluster', async () => {
   assert.match(await run('get', 'ns'), /^NAME +STATUS +AGE\ndefault +Active/m);
   const nodes = await waitFor('a Ready node', async () => {
     const table = await run('get', 'nodes');
@@ -44,7 +44,7 @@ test('create deployment, get pods -o wide, scale, delete', async () => {
   await waitFor('no pod is left', async () => (await run('get', 'pods', '--no-headers', '-l', 'app=web')) === '');
 });
 
-test('apply creates, then patches only what changed', async () => {
+test('apply creates, then patches only the differences', async () => {
   const manifest = (payload: string): object => ({
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -58,7 +58,7 @@ test('apply creates, then patches only what changed', async () => {
   await run('delete', 'cm', 'settings');
 });
 
-test('[SAFE-22] a StatefulSet names its pods in order, and a deleted one comes back under its name with another uid', async () => {
+test('[SAFE-22] a StatefulSet names its pods in order, and a deleted one is recreated under its name with another uid', async () => {
   await apply({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -100,7 +100,7 @@ for (const { kind, apiVersion, resource, selector } of [
     selector: { app: 'many' },
   },
 ]) {
-  test(`a ${kind} keeps its number, is scaled and exposed, and leaves its pods to its successor when told to`, async () => {
+  test(`a ${kind} keeps its replicas, is scaled and exposed, and orphans its pods to its successor on request`, async () => {
     const template = {
       metadata: { labels: { app: 'many' } },
       spec: {

@@ -23,7 +23,7 @@ const pod = (name: string, spec: object): object => ({
 
 const phase = (name: string): Promise<string> => run('get', 'pod', name, '-o', 'jsonpath={.status.phase}');
 
-test('[LIFE-16] a pod waits for its ConfigMap, says so, and starts when it is there', async () => {
+test('[LIFE-16] a pod waits for its ConfigMap, reports it, and starts when it exists', async () => {
   await apply(
     pod('waiter', {
       containers: [
@@ -43,7 +43,7 @@ test('[LIFE-16] a pod waits for its ConfigMap, says so, and starts when it is th
   await waitFor('it ran', async () => (await phase('waiter')) === 'Succeeded');
 });
 
-test('[EXP-07] an init container writes what the next one reads, and every pod has a token of its account', async () => {
+test('[EXP-07] an init container writes data that the next one reads, and every pod has a token of its account', async () => {
   const volumeMounts = [{ name: 'work', mountPath: '/work-of-this-test' }];
   const account = '/var/run/secrets/kubernetes.io/serviceaccount';
   const check = `test "$(cat /work-of-this-test/a)" = made && test -s ${account}/token && grep -q BEGIN ${account}/ca.crt && test "$(cat ${account}/namespace)" = default`;

@@ -28,7 +28,7 @@ describe('bodies', () => {
     assert.ok(reply.text.length < 0.1 * MB, 'a refusal does not send the abuse back');
   };
 
-  test('a body over the limit is 413, whether its length is told or not, and is not read to its end', async () => {
+  test('a body over the limit is 413, with or without a declared length, and is not read to its end', async () => {
     await unharmed(api, async () => {
       const connection = await api.connect();
       const head = `POST ${CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n`;
@@ -47,7 +47,7 @@ describe('bodies', () => {
     });
   });
 
-  test('thirty bodies of 3 MB at once are held within bounds', async () => {
+  test('thirty concurrent bodies of 3 MB stay within bounds', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const data = { x: 'x'.repeat(3 * MB - 100) };
@@ -72,7 +72,7 @@ describe('bodies', () => {
     ['arrays that never close', '['.repeat(LEVELS)],
   ] as const;
   for (const [what, text] of DEEP) {
-    test(`100,000 levels of ${what} are refused, however they are sent`, async () => {
+    test(`100,000 levels of ${what} are refused, in every form`, async () => {
       await unharmed(api, async () => {
         const url = `${CONFIG_MAPS}/target`;
         refusedWith(400, await api.call('POST', CONFIG_MAPS, text));
@@ -107,7 +107,7 @@ describe('bodies', () => {
     });
   });
 
-  test('YAML of a hundred thousand keys, anchors, tags, mistakes or documents does not hold the others up', async () => {
+  test('YAML with a hundred thousand keys, anchors, tags, errors or documents does not block others', async () => {
     const keys = Array.from({ length: 100_000 }, (_, i) => `  k${i}: &a${i} v`).join('\n');
     await unharmed(api, async () => {
       const fewer = `metadata: {name: many}\ndata:\n${keys.slice(0, keys.indexOf('k9000:'))}z: z\n`;
@@ -122,7 +122,7 @@ describe('bodies', () => {
     });
   });
 
-  test('keys named like the insides of JavaScript are data and harm nobody', async () => {
+  test('keys named like JavaScript members are plain data', async () => {
     await unharmed(api, async () => {
       const hostile = '{"__proto__":"p","constructor":"c","prototype":"x","hasOwnProperty":"h","toString":"t"}';
       const named = (name: string): string => `{"metadata":{"name":"${name}"},"data":${hostile}}`;
@@ -172,7 +172,7 @@ describe('bodies', () => {
     });
   });
 
-  test('JSON patches with too many operations, or whose copies double again and again, are refused', async () => {
+  test('JSON patches with too many operations, or with repeatedly doubling copies, are refused', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const many = Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/data/a', value: 'x' }));
@@ -197,7 +197,7 @@ describe('bodies', () => {
     });
   });
 
-  test('a protobuf body of nonsense is refused', async () => {
+  test('an invalid protobuf body is refused', async () => {
     const protobuf = { 'content-type': 'application/vnd.kubernetes.protobuf' };
     await unharmed(api, async () => {
       refusedWith(400, await api.call('POST', CONFIG_MAPS, 'k8s\0\u000a\u0012\u007f\u007f', protobuf));

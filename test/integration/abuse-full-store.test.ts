@@ -19,7 +19,7 @@ for (const [what, data] of [
   ['texts of two bytes a character', { a: `${'x'.repeat(OBJECT_BYTES / 2)}\u65e5` }],
   ['thousands of short members', manyMembers(9_000)],
 ] as const) {
-  test(`a server with a small heap that is filled with ${what} goes on serving, and is of use again when they are deleted`, async () => {
+  test(`a server with a small heap that is filled with ${what} keeps serving, and recovers when they are deleted`, async () => {
     await using api = await AbusedApi.start({}, HEAP_MB);
     const made = await fill(api, data);
     assert.ok(made.length > WRITERS, `${made.length} objects`);

@@ -72,7 +72,7 @@ describe('HTTP/2 floods', () => {
     await waitFor('the connection is closed', () => connection.ended);
   });
 
-  test('more streams than are allowed are refused, the session goes on', async () => {
+  test('streams above the limit are refused, the session continues', async () => {
     await unharmed(api, async () => {
       const session = await api.session();
       const answers = Array.from({ length: 2_000 }, () => statusOver(session, '/version'));
@@ -106,7 +106,7 @@ describe('HTTP/2 floods', () => {
     );
   });
 
-  test('headers that never end are cut off', async () => {
+  test('endless headers are cut off', async () => {
     const filler = Buffer.concat([Buffer.from([0x00, 0x01, 0x61, 0x7f, 0x81, 0x7e]), Buffer.alloc(256, 0x62)]);
     const connection = await flood(
       (round) =>
@@ -119,7 +119,7 @@ describe('HTTP/2 floods', () => {
     await waitFor('the connection is closed', () => connection.ended);
   });
 
-  test('huge headers are refused, and small ones served after them', async () => {
+  test('huge headers are refused, and small ones are served afterwards', async () => {
     await unharmed(api, async () => {
       const large = await api.session({ maxSendHeaderBlockLength: 10 * MB });
       assert.equal(await statusOver(large, '/version', { 'x-large': 'x'.repeat(200_000) }), undefined);
@@ -127,7 +127,7 @@ describe('HTTP/2 floods', () => {
     });
   });
 
-  test('a window that overflows and frames of unknown streams end the connection', async () => {
+  test('a window overflow and frames of unknown streams end the connection', async () => {
     const overflow = await flood(() => frame('windowUpdate', 0, 0, Buffer.from([0x7f, 0xff, 0xff, 0xff])), 10);
     await waitFor('the connection is closed', () => overflow.ended);
     const unknown = await flood(() => frame('data', 0, 77, Buffer.alloc(100)), 10);

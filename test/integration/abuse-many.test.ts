@@ -35,7 +35,7 @@ describe('very many of one thing', () => {
     return streams;
   }
 
-  test('10,000 idle watches cost little each, hold nobody up, and are given back', async () => {
+  test('10,000 idle watches cost little each, block no client, and are released', async () => {
     const before = await api.memory();
     await unharmed(api, async () => {
       // The stream of an idle namespace.
@@ -72,7 +72,7 @@ describe('very many of one thing', () => {
     return (await api.cpuMs()) - before;
   }
 
-  test('server-side apply of a wide object costs what its keys cost, not what their pairs cost', async () => {
+  test('server-side apply of a wide object is linear in its keys, not in their pairs', async () => {
     await costOf(2_000, 'warm-up');
     let narrow = 0;
     for (let i = 0; i < 10; i += 1) narrow += await costOf(900, `narrow-${i}`);
@@ -80,7 +80,7 @@ describe('very many of one thing', () => {
     assert.ok(wide < 5 * narrow, `${wide} ms for 9,000 keys in one object, ${narrow} ms in ten`);
   });
 
-  test('100,000 keys, and one key very often, are refused with a Status and leave nothing', async () => {
+  test('100,000 keys, and one key repeated, are refused with a Status and leave nothing', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const tooWide = await apply('too-wide', 'one', manyKeys(100_000));

@@ -28,7 +28,7 @@ function* endless(start: string): Generator<string> {
   for (;;) yield 'x';
 }
 
-describe('clients that are slow', { concurrency: true }, () => {
+describe('slow clients', { concurrency: true }, () => {
   let api: AbusedApi;
   before(async () => {
     const limits = { receiveTimeoutMs: LIMIT_MS, idleTimeoutMs: LIMIT_MS, handshakeTimeoutMs: LIMIT_MS };
@@ -36,7 +36,7 @@ describe('clients that are slow', { concurrency: true }, () => {
   });
   after(() => api[Symbol.asyncDispose]());
 
-  test('headers that never end are cut off with a Status', async () => {
+  test('headers without an end are cut off with a Status', async () => {
     await unharmed(api, async () => {
       const slow = await api.connect();
       await trickle(slow, endless('GET /version HTTP/1.1\r\nX-Slow: '));
@@ -49,7 +49,7 @@ describe('clients that are slow', { concurrency: true }, () => {
     ['with a length', `${head}Content-Length: 100000\r\n\r\n{"`],
     ['in chunks', `${head}Transfer-Encoding: chunked\r\n\r\n10000\r\n{"`],
   ] as const) {
-    test(`a body ${how} that comes byte by byte is cut off with a Status`, async () => {
+    test(`a body ${how} that arrives byte by byte is cut off with a Status`, async () => {
       await unharmed(api, async () => {
         const slow = await api.connect();
         await trickle(slow, endless(start));
@@ -58,7 +58,7 @@ describe('clients that are slow', { concurrency: true }, () => {
     });
   }
 
-  test('a body over HTTP/2 that comes byte by byte is cut off with a Status, and its session goes on', async () => {
+  test('a body over HTTP/2 that arrives byte by byte is cut off with a Status, and its session continues', async () => {
     await unharmed(api, async () => {
       const session = await api.session();
       const headers = { authorization: 'Bearer admin', 'content-type': 'application/json' };
@@ -81,7 +81,7 @@ describe('clients that are slow', { concurrency: true }, () => {
     });
   });
 
-  test('thousands of connections without a request are closed, whichever protocol they agreed on', async () => {
+  test('thousands of connections without a request are closed, with either negotiated protocol', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const silent: RawConnection[] = [];
@@ -106,7 +106,7 @@ describe('clients that are slow', { concurrency: true }, () => {
     });
   });
 
-  test('a handshake that never ends is closed', async () => {
+  test('a handshake without an end is closed', async () => {
     await unharmed(api, async () => {
       const silent = connectTcp(api.port, '127.0.0.1');
       silent.on('error', () => {});
@@ -136,7 +136,7 @@ describe('clients that do not read', () => {
 
   const GET = `GET ${CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n`;
 
-  test('100 lists of 20 MB that nobody reads cost little and are cut off', async () => {
+  test('100 unread lists of 20 MB cost little and are cut off', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const readers = await Promise.all(Array.from({ length: 50 }, () => api.connect()));
@@ -154,7 +154,7 @@ describe('clients that do not read', () => {
     });
   });
 
-  test('600 logs that nobody reads hold a bounded sum, which is given back', async (t) => {
+  test('600 unread logs hold a bounded amount of memory, which is released', async (t) => {
     await unharmed(api, async () => {
       const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
       const pod = JSON.stringify({ metadata: { name: 'talker' }, spec });
@@ -196,7 +196,7 @@ describe('clients that do not read', () => {
     });
   });
 
-  test('a watcher that never reads while thousands of events happen is cut off; its memory is given back', async () => {
+  test('a watcher that never reads during thousands of events is cut off; its memory is released', async () => {
     await unharmed(api, async () => {
       const before = await api.memory();
       const watchers = await Promise.all(Array.from({ length: 20 }, () => api.connect()));

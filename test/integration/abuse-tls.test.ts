@@ -6,7 +6,7 @@ import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import { AbusedApi, statusOf, unharmed } from '../support/abused-api.ts';
 import { waitFor } from '../support/wait.ts';
 
-describe('bytes that are no good TLS', () => {
+describe('invalid TLS', () => {
   let api: AbusedApi;
   before(async () => {
     api = await AbusedApi.start();
@@ -32,7 +32,7 @@ describe('bytes that are no good TLS', () => {
     });
   }
 
-  test('a certificate of another authority is refused, not taken for none', async () => {
+  test('a certificate of another authority is refused, not treated as absent', async () => {
     const other = await createClusterPki({ dnsNames: ['admin'], ipAddresses: [] }, createSystemClock().now());
     await unharmed(api, async () => {
       const connection = await api.connect('http/1.1', { cert: other.serverCertificate, key: other.serverKey });
@@ -42,12 +42,12 @@ describe('bytes that are no good TLS', () => {
     });
   });
 
-  test('TLS before 1.2 is not spoken', async () => {
+  test('TLS before 1.2 is refused', async () => {
     const options = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     await assert.rejects(api.connect('http/1.1', options), /alert protocol version|unsupported protocol/);
   });
 
-  test('data inside TLS that are not HTTP get a Status, and the connection is closed', async () => {
+  test('non-HTTP data inside TLS get a Status, and the connection is closed', async () => {
     const manyHeaders = Array.from({ length: 9_000 }, (_, i) => `X-${i}: y\r\n`).join('');
     const cases = [
       ['\0\0\0 nonsense\r\n\r\n', 400],

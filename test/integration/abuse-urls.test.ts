@@ -43,7 +43,7 @@ describe('paths and queries', () => {
     'http://other.example/api/v1/namespaces/kube-system/secrets/hidden',
     '*',
   ];
-  test('paths that hide where they lead open nothing', async () => {
+  test('path traversal in any encoding is refused', async () => {
     await unharmed(api, async () => {
       for (const path of tricks) {
         for (const method of ['GET', 'DELETE', 'PUT']) {
@@ -58,7 +58,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('bad percent sequences are 400 with a Status', async () => {
+  test('invalid percent sequences are 400 with a Status', async () => {
     await unharmed(api, async () => {
       for (const path of ['/api/v1/%zz', '/api/v1/%', '/api/v1/%e0%80', '/%c0%ae%c0%ae/version', '/api/v1/%ff']) {
         const reply = await raw('GET', path);
@@ -68,7 +68,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('bad percent sequences in a query never break the server', async () => {
+  test('invalid percent sequences in a query never break the server', async () => {
     await unharmed(api, async () => {
       for (const query of ['labelSelector=%zz', 'limit=%00', 'fieldSelector=%ff%fe', '%=%', 'continue=%e0%80']) {
         assert.ok([200, 400].includes(codeOf(await raw('GET', `${CONFIG_MAPS}?${query}`))), query);
@@ -76,7 +76,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('a method that nobody knows is refused', async () => {
+  test('an unknown method is refused', async () => {
     await unharmed(api, async () => {
       for (const method of ['PROPFIND', 'TRACE', 'SEARCH', 'LINK']) {
         const reply = await raw(method, CONFIG_MAPS);
@@ -101,7 +101,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('thousands of parameters, repeated and unknown, are read once', async () => {
+  test('thousands of parameters, repeated and unknown, are parsed once', async () => {
     await unharmed(api, async () => {
       const many = Array.from({ length: 1_500 }, (_, i) => `p${i}=1`).join('&');
       assert.equal(codeOf(await raw('GET', `${CONFIG_MAPS}?${many}`)), 200);
@@ -111,7 +111,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('label selectors of 100 kB are answered, whatever they hold', async () => {
+  test('label selectors of 100 kB are answered, whatever they contain', async () => {
     const list = Array.from({ length: 10_000 }, (_, i) => `v${i}`).join(',');
     const selectors = [
       `a in (${list})`,
@@ -143,7 +143,7 @@ describe('paths and queries', () => {
     });
   });
 
-  test('forged continue tokens are refused or lead no further than the resource', async () => {
+  test('forged continue tokens are refused or stay inside the resource', async () => {
     const forge = (token: unknown): string => Buffer.from(JSON.stringify(token)).toString('base64url');
     const v = 'meta.k8s.io/v1';
     const tokens = [

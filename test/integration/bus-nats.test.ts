@@ -64,7 +64,7 @@ test('[TEST-10] nats-server killed and restarted: subscribers get every message 
   );
 });
 
-test('[TEST-10] a server that stands still and goes on loses nothing', async () => {
+test('[TEST-10] a paused and resumed server loses nothing', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);
   await using consumer = connectTo(server, { role: 'consumer' });
@@ -81,7 +81,7 @@ test('[TEST-10] a server that stands still and goes on loses nothing', async () 
   assert.deepEqual(seen.revisions(), [1, 2, 3]);
 });
 
-test('[TEST-10] a stream that lost everything interrupts its subscribers', async () => {
+test('[TEST-10] a stream that lost all messages interrupts its subscribers', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);
   await using consumer = connectTo(server, { role: 'consumer' });
@@ -103,7 +103,7 @@ test('[TEST-10] a stream that lost everything interrupts its subscribers', async
   assert.deepEqual(seen.revisions(), [1, 2, 3, 4]);
 });
 
-test('a change too large for the server goes without its object, and the next one follows', async () => {
+test('a change too large for the server is published without its object, and the next one follows', async () => {
   await using server = await startNatsServer({ maxPayloadBytes: 64 * 1024 });
   await using bus = connectTo(server);
   const seen = await collect(bus, THINGS, { after: 0 });
@@ -116,7 +116,7 @@ test('a change too large for the server goes without its object, and the next on
   );
 });
 
-test('a publisher out of place is told where the stream stands', async () => {
+test('a publisher at the wrong position gets the position of the stream', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);
   await publishAll(publisher, [message(1), message(2)]);
@@ -142,7 +142,7 @@ test('[TEST-10] the stream accepts a batch with a gap up to the gap, and reports
   assert.deepEqual(seen.received, stretch(1, 200));
 });
 
-test('[TEST-10] a stretch whose answer never comes may be stored: the next attempt tells', async () => {
+test('[TEST-10] a batch without an answer may be stored: the next attempt determines it', async () => {
   await using server = await startNatsServer();
   await using bus = connectTo(server);
   await bus.publish(stretch(1, 10));
@@ -163,7 +163,7 @@ test('[TEST-10] a stretch whose answer never comes may be stored: the next attem
   assert.deepEqual(seen.received, stretch(1, 60));
 });
 
-test('[TEST-10] a stream that is removed between changes that come together is made anew, empty', async () => {
+test('[TEST-10] a stream removed between batched changes is recreated empty', async () => {
   await using server = await startNatsServer();
   await using bus = connectTo(server);
   await bus.publish(stretch(1, 10));
@@ -177,7 +177,7 @@ test('[TEST-10] a stream that is removed between changes that come together is m
   assert.deepEqual(await bus.retained?.position(), { floor: 0, last: 20 });
 });
 
-test('[TEST-10] two publishers that race with stretches leave each change once, whoever stored it', async () => {
+test('[TEST-10] two publishers with racing batches leave each change once, whichever stored it', async () => {
   await using server = await startNatsServer();
   await using one = connectTo(server);
   await using other = connectTo(server);
@@ -206,7 +206,7 @@ test('exactly one of two publishers racing for a revision wins', async () => {
   assert.equal((await one.retained?.position())?.last, 50);
 });
 
-test('a stream that went on at a later place takes a change with one request, and two publishers still agree', async () => {
+test('a stream that continued at a later position accepts a change with one request, and two publishers still agree', async () => {
   await using server = await startNatsServer();
   await using one = connectTo(server);
   await using other = connectTo(server);
@@ -236,7 +236,7 @@ test('a stream that went on at a later place takes a change with one request, an
   assert.equal((await one.retained?.position())?.last, 103);
 });
 
-test('[TEST-10] the stream of another store is dropped, not continued', async () => {
+test('[TEST-10] the stream of another store is deleted, not continued', async () => {
   await using server = await startNatsServer();
   {
     await using first = connectTo(server);
@@ -248,7 +248,7 @@ test('[TEST-10] the stream of another store is dropped, not continued', async ()
   assert.deepEqual(await second.retained?.position(), { floor: 0, last: 0 });
 });
 
-test('without a server everything says so, and works once there is one', async () => {
+test('without a server every call reports it, and works once there is one', async () => {
   const server = await startNatsServer();
   await using _ = server;
   await server.kill();
@@ -263,7 +263,7 @@ test('without a server everything says so, and works once there is one', async (
   assert.deepEqual(publisher.health(), []);
 });
 
-test('[TEST-10] changes that came to places of others, as another publisher let the stream start anew, are dropped and told', async () => {
+test('[TEST-10] changes at wrong positions after another publisher recreated the stream are dropped and reported', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);
   await using consumer = connectTo(server, { role: 'consumer' });
@@ -283,7 +283,7 @@ test('[TEST-10] changes that came to places of others, as another publisher let 
   await eventually(() => seen.revisions().at(-1) === 109, 'the subscription goes on');
 });
 
-test('[TEST-10] a stream that starts anew takes nothing of what was meant for its past', async () => {
+test('[TEST-10] a recreated stream accepts nothing meant for its past', async () => {
   await using server = await startNatsServer();
   await using publisher = connectTo(server);
   await publisher.retained?.restartAfter(100);

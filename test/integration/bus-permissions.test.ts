@@ -43,7 +43,7 @@ async function rogue(server: NatsServer, role: NatsRole): Promise<NatsConnection
 const podOn = (nodeName: string): string =>
   changeSubject({ group: '', resource: 'pods', namespace: 'ns', name: `p-${nodeName}`, nodeName });
 
-test('every role receives what it needs', async () => {
+test('every role receives its messages', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await using scheduler = busOf(server, SCHEDULER);
@@ -67,7 +67,7 @@ test('every role receives what it needs', async () => {
   assert.deepEqual(dottedOwn.revisions(), [12]);
 });
 
-test('a node is refused the pods of another node, of no node, and everything else', async () => {
+test('a node is refused the pods of another node, of no node, and all other subjects', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await using node = busOf(server, NODE_1);
@@ -94,7 +94,7 @@ test('a node is refused the pods of another node, of no node, and everything els
   );
 });
 
-test('a filter in the body that differs from the one that was allowed is refused', async () => {
+test('a filter in the body that differs from the permitted one is refused', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await apiserver.publish([message(1, { subject: podOn('node.2') })]);
@@ -156,7 +156,7 @@ async function occupyAllNames(client: NatsConnection, apiserver: NatsConnection)
   await allNamesAreTaken(apiserver);
 }
 
-test('a node credential creates at most eight consumers, whatever kind and names it asks for', async () => {
+test('a node credential creates at most eight consumers, with any kind and names', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await using observer = await rogue(server, APISERVER);
@@ -181,7 +181,7 @@ test('a node credential creates at most eight consumers, whatever kind and names
   await allNamesAreTaken(observer);
 });
 
-test('abandoned consumers under all names of a node do not keep its kubelet from subscribing', async () => {
+test('abandoned consumers under all names of a node do not block its kubelet', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await using observer = await rogue(server, APISERVER);
@@ -195,7 +195,7 @@ test('abandoned consumers under all names of a node do not keep its kubelet from
   await allNamesAreTaken(observer);
 });
 
-test('consumers that somebody keeps alive under all names of a node give way to its kubelet', async () => {
+test('live consumers under all names of a node give way to its kubelet', async () => {
   await using server = await startServer();
   await using apiserver = busOf(server, APISERVER);
   await using observer = await rogue(server, APISERVER);
@@ -281,7 +281,7 @@ for (const role of [NODE_1, SCHEDULER, MANAGER]) {
   });
 }
 
-test("nobody listens on another role's inbox, or without a password", async () => {
+test('no client can listen on the inbox of another role, or without a password', async () => {
   await using server = await startServer();
   await using spy = await rogue(server, NODE_1);
   const errors: string[] = [];

@@ -187,7 +187,7 @@ before(async () => {
   );
 });
 
-test('no component asks for anything that it has no right to', () => {
+test('no component makes a request that it has no right to', () => {
   assert.deepEqual([...new Set(forbidden)], []);
 });
 

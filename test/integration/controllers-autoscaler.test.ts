@@ -112,7 +112,7 @@ const reached = (cluster: TestCluster, size: number): Promise<true> =>
     return (await sizes(cluster)).every((each) => each === size) || undefined;
   });
 
-test('every kind with a scale follows its load up and down, through the API and with two active managers', async () => {
+test('every kind with a scale is scaled up and down with its load, through the API and with two active managers', async () => {
   const load = new Load();
   await using cluster = await startCluster({ managers: 2, settings: { autoscaling }, metricsSource: load.source });
   const { admin } = cluster;

@@ -82,7 +82,7 @@ function check(calls: readonly WireCall[], allowed: Readonly<Record<string, numb
   assert.ok(shared <= SHARED_MAX, `${shared} requests for a pod beside those of its own life\n${report}`);
 }
 
-test('the cost of a pod over its whole life: one request for each step, over all components', async (t) => {
+test('the cost of a pod over its lifetime: one request per step, over all components', async (t) => {
   const cluster = await startWholeCluster({ a: {}, b: {} });
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, calls } = cluster;

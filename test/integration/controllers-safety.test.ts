@@ -45,7 +45,7 @@ async function report(client: ApiClient, name: string, beat: number): Promise<vo
   await (lease === undefined ? client.create(LEASES, renewed) : client.update(LEASES, { ...lease, spec }));
 }
 
-test('[SAFE-16] [SAFE-17] a namespace empties gracefully, says what it waits for, and goes when an administrator lets it', async () => {
+test('[SAFE-16] [SAFE-17] a namespace empties gracefully, reports its remaining content, and is deleted when an administrator releases it', async () => {
   await using cluster = await startCluster();
   const { admin } = cluster;
   await admin.create(NODES, node('a'));
@@ -70,7 +70,7 @@ test('[SAFE-16] [SAFE-17] a namespace empties gracefully, says what it waits for
   await waitFor('the namespace gone', async () => (await admin.find(NAMESPACES, { name: 'team' })) === undefined);
 });
 
-test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is asked to end but not ended', async () => {
+test('[SAFE-27] [SAFE-28] a silent node is detected, and its pod is marked for deletion but not ended', async () => {
   await using cluster = await startCluster({ settings: { nodeMonitorGraceSeconds: 6 } });
   const { admin } = cluster;
   for (const name of ['a', 'b']) await admin.create(NODES, node(name));
@@ -93,7 +93,7 @@ test('[SAFE-27] [SAFE-28] a node that falls silent is found out, and its pod is 
   assert.deepEqual((await admin.get(NODES, { name: 'b' })).spec.taints ?? [], []);
 });
 
-test('[GC-04] [SAFE-11] [SAFE-15] the collector of pods may end what never ran; the other controllers may not end anything', async () => {
+test('[GC-04] [SAFE-11] [SAFE-15] the pod garbage collector may end pods that never ran; other controllers may end none', async () => {
   await using cluster = await startCluster();
   await cluster.admin.create(NODES, node('a'));
   await cluster.admin.create(PODS, pod('default', 'p', 'a'));

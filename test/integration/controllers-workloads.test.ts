@@ -32,7 +32,7 @@ async function playNodes(client: ApiClient): Promise<void> {
   }
 }
 
-test('[POD-14] a Deployment becomes a ReplicaSet becomes pods, once, with two managers at work', async () => {
+test('[POD-14] a Deployment creates a ReplicaSet and its pods, once, with two active managers', async () => {
   await using cluster = await startCluster({ managers: 2 });
   await cluster.admin.create(DEPLOYMENTS, deployment(5));
   await waitFor('five pods', async () => (await podsOf(cluster.admin)).length >= 5);
@@ -61,7 +61,7 @@ test('[POD-15] a new template is rolled out and the old pods are replaced, not c
   assert.ok(after.every((pod) => !before.has(pod.metadata.uid)));
 });
 
-test('[SAFE-15] deleting a Deployment takes its sets and pods along', async () => {
+test('[SAFE-15] deleting a Deployment deletes its sets and pods', async () => {
   await using cluster = await startCluster();
   const { admin } = cluster;
   await admin.create(DEPLOYMENTS, deployment(2));
@@ -85,7 +85,7 @@ test('orphaned sets and pods live on', async () => {
   assert.equal((await podsOf(admin)).length, 2);
 });
 
-test('[SAFE-22] [SAFE-24] a StatefulSet fills its names in order, each name once, with two managers at work', async () => {
+test('[SAFE-22] [SAFE-24] a StatefulSet creates its names in order, each name once, with two active managers', async () => {
   await using cluster = await startCluster({ managers: 2 });
   const { admin } = cluster;
   const { selector, template } = deployment(0).spec;
@@ -110,7 +110,7 @@ test('[SAFE-22] [SAFE-24] a StatefulSet fills its names in order, each name once
   assert.equal(set.status.currentRevision, set.status.updateRevision);
 });
 
-test('a Job counts each of its pods once, with two managers at work', async () => {
+test('a Job counts each of its pods once, with two active managers', async () => {
   await using cluster = await startCluster({ managers: 2 });
   const { admin } = cluster;
   const target = { namespace: 'default', name: 'task' };

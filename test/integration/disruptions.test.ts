@@ -55,7 +55,7 @@ const uids = (pods: readonly Pod[]): ReadonlySet<string> => new Set(pods.map(({ 
 const targetOf = (pod: Pod | undefined) => ({ namespace: 'default', name: pod?.metadata.name ?? '' });
 const merge = (body: object) => ({ type: 'merge', body }) as const;
 
-test('[DISR-02] actions on pods without a budget work: deletion, a new template, a drained node, scaling down, deletion of the controller', async (t) => {
+test('[DISR-02] disruptions without a budget: deletion, a new template, a drained node, scale-down, deletion of the controller', async (t) => {
   const cluster = await startWorkload();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin } = cluster;
@@ -81,7 +81,7 @@ test('[DISR-02] actions on pods without a budget work: deletion, a new template,
   await waitFor('no pod is left', async () => (await admin.list(PODS, { namespace: 'default' })).items.length === 0);
 });
 
-test('[DISR-02] a budget holds evictions back, not who deletes pods or their controller', async (t) => {
+test('[DISR-02] a budget blocks evictions, not deletions of pods or their controller', async (t) => {
   const cluster = await startWorkload();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin } = cluster;

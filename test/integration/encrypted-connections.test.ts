@@ -72,7 +72,7 @@ async function openStore(t: TestContext, options: Pick<RedisStoreOptions, 'url' 
 
 const withTls = (tls: TlsClient | undefined): { readonly tls?: TlsClient } => (tls === undefined ? {} : { tls });
 
-test('the store works over TLS: what is written is read, and followed', async (t) => {
+test('the store works over TLS: written data are read, and followed', async (t) => {
   const pki = await createPki(t);
   const { encrypted } = await startTlsRedis(t, pki);
   const store = await openStore(t, { url: encrypted, tls: { ca: pki.ca } });
@@ -92,7 +92,7 @@ test('the store works over TLS: what is written is read, and followed', async (t
   assert.deepEqual(followed, ['core/things/ns/a']);
 });
 
-test('a Redis that cannot be trusted, or does not trust us, is refused with the reason and what to do', async (t) => {
+test('a Redis that cannot be trusted, or does not trust us, is refused with the reason and the next step', async (t) => {
   const pki = await createPki(t);
   const other = await createPki(t);
   const open = await startTlsRedis(t, pki);
@@ -123,7 +123,7 @@ test('a Redis that cannot be trusted, or does not trust us, is refused with the 
   await openStore(t, { url: strict.encrypted, tls: { ca: pki.ca, ...pki.client } });
 });
 
-test('a Redis that cannot be trusted, given up in the middle of a handshake, may still say something: nobody falls over it', async (t) => {
+test('an untrusted Redis that sends data after its abandoned handshake causes no failure', async (t) => {
   const pki = await createPki(t);
   const other = await createPki(t);
   const { encrypted } = await startTlsRedis(t, pki);
@@ -161,7 +161,7 @@ test('the bus works over TLS', async (t) => {
   assert.equal(seen.received[0]?.revision, 1);
 });
 
-test('a NATS that cannot be trusted, or does not trust us, is reported with the reason and what to do', async (t) => {
+test('a NATS that cannot be trusted, or does not trust us, is reported with the reason and the next step', async (t) => {
   const pki = await createPki(t);
   const other = await createPki(t);
   const users = [{ role: { kind: 'apiserver' }, password: PASSWORD } as const];

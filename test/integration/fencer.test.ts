@@ -92,7 +92,7 @@ const pod: Pod = {
   status: {},
 };
 
-test('[FENCE-01] [FENCE-05] [FENCE-12] the fencer as a process of its own: it fences by a command, releases, and lifts, all by the API', async (t) => {
+test('[FENCE-01] [FENCE-05] [FENCE-12] the fencer as its own process: it fences by a command, releases, and lifts, all through the API', async (t) => {
   const { admin, asked } = await start(t);
   const nodeIs = (wanted: string): Promise<unknown> =>
     waitFor(`hollow-1 is ${wanted}`, async () => fenced(await admin.get(NODES, { name: 'hollow-1' })) === wanted);

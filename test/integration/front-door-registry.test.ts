@@ -67,7 +67,7 @@ ${then}
   };
 }
 
-test('a registry that fails now and then is asked again, for Node and for the dependencies', (t) => {
+test('a request to a registry that fails sometimes is retried, for Node and for the dependencies', (t) => {
   const { start, calls } = newCheckout(t, ['no route', 'reset'], { node: '99.0.0' });
   const { status, stdout, stderr } = start();
   assert.equal(stdout, 'handed over\n', stderr);
@@ -76,7 +76,7 @@ test('a registry that fails now and then is asked again, for Node and for the de
   assert.match(stderr, /npm failed and is tried again:\n {4}no route\n/);
 });
 
-test('a registry that goes on failing is told in its own words, with the next step', (t) => {
+test('a registry that keeps failing is reported with its own message, and the next step', (t) => {
   const { start, calls } = newCheckout(t, ['', 'no route', 'reset', 'no such host']);
   const { status, stdout, stderr } = start();
   assert.equal(status, 1);
@@ -93,7 +93,7 @@ test('an error that a retry cannot solve is reported at once, with its remedy', 
   assert.match(stderr, /pnpm .* failed:\n {4}ENOSPC: no space left on device, write\n {2}Free some space on the disk/);
 });
 
-test('fetched programs must have the hashes of toolchain.json: npm compares them', (t) => {
+test('downloads must have the hashes of toolchain.json: npm verifies them', (t) => {
   const { start, lockOf } = newCheckout(t, [], { node: '99.0.0' });
   assert.equal(start().status, 0);
   assert.deepEqual(Reflect.get(Object(lockOf()), `node_modules/node-${PLATFORM}`), {
@@ -106,7 +106,7 @@ test('fetched programs must have the hashes of toolchain.json: npm compares them
   assert.deepEqual(program, { version: '1.0.0', integrity: 'sha512-exe' });
 });
 
-test('a program without a hash is not fetched', (t) => {
+test('a program without a hash is not downloaded', (t) => {
   const { start } = newCheckout(t, [], { node: '99.0.0', integrity: {} });
   const { status, stderr } = start();
   assert.equal(status, 1);
@@ -116,7 +116,7 @@ test('a program without a hash is not fetched', (t) => {
   );
 });
 
-test('images are built with the pinned pnpm, and nothing is fetched by its version alone', (t) => {
+test('images are built with the pinned pnpm, and nothing is downloaded by its version alone', (t) => {
   const { lockPnpm, at } = newCheckout(t, [], { node: '99.0.0' });
   assert.deepEqual(lockPnpm(at('pnpm')), { status: 0, stderr: '' });
   const { packages } = JSON.parse(readFileSync(at('pnpm/package-lock.json'), 'utf8'));
@@ -131,7 +131,7 @@ test('images are built with the pinned pnpm, and nothing is fetched by its versi
     assert.doesNotMatch(readFileSync(path.join(SCRIPTS, file), 'utf8'), /\b(?:npx|npm install)\b/, file);
 });
 
-test('images have no user of id 1000, whom pods of a process node could not be', () => {
+test('images have no user with id 1000, which pods of a process node could not use', () => {
   assert.match(readFileSync(path.join(SCRIPTS, '../Dockerfile'), 'utf8'), /^RUN .*userdel --remove node/m);
   assert.doesNotMatch(readFileSync(path.join(SCRIPTS, 'images/stand-ins.ts'), 'utf8'), /:x:1000:/);
 });

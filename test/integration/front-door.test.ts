@@ -65,7 +65,7 @@ test('--help lists every flag with its variable and default', async () => {
   }
 });
 
-test('a port that is taken is named, with what to do', async () => {
+test('a port in use is reported, with the next step', async () => {
   await withFolder(async (folder) => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -99,7 +99,7 @@ test('a data directory serves one instance at a time, also when its objects are 
   }
 });
 
-test('a setting that is no address is named before anything starts', async () => {
+test('a setting that is not an address is reported before anything starts', async () => {
   await withFolder(async (folder) => {
     const common = ['--port', '0', '--nodes', '1', '--memory', '--data-dir', folder];
     assertOperatorError(await runStart('--store', 'http://host', '--data-dir', folder), /--store takes redis:\/\//);
@@ -113,7 +113,7 @@ test('a setting that is no address is named before anything starts', async () =>
   });
 });
 
-test('a corrupt data directory is refused and left as it is', async () => {
+test('a corrupt data directory is refused and left unchanged', async () => {
   await withFolder(async (folder) => {
     const cluster = await HoldfastProcess.start(['--nodes', '0'], folder);
     await cluster.stop();
@@ -125,7 +125,7 @@ test('a corrupt data directory is refused and left as it is', async () => {
   });
 });
 
-test('a data directory whose files cannot be read or written is told in two lines', async () => {
+test('a data directory with unreadable or unwritable files is reported in two lines', async () => {
   for (const [spoil, says] of [
     [(folder: string) => mkdirSync(path.join(folder, 'tokens.csv')), /cannot be used: EISDIR.*in its place/s],
     [(folder: string) => writeFileSync(path.join(folder, 'pki'), ''), /cannot be used: ENOTDIR.*in its place/s],
@@ -139,7 +139,7 @@ test('a data directory whose files cannot be read or written is told in two line
   }
 });
 
-test('a Redis or a bus that does not answer is named, with what to do', async () => {
+test('a Redis or a bus that does not answer is named, with the next step', async () => {
   await withFolder(async (folder) => {
     const port = String(await freePort());
     const common = ['--port', '0', '--nodes', '0', '--data-dir', folder];
@@ -152,7 +152,7 @@ test('a Redis or a bus that does not answer is named, with what to do', async ()
   });
 });
 
-test('a bus that asks for a user is used with the one of its address; who is refused is told so, without the password', async () => {
+test('the user of the bus address is used for a bus with authentication; a refused user is reported without the password', async () => {
   const user = natsUserName({ kind: 'apiserver' });
   await using nats = await startNatsServer({ users: [{ role: { kind: 'apiserver' }, password: 'sec/ret' }] });
   const flags = ['--nodes', '0', '--memory', '--bus'];
@@ -166,7 +166,7 @@ test('a bus that asks for a user is used with the one of its address; who is ref
   assert.equal(await cluster.stop('SIGINT'), 0);
 });
 
-test('a Redis that may lose acknowledged writes is refused with everything that is wrong, unless it is allowed', async () => {
+test('a Redis that may lose acknowledged writes is refused with all wrong settings, unless it is allowed', async () => {
   await using redis = await startRedis({ appendfsync: 'everysec' });
   await withFolder(async (folder) => {
     const flags = ['--port', '0', '--nodes', '0', '--data-dir', folder, '--store', redis.url];

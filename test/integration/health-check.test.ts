@@ -50,7 +50,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('the health check of a container passes while the process says that all is well, and shows what is wrong otherwise', async (t) => {
+test('the health check of a container passes while the process is healthy, and otherwise shows the failed checks', async (t) => {
   let problems: readonly string[] = [];
   const { port, stop } = await serve(() => problems);
   assert.equal((await probe(port)).code, 0);

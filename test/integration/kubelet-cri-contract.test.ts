@@ -168,7 +168,7 @@ test('[SAFE-12] cri runtime: containers that outlived their sandbox end before t
   }
 });
 
-test('cri runtime: a log that grew too long is replaced, and no line is lost, nor seen twice by who follows', async (t) => {
+test('cri runtime: a log that grew too long is rotated, and a follower sees each line exactly once', async (t) => {
   const harness = await createHarness();
   let isOver = false;
   t.after(() => {
@@ -210,7 +210,7 @@ test('cri runtime: a log that grew too long is replaced, and no line is lost, no
   }
 });
 
-test('cri runtime: what running containers use is measured', async () => {
+test('cri runtime: the usage of running containers is measured', async () => {
   const harness = await createHarness();
   try {
     const { runtime } = harness;
@@ -229,7 +229,7 @@ test('cri runtime: what running containers use is measured', async () => {
   }
 });
 
-test('cri runtime: it names itself', async () => {
+test('cri runtime: it reports its name', async () => {
   const harness = await createHarness();
   try {
     assert.match(await harness.runtime.version(), /^containerd:\/\/\d+\.\d+/);
@@ -238,7 +238,7 @@ test('cri runtime: it names itself', async () => {
   }
 });
 
-test('cri runtime: [USERNS-08] a runtime that does not report user namespaces is not trusted with a pod that wants one', async () => {
+test('cri runtime: [USERNS-08] a runtime that does not report user namespaces is not trusted with a pod that requires one', async () => {
   const harness = await createHarness();
   try {
     const { runtime } = harness;
@@ -251,7 +251,7 @@ test('cri runtime: [USERNS-08] a runtime that does not report user namespaces is
   }
 });
 
-test('cri runtime: it says which images somebody has, its own among them, and where they are', async () => {
+test('cri runtime: it lists the images in use, including its own, and their path', async () => {
   const harness = await createHarness();
   try {
     const { runtime } = harness;

@@ -80,7 +80,7 @@ const containersOf = (name: string): readonly string[] =>
     .split('\n')
     .filter(Boolean);
 
-test('the node names its runtime and its images', async () => {
+test('the node reports its runtime and its images', async () => {
   await whenReady();
   const { status } = await node();
   assert.match(status.nodeInfo.containerRuntimeVersion, /^containerd:\/\/\d/);
@@ -126,7 +126,7 @@ test('a Deployment runs in containers: addresses of their own, probes, logs, exe
   await kubectl.run('delete', 'deployment', 'web', '--cascade=foreground', '--timeout=50s');
 });
 
-test('[SAFE-13] [TERM-01] a deleted pod gets its stop signal and its grace, and nothing of it is left in the runtime', async () => {
+test('[SAFE-13] [TERM-01] a deleted pod gets its stop signal and its grace period, and nothing of it is left in the runtime', async () => {
   const command = shell('trap "echo bye > /data/bye; exit 0" TERM; echo up; while :; do sleep 0.1; done');
   const hostFolder = path.join(dataDir, 'shared');
   await create('graceful', {
@@ -183,7 +183,7 @@ test('[POD-29] containers of one pod share memory by name, those of another have
   await Promise.all([remove('together'), remove('apart')]);
 });
 
-test('[LIFE-18] the last words of a container that says nothing are the end of its log, as it was written', async () => {
+test('[LIFE-18] the termination message of a container without one is the end of its log, unchanged', async () => {
   await create('last-words', {
     restartPolicy: 'Never',
     containers: [
@@ -199,7 +199,7 @@ test('[LIFE-18] the last words of a container that says nothing are the end of i
   await remove('last-words');
 });
 
-test('[QOS-11] a container over its memory limit is OOMKilled and starts again; the others of its pod do not notice', async () => {
+test('[QOS-11] a container over its memory limit is OOMKilled and restarted; the others of its pod keep running', async () => {
   await create('greedy', {
     containers: [
       container({
@@ -274,7 +274,7 @@ test('files of a pod belong to its group; a memory volume has its size', async (
   await remove('owner');
 });
 
-test('runAsNonRoot looks at the user of the image', async () => {
+test('runAsNonRoot checks the user of the image', async () => {
   const refuse = (name: string, image: string): Promise<void> =>
     create(name, { containers: [{ name: 'main', image, resources: {}, securityContext: { runAsNonRoot: true } }] });
   await refuse('image-root', 'nginx:1.27');
@@ -289,7 +289,7 @@ test('runAsNonRoot looks at the user of the image', async () => {
   await Promise.all(['image-root', 'image-name', 'image-number'].map(remove));
 });
 
-test('[LIFE-16] images: what cannot be had is told by its name', async () => {
+test('[LIFE-16] images: an unavailable image is reported by name', async () => {
   const wants = (name: string, image: string, imagePullPolicy: string): Promise<void> =>
     create(name, { containers: [container({ image, imagePullPolicy })] });
   await wants('never', 'not-here:1', 'Never');
@@ -311,7 +311,7 @@ test('[LIFE-16] images: what cannot be had is told by its name', async () => {
   await Promise.all(['never', 'pull', 'bad-name'].map(remove));
 });
 
-test('containers of a pod share its network, and its processes when it says so', async () => {
+test('containers of a pod share its network, and its processes on request', async () => {
   await create('shared', {
     shareProcessNamespace: true,
     containers: [
@@ -331,7 +331,7 @@ test('containers of a pod share its network, and its processes when it says so',
   await kubectl.run('delete', 'pod', 'shared', '--grace-period=1', '--timeout=50s');
 });
 
-test('[TEST-05] kill -9 of the cluster leaves containers alone; the next start finds them', async () => {
+test('[TEST-05] kill -9 of the cluster leaves containers running; the next start adopts them', async () => {
   await create('stays', { containers: [container()] });
   const before = await podWhere('stays', isReady, 'is ready');
   const containers = containersOf('stays');
@@ -344,7 +344,7 @@ test('[TEST-05] kill -9 of the cluster leaves containers alone; the next start f
   assert.deepEqual(containersOf('stays'), containers, 'nothing was started a second time');
 });
 
-test('[SAFE-12] a runtime that goes away makes the node unready, and nothing is lost or started twice when it is back', async () => {
+test('[SAFE-12] an unavailable runtime makes the node unready, and nothing is lost or started twice when it is back', async () => {
   const before = await podWhere('stays', isReady, 'is ready');
   const containers = containersOf('stays');
   await containerd.kill();
@@ -365,7 +365,7 @@ test('[SAFE-12] a runtime that goes away makes the node unready, and nothing is 
   await Promise.all(['stays', 'waits'].map(remove));
 });
 
-test('without a network for pods the node is not ready and says so', async () => {
+test('without a pod network the node is not ready and reports it', async () => {
   containerd.removeNetworkConfiguration();
   const condition = await waitFor('the node is not ready', async () => {
     const ready = await readyCondition();

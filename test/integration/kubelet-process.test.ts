@@ -186,7 +186,7 @@ check('[LIFE-18] [LIFE-16] a program that does not exist, and an image without a
   assert.match(waiting.status.containerStatuses?.[0]?.state.waiting?.message ?? '', /set the command of the container/);
 });
 
-test('[EXP-10] logs: the whole, the last lines, the life before, following to the end', async () => {
+test('[EXP-10] logs: in full, the last lines, the previous container, follow to the end', async () => {
   const api = await startApi();
   const stateDirectory = mkdtempSync(path.join(tmpdir(), 'holdfast-logs-'));
   const random = createSystemRandom();

@@ -93,7 +93,7 @@ test('[LIFE-32] [LIFE-33] [LIFE-34] [LIFE-35] a pod that waits for a volume is i
   }
 });
 
-test('volumes end with their pod, whether or not it ever ran', async (t) => {
+test('volumes are removed with their pod, whether or not it ever ran', async (t) => {
   const { admin, stateDirectory } = await startNode(t);
   const left = (): readonly string[] => readdirSync(path.join(stateDirectory, 'pods'));
   const empty = { volumes: [{ name: 'settings', emptyDir: {} }] };
@@ -111,7 +111,9 @@ test('volumes end with their pod, whether or not it ever ran', async (t) => {
   await eventually(() => left().length === 0, 'nothing is left of either');
 });
 
-test('memory volumes end with the node, also when its pods still exist', { skip: unlessRoot() }, async (t) => {
+test('memory volumes are removed when the node stops, also when its pods still exist', {
+  skip: unlessRoot(),
+}, async (t) => {
   const { admin, runtime, stateDirectory } = await startNode(t);
   assert.equal(
     runtime.abilities?.memoryVolumes,
@@ -127,7 +129,7 @@ test('memory volumes end with the node, also when its pods still exist', { skip:
   assert.equal(mounted(), false);
 });
 
-test('a volume in memory is shared by the containers of a pod, as large as it says, and ends with the pod', {
+test('a memory volume is shared by the containers of a pod, has its size, and is removed with the pod', {
   skip: unlessRoot(),
 }, async (t) => {
   const { admin, runtime, stateDirectory } = await startNode(t);

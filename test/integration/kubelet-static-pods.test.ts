@@ -92,7 +92,7 @@ const isRunning = ({ status }: Pod): boolean => status.phase === 'Running';
 const alive = (facts: readonly HollowProcessFact[]): number =>
   facts.filter(({ kind }) => kind === 'started').length - facts.filter(({ kind }) => kind === 'ended').length;
 
-test('[POD-32] [POD-33] a file of the directory runs on its node, and the API shows it', async (t) => {
+test('[POD-32] [POD-33] a file in the directory runs on its node, and the API shows it', async (t) => {
   const { admin, write, facts } = await startWorld(t);
   await nodeReady(admin);
   write('web', manifest('web'));
@@ -114,7 +114,7 @@ test('[POD-32] [POD-33] a file of the directory runs on its node, and the API sh
   );
 });
 
-test('[POD-34] deleting the mirror, gracefully or by force, ends nothing and brings a new one', async (t) => {
+test('[POD-34] deleting the mirror, gracefully or by force, ends nothing and a new mirror is created', async (t) => {
   const { admin, write, facts } = await startWorld(t);
   write('web', manifest('web'));
   let { uid } = (await podWhere(admin, 'web-n1', isRunning, 'runs')).metadata;
@@ -132,7 +132,7 @@ test('[POD-34] deleting the mirror, gracefully or by force, ends nothing and bri
   );
 });
 
-test('[POD-32] a changed file replaces its pod, a removed one ends it, and a kubelet that restarts keeps it', async (t) => {
+test('[POD-32] a changed file replaces its pod, a removed one ends it, and a restarted kubelet keeps it', async (t) => {
   const { admin, write, facts, directory, restart } = await startWorld(t);
   write('web', manifest('web'));
   const first = await podWhere(admin, 'web-n1', isRunning, 'runs');
@@ -156,7 +156,7 @@ test('[POD-32] a changed file replaces its pod, a removed one ends it, and a kub
   assert.equal(alive(facts), 0);
 });
 
-test('[POD-32] a static pod that fails is restarted without the API, and bad files harm nobody', async (t) => {
+test('[POD-32] a failed static pod is restarted without the API, and invalid files affect no other', async (t) => {
   const { admin, write, facts } = await startWorld(t);
   write('broken', 'kind: Pod\nspec: [');
   write('other', 'kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}');

@@ -103,7 +103,7 @@ const told = (admin: ApiClient, reason: string, text: string): Promise<boolean> 
     return items.some((event) => event.reason === reason && (event.message ?? '').includes(text));
   }, `an event ${reason} says: ${text}`);
 
-test('[USERNS-02] [USERNS-10] pods of a node get ranges of their own, kept over a restart and given back at the end', async (t) => {
+test('[USERNS-02] [USERNS-10] pods of a node get their own ranges, kept across a restart and released at the end', async (t) => {
   const world = await createWorld(t);
   if (typeof world === 'string') return t.skip(world);
   const { admin, restart, firstId } = world;
@@ -129,7 +129,7 @@ test('[USERNS-02] [USERNS-10] pods of a node get ranges of their own, kept over 
   }, 'a later pod gets what the first one had');
 });
 
-test('[USERNS-03] [USERNS-07] volumes, user and groups of a pod are those inside; what cannot be mapped is refused', async (t) => {
+test('[USERNS-03] [USERNS-07] volumes, user and groups of a pod are those inside the namespace; ids that cannot be mapped are refused', async (t) => {
   const world = await createWorld(t);
   if (typeof world === 'string') return t.skip(world);
   const { admin } = world;

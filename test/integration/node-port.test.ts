@@ -114,7 +114,7 @@ function adminToken(): string {
   return /^([^,]*),[^,]*,[^,]*,"system:masters/m.exec(readFileSync(at('tokens.csv'), 'utf8'))?.[1] ?? '';
 }
 
-test('logs and exec reach the node over its port, over both protocols', async () => {
+test('logs and exec reach the node over its port, with both protocols', async () => {
   await send(['create'], {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -139,7 +139,7 @@ test('logs and exec reach the node over its port, over both protocols', async ()
   await run('delete', 'pod', 'far', '--wait=true');
 });
 
-test('the node says where it listens, and answers nobody that the API does not vouch for', async () => {
+test('the node reports its port, and answers only callers that the API authorizes', async () => {
   const node = JSON.parse(await run('get', 'node', 'node-1', '-o', 'json'));
   const port = node.status.daemonEndpoints.kubeletEndpoint.Port;
   const ask = (token: string | undefined): Promise<string> =>

@@ -28,7 +28,7 @@ const priorityClass = (name: string, value: number, more: Partial<PriorityClass>
   ...more,
 });
 
-test('[SPREAD-01] [SPREAD-15] constraints are kept as written, spread new pods, and move none that are there', async (t) => {
+test('[SPREAD-01] [SPREAD-15] constraints are stored unchanged, spread new pods, and move no existing ones', async (t) => {
   const cluster = await startSchedulerCluster();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin } = cluster;
@@ -67,7 +67,7 @@ test('[SPREAD-01] [SPREAD-15] constraints are kept as written, spread new pods, 
   );
 });
 
-test('[PRIO-06] [PRIO-07] [EXS-20] classes count at creation: later ones change no pod, and a deleted one is no name any more', async (t) => {
+test('[PRIO-06] [PRIO-07] [EXS-20] classes apply at creation: later ones change no pod, and a deleted one is an unknown name', async (t) => {
   const cluster = await startSchedulerCluster();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin } = cluster;
@@ -101,7 +101,7 @@ test('[PRIO-06] [PRIO-07] [EXS-20] classes count at creation: later ones change 
   assert.match(refused.message, /no PriorityClass with name high-priority was found/);
 });
 
-test('[PRIO-19] [INIT-22] any priority goes with any quality of service, which the init containers share', async (t) => {
+test('[PRIO-19] [INIT-22] any priority is compatible with any QoS class, which counts init containers', async (t) => {
   const cluster = await startSchedulerCluster();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin } = cluster;
@@ -126,7 +126,7 @@ test('[PRIO-19] [INIT-22] any priority goes with any quality of service, which t
   assert.equal(await classOf('less', {}), 'Burstable');
 });
 
-test('[LIFE-36] a gated pod says so and waits; without its gates it is scheduled', async (t) => {
+test('[LIFE-36] a gated pod reports it and waits; without its gates it is scheduled', async (t) => {
   const cluster = await startSchedulerCluster();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, schedulers } = cluster;
@@ -159,7 +159,7 @@ test('[LIFE-36] a gated pod says so and waits; without its gates it is scheduled
   assert.equal((await bound(admin, 'gated')).spec.nodeName, 'a');
 });
 
-test('[PREEMPT-07] [DISR-04] a victim gets its grace and is killed when it does not use it; then the important pod runs', async (t) => {
+test('[PREEMPT-07] [DISR-04] a victim gets its grace period and is killed after it; then the important pod runs', async (t) => {
   const cluster = await startSchedulerCluster();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, handle } = cluster;
@@ -204,7 +204,7 @@ test('[PREEMPT-07] [DISR-04] a victim gets its grace and is killed when it does 
   );
 });
 
-test('[TEST-04] two schedulers at work at once bind every pod, and each once', async (t) => {
+test('[TEST-04] two active schedulers bind every pod exactly once', async (t) => {
   const cluster = await startSchedulerCluster(2);
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, schedulers } = cluster;
@@ -227,7 +227,7 @@ test('[TEST-04] two schedulers at work at once bind every pod, and each once', a
   }
 });
 
-test('the scheduler may ask the API who reads its status, and tells those who may', async (t) => {
+test('the scheduler may ask the API who reads its status, and answers authorized callers', async (t) => {
   const cluster = await startSchedulerCluster(0);
   t.after(() => cluster[Symbol.asyncDispose]());
   const access = createStatusAccess({ client: cluster.clientOf('scheduler'), clock: createSystemClock() });

@@ -136,7 +136,7 @@ function containerOf(pid: number): string | undefined {
 }
 
 for (const stopped of ['nothing', 'its supervisor'] as const) {
-  test(`[SAFE-22] [SAFE-32] [FENCE-11] a process node is cut off (stopped besides: ${stopped}): its pet runs elsewhere, by itself, and never twice`, async (t) => {
+  test(`[SAFE-22] [SAFE-32] [FENCE-11] a process node is cut off (stopped as well: ${stopped}): its pet runs elsewhere, automatically, and never twice`, async (t) => {
     const { cluster, directory, lives, lost } = await createScene(t);
     const old = await runningPet(cluster);
     for (const pid of stopped === 'nothing' ? [] : supervisorsOf(join(directory, lost))) process.kill(pid, 'SIGSTOP');

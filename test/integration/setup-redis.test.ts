@@ -87,7 +87,7 @@ async function answersPing(child: ChildProcess, port: number, ca: string): Promi
   }
 }
 
-test('the store accepts the generated configuration and works with the rights it gives', async () => {
+test('the store accepts the generated configuration and works with the permissions in it', async () => {
   await using server = await startConfiguredRedis();
   const store = await createRedisStore({
     url: `rediss://apiserver:${PASSWORD}@127.0.0.1:${server.port}`,
@@ -131,7 +131,7 @@ const FORBIDDEN: readonly (readonly [string, ...string[]])[] = [
   ['KEYS', '*'],
 ];
 
-test('apiservers cannot weaken the server, health checks can only ping, strangers nothing', async () => {
+test('apiservers cannot weaken the server, health checks can only ping, unauthenticated clients can do nothing', async () => {
   await using server = await startConfiguredRedis();
   const base = { port: server.port, tls: server.tls, host: '127.0.0.1', enableReadyCheck: false } as const;
   const apiserver = new Redis({ ...base, username: 'apiserver', password: PASSWORD });
@@ -154,7 +154,7 @@ test('apiservers cannot weaken the server, health checks can only ping, stranger
   }
 });
 
-test('[TEST-03] writes acknowledged with these permissions exist after the server was killed', async () => {
+test('[TEST-03] writes acknowledged with these permissions survive a kill of the server', async () => {
   await using server = await startConfiguredRedis();
   const open = () =>
     createRedisStore({

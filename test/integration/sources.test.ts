@@ -73,13 +73,13 @@ test('Node strips a file that the helper does not write', (t) => {
   assert.deepEqual([stdout, stderr], ['two\n', '']);
 });
 
-test('nobody waits for a helper that was killed, however long a busy one is waited for', (t) => {
+test('no process waits for a killed helper, however long it waits for a busy one', (t) => {
   const forEver = (texts: string): string => texts.replace('SILENCE_MS = 10_000', 'SILENCE_MS = Infinity');
   const { stdout, stderr } = runWithHelper(t, `process.kill(process.pid, 'SIGKILL');`, forEver);
   assert.deepEqual([stdout, stderr], ['two\n', '']);
 });
 
-test('a Ctrl-C that reaches the helper leaves it at work for the server, which ends in order', async (t) => {
+test('a Ctrl-C that reaches the helper leaves it running for the server, which stops in order', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-sources-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const [texts, wanted] = [path.join(folder, 'texts'), path.join(folder, 'wanted')].map((name) => openSync(name, 'w+'));

@@ -162,7 +162,7 @@ async function giveUp(cluster: WholeCluster, lost: string): Promise<void> {
   }, 'the attachment is broken');
 }
 
-test('[RWO-22] [SAFE-22] a pod that writes on after its node was given up is refused by the storage, and the data are those of the pod that took its place', async (t) => {
+test('[RWO-22] [SAFE-22] a pod that keeps writing after its node was fenced is refused by the storage, and the data are those of its replacement', async (t) => {
   const server = await serveVolumes(t);
   const cluster = await startNodes(t);
   await createPet(cluster, server);

@@ -94,7 +94,7 @@ for (const [what, past] of [
   ['past what the first has seen', ['x', 'y', 'z', 'more']],
   ['not as far', ['x']],
 ] as const) {
-  test(`redis: an older copy was put in place and another server has written ${what}: the server that was cut off halts, and all others`, async (t) => {
+  test(`redis: an older copy was restored and another server has written ${what}: the disconnected server halts, and all others`, async (t) => {
     const { cutOff, other, follower, server } = await forkBehind(t, past);
     await assertHalted(cutOff, /data were replaced|revision|history/);
     await follower;
@@ -104,7 +104,7 @@ for (const [what, past] of [
   });
 }
 
-test('redis: a server that only lost its connection goes on', async (t) => {
+test('redis: a server that only lost its connection continues', async (t) => {
   await using server = await startRedis();
   const proxy = await SeverableProxy.start(server.port);
   t.after(() => proxy[Symbol.asyncDispose]());
@@ -120,7 +120,7 @@ test('redis: a server that only lost its connection goes on', async (t) => {
   assert.equal((await changesUpTo(cutOff, 0, 42)).length, 42);
 });
 
-test('redis: an adoption ends the halt: the next epoch, above every revision that anybody has seen, and nobody resumes from before', async (t) => {
+test('redis: an adoption ends the halt: the next epoch starts above every known revision, and no client resumes from before', async (t) => {
   const { server, cutOff } = await forkBehind(t, ['x', 'y', 'z']);
   await assertHalted(cutOff, /data were replaced/);
   const revision = await adoptRedisStore({ url: server.url, ...machine });

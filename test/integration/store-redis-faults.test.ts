@@ -105,7 +105,7 @@ async function loadUnderFaults(
   return load.counts;
 }
 
-test(`redis: ${KILLS} x kill -9 under load: nothing acknowledged is lost, nothing is applied twice or by half`, async (t) => {
+test(`redis: ${KILLS} x kill -9 under load: no acknowledged write is lost, no write is applied twice or partially`, async (t) => {
   await using server = await startRedis();
   const counts = await loadUnderFaults(t, server, {}, async () => {
     for (let kill = 0; kill < KILLS; kill++) {
@@ -134,7 +134,7 @@ test(`redis: ${PAUSES} x SIGSTOP under load: writes that time out are resolved b
   assert.equal(counts.get('unknown'), undefined, 'no write was left open');
 });
 
-test('redis: a write without an answer until its deadline is reported as unknown, and its id settles it later', async (t) => {
+test('redis: a write without an answer at its deadline is reported as unknown, and its id resolves it later', async (t) => {
   await using server = await startRedis();
   // Without a pause a slow machine with a slow disk must respond in time.
   const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 3_000 });
@@ -148,7 +148,7 @@ test('redis: a write without an answer until its deadline is reported as unknown
   assert.equal(await store.currentRevision(), 1);
 });
 
-test('redis: a repeated write that is refused is not applied by a late packet of its first call', async (t) => {
+test('redis: a refused repeated write is not applied by a late packet of its first call', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 3_000 });
   const key = 'core/pods/default/a';
@@ -168,7 +168,7 @@ test('redis: a repeated write that is refused is not applied by a late packet of
   assert.equal((await store.get(key)).object, undefined);
 });
 
-test('redis: a write that was sent is unknown, not refused, when the server comes back and must not be used', async (t) => {
+test('redis: a sent write is unknown, not refused, when the server comes back and must not be used', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url, { commandTimeoutMs: 1_000, writeDeadlineMs: 5_000 });
   server.pause();
@@ -179,7 +179,7 @@ test('redis: a write that was sent is unknown, not refused, when the server come
   await outcome;
 });
 
-test('redis: without a server writes and reads are refused at once as not applied, and go on when it is back', async (t) => {
+test('redis: without a server writes and reads are refused at once as not applied, and resume when it is back', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   await server.kill();
@@ -192,7 +192,7 @@ test('redis: without a server writes and reads are refused at once as not applie
   assert.equal((await store.write(operations)).outcome, 'committed');
 });
 
-test('redis: a server that lost acknowledged writes is halted, for everybody', async (t) => {
+test('redis: a server that lost acknowledged writes is halted, for all processes', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   for (const name of ['a', 'b', 'c']) {
@@ -219,7 +219,7 @@ test('redis: a server that comes back empty is halted', async (t) => {
   await assert.rejects(store.write([{ kind: 'create', key: 'core/pods/default/b', value: '{}' }]), /halted/);
 });
 
-test('redis: a server that comes back with unsafe settings gets no write', async (t) => {
+test('redis: a server that comes back with unsafe settings gets no writes', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   const redis = intrude(t, server.url);
@@ -232,7 +232,7 @@ test('redis: a server that comes back with unsafe settings gets no write', async
   assert.equal((await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }])).outcome, 'committed');
 });
 
-test('redis: states other than serving refuse, and serving again is noticed', async (t) => {
+test('redis: states other than serving refuse, and a return to serving is detected', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   const redis = intrude(t, server.url);
@@ -259,7 +259,7 @@ test('redis: an attempt that arrives after its deadline is not executed', async 
   assert.deepEqual(await store.get(key), { revision: 0, object: undefined });
 });
 
-test('redis: a late packet cannot execute a create that was answered with "exists" in the meantime', async (t) => {
+test('redis: a late packet cannot execute a create that was meanwhile answered with "exists"', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   const key = 'core/pods/default/a';
@@ -307,7 +307,7 @@ for (const [what, revision, writeId, complaint] of [
   });
 }
 
-test('redis: a follower that was left behind by the compaction of another process is told', async (t) => {
+test('redis: a follower that lags behind the compaction of another process is notified', async (t) => {
   await using server = await startRedis();
   const store = await open(t, server.url);
   await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
@@ -322,7 +322,7 @@ test('redis: a follower that was left behind by the compaction of another proces
   );
 });
 
-test('redis: followers are ended when the server is gone for long, and served again when it is back', async (t) => {
+test('redis: followers end when the server is unavailable for long, and are served again when it is back', async (t) => {
   await using server = await startRedis();
   const FASTER = 40;
   const fastClock: Clock = {
@@ -344,7 +344,7 @@ test('redis: followers are ended when the server is gone for long, and served ag
   assert.equal((await changesUpTo(store, 0, 1)).length, 1);
 });
 
-test('redis: the access rules that the documentation names are enough, and a wrong password is told', async (t) => {
+test('redis: the documented access rules are sufficient, and a wrong password is reported', async (t) => {
   await using server = await startRedis();
   const page = await readFile(new URL('../../docs/internals/store.md', import.meta.url), 'utf8');
   const rules = /ACL SETUSER holdfast (.*)/.exec(page)?.[1]?.replace('<password>', 'secret');
@@ -364,7 +364,7 @@ test('redis: the access rules that the documentation names are enough, and a wro
   );
 });
 
-test('redis: a server that accepts connections and says nothing is an operator error', async (t) => {
+test('redis: a server that accepts connections and never answers is an operator error', async (t) => {
   await using server = await startRedis();
   server.pause();
   const opening = open(t, server.url, { startTimeoutMs: 300 });

@@ -41,7 +41,7 @@ const rejectsWithCode = (code: string, pattern: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('redis: a server that acknowledges before its fsync is refused, with everything that is wrong', async () => {
+test('redis: a server that acknowledges before its fsync is refused, with all wrong settings', async () => {
   await using server = await startRedis({ appendfsync: 'everysec', 'maxmemory-policy': 'allkeys-lru' });
   await assert.rejects(
     open(server.url),
@@ -102,7 +102,7 @@ async function watchScripts(redis: Redis) {
   };
 }
 
-test('redis: writes and reads that begin together share a command, and each has its own answer', async () => {
+test('redis: concurrent writes and reads share a command, and each has its own answer', async () => {
   await using server = await startRedis();
   const store = await open(server.url);
   const redis = new Redis(server.url);
@@ -147,7 +147,7 @@ test('redis: writes and reads that begin together share a command, and each has 
   }
 });
 
-test('redis: of many writes of one turn eight at a time share a script', async () => {
+test('redis: many writes of one turn share scripts, eight writes per script', async () => {
   await using server = await startRedis();
   const store = await open(server.url);
   const redis = new Redis(server.url);
@@ -167,7 +167,7 @@ test('redis: of many writes of one turn eight at a time share a script', async (
   }
 });
 
-test('redis: a burst of writes and reads takes as many commands as its size asks for', async () => {
+test('redis: the number of commands of a burst of writes and reads follows its size', async () => {
   await using server = await startRedis();
   const store = await open(server.url);
   try {
@@ -190,7 +190,7 @@ test('redis: a burst of writes and reads takes as many commands as its size asks
   }
 });
 
-test('redis: the size is there after a restart, and the same in every process', async () => {
+test('redis: the size survives a restart, and is the same in every process', async () => {
   await flush(shared.url);
   const store = await open(shared.url);
   for (let n = 0; n < 20; n++)
@@ -202,7 +202,7 @@ test('redis: the size is there after a restart, and the same in every process', 
   await Promise.all([store.close(), other.close()]);
 });
 
-test('redis: a store of a version that did not count is counted when it is opened', async () => {
+test('redis: the store of an earlier version without a size is counted when it is opened', async () => {
   await flush(shared.url);
   const store = await open(shared.url);
   for (let n = 0; n < 20; n++) await store.write([{ kind: 'create', key: `core/pods/default/p${n}`, value: '{}' }]);

@@ -55,7 +55,7 @@ function assertBatchesWhole(changes: readonly Change[]): void {
   }
 }
 
-test(`sqlite: ${KILLS} x kill -9 under load: nothing acknowledged is lost, nothing is there twice or by half`, async (t) => {
+test(`sqlite: ${KILLS} x kill -9 under load: no acknowledged write is lost, no write exists twice or partially`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const acknowledged: Acknowledgement[] = [];
@@ -75,7 +75,7 @@ test(`sqlite: ${KILLS} x kill -9 under load: nothing acknowledged is lost, nothi
   t.diagnostic(`${acknowledged.length} acknowledged batches`);
 });
 
-test('sqlite: a directory that another process uses is refused, and free when that process was killed', async (t) => {
+test('sqlite: a directory in use by another process is refused, and is free when that process was killed', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
   const child = spawn(process.execPath, [...NODE_FLAGS, LOAD_MAIN, directory, '1', 'run'], {

@@ -11,7 +11,7 @@ const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main
 const FAILING = ['--require', path.resolve(import.meta.dirname, '../support/failing-thread.mjs')];
 const DEADLINE_MS = 60_000;
 
-test('a cluster whose HTTPS thread fails ends, with two lines for the operator and the story in the log', async (t) => {
+test('a cluster whose HTTPS thread fails ends, with two lines for the operator and the details in the log', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-thread-failure-'));
   const args = [...NODE_FLAGS, ...FAILING, MAIN, 'start', '--json', '--port', '0', '--memory', '--data-dir', folder];
   const child = spawn(process.execPath, args, { timeout: DEADLINE_MS, stdio: ['ignore', 'ignore', 'pipe'] });

@@ -55,7 +55,7 @@ class Receiver implements AsyncDisposable {
 const valueOf = (span: ExportedSpan, key: string): unknown =>
   Object.values(span.attributes.find((each) => each.key === key)?.value ?? {})[0];
 
-test('one trace leads from a client through the API to the store, and from a controller to what it writes', async (t) => {
+test('one trace spans a client, the API and the store, and a controller and its writes', async (t) => {
   const receiver = await Receiver.start();
   t.after(() => receiver[Symbol.asyncDispose]());
   const environment = ['OTEL_EXPORTER_OTLP_PROTOCOL=http/json', 'OTEL_BSP_SCHEDULE_DELAY=100'];

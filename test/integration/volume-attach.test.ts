@@ -205,7 +205,7 @@ test('[EXS-31] [RWO-01] [RWO-02] [RWO-03] [RWO-04] [RWO-05] [RWO-06] [RWO-07] [R
   assert.ok(ended <= started, 'the processes of one were dead before those of two began');
 });
 
-test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also when it is force-deleted; the node itself gives it back', async (t) => {
+test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also when it is force-deleted; the node itself releases it', async (t) => {
   const cluster = await startWithDisk();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, nodes } = cluster;
@@ -230,7 +230,7 @@ test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also whe
   assert.equal((await attachmentOf(admin))?.nodeName, 'b');
 });
 
-test('[RWO-22] an attachment that an administrator takes away goes to who waits, although the pod that had it is still there', async (t) => {
+test('[RWO-22] an attachment that an administrator removes goes to the waiting pod, although the earlier pod still exists', async (t) => {
   const cluster = await startWithDisk();
   t.after(() => cluster[Symbol.asyncDispose]());
   const { admin, nodes } = cluster;
@@ -249,7 +249,7 @@ test('[RWO-22] an attachment that an administrator takes away goes to who waits,
   assert.ok(await find(admin, 'one'), 'still terminating, out of reach');
 });
 
-test('[RWO-16] [RWO-17] the attachment is a field of the status: what is written to the object itself does not touch it, a stale write is refused', async (t) => {
+test('[RWO-16] [RWO-17] the attachment is a status field: writes to the object itself do not change it, a stale write is refused', async (t) => {
   const api = await startApi();
   t.after(() => api.stop());
   const { admin } = api;

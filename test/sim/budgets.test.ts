@@ -5,7 +5,7 @@ import { runBudgetScenario } from './budget-scenario.ts';
 /** Without the count in the eviction, half of the seeds find a violation. */
 const SEEDS = 8;
 
-test('[DISR-08] evictions among deletions, rollouts and lost nodes never leave fewer pods than their budget demands', async () => {
+test('[DISR-08] evictions during deletions, rollouts and lost nodes never leave fewer pods than their budget requires', async () => {
   let granted = 0;
   let refused = 0;
   for (let seed = 1; seed <= SEEDS; seed++) {

@@ -97,7 +97,7 @@ async function startSpread(seed: number): Promise<{ cluster: SimCluster; watcher
   return { cluster, watcher, before };
 }
 
-test('[DISR-01] as long as nobody ends a pod and no node is lost, no pod disappears', async () => {
+test('[DISR-01] without terminations and lost nodes no pod disappears', async () => {
   const { cluster, watcher, before } = await startSpread(1);
   for (let looks = 0; looks < 3; looks++) {
     await cluster.kernel.runFor(6 * MINUTE_MS);
@@ -105,7 +105,7 @@ test('[DISR-01] as long as nobody ends a pod and no node is lost, no pod disappe
   }
 });
 
-test('[DISR-01] [DISR-02] [DISR-03] a rack is lost: the replicas on the other one go on, a budget does not prevent it, and then allows nobody to end one more', async () => {
+test('[DISR-01] [DISR-02] [DISR-03] a rack is lost: the replicas on the other one continue, a budget does not prevent it, and then allows no further disruption', async () => {
   const { cluster, watcher, before } = await startSpread(2);
   for (const zone of ['left', 'right']) assert.equal(before.filter(isIn(zone)).length, 2, 'spread over the racks');
   assert.equal(new Set(before.map(({ spec }) => spec.nodeName)).size, 4, 'and over the nodes');

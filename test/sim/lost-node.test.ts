@@ -65,7 +65,7 @@ const uidOf = ({ metadata }: Pod): string => metadata.uid ?? '';
 const quorum = (world: World): readonly string[] => ['db-0', 'db-1'].map((name) => uidOf(world.pod(name)));
 
 for (const seed of SEEDS) {
-  test(`[EXS-29] [SAFE-14] [SAFE-22] a pet on a lost node has no second until its unprivileged owner force-deletes it; then it runs elsewhere (seed ${seed})`, async () => {
+  test(`[EXS-29] [SAFE-14] [SAFE-22] a pet on a lost node has no replacement until its unprivileged owner force-deletes it; then it runs elsewhere (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, pet, lost } = scene;
     const survivors = quorum(world);
@@ -110,7 +110,7 @@ function isOnlyOn({ cluster }: Scene, { spec }: Pod): boolean {
 }
 
 for (const seed of SEEDS) {
-  test(`[EXS-33] [SAFE-17] [SAFE-18] [SAFE-20] [SAFE-31] a lost node is deleted: nothing waits for it any more; it comes back as a new node without a past (seed ${seed})`, async () => {
+  test(`[EXS-33] [SAFE-17] [SAFE-18] [SAFE-20] [SAFE-31] a lost node is deleted: nothing waits for it any more; it returns as a new node without a past (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, lost } = scene;
     await leaveBehind(scene);

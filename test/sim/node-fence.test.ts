@@ -74,7 +74,7 @@ const effectsOf = ({ agent }: Scene): readonly string[] =>
   agent.effects.map(({ action, node }) => `${action} ${node.name}`);
 
 for (const seed of [1, 2, 3]) {
-  test(`[FENCE-02] [FENCE-03] [FENCE-07] [FENCE-11] a lost node is fenced, its identity runs elsewhere within the time that was promised (seed ${seed})`, async () => {
+  test(`[FENCE-02] [FENCE-03] [FENCE-07] [FENCE-11] a lost node is fenced, its identity runs elsewhere within the promised time (seed ${seed})`, async () => {
     const scene = await setScene({ seed, afterSeconds: 60 });
     const { cluster, world, lost } = scene;
     const lostAtMs = cluster.kernel.elapsedMs;
@@ -101,7 +101,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-test('[FENCE-06] while the agent fails or is at work, pods, node and identity stay as they are; it is asked again until it confirms', async () => {
+test('[FENCE-06] while the agent fails or works, pods, node and identity are unchanged; the request is retried until it confirms', async () => {
   const scene = await setScene({ seed: 5, afterSeconds: 30 });
   const { cluster, world, agent, pod, lost } = scene;
   agent.failure = new Error('the power unit does not answer');
@@ -127,7 +127,7 @@ test('[FENCE-06] while the agent fails or is at work, pods, node and identity st
   assert.equal(new Set(agent.requests.map(({ requestId }) => requestId)).size, 1);
 });
 
-test('[FENCE-08] a fenced machine that is turned on by accident stays out until it is unfenced; then it takes part again', async () => {
+test('[FENCE-08] a fenced machine that is powered on by accident stays excluded until it is unfenced; then it takes part again', async () => {
   const scene = await setScene({ seed: 6, afterSeconds: 30 });
   const { cluster, world, pod, lost } = scene;
   cluster.network.isolate(lost);
@@ -153,7 +153,7 @@ test('[FENCE-08] a fenced machine that is turned on by accident stays out until 
 });
 
 for (const seed of [7, 8, 9]) {
-  test(`[FENCE-10] [TEST-04] two fencers at once fence a node once, whichever of them is killed in the middle (seed ${seed})`, async () => {
+  test(`[FENCE-10] [TEST-04] two concurrent fencers fence a node once, whichever of them is killed meanwhile (seed ${seed})`, async () => {
     const fencers = ['fencer-1', 'fencer-2'];
     const scene = await setScene({ seed, fencers, afterSeconds: 30 });
     const { cluster, world, agent, lost } = scene;
@@ -176,7 +176,7 @@ for (const seed of [7, 8, 9]) {
   });
 }
 
-test('[FENCE-10] [TEST-06] a fencer that starts again goes on with its fence by the same request', async () => {
+test('[FENCE-10] [TEST-06] a restarted fencer continues its fence with the same request', async () => {
   const scene = await setScene({ seed: 10, afterSeconds: 30 });
   const { cluster, world, agent, lost } = scene;
   agent.isSlow = true;
@@ -193,7 +193,7 @@ test('[FENCE-10] [TEST-06] a fencer that starts again goes on with its fence by 
   assert.equal(new Set(agent.requests.map(({ requestId }) => requestId)).size, 1);
 });
 
-test('[FENCE-12] a fence that a user asks for ends no pod: that stays the decision of the user, who now takes no risk', async () => {
+test('[FENCE-12] a fence requested by a user ends no pod: that stays the decision of the user, who now takes no risk', async () => {
   const scene = await setScene({ seed: 11, app: 'nobody' });
   const { cluster, world, pod, lost } = scene;
   await annotate(cluster, lost, { 'fencing/requested': 'true' });
@@ -219,7 +219,7 @@ test('[FENCE-12] or the user lets the fencer release everything', async () => {
   assert.ok(isOutOfService(world, lost));
 });
 
-test('[FENCE-01] [FENCE-04] without a fencer, and without a rule that matches, a partition is consistent and heals by hand only', async () => {
+test('[FENCE-01] [FENCE-04] without a fencer, and without a matching rule, a partition is consistent and needs a manual repair', async () => {
   for (const fencers of [[], ['fencer']]) {
     const scene = await setScene({ seed: 13, fencers, app: 'nobody' });
     const { cluster, world, agent, pod, lost } = scene;
@@ -234,7 +234,7 @@ test('[FENCE-01] [FENCE-04] without a fencer, and without a rule that matches, a
   }
 });
 
-test('[FENCE-06] a node that comes back before its fence is confirmed is let go', async () => {
+test('[FENCE-06] a node that comes back before its fence is confirmed is released', async () => {
   const scene = await setScene({ seed: 14, afterSeconds: 30 });
   const { cluster, world, agent, pod, lost } = scene;
   agent.failure = new Error('not yet');

@@ -33,7 +33,7 @@ async function startLoaded(seed: number): Promise<{ cluster: SimCluster; world: 
 }
 
 for (const seed of [1, 2]) {
-  test(`[TEST-02] nodes that do not reach each other but the masters: nobody is evicted, rescheduled, detached or fenced (seed ${seed})`, async () => {
+  test(`[TEST-02] nodes that reach the masters but not each other: no pod is evicted, rescheduled, detached or fenced (seed ${seed})`, async () => {
     const { cluster, world, agent } = await startLoaded(seed);
     const placed = (): readonly string[] =>
       world

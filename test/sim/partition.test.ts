@@ -20,7 +20,7 @@ for (const seed of SEEDS) {
 }
 
 for (const seed of SEEDS.slice(0, 10)) {
-  test(`[TEST-10] the same with a bus that loses, doubles and delays (seed ${seed})`, async () => {
+  test(`[TEST-10] the same with a bus that loses, duplicates and delays (seed ${seed})`, async () => {
     await runPartitionScenario({ seed, busQuality: LOSSY_BUS });
   });
 }
@@ -43,13 +43,13 @@ async function violations(
 
 const TWO_LIVES = /default\/db-1 runs 2 times: uid .* on node-\d since .*, uid .* on node-\d/;
 
-test('[TEST-07] planted bug: a node controller that force-deletes is found by the oracle', async () => {
+test('[TEST-07] planted bug: the oracle detects a node controller that force-deletes', async () => {
   const found = await violations({ podEviction: forceDelete, ownershipRule: 'off' });
   assert.equal(found.length, SEEDS_TO_FIND);
   assert.match(found[0] ?? '', TWO_LIVES);
 });
 
-test('[TEST-07] [SAFE-12] planted bug: a node that confirms a death too early is found by the oracle', async () => {
+test('[TEST-07] [SAFE-12] planted bug: the oracle detects a node that confirms a death too early', async () => {
   const found = await violations({ runtimeOf: confirmsTooEarly });
   assert.ok(found.length > 0, 'no seed found it');
   assert.match(found[0] ?? '', TWO_LIVES);

@@ -93,7 +93,7 @@ async function rollOut(admin: SimCluster['admin'], round: number): Promise<void>
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`faults of every port end no process, start nothing twice, and are recovered from (seed ${seed})`, async (t) => {
+  test(`faults of every port end no process, start nothing twice, and are recovered (seed ${seed})`, async (t) => {
     const lost: unknown[] = [];
     const collect = (error: unknown): void => void lost.push(error);
     for (const event of ['unhandledRejection', 'uncaughtException']) process.on(event, collect);

@@ -70,7 +70,7 @@ for (const [how, options] of [
   ['', {}],
   [', with a bus that loses, doubles and delays', { busQuality: LOSSY_BUS }],
 ] as const) {
-  test(`[TEST-08] [TEST-01] a quorum store loses nothing and goes on while the node of a member is cut off, given up and comes back${how}`, async () => {
+  test(`[TEST-08] [TEST-01] a quorum store loses nothing and continues while the node of a member is cut off, fenced and comes back${how}`, async () => {
     const scene = await setScene({ seed: 21, ...options });
     scene.cluster.network.isolate(scene.nodes[1]);
     assert.ok((await writesIn(scene, GIVEN_UP_MS)) > 0, 'two members are a majority');
@@ -91,7 +91,7 @@ test('[TEST-08] [TEST-01] nor while a member is cut off from the masters only, a
   await heals(scene);
 });
 
-test('[TEST-08] [TEST-02] nor while its members do not reach each other: the majority goes on, nobody is moved', async () => {
+test('[TEST-08] [TEST-02] nor while its members do not reach each other: the majority continues, no member is moved', async () => {
   const scene = await setScene({ seed: 23 });
   const { cluster, world, nodes } = scene;
   const before = world.pods('db').map(({ metadata }) => metadata.uid);
@@ -106,7 +106,7 @@ test('[TEST-08] [TEST-02] nor while its members do not reach each other: the maj
   await heals(scene);
 });
 
-test('[TEST-08] without a majority it takes no write, nobody makes it one, and with the majority everything is back', async () => {
+test('[TEST-08] without a majority it accepts no write, none is elected, and with the majority everything is back', async () => {
   const scene = await setScene({ seed: 24 });
   const { cluster, world, nodes } = scene;
   for (const node of nodes.slice(1)) cluster.network.isolate(node);
@@ -121,7 +121,7 @@ test('[TEST-08] without a majority it takes no write, nobody makes it one, and w
   await heals(scene);
 });
 
-test('[TEST-08] [FENCE-07] with a fencer the member of a dead machine comes back elsewhere while writes go on', async () => {
+test('[TEST-08] [FENCE-07] with a fencer the member of a dead machine is replaced elsewhere while writes continue', async () => {
   const scene = await setScene({ seed: 25 });
   const { cluster, world, nodes } = scene;
   const agent = powerAgent(cluster);
@@ -168,7 +168,7 @@ async function changingMajorities(scene: Scene): Promise<number> {
 const TURNS = 10;
 const TURN_MS = 6_000;
 
-test('[TEST-08] [TEST-02] nor while the majority changes and the masters have given up the member that is in all of them', async () => {
+test('[TEST-08] [TEST-02] nor while the majority changes and the masters have fenced the member that is in all majorities', async () => {
   const scene = await setScene({ seed: 26 });
   assert.ok((await changingMajorities(scene)) > 0);
   assert.deepEqual(scene.cluster.oracle.nodesOf('default', 'db-1'), [scene.nodes[1]]);
@@ -176,7 +176,7 @@ test('[TEST-08] [TEST-02] nor while the majority changes and the masters have gi
   await heals(scene);
 });
 
-test('[TEST-08] [TEST-07] planted bug: with two members of one name the store loses what it has acknowledged, and it is seen', async () => {
+test('[TEST-08] [TEST-07] planted bug: with two members of one name the store loses acknowledged writes, and the loss is detected', async () => {
   const planted = { podEviction: forceDelete, ownershipRule: 'off' } as const;
   let found = 0;
   for (const seed of [26, 27, 28, 29, 30]) {

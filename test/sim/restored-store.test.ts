@@ -55,7 +55,7 @@ for (const seed of SEEDS) {
     }
   });
 
-  test(`[SAFE-22] an adopted older copy: everybody lists anew, and soon what lives is what the API says (seed ${seed})`, async () => {
+  test(`[SAFE-22] an adopted older copy: all clients list again, and soon the running pods match the API (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, copied } = scene;
     // The data contain the replaced pet: an adoption accepts that it starts again while the other one ends.

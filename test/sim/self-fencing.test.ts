@@ -12,7 +12,7 @@ const PET = { namespace: 'default', name: 'db-1' };
 
 for (const how of LOSSES)
   for (const seed of SEEDS) {
-    test(`[SAFE-22] [FENCE-10] [FENCE-11] a node that promises is lost (${how}): its pet runs elsewhere within 20 s, never twice, and the node comes back (seed ${seed})`, async () => {
+    test(`[SAFE-22] [FENCE-10] [FENCE-11] a node with a promise is lost (${how}): its pet runs elsewhere within 20 s, never twice, and the node comes back (seed ${seed})`, async () => {
       const scene = await setScene({ seed });
       const { cluster, world, lost, pet } = scene;
       lose(scene, how);
@@ -40,7 +40,7 @@ test('[SAFE-32] without a promise the pet of a lost node waits, and its process 
 });
 
 for (const seed of SEEDS) {
-  test(`a planted bug is found: nodes promise, and no watchdog keeps the deadline (seed ${seed})`, async () => {
+  test(`a planted bug is found: nodes promise, and no watchdog enforces the deadline (seed ${seed})`, async () => {
     const scene = await setScene({ seed, selfFencing: { policy: 'exclusive', guard: 'broken' } });
     lose(scene, 'cut-off');
     await assert.rejects(
@@ -66,7 +66,7 @@ for (const seed of SEEDS) {
 }
 
 for (const seed of SEEDS) {
-  test(`[SAFE-33] an outage of the API for longer than the promise ends the processes of pets, and moves none (seed ${seed})`, async () => {
+  test(`[SAFE-33] an API outage longer than the promise ends the processes of pets, and moves none (seed ${seed})`, async () => {
     const scene = await setScene({ seed });
     const { cluster, world } = scene;
     const uids = (): readonly unknown[] => ['db-0', 'db-1', 'db-2'].map((name) => world.pod(name).metadata.uid);
@@ -80,7 +80,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test('[FENCE-06] a node that comes back in the middle of its release keeps what was not asked to go, and starts nothing that was', async () => {
+test('[FENCE-06] a node that comes back during its release keeps pods that were not deleted, and starts none that were', async () => {
   for (let afterMs = 8_000; afterMs <= 13_000; afterMs += 500) {
     const scene = await setScene({ seed: afterMs });
     const { cluster, lost } = scene;
@@ -92,7 +92,7 @@ test('[FENCE-06] a node that comes back in the middle of its release keeps what 
   }
 });
 
-test('a kubelet that is killed and starts again within the promise ends nothing', async () => {
+test('a kubelet killed and restarted within the promise ends nothing', async () => {
   const scene = await setScene({ seed: 7 });
   const { cluster, world, lost, pet } = scene;
   const starts = cluster.oracle.startCount;
@@ -103,7 +103,7 @@ test('a kubelet that is killed and starts again within the promise ends nothing'
   assert.equal(cluster.oracle.startCount, starts);
 });
 
-test('[FENCE-09] a user who deletes the Node of a lost machine releases it as ever', async () => {
+test('[FENCE-09] a user who deletes the Node of a lost machine releases it as usual', async () => {
   const scene = await setScene({ seed: 3 });
   const { cluster, world, lost, pet } = scene;
   lose(scene, 'cut-off');

@@ -78,7 +78,7 @@ async function tenMinutesInVain(scene: Scene): Promise<void> {
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`[EXS-32] [FENCE-07] [FENCE-09] [RWO-22] a disk on a node that is cut off waits; after its way to storage is cut for sure it goes to who waits (seed ${seed})`, async () => {
+  test(`[EXS-32] [FENCE-07] [FENCE-09] [RWO-22] a disk on a node that is cut off waits; once its storage path is surely cut it goes to the waiting pod (seed ${seed})`, async () => {
     const scene = await walkToStep11(seed);
     const { cluster, world, storage, firewall, history } = scene;
     cluster.network.isolate(A);
@@ -117,7 +117,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-test('[FENCE-08] storage is given back only when the node has closed what was taken from it', async () => {
+test('[FENCE-08] storage access is restored only when the node has closed the released volumes', async () => {
   const scene = await walkToStep11(4);
   const { cluster, world, storage, history } = scene;
   cluster.network.isolate(A);

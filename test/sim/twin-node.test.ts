@@ -40,7 +40,7 @@ const livesOf = ({ cluster }: Scene): readonly string[] => cluster.oracle.nodesO
 
 for (const seed of SEEDS) {
   for (const [what, copiedDisk] of KINDS) {
-    test(`[SAFE-22] [SAFE-31] ${what} joins under the name of a node that is cut off: it adopts no pod, and the node comes back as it was (seed ${seed})`, async () => {
+    test(`[SAFE-22] [SAFE-31] ${what} joins under the name of a node that is cut off: it adopts no pod, and the node returns unchanged (seed ${seed})`, async () => {
       const scene = await setScene(seed);
       const { cluster, world, node, pet } = scene;
       cluster.cutFromMasters(node);
@@ -67,7 +67,7 @@ for (const seed of SEEDS) {
     assert.deepEqual([livesOf(scene), world.pod(PET.name).metadata.uid], [[node], pet.metadata.uid]);
   });
 
-  test(`[SAFE-31] [SAFE-17] the Node is deleted and another machine takes the name: it gets in, and the old machine ends what it runs (seed ${seed})`, async () => {
+  test(`[SAFE-31] [SAFE-17] the Node is deleted and another machine takes the name: it is admitted, and the old machine ends its pods (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, node } = scene;
     cluster.cutFromMasters(node);
@@ -107,7 +107,7 @@ for (const seed of SEEDS) {
     assert.ok(world.readyNodes().includes(node), 'the other machine stays');
   });
 
-  test(`[SAFE-31] a machine that lost its power boots again and is the node it was, without anybody's help (seed ${seed})`, async () => {
+  test(`[SAFE-31] a machine that lost its power boots again and is the same node, without manual help (seed ${seed})`, async () => {
     const scene = await setScene(seed);
     const { cluster, world, node } = scene;
     cluster.powerOff(node);
@@ -121,7 +121,7 @@ for (const seed of SEEDS) {
   });
 }
 
-test('planted: where kubelets do not say which machine they are, a twin runs the pet a second time', async () => {
+test('planted: when kubelets send no incarnation, a twin runs the pet a second time', async () => {
   const scene = await setScene(1, { nodeIncarnations: 'off' });
   const { cluster, node } = scene;
   cluster.cutFromMasters(node);

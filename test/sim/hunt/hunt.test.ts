@@ -32,7 +32,7 @@ function play(args: readonly string[], planted = ''): string {
 }
 
 for (const seed of FRESH_SEEDS) {
-  test(`[TEST-01] a random schedule of faults and users breaks no rule, and everything heals (seed ${seed})`, async () => {
+  test(`[TEST-01] a random schedule of faults and user actions breaks no rule, and everything recovers (seed ${seed})`, async () => {
     const { violation } = await runPlan(planOf(seed));
     assert.equal(violation, undefined, violation?.story);
   });
@@ -68,7 +68,7 @@ test('[TEST-07] a found failure is shrunk and written as a file, and that file f
   assert.doesNotMatch(play(['replay', file]), /"violation":/);
 });
 
-test('every planted bug fits the sources as they are, in one place', () => {
+test('every planted bug matches the current sources, in one place', () => {
   for (const bug of PLANTED_BUGS) {
     for (const edit of editsOf(bug)) {
       const source = readFileSync(path.join(ROOT, edit.file), 'utf8');

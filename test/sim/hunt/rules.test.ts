@@ -117,7 +117,7 @@ for (const [name, rule] of Object.entries(COMMIT_RULES)) {
   });
 }
 
-test('[TEST-07] the oracle of commits remembers what was there, and says which rule is broken by whom', () => {
+test('[TEST-07] the commit oracle remembers the previous state, and reports which rule is broken by whom', () => {
   const oracle = new CommitOracle();
   const key = 'core/pods/default/p';
   const commit = (revision: number, value: Pod) =>
@@ -133,7 +133,7 @@ test('[TEST-07] the oracle of commits remembers what was there, and says which r
   assert.match(oracle.check() ?? '', /core\/pods\/default\/p at revision 2: x moved it from node-1/);
 });
 
-test('[TEST-07] one disk is written by one machine, a name has one life on a node, and what has ended is not started again', () => {
+test('[TEST-07] one disk has one writing machine, a name has one life per node, and a finished pod is not started again', () => {
   const fact = (node: string, podUid: string, kind: 'started' | 'ended' = 'started') => ({
     kind,
     node,
@@ -161,7 +161,7 @@ test('[TEST-07] one disk is written by one machine, a name has one life on a nod
   assert.match(again.check() ?? '', /had ended/);
 });
 
-test('[TEST-07] [DISR-08] an eviction that leaves too few ready pods is seen', () => {
+test('[TEST-07] [DISR-08] an eviction that leaves too few ready pods is detected', () => {
   const rule = new BudgetRule();
   const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
   const evicted = {

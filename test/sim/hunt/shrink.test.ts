@@ -30,14 +30,14 @@ test('shrinking drops the steps, processes and time that a failure does not need
   assert.ok(runs < 100, `${runs} runs`);
 });
 
-test('a plan that is needed whole stays whole, and the runs are bounded', async () => {
+test('a fully needed plan is kept, and the number of runs is bounded', async () => {
   let runs = 0;
   const result = await shrink(PLAN, async () => (runs++, false), 25);
   assert.equal(result.plan, PLAN);
   assert.equal(runs, 25);
 });
 
-test('a plan is drawn from its seed alone, kind by kind', () => {
+test('a plan is derived from its seed alone, kind by kind', () => {
   assert.deepEqual(planOf(7), planOf(7));
   assert.notDeepEqual(planOf(7).steps, planOf(8).steps);
 });

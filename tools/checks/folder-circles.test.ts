@@ -20,7 +20,7 @@ for (const folder of globSync(['services/*/src', 'libs/*/src'], { cwd: root }).t
   });
 }
 
-test('a circle of folders is found, also a long one and one through an import on demand', () => {
+test('a folder cycle is detected, also a long one and one through a dynamic import', () => {
   assert.deepEqual(
     circlesOf({ 'a/x.ts': "import { y } from '../b/y.ts';", 'b/y.ts': "import { z } from '../a/z.ts';" }),
     ['a/x.ts -> b/y.ts', 'b/y.ts -> a/z.ts'],
@@ -34,7 +34,7 @@ test('a circle of folders is found, also a long one and one through an import on
   assert.deepEqual(circlesOf(long), ['a/x.ts -> b/deep/y.ts', 'b/deep/y.ts -> c/z.ts', 'c/z.ts -> a/x.ts']);
 });
 
-test('types, tests, files of the root and files of one folder make no circle', () => {
+test('types, tests, files of the root and files of one folder form no cycle', () => {
   const one = { 'a/x.ts': "import { y } from '../b/y.ts';" };
   for (const other of [
     { 'b/y.ts': "import type { X } from '../a/x.ts';" },

@@ -5,7 +5,7 @@ import { filesThatForce, forcesDeletion, MAY_FORCE } from './force-deletion.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-test('[UI-03] no client, script, test or page forces a deletion that is not on the list with its reason', () => {
+test('[UI-03] no client, script, test or page force-deletes unless the list has it with a reason', () => {
   const unlisted = filesThatForce(root).filter((file) => !Object.hasOwn(MAY_FORCE, file));
   assert.deepEqual(unlisted, [], 'ask for a graceful deletion, or say in tools/checks/force-deletion.ts why not');
 });
@@ -20,7 +20,7 @@ test('[UI-03] the list names only files that still force a deletion, each with a
   for (const [file, why] of Object.entries(MAY_FORCE)) assert.ok(why.length > 10, file);
 });
 
-test('[UI-03] force deletion is seen however it is written', () => {
+test('[UI-03] force deletion is detected in every notation', () => {
   for (const text of [
     'client.delete(PODS, target, { gracePeriodSeconds: 0, uid })',
     'DELETE /api/v1/namespaces/default/pods/x?gracePeriodSeconds=0',

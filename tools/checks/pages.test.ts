@@ -8,7 +8,7 @@ const LINK = /\]\(([^)\s]+)\)/g;
 /** Names of files in running text: `services/holdfast/src/main.ts`. */
 const NAMED_FILE = /`((?:docs|services|libs|test|tools|scripts|bench)\/[\w./-]+)`/g;
 
-test('tree: links between pages, and the files that they name, are there', () => {
+test('tree: links between pages, and the files that they name, exist', () => {
   const lost: string[] = [];
   for (const page of globSync(['*.md', 'docs/**/*.md'], { cwd: root })) {
     const text = readFileSync(path.join(root, page), 'utf8');
@@ -76,7 +76,7 @@ const isSetting = (name: string, words: ReadonlySet<string>): boolean =>
     .split('_')
     .every((part) => words.has(part));
 
-test('tree: file names and identifiers that pages name are in the sources', () => {
+test('tree: file names and identifiers in pages exist in the sources', () => {
   const tree = readTree();
   const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter((page) => page !== 'CHANGELOG.md');
   const lost = pages.flatMap((page) =>

@@ -103,7 +103,7 @@ const production = (): readonly string[] =>
 
 const textOf = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-test('semantics: no room has a copy of what libs/api/src/semantics says', () => {
+test('semantics: no room copies code of libs/api/src/semantics', () => {
   const found = production().map((file) => ({ file, copies: copies(file, textOf(file)) }));
   const unexpected = found.filter(({ file }) => !EXCEPTIONS.has(file)).flatMap((each) => each.copies);
   assert.deepEqual(unexpected, []);
@@ -134,7 +134,7 @@ function namesInTwoFiles(texts: ReadonlyMap<string, string>): readonly string[] 
     );
 }
 
-test('semantics: a name that Kubernetes gives a meaning is written in one file', () => {
+test('semantics: a name with a meaning in Kubernetes is written in one file', () => {
   assert.deepEqual(namesInTwoFiles(new Map(production().map((file) => [file, textOf(file)]))), []);
   const twice = namesInTwoFiles(
     new Map([
@@ -145,7 +145,7 @@ test('semantics: a name that Kubernetes gives a meaning is written in one file',
   assert.equal(twice.length, 1, twice.join());
 });
 
-test('semantics: the check finds a copy of each meaning', () => {
+test('semantics: the check detects a copy of each meaning', () => {
   const planted = [
     "const isOver = ({ status }: Pod) => status.phase === 'Failed';",
     'function tolerates(toleration: Toleration, taint: Taint): boolean {',

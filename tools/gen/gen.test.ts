@@ -23,11 +23,11 @@ function compareSums(expected: Iterable<readonly [string, string]>): void {
   }
 }
 
-test('the generated files have the checksums that were recorded with them', () => {
+test('the generated files have their recorded checksums', () => {
   const recorded: Record<string, string> = JSON.parse(readFileSync(join(GENERATED, 'checksums.json'), 'utf8'));
   compareSums(Object.entries(recorded));
 });
 
-test('the generated files are what the generator makes of the OpenAPI documents', { skip }, () => {
+test('the generated files match the output of the generator for the OpenAPI documents', { skip }, () => {
   compareSums([...generate(REFERENCE)].map(([name, text]) => [name, sha256(text)] as const));
 });

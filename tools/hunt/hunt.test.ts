@@ -15,7 +15,7 @@ function programOf(t: TestContext, text: string): string {
   return program;
 }
 
-test('a process that ends before its seeds are played is told of, with what it wrote', async (t) => {
+test('a process that ends before its seeds are done is reported, with its output', async (t) => {
   const program = programOf(t, `console.log('one'); console.error('out of memory'); process.exitCode = 3;`);
   const lines: string[] = [];
   const end = await runWorker({ command: 'plain', args: [], program }, (line) => lines.push(line));
@@ -23,7 +23,7 @@ test('a process that ends before its seeds are played is told of, with what it w
   assert.deepEqual(end, { why: 'exit 3\nout of memory' });
 });
 
-test('a process that is told to finish ends its seed first', async (t) => {
+test('a process that is asked to finish ends its seed first', async (t) => {
   const program = programOf(
     t,
     `const stay = setInterval(() => {}, 1000);
@@ -39,13 +39,13 @@ test('a process that is told to finish ends its seed first', async (t) => {
   assert.deepEqual([lines, end], [['begun', 'the seed is over'], undefined]);
 });
 
-test('a process that is told to finish before it listens has nothing to report', async (t) => {
+test('a process that is asked to finish before it listens has nothing to report', async (t) => {
   const program = programOf(t, 'setInterval(() => {}, 1000);');
   const signal = AbortSignal.abort();
   assert.equal(await runWorker({ command: 'plain', args: [], program, signal }, () => {}), undefined);
 });
 
-test('the tally says the speed in CPU time and the highest memory of a process', () => {
+test('the tally shows the speed in CPU time and the highest memory of a process', () => {
   const tally = new Tally();
   const report = { steps: 1000, simulatedSeconds: 1800, cpuMs: 1500 };
   tally.add({ ...report, seed: 1, peakBytes: 300 * 1024 * 1024 });
@@ -56,7 +56,7 @@ test('the tally says the speed in CPU time and the highest memory of a process',
   );
 });
 
-test('the table of planted bugs has the quickly found ones first and those that were missed last', () => {
+test('the table of planted bugs is sorted from quickly found to missed', () => {
   const harms = new Map(['a', 'b', 'c', 'd'].map((name) => [name, `harm of ${name}`]));
   const rows = [
     { name: 'a', seeds: 40, cpuSeconds: 60 },

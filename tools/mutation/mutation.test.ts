@@ -22,7 +22,7 @@ const HARMLESS: Break = {
 const SAMPLE = new Set(['TERM-20', 'TERM-28', 'TERM-29', 'TERM-34', 'TERM-36', 'TERM-40', 'TERM-41']);
 const QUICK = new Set([...HARMLESS.tests, 'libs/api/src/kinds/pod/strategy.test.ts']);
 
-test('every break applies to its file exactly once, leaves TypeScript, and names tests that carry its requirement', () => {
+test('every break applies to its file exactly once, leaves TypeScript, and names tests with its requirement', () => {
   assert.deepEqual(
     rows.flatMap((row) => checkRow(root, row)),
     [],
@@ -51,7 +51,7 @@ test('every break belongs to a requirement, none is written twice, and every req
   );
 });
 
-test('the checks of a row find each of its faults', () => {
+test('the checks of a row detect each of its faults', () => {
   const faults: readonly [Partial<Break>, RegExp][] = [
     [{ file: 'services/kubelet/src/nowhere.ts' }, /does not exist/],
     [{ find: 'not in the file' }, /does not contain/],
@@ -71,19 +71,19 @@ test('the checks of a row find each of its faults', () => {
   assert.equal(checkRow(root, { id: 'TERM-36', none: ' ' }).length, 1);
 });
 
-test('a title is found by its requirement, not by one that begins alike', () => {
+test('a title is found by its requirement, not by a similar prefix', () => {
   const pattern = titlePattern(['TERM-29', 'SAFE-01']);
   for (const title of ['[TERM-29] a', '[TERM-28] [TERM-29] a', '[TERM-28, TERM-29] a', 'suite > [SAFE-01] a'])
     assert.match(title, pattern);
   for (const title of ['TERM-29 a', '[TERM-2] a', '[TERM-290] a', '[XTERM-29] a']) assert.doesNotMatch(title, pattern);
 });
 
-test('results are read from what the runner writes', () => {
+test('results are read from the output of the runner', () => {
   const tap = ['TAP version 13', '# Subtest: a', '    ok 1 - inner', 'not ok 1 - outer', 'ok 2 - left # SKIP no'];
   assert.deepEqual(readResults(tap.join('\n')), { passed: ['inner'], failed: ['outer'] });
 });
 
-test('the page is generated from the rows of today', () => {
+test('the page is generated from the current rows', () => {
   const page = renderPage(rows, readRequirements(root));
   assert.ok(
     readFileSync(path.join(root, PAGE), 'utf8') === page,
@@ -102,7 +102,7 @@ test('the page names each requirement, its break and its layers', () => {
   assert.equal(layerOf('services/kubelet/src/a.test.ts'), 'unit');
 });
 
-test('a sample of breaks is killed, and a change that breaks nothing survives', async (t) => {
+test('a sample of breaks is killed, and a neutral change survives', async (t) => {
   const scratch = createScratch(root);
   t.after(scratch.remove);
   const sample = rows

@@ -28,7 +28,7 @@ complaint=$(sed -n "$(wc -l < calls)p" complaints)
   };
 }
 
-test('apt waits for the lock of another, and what fails is tried again from the first on', (t) => {
+test('apt waits for the lock of another process, and a failed step is retried from the first one', (t) => {
   const { run, calls } = aptThatFails(t, ['works', 'E: Unable to locate package x', 'E: no route']);
   run();
   const patience = 'C -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3';
@@ -38,13 +38,13 @@ test('apt waits for the lock of another, and what fails is tried again from the 
   );
 });
 
-test('a permanent failure is reported in its own words, with the next step', (t) => {
+test('a permanent failure is reported with its own message, and the next step', (t) => {
   const { run, calls } = aptThatFails(t, ['E: no route', 'E: no route', 'E: no such host', 'works']);
   assert.throws(run, /^Error: apt-get failed 3 times: update: E: no such host\. Install x\.$/);
   assert.equal(calls().length, 3);
 });
 
-test('another that works on the lists of packages is waited for longer, as apt itself does not', (t) => {
+test('another process that holds the package lists is waited for longer, because apt itself does not', (t) => {
   const lists = 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt-get)';
   const { run, calls } = aptThatFails(t, [lists, lists, lists, lists, lists]);
   run();

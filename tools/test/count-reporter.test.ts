@@ -41,7 +41,7 @@ test('a skipped test is listed with its file and reason, and a file in which no 
 
 const END = { type: 'test:summary', data: { counts: { tests: 4, passed: 2, skipped: 0, todo: 0 } } };
 
-test('a failed test is told once more with its place and its own error, the suite around it is not', async () => {
+test('a failed test is printed once more with its location and its own error, its suite is not', async () => {
   const report = await reportOf([
     failed('inner', 'testCodeFailure', new Error('expected 2')),
     failed('outer', 'subtestsFailed'),
@@ -52,7 +52,7 @@ test('a failed test is told once more with its place and its own error, the suit
   assert.match(report.failures[0] as string, /^✖ inner \(a\.test\.ts:3\)\n {4}Error: expected 2\n/);
 });
 
-test('an unhandled rejection after the end of its test is a failure, mentioned once however often the runner tells it', async () => {
+test('an unhandled rejection after the end of its test is a failure, reported once however often the runner reports it', async () => {
   const message =
     'Error: Test "a" at a.test.ts:1:1 generated asynchronous activity after the test ended. This activity created the error ' +
     '"Error: late" and would have caused the test to fail, but instead triggered an unhandledRejection event.';
@@ -62,7 +62,7 @@ test('an unhandled rejection after the end of its test is a failure, mentioned o
   assert.deepEqual(report.failures, [`✖ ${message}`]);
 });
 
-test('a failure without an error of its own is told by what the runner says of it', async () => {
+test('a failure without its own error is printed with the message of the runner', async () => {
   const report = await reportOf([failed('slow', 'testTimeoutFailure', 'test timed out after 100ms'), END]);
   assert.match(report.failures[0] as string, /timed out after 100ms/);
 });

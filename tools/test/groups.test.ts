@@ -35,7 +35,7 @@ const FINE = "import { test } from 'node:test';\ntest('fine', () => {});\n";
 const FAILS =
   "import { test } from 'node:test';\ntest('good', () => {});\ntest('bad', () => { throw new Error('no'); });\n";
 
-test('a failure, a file that cannot be loaded and a hook that fails each count once, and the next file runs', (t) => {
+test('a failure, a file that cannot be loaded and a failed hook each count once, and the next file runs', (t) => {
   const root = treeOf(t, {
     'a.test.js': FAILS,
     'b.test.js': "import './nowhere.js';\n",
@@ -75,7 +75,7 @@ test('a process that ends too early fails, and only the files of its group are m
   assert.match(joined.failures.at(-1) ?? '', /ran again alone: a\.test\.js, b\.test\.js$/);
 });
 
-test('groups contain the files of one room, and what measures or changes its process stays alone', (t) => {
+test('groups contain the files of one room, and tests that measure or change their process run alone', (t) => {
   const many = Array.from({ length: 25 }, (_, i) => `libs/b/src/${i + 10}.test.ts`);
   const measures = ['libs/a/src/cpu.test.ts', 'services/c/src/mask.test.ts'];
   const files = ['libs/a/src/a.test.ts', ...many, ...measures].sort();

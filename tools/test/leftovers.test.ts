@@ -32,13 +32,13 @@ const ticksOf = (stat: string): number => Number(stat.slice(stat.lastIndexOf(')'
 
 const WAIT = 'setInterval(() => {}, 1000)';
 
-test('a folder of tests that tidied up is removed, and nothing is told', (t) => {
+test('a cleaned-up test folder is removed, and nothing is reported', (t) => {
   const folder = makeFolder(t);
   assert.deepEqual(removeLeftovers(folder), []);
   assert.equal(existsSync(folder), false);
 });
 
-test('files that were left are told and removed', (t) => {
+test('leftover files are reported and removed', (t) => {
   const folder = makeFolder(t);
   mkdirSync(path.join(folder, 'state', 'deep'), { recursive: true });
   writeFileSync(path.join(folder, 'state', 'deep', 'file'), 'x');
@@ -46,7 +46,7 @@ test('files that were left are told and removed', (t) => {
   assert.equal(existsSync(folder), false);
 });
 
-test('processes that name the folder or stand in it are ended, no others', async (t) => {
+test('processes that name the folder or run in it are ended, no others', async (t) => {
   const folder = makeFolder(t);
   const other = makeFolder(t);
   const named = await startProcess(t, ['-e', WAIT, path.join(folder, 'configuration')]);
@@ -62,13 +62,13 @@ test('processes that name the folder or stand in it are ended, no others', async
   assert.equal(elsewhere.exitCode ?? elsewhere.signalCode, null);
 });
 
-test('a process that is about to end was not left behind', async (t) => {
+test('a process that is about to end is not a leftover', async (t) => {
   const folder = makeFolder(t);
   await startProcess(t, ['-e', 'setTimeout(() => {}, 300)', path.join(folder, 'configuration')]);
   assert.deepEqual(removeLeftovers(folder), []);
 });
 
-test('a process that was there before whoever tidies up is not of its tests', async (t) => {
+test('a process older than the cleanup does not belong to its tests', async (t) => {
   const folder = makeFolder(t);
   const earlier = await startProcess(t, ['-e', WAIT], folder);
   // The machine counts beginnings in ticks: whatever begins from here on has begun in a later one.

@@ -43,7 +43,7 @@ const choose = (root: string, args: readonly string[], changed: readonly string[
   );
 };
 
-test('suites, files, folders and texts of titles choose what runs', (t) => {
+test('suites, files, folders and title texts select tests', (t) => {
   const root = tree(t, FILES);
   const all =
     'unit: libs/a/src/one.test.ts libs/b/src/three.test.ts libs/b/src/two.test.ts|sim: test/sim/world.test.ts|empty: ';
@@ -58,7 +58,7 @@ test('suites, files, folders and texts of titles choose what runs', (t) => {
   assert.match('[TERM-29] x', new RegExp(patternOf('[TERM-29]')));
 });
 
-test('a change affects the unit tests that import it, also through others, but not through types', (t) => {
+test('a change affects the unit tests that import it, also transitively, but not through types', (t) => {
   const root = tree(t, FILES);
   const changed = ['libs/a/src/one.ts'];
   assert.deepEqual(choose(root, ['--changed'], changed), ['unit: libs/a/src/one.test.ts libs/b/src/two.test.ts']);
@@ -66,7 +66,7 @@ test('a change affects the unit tests that import it, also through others, but n
   assert.deepEqual(choose(root, ['--changed'], ['libs/b/src/three.test.ts']), ['unit: libs/b/src/three.test.ts']);
 });
 
-test('changed files are those that differ from main and new files, but not removed ones', (t) => {
+test('changed files are new files and those that differ from main, but not removed ones', (t) => {
   const root = tree(t, FILES);
   const answers = new Map([
     ['merge-base HEAD main', []],
@@ -79,7 +79,7 @@ test('changed files are those that differ from main and new files, but not remov
   assert.deepEqual(changedFiles(root, git), ['libs/a/src/one.ts', 'libs/a/src/part.ts']);
 });
 
-test('an argument that is nothing known is refused with what there is', () => {
+test('an unknown argument is refused with the valid ones', () => {
   assert.throws(() => readSelection(['uint'], SUITES, '/'), /"uint" is no suite \(unit, sim, empty\), no file/);
   assert.throws(() => readSelection(['--grep'], SUITES, '/'), /--grep needs a text/);
 });

@@ -276,17 +276,17 @@ export const INSTANCES_DELETED_AT_ONCE = 32;
 /** Different reasons why instances could not be deleted, in the condition of their definition. */
 export const DELETION_FAULTS_TOLD_MAX = 4;
 
-/** The time that a webhook has when it names none, as in 1.32. */
+/** The timeout of a webhook that sets none, as in 1.32. */
 export const WEBHOOK_TIMEOUT_SECONDS_DEFAULT = 10;
 /** The answer of a webhook: a patch may be as large as an object. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 3 * 1024 * 1024;
-/** What is told of the refusal or of the wrong answer of a webhook: its message, and its details as JSON; and its reason. */
+/** Limits on a reported refusal or invalid answer of a webhook: its message, its details as JSON, and its reason. */
 export const WEBHOOK_MESSAGE_CHARS_MAX = 10 * 1024;
 export const WEBHOOK_REASON_CHARS_MAX = 256;
 /** Connections to webhooks that stay open between calls. */
 export const WEBHOOK_IDLE_CONNECTIONS_MAX = 25;
 
-/** Times that what is selected by converted fields is converted again, because it changed meanwhile. */
+/** Conversions of a selection by converted fields, repeated because objects changed meanwhile. */
 export const CONVERSION_ROUNDS_MAX = 10;
 /** Kubernetes' time-out of a conversion webhook. */
 export const CONVERSION_TIMEOUT_MS = 30_000;

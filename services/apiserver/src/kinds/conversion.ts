@@ -92,7 +92,7 @@ export function toStored(
   );
 }
 
-/** What is told of an object that is removed. Nobody keeps it, so that it needs no webhook. */
+/** The last state of a removed object. It is not stored, so it needs no webhook. */
 export const finalState = (definition: ResourceDefinition, object: KubeObject): KubeObject =>
   definition.custom?.conversion === 'Webhook' ? object : asStored(definition, object);
 

@@ -7,7 +7,7 @@ import { lineageName, markOf, readToken, type SeenPlace, tokenOf } from './token
 /**
  * Compares what clients of ours have seen with the history that is served. A server that starts remembers nothing; its clients do. A
  * token that an API server of this lineage has signed and that the history contradicts proves that the data went back or another
- * way: the store is halted. A client of another lineage is told that its state is over, and lists anew.
+ * way: the store is halted. A client of another lineage gets 410 and lists again.
  */
 export interface LineageGuard {
   /** Refuses a client whose state does not belong to the history. Clients without a token are not checked. */

@@ -85,7 +85,7 @@ function inVersion(definition: ResourceDefinition, version: string, object: Kube
   return target.fit({ ...object, apiVersion: `${definition.group}/${version}` });
 }
 
-/** Guessing would lose fields: who asks is told. */
+/** A guess would lose fields, so the caller gets an error. */
 const notConverted = ({ apiVersion, kind }: KubeObject): StatusError =>
   unclassifiedError(
     `conversion webhook for ${apiVersion}, Kind=${kind} failed: its objects cannot be selected by fields in a version in which they are not stored`,

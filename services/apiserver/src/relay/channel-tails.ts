@@ -6,8 +6,8 @@ import { MAX_REMEMBERED_CHANNELS, MAX_TAILS_PER_HEARTBEAT, TAIL_WINDOW_MS } from
  */
 export interface ChannelTails {
   /**
-   * Makes `revision` the last of the channel. Answers the last before, or one below which nothing is known of the channel.
-   * `published`: the bus has every change up to here; what lies above may still have to be told apart by `recent`.
+   * Makes `revision` the last of the channel. Returns the previous one, or the revision below which nothing is known.
+   * `published`: the bus has every change up to here; `recent` may still have to separate later ones.
    */
   advance(channel: string, revision: number, at: { readonly nowMs: number; readonly published: number }): number;
   /** The state of the channels at `published` for a heartbeat. */

@@ -7,11 +7,11 @@ const ORPHAN = 'orphan';
 
 /** The effect of a DELETE on the stored object. */
 export type DeletionStep =
-  /** Nothing: it is already going away at least as fast. */
+  /** No change: the object is already terminating at least as fast. */
   | { readonly kind: 'keep' }
-  /** Stays, marked as being deleted. */
+  /** The object stays, marked as terminating. */
   | { readonly kind: 'mark'; readonly object: KubeObject }
-  /** Marked as terminating, so that watchers see it, and then removed. */
+  /** The object is marked as terminating, so that watchers see it, and then removed. */
   | { readonly kind: 'markAndRemove'; readonly object: KubeObject }
   | { readonly kind: 'remove' };
 
@@ -27,7 +27,7 @@ export interface DeletionInput {
 
 /** SAFE-04, SAFE-05, SAFE-09, TERM-38..43: grace periods only shrink, finalizers hold the object, grace 0 removes it. */
 export function decideDeletion(input: DeletionInput): DeletionStep {
-  // Only metadata changes; whatever else does is replaced.
+  // Copies only metadata: other fields are replaced, never changed in place.
   const copy = { ...input.old, metadata: { ...input.old.metadata } };
   const { beginsDeletion } = input.definition.strategy;
   const isFirst = !isTerminating(copy);
@@ -61,7 +61,7 @@ function decideGraceful(input: DeletionInput, object: KubeObject, state: Gracefu
   return state.grace > 0 || state.held ? { kind: 'mark', object } : { kind: 'markAndRemove', object };
 }
 
-/** The object is terminating already: only a shorter period that the client names itself changes anything. */
+/** The object is already terminating: only a shorter period in the request changes it. */
 function decideAgain(
   input: DeletionInput,
   object: KubeObject,
@@ -78,7 +78,7 @@ function decideAgain(
   return wanted > 0 || held ? { kind: 'mark', object } : { kind: 'markAndRemove', object };
 }
 
-/** The deadline moves by what the grace period shrank. */
+/** The deadline moves by the same time as the grace period. */
 function shortenGrace(object: KubeObject, from: number, to: number): void {
   const { metadata } = object;
   const deadline = parseTime(metadata.deletionTimestamp ?? '') ?? 0;
@@ -86,7 +86,7 @@ function shortenGrace(object: KubeObject, from: number, to: number): void {
   metadata.deletionGracePeriodSeconds = to;
 }
 
-/** The longest duration that clients in Go know, 292 years: a deadline further off would be no time that they can read. */
+/** The longest duration of Go clients, 292 years: they cannot parse a later deadline. */
 const GRACE_DATED_MAX_SECONDS = 9_223_372_036;
 
 const dated = (graceSeconds: number): number => Math.min(graceSeconds, GRACE_DATED_MAX_SECONDS);
@@ -100,7 +100,7 @@ function markDeleted(object: KubeObject, now: number, graceSeconds: number): boo
   return true;
 }
 
-/** Foreground and orphan deletion are finalizers that the garbage collector takes away when it is done. */
+/** Foreground and orphan deletion are finalizers that the garbage collector removes when it is done. */
 function applyPropagation(object: KubeObject, { definition, options = {} }: DeletionInput): boolean {
   const before = object.metadata.finalizers ?? [];
   const isSettled = before.includes(FOREGROUND) || before.includes(ORPHAN);
@@ -123,7 +123,7 @@ export const orphansByDefault = ({ strategy }: ResourceDefinition, options: Dele
   options.propagationPolicy === undefined &&
   options.orphanDependents === undefined;
 
-/** `undefined` = leave the finalizers as they are; '' = neither of the two. */
+/** `undefined` = keep the finalizers; '' = neither of the two. */
 function wantedFinalizer(options: DeleteOptions): string | undefined {
   if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN : '';
   switch (options.propagationPolicy) {

@@ -36,9 +36,9 @@ export interface IsolationRequest {
 }
 
 /**
- * Writes a script that puts the mounts in place and then becomes the container's command, under the same process number.
- * What goes wrong before that is told on file descriptor 3, which is closed when all went well. In a file: a directory of
- * many entries would not fit into one argument.
+ * Writes a script that mounts the volumes and then becomes the container's command, with the same process number.
+ * It reports earlier errors on file descriptor 3 and closes it on success. It is a file because a directory with many
+ * entries would not fit into one argument.
  */
 export function writeIsolationScript(directory: string, { config, sandbox, node }: IsolationRequest): string {
   const root = join(directory, 'root');

@@ -48,7 +48,7 @@ test('a client with a Retry-After header retries after that time', async () => {
   assert.deepEqual(came, [0, 2_000, 4_000]);
 });
 
-test('after ten retries, or the timeout of one request, the caller gets the answer', async () => {
+test('after ten retries, or the timeout of one request, the caller gets the error', async () => {
   for (const { seconds, requests } of [
     { seconds: 1, requests: 11 },
     { seconds: 8, requests: 4 },
@@ -63,7 +63,7 @@ test('after ten retries, or the timeout of one request, the caller gets the answ
   }
 });
 
-test('without a readable time the caller gets the answer at once', async () => {
+test('without a readable time the caller gets the error at once', async () => {
   for (const headers of [{}, { 'retry-after': 'soon' }, { 'retry-after': '-1' }]) {
     const { client, came } = rig(() => turnedAway(headers));
     await assert.rejects(client.get(PODS, POD), isTurnedAway);

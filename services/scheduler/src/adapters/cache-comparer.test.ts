@@ -9,7 +9,7 @@ import { buildNode, buildPod } from '../testing/builders.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { compareCache } from './cache-comparer.ts';
 
-test('every inconsistency of the cache is reported; waiting and finished pods are none', async () => {
+test('every inconsistency of the cache is reported; waiting and finished pods are not compared', async () => {
   const api = new FakeApi(createVirtualClock());
   const client = createApiClient({ transport: createDirectTransport(api.handler), userAgent: 'test' });
   const put = (name: string, nodeName?: string, phase = 'Pending'): void => {

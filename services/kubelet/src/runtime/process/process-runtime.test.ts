@@ -264,7 +264,7 @@ test('the image pause needs no command and ends at the stop signal', () =>
     assert.equal((await containerOf(runtime, id)).exitCode, 0);
   }));
 
-test('an image that is only a shell runs its arguments, and a shell without any', () =>
+test('an image that is only a shell runs its arguments, and without arguments the shell', () =>
   withHarness(async ({ runtime }) => {
     const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
     const told = containerConfig([], { image: 'busybox', args: ['/bin/sh', '-c', 'echo $0 $1', 'one', 'two'] });

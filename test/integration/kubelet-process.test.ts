@@ -142,7 +142,7 @@ check(
 );
 
 check(
-  '[SAFE-32] a kubelet that is stopped (SIGSTOP) renews nothing: its exclusive pod is ended at the deadline, and no other; it goes on later',
+  '[SAFE-32] a kubelet that is stopped (SIGSTOP) renews nothing: only its exclusive pod is ended at the deadline; the kubelet continues later',
   async ({ admin, node }) => {
     const file = (name: string): string => path.join(node.directory, name);
     const spec = (name: string) => ({ containers: shell(`echo $$$$ > ${file(name)}; exec sleep 600`) });

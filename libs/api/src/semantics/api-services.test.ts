@@ -82,7 +82,7 @@ test('registrations of definitions are reconciled unless a user has taken them o
     ['changed', changed(labelled('true')), LOCAL, 'update'],
     ['unwanted', labelled('true'), undefined, 'delete'],
     ['taken over', changed(labelled(undefined)), LOCAL, undefined],
-    ['of somebody else', labelled(undefined), undefined, undefined],
+    ['with a foreign owner', labelled(undefined), undefined, undefined],
     ['of the build', labelled('onstart'), undefined, undefined],
   ];
   for (const [what, current, desired, expected] of rows) {

@@ -150,7 +150,7 @@ const watchdogCases = [
   ['its promise is broken, the pod is exclusive and its deletion is stored', { isBroken: true }, 200],
   ['the promise holds', { isBroken: false }, 403],
   ['the promise says nothing of such a pod', { isBroken: true, hostname: 'other' }, 403],
-  ['nobody has asked for the end of the pod', { isBroken: true, isAsked: false }, 403],
+  ['the pod is not being deleted', { isBroken: true, isAsked: false }, 403],
 ] as const;
 for (const [title, { isBroken, ...change }, status] of watchdogCases) {
   test(`[FENCE-07] [FENCE-13] pod garbage collection and a node with a watchdog: ${title}`, async () => {

@@ -257,7 +257,7 @@ describe('service account tokens', () => {
   for (const [title, spec, bound, seconds, warned] of [
     ['the token of a pod lives on for a year, and says when it should be replaced', {}, true, 365 * 86_400, 3_607],
     ['a token of another length lives as long as was asked', { expirationSeconds: 3_600 }, true, 3_600, undefined],
-    ['a token for somebody else lives as long as was asked', { audiences: ['vault'] }, true, 3_607, undefined],
+    ['a token for another audience has the requested lifetime', { audiences: ['vault'] }, true, 3_607, undefined],
     ['a token without a pod lives as long as was asked', {}, false, 3_607, undefined],
   ] as const) {
     test(title, async () => {

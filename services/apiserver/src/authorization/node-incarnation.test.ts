@@ -65,7 +65,7 @@ async function actsOf(send: Send): Promise<readonly Answer[]> {
 for (const [what, incarnation] of [
   ['a twin', TWIN],
   ['a clone with the same key', CLONE],
-  ['a kubelet that does not say who it is', undefined],
+  ['a kubelet without an incarnation', undefined],
   ['the next boot of a machine that has just spoken', REBOOTED],
 ] as const) {
   test(`[SAFE-31] ${what} reads no pod of the node, writes nothing of it and cannot claim it`, async (t) => {

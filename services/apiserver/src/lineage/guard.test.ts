@@ -54,7 +54,7 @@ test('a client gets a lineage token only on request, and a server of the same hi
 });
 
 for (const [what, more] of [
-  ['and nobody has written since', 0],
+  ['and no write has followed', 0],
   ['and it was written past what the client has seen', 4],
 ] as const) {
   test(`a server that starts on an older copy halts when a client has seen newer data, ${what}`, async (t) => {

@@ -117,7 +117,7 @@ for (const [what, document, why] of [
   ['a reference to nothing', documentOf({}), /leads to nothing/],
   ['a reference elsewhere', documentOf({ Fish: { $ref: 'https://example.com/x' } }), /does not lead to a definition/],
   ['an array of nothing', documentOf({ Fish: { type: 'array' } }), /no schema of items/],
-  ['a type that nobody knows', documentOf({ Fish: { type: ['object', 'null'] } }), /member type/],
+  ['an unknown type', documentOf({ Fish: { type: ['object', 'null'] } }), /member type/],
   ['a text that is none', documentOf({ Fish: { description: 5 } }), /member description/],
   ['a schema without an end', documentOf({ Fish: deep(500) }), /levels deep/],
   ['a number that is none', documentOf({ Fish: JSON.parse('{"minimum":1e999}') }), /member minimum/],

@@ -35,7 +35,7 @@ const reference = (name: string): Json => ({ allOf: [{ $ref: `#/components/schem
 const text = { type: 'string' };
 
 const fields: readonly (readonly [title: string, struct: string, field: string, schema: Json])[] = [
-  ['what is said', `${CORE}.ContainerPort`, 'protocol', { ...text, default: 'TCP' }],
+  ['the given value', `${CORE}.ContainerPort`, 'protocol', { ...text, default: 'TCP' }],
   ['the zero of what is required', `${CORE}.Container`, 'name', { ...text, default: '' }],
   ['nothing, of an optional scalar', `${CORE}.Container`, 'image', text],
   [

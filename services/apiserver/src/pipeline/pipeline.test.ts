@@ -219,7 +219,7 @@ describe('permissions', () => {
   const cases = [
     ['anybody reads the version', 'anonymous', 'GET', '/version', 200],
     ['anybody asks for health', 'anonymous', 'GET', '/readyz', 200],
-    ['nobody without credentials reads objects', 'anonymous', 'GET', PODS, 403],
+    ['a request without credentials reads no objects', 'anonymous', 'GET', PODS, 403],
     ['a wrong token is 401', 'wrong', 'GET', PODS, 401],
     ['a user without rights reads no objects', 'nobody', 'GET', PODS, 403],
     ['every user may discover', 'nobody', 'GET', '/apis', 200],

@@ -31,7 +31,7 @@ for (const [as, method, path, status] of [
 }
 
 for (const [title, spec, authenticated, audiences] of [
-  ['nobody in particular', {}, true, ['https://kubernetes.default.svc']],
+  ['no particular audience', {}, true, ['https://kubernetes.default.svc']],
   [
     'this API and others',
     { audiences: ['vault', 'https://kubernetes.default.svc'] },

@@ -36,7 +36,7 @@ for (const [says, error, nextStep] of [
 }
 
 for (const [says, error] of [
-  ['a file of somebody else', failure('EACCES', { path: '/database/x' })],
+  ['a file of another user', failure('EACCES', { path: '/database/x' })],
   ['a socket', failure('EACCES', { syscall: 'listen' })],
   ['a mistake of ours', failure('EBADF', { path: '/data/x' })],
   ['what is no error', 'text'],

@@ -63,7 +63,7 @@ test('the resolver follows the DNS policy of the pod, and its own settings are a
   const dnsConfig = { nameservers: ['198.51.100.1'], searches: ['internal'], options };
   const table: readonly [string, Partial<Pod['spec']>, ClusterDns, string | undefined][] = [
     ['cluster first', {}, DNS, `${cluster}options ndots:5\n`],
-    ['nobody to ask', {}, NO_CLUSTER_DNS, undefined],
+    ['no name server', {}, NO_CLUSTER_DNS, undefined],
     ['default', { dnsPolicy: 'Default' }, DNS, undefined],
     ['on the host network', { hostNetwork: true }, DNS, undefined],
     ['although', { hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet' }, DNS, `${cluster}options ndots:5\n`],

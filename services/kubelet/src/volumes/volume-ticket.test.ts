@@ -70,7 +70,7 @@ const attachment = VOLUME.status.attachment ?? assert.fail();
 for (const [title, given] of [
   ['another node', { node: 'n2' }],
   ['another pod', { status: { fencingToken: 41, attachment: { ...attachment, pods: [] } } }],
-  ['nobody', { status: { fencingToken: 41 } }],
+  ['no node', { status: { fencingToken: 41 } }],
 ] satisfies readonly (readonly [string, Given])[])
   test(`[RWO-12] a volume attached for ${title} gives no ticket, although it has a token`, async () => {
     await assert.rejects(filesOf(given), /is not attached to this node for this pod/);

@@ -33,6 +33,7 @@ export interface ApiServersOptions {
   readonly storeOf?: StoreOf | undefined;
   readonly logOf?: ((party: string) => Log) | undefined;
   readonly onCommit: (commit: Commit) => void;
+  readonly onWrite?: ((party: string) => void) | undefined;
 }
 
 interface RunningServer {
@@ -93,7 +94,7 @@ export class ApiServers {
 
   /** A client's way to them: to one as long as it answers, then to the next. */
   transportFor(machine: SimulatedMachine): ApiTransport {
-    const { kernel, network, parties } = this.#options;
+    const { kernel, network, parties, onWrite } = this.#options;
     const ways = parties.map((to) =>
       createSimulatedTransport({
         kernel,
@@ -112,7 +113,9 @@ export class ApiServers {
       request: async (request) => {
         const way = used;
         try {
-          return await (ways[way] ?? never(parties)).request(request);
+          const answer = (ways[way] ?? never(parties)).request(request);
+          if (request.method !== 'GET') onWrite?.(machine.name);
+          return await answer;
         } catch (error) {
           if (used === way) used = (way + 1) % ways.length;
           throw error;

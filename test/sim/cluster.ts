@@ -1,8 +1,8 @@
-import { formatIncarnation } from '@holdfast/api';
+import { formatIncarnation, type KubeObject, type ResourceRef } from '@holdfast/api';
 import { FENCER, type User } from '@holdfast/apiserver';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
-import { type ApiClient, createApiClient } from '@holdfast/client';
+import { type ApiClient, createApiClient, createInformer, type Informer } from '@holdfast/client';
 import { type ControllerManagerDeps, createControllerManager } from '@holdfast/controller-manager';
 import { createFencer, type FenceAgent, type FencerConfiguration } from '@holdfast/fencer';
 import {
@@ -61,6 +61,10 @@ export interface SimClusterOptions {
   readonly storeOf?: StoreOf;
   /** Numbers of replicas; two or more use leases. Default: 1. */
   readonly replicas?: { readonly apiServers?: number; readonly schedulers?: number; readonly managers?: number };
+  /** `off`: all replicas act at once. */
+  readonly leases?: 'off' | undefined;
+  /** Called right after a process has sent a write. */
+  readonly onWrite?: (party: string) => void;
   readonly observeCommit?: (commit: Commit) => void;
   readonly defaultTolerationSeconds?: number;
   readonly nodeMonitorGraceSeconds?: number;
@@ -134,6 +138,8 @@ export class SimCluster {
   readonly owner: ApiClient;
   /** A user elsewhere, whom the network does not spare. */
   readonly watcher: ApiClient;
+  /** A user whose deletions name the uid that they mean. */
+  readonly careful: ApiClient;
   readonly #options: SimClusterOptions;
   readonly #hub: Bus = createLocalBus();
   readonly #apis: ApiServers;
@@ -162,6 +168,7 @@ export class SimCluster {
     this.admin = this.#clientFor(users, ADMIN);
     this.owner = this.#clientFor(users, OWNER);
     this.watcher = this.#clientFor(users, ADMIN);
+    this.careful = this.#clientFor(users, CAREFUL);
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
     const parts = [...this.#parts.keys()].map((party) => this.#bootPart(party));
     this.#services = [...this.#apis.services(), ...parts, ...nodes];
@@ -169,6 +176,16 @@ export class SimCluster {
 
   start(): void {
     for (const service of this.#services) this.background(service.start());
+  }
+
+  /** A process of a user that follows all objects of a kind, as controllers do. */
+  follow<T extends KubeObject>(party: string, resource: ResourceRef<T>): Informer<T> {
+    this.network.join(party);
+    const machine = this.#boot(party);
+    const client = this.#clientFor(machine, ADMIN);
+    const informer = createInformer({ ...machine, client, bus: this.#busFor(machine), resource });
+    this.background(informer.start());
+    return informer;
   }
 
   /** The store of now, also while the API refuses. */
@@ -324,14 +341,14 @@ export class SimCluster {
   }
 
   #createApis(): ApiServers {
-    const { storeOf, logOf, defaultTolerationSeconds, ownershipRule = 'enforced' } = this.#options;
+    const { storeOf, logOf, onWrite, defaultTolerationSeconds, ownershipRule = 'enforced' } = this.#options;
     const onCommit = (commit: Commit): void => {
       this.committed.apply(commit);
       this.#options.observeCommit?.(commit);
     };
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
-    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf };
+    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
       createMemoryStore(),
@@ -354,7 +371,7 @@ export class SimCluster {
       ...machine,
       bus: this.#busFor(machine),
       client: this.#clientFor(machine, SCHEDULER),
-      leaderElection: (this.#options.replicas?.schedulers ?? 1) > 1,
+      leaderElection: this.#hasLeases(this.#options.replicas?.schedulers),
     });
 
   readonly #createControllerManager = (machine: SimulatedMachine): Service => {
@@ -364,7 +381,7 @@ export class SimCluster {
       bus: this.#busFor(machine),
       clients: { manager: this.#clientFor(machine, CONTROLLER_MANAGER), podGc: this.#clientFor(machine, POD_GC) },
       settings: {
-        leaderElection: (replicas?.managers ?? 1) > 1,
+        leaderElection: this.#hasLeases(replicas?.managers),
         ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
       },
       ...(podEviction === undefined ? {} : { podEviction }),
@@ -425,6 +442,10 @@ export class SimCluster {
     return found;
   }
 
+  #hasLeases(replicas = 1): boolean {
+    return replicas > 1 && this.#options.leases !== 'off';
+  }
+
   get #saysWhoItIs(): boolean {
     return this.#options.nodeIncarnations !== 'off';
   }
@@ -447,6 +468,7 @@ export class SimCluster {
 }
 
 const ADMIN = 'admin';
+export const CAREFUL = 'careful';
 export const OWNER = 'owner';
 const SCHEDULER = 'system:kube-scheduler';
 const CONTROLLER_MANAGER = 'system:kube-controller-manager';
@@ -457,6 +479,7 @@ const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 function tokensOf(nodeNames: readonly string[]): ReadonlyMap<string, User> {
   const users: readonly User[] = [
     { name: ADMIN, groups: ['system:masters'] },
+    { name: CAREFUL, groups: ['system:masters'] },
     { name: OWNER, groups: ['system:authenticated'] },
     ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC, FENCER].map((name) => ({ name, groups: [] })),
     ...nodeNames.map((name) => ({ name: nodeUser(name), groups: ['system:nodes'] })),

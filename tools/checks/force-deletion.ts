@@ -44,7 +44,8 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/chaos/partition.test.ts': 'the double run that an administrator forces is found',
   'test/sim/node-fence.test.ts': 'a user ends a pod whose machine the fencer has confirmed to be off',
   'test/sim/lost-node.test.ts': 'an owner who forces: the simulator finds both running',
-  'test/sim/hunt/actions.ts': 'the user of a random schedule who forces: the oracle then takes the name for released',
+  'test/sim/hunt/user-actions.ts':
+    'the user of a random schedule who forces: the oracle then takes the name for released',
   'test/sim/planted-bugs.ts': 'the bug that the simulator has to find',
 
   // Tests without a node that could confirm: the user's force deletion replaces it.

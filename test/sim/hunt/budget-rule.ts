@@ -1,16 +1,23 @@
-import type { Pod } from '@holdfast/api';
+import type { Pod, PodDisruptionBudget } from '@holdfast/api';
 import type { Oracle } from '@holdfast/testing';
 import type { Commit } from '../committed.ts';
 import { appOf, isReady } from '../workloads.ts';
 import { WEB_MIN_AVAILABLE } from './workloads.ts';
 
+const BUDGET = 'policy/poddisruptionbudgets/default/web';
+
 /** When an eviction takes a ready pod of `web`, enough others are ready. */
 export class BudgetRule implements Oracle {
   readonly name = 'a budget is not overspent';
   readonly #pods = new Map<string, Pod>();
+  #minAvailable = WEB_MIN_AVAILABLE;
+  /** Ready pods that were lost without an eviction. */
+  #otherLosses = 0;
+  readonly #spentUnder = new Map<string, { readonly least: number; readonly otherLosses: number }>();
   #story: string | undefined;
 
   observe({ operation: { kind, key, value } }: Commit): void {
+    if (key === BUDGET && kind !== 'delete') this.#budgetIs(JSON.parse(value) as PodDisruptionBudget);
     if (!key.startsWith('core/pods/')) return;
     const old = this.#pods.get(key);
     if (kind === 'delete') {
@@ -21,10 +28,28 @@ export class BudgetRule implements Oracle {
     this.#pods.set(key, pod);
     if (old === undefined || appOf(old) !== 'web' || !isReady(old)) return;
     const mark = pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
-    if (pod.metadata.deletionTimestamp === undefined || mark?.reason !== 'EvictionByEvictionAPI') return;
+    if (isReady(pod)) return;
+    if (pod.metadata.deletionTimestamp === undefined || mark?.reason !== 'EvictionByEvictionAPI') {
+      this.#otherLosses += 1;
+      return;
+    }
     const left = [...this.#pods.values()].filter((each) => appOf(each) === 'web' && isReady(each)).length;
-    if (left < WEB_MIN_AVAILABLE)
-      this.#story ??= `the eviction of ${key} leaves ${left} ready pods of ${WEB_MIN_AVAILABLE}`;
+    const spent = this.#spentUnder.get(pod.metadata.name ?? '');
+    const least = spent?.least ?? this.#minAvailable;
+    // Rollouts, users and lost nodes ask no budget, also between the spending and the deletion.
+    const othersSince = this.#otherLosses - (spent?.otherLosses ?? this.#otherLosses);
+    if (left + othersSince < least) this.#story ??= `the eviction of ${key} leaves ${left} ready pods of ${least}`;
+  }
+
+  /** An eviction is measured by the budget as it was when it was spent. */
+  #budgetIs({ spec, status }: PodDisruptionBudget): void {
+    this.#minAvailable = Number(spec.minAvailable);
+    const spent = Object.keys(status.disruptedPods ?? {});
+    for (const pod of this.#spentUnder.keys()) if (!spent.includes(pod)) this.#spentUnder.delete(pod);
+    for (const pod of spent)
+      if (!this.#spentUnder.has(pod)) {
+        this.#spentUnder.set(pod, { least: this.#minAvailable, otherLosses: this.#otherLosses });
+      }
   }
 
   check(): string | undefined {

@@ -1,4 +1,14 @@
-import { fenceOf, type KubeObject, type Node, type PersistentVolume, type Pod, volumeInUse } from '@holdfast/api';
+import {
+  fenceOf,
+  type KubeObject,
+  type Lease,
+  NODE_LEASES_NAMESPACE,
+  type Node,
+  type PersistentVolume,
+  type Pod,
+  promiseOf,
+  volumeInUse,
+} from '@holdfast/api';
 import { FENCER } from '@holdfast/apiserver';
 import { parseKey } from '@holdfast/store';
 import type { Oracle } from '@holdfast/testing';
@@ -14,19 +24,30 @@ export interface CommittedChange {
   readonly last?: KubeObject;
   readonly by: string;
   readonly nodeOf: (name: string) => Node | undefined;
+  /**
+   * The node's watchdog has ended what it promised to end: its promise is broken, or was a moment ago. A
+   * reader of the broken lease may act on it after the node promises again: the node starts nothing that was released.
+   */
+  readonly isPromiseBroken: (node: string) => boolean;
+  /** Virtual time of the commit. */
+  readonly nowMs: number;
+  /** All objects, by key, before this commit. */
+  readonly objects: ReadonlyMap<string, KubeObject>;
 }
 
 /** The violation in a commit; `undefined` when it is allowed. */
 export type CommitRule = (change: CommittedChange) => string | undefined;
 
-const ended = (pod: Pod): boolean => pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
-const podsOf = ({ resource, before, after }: CommittedChange): { before?: Pod; after?: Pod } =>
+export const ended = (pod: Pod): boolean => pod.status.phase === 'Succeeded' || pod.status.phase === 'Failed';
+export const podsOf = ({ resource, before, after }: CommittedChange): { before?: Pod; after?: Pod } =>
   resource === 'pods' ? { before: before as Pod, after: after as Pod } : {};
 
+/** A judgement may rest on what a slow store has answered this long ago. */
+export const ANSWERED_MS = 15_000;
 const ORDER = ['Pending', 'Running', 'Succeeded', 'Failed'];
 
 /** The identities that may remove a bound, unfinished pod: its own node, and users, who get a warning. */
-const MAY_FORCE = new Set(['admin', 'owner']);
+const MAY_FORCE = new Set(['admin', 'owner', 'careful']);
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
 
 export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
@@ -63,12 +84,15 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
   },
   'only its node or a user removes a running pod': (change) => {
     const { before, after } = podsOf(change);
-    if (before?.spec.nodeName === undefined || after !== undefined || ended(before)) return undefined;
+    if (before?.spec.nodeName === undefined || ended(before) || isGivenUp(before)) return undefined;
+    // One that finalizers hold goes when they do: who has given it up is asked before.
+    if (after !== undefined && !isGivenUp(after)) return undefined;
     const { by, nodeOf } = change;
     if (by === `system:node:${before.spec.nodeName}` || MAY_FORCE.has(by)) return undefined;
     const node = nodeOf(before.spec.nodeName);
     if (by === POD_GC && (node === undefined || isVouchedFor(node))) return undefined;
     if (by === FENCER && node !== undefined && fenceOf(node) === 'node') return undefined;
+    if (by === POD_GC && change.isPromiseBroken(before.spec.nodeName)) return undefined;
     return `${by} removed it while it was ${before.status.phase} on ${before.spec.nodeName}`;
   },
   'a node removes only what is being deleted': (change) => {
@@ -85,13 +109,15 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
       return undefined;
     return `${by} attached it to ${is.attachment.nodeName} with the token ${next} of an earlier attachment`;
   },
-  'a volume in use stays attached': ({ resource, before, after, by, nodeOf }) => {
+  'a volume in use stays attached': (change) => {
+    const { resource, before, after, by, nodeOf } = change;
     if (resource !== 'persistentvolumes') return undefined;
     const was = (before as PersistentVolume | undefined)?.status.attachment;
     const is = (after as PersistentVolume | undefined)?.status.attachment;
     if (was === undefined || is?.nodeName === was.nodeName) return undefined;
     const node = nodeOf(was.nodeName);
     if (node === undefined || node.metadata.uid !== was.nodeUID || isVouchedFor(node)) return undefined;
+    if (change.isPromiseBroken(was.nodeName)) return undefined;
     const uses = (node.status.volumesInUse ?? []).filter((entry) =>
       entry.startsWith(volumeInUse(before?.metadata.name ?? '', '')),
     );
@@ -99,13 +125,34 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
   },
 };
 
+const isGivenUp = ({ metadata }: Pod): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
+
 const isVouchedFor = (node: Node): boolean =>
   fenceOf(node) === 'node' || (node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service');
+
+/** A rule that fails must not look like an API server that does. */
+function attempt(check: () => string | undefined): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    return `the rule itself fails: ${error instanceof Error ? error.stack : String(error)}`;
+  }
+}
 
 /** Looks at every commit with every rule. */
 export class CommitOracle implements Oracle {
   readonly #objects = new Map<string, KubeObject>();
+  readonly #rules: readonly (readonly [string, CommitRule])[];
+  readonly #now: () => number;
+  /** When the lease of a node was last changed that had been broken. */
+  readonly #mendedAt = new Map<string, number>();
   #broken: { readonly rule: string; readonly story: string } | undefined;
+
+  constructor(rules: Readonly<Record<string, CommitRule>> = COMMIT_RULES, now: () => number = () => 0) {
+    this.#rules = Object.entries(rules);
+    this.#now = now;
+  }
 
   /** The broken rule: a smaller schedule has to break the same one. */
   get name(): string {
@@ -117,14 +164,24 @@ export class CommitOracle implements Oracle {
     const before = this.#objects.get(operation.key);
     const last = JSON.parse(operation.value) as KubeObject;
     const after = operation.kind === 'delete' ? undefined : last;
-    if (after === undefined) this.#objects.delete(operation.key);
-    else this.#objects.set(operation.key, after);
     const nodeOf = (node: string): Node | undefined => this.#objects.get(`core/nodes/-/${node}`) as Node | undefined;
-    for (const [rule, check] of Object.entries(COMMIT_RULES)) {
-      const wrong = check({ resource, name, before, after, last, by, nodeOf });
+    const nowMs = this.#now();
+    const isPromiseBroken = (node: string): boolean =>
+      this.#isBroken(node) || nowMs - (this.#mendedAt.get(node) ?? Number.NEGATIVE_INFINITY) <= ANSWERED_MS;
+    if (resource === 'leases' && this.#isBroken(name)) this.#mendedAt.set(name, nowMs);
+    const change = { resource, name, before, after, last, by, nodeOf, isPromiseBroken, nowMs, objects: this.#objects };
+    for (const [rule, check] of this.#rules) {
+      const wrong = attempt(() => check(change));
       if (wrong === undefined) continue;
       this.#broken ??= { rule, story: `${operation.key} at revision ${revision}: ${wrong}` };
     }
+    if (after === undefined) this.#objects.delete(operation.key);
+    else this.#objects.set(operation.key, after);
+  }
+
+  #isBroken(node: string): boolean {
+    const lease = this.#objects.get(`coordination.k8s.io/leases/${NODE_LEASES_NAMESPACE}/${node}`);
+    return promiseOf(lease as Lease | undefined)?.isBroken === true;
   }
 
   check(): string | undefined {

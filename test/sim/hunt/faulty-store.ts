@@ -17,12 +17,17 @@ const SHORTEST_SHARE = 0.1;
 
 /**
  * A store with latency, so that requests overlap inside the server, and with the faults of its path. It runs on the
- * clock of its user: work of a crashed API server does not continue.
+ * clock of its user: work of a crashed API server does not continue. `onWrite`: a write is done, and not answered yet.
  */
-export function createFaultyStore(store: Store, machine: SimulatedMachine, way: StoreWay): Store {
+export function createFaultyStore(
+  store: Store,
+  machine: SimulatedMachine,
+  way: StoreWay,
+  onWrite = (): void => {},
+): Store {
   return new Proxy(store, {
     get: (of, name) => {
-      if (name === 'write') return writeOver(store, machine, way);
+      if (name === 'write') return writeOver(store, machine, way, onWrite);
       if (name === 'changes') return changesOver(store, machine, way);
       const member: unknown = Reflect.get(of, name);
       if (typeof member !== 'function') return member;
@@ -42,11 +47,12 @@ function travel({ clock, random }: SimulatedMachine, { latencyMs }: StoreWay): P
   return clock.sleep(latencyMs * (SHORTEST_SHARE + random.float() * (1 - SHORTEST_SHARE)));
 }
 
-function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay): Store['write'] {
+function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay, onWrite: () => void): Store['write'] {
   return async (operations, options) => {
     await travel(machine, way);
     if (way.isDown) throw new StoreUnavailable('the write got no answer');
     const result = await store.write(operations, options);
+    onWrite();
     const isLost = way.unknown > 0 && machine.random.float() < way.unknown;
     await travel(machine, way);
     if (isLost || way.isDown) throw new OutcomeUnknown(options?.writeId ?? 'without a name');

@@ -22,6 +22,12 @@ export interface HuntPlan {
   readonly schedulers: number;
   readonly managers: number;
   readonly hasFencer: boolean;
+  /** Several schedulers or controller managers act at once: an operator has turned their leases off. */
+  readonly isLeaderless?: boolean;
+  /** The nodes promise to end what is exclusive when they are not heard. */
+  readonly selfFencing?: boolean;
+  /** Each pod of `db` has a disk of its own. */
+  readonly hasDisks?: boolean;
   /** How long faults and users disturb the cluster. */
   readonly seconds: number;
   readonly steps: readonly Step[];
@@ -53,6 +59,8 @@ const FAULTS = {
   crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
   'kubelet-down': { targets: 'node', for: [0, 60], perMinute: 1.5 },
   'power-loss': { targets: 'node', for: [5, 60], perMinute: 0.7 },
+  // The process ends right after one of its next writes is sent: `value` counts them.
+  'crash-writing': { targets: 'process', for: [0, 20], value: [1, 12], isWhole: true, perMinute: 2 },
   pause: { targets: 'process', for: [2, 40], perMinute: 1 },
   'clock-jump': { targets: 'process', value: [-120_000, 120_000], perMinute: 0.7 },
 } as const satisfies Record<string, Kind>;
@@ -60,7 +68,9 @@ const FAULTS = {
 const USERS = {
   'delete-pod': { targets: 'pod', perMinute: 3 },
   'delete-again': { targets: 'pod', value: [1, 60], isWhole: true, perMinute: 2 },
-  'force-delete': { targets: 'pod', perMinute: 0.5 },
+  // Names the pod that was there `for` seconds ago, as a script does that lists first.
+  'delete-named': { targets: 'pod', for: [0, 25], perMinute: 3 },
+  'force-delete': { targets: 'pod', perMinute: 0.7 },
   evict: { targets: 'pod', perMinute: 4 },
   'evict-all': { targets: 'app', perMinute: 1.5 },
   'roll-out': { targets: 'app', perMinute: 1.5 },
@@ -71,13 +81,43 @@ const USERS = {
   'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
   drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
   'delete-node': { targets: 'node', perMinute: 0.3 },
+  // The machine is off, the operator has looked, and says so.
+  'lose-machine': { targets: 'node', for: [10, 60], perMinute: 0.5 },
+  // A mistake: the node is well.
+  'taint-healthy': { targets: 'node', for: [5, 15], perMinute: 1 },
+  'bind-pod': { targets: 'none', perMinute: 3 },
+  'change-budget': { targets: 'none', value: [1, 2], isWhole: true, perMinute: 1 },
+  'orphan-set': { targets: 'app', perMinute: 0.6 },
+  'relabel-pod': { targets: 'pod', for: [2, 20], perMinute: 1.5 },
+  'use-namespace': { targets: 'none', for: [2, 20], perMinute: 1 },
 } as const satisfies Record<string, Kind>;
 
-export type StepKind = keyof typeof FAULTS | keyof typeof USERS;
+export type FaultKind = keyof typeof FAULTS;
+export type UserKind = keyof typeof USERS;
+export type StepKind = FaultKind | UserKind;
+/** A controller of a user, which follows all pods. */
+export const OBSERVER = 'observer';
 export const APPS = ['db', 'web', 'disk'] as const;
 const PODS = ['db-0', 'db-1', 'db-2', 'db', 'web', 'disk', 'one'];
-const CHANCE_OF_A_FAULT = 0.3;
-const CHANCE_OF_A_USER = 0.5;
+/** One of these for a seed: some seeds have a few kinds, some many. */
+const CHANCES_OF_A_FAULT = [0.15, 0.3, 0.45];
+const CHANCES_OF_A_USER = [0.3, 0.5, 0.7];
+/** In some seeds every process hears every change in time, so that rules hold there which lag excuses elsewhere. */
+const CHANCE_OF_CALM = 0.25;
+const DELAYS: ReadonlySet<string> = new Set([
+  'cut-master',
+  'lossy-link',
+  'slow-link',
+  'bus-outage',
+  'lossy-bus',
+  'store-down',
+  'store-slow',
+  'store-unknown',
+  'store-failover',
+  'crash',
+  'crash-writing',
+  'pause',
+]);
 const SECONDS = [45, 120] as const;
 const BURSTS_PER_MINUTE = 2.5;
 const BURST_STEPS = [3, 8] as const;
@@ -96,12 +136,23 @@ export function planOf(seed: number): HuntPlan {
     schedulers: 1 + random.int(2),
     managers: 1 + random.int(2),
     hasFencer: random.float() < 0.3,
+    isLeaderless: random.float() < 0.3,
+    selfFencing: random.float() < 0.4,
+    hasDisks: random.float() < 0.5,
     seconds: Math.round(between(random, SECONDS)),
   };
-  const kinds = [...turnedOn(FAULTS, CHANCE_OF_A_FAULT, seed), ...turnedOn(USERS, CHANCE_OF_A_USER, seed)];
+  const isCalmSeed = random.float() < CHANCE_OF_CALM;
+  const faults = turnedOn(FAULTS, pick(random, CHANCES_OF_A_FAULT), seed);
+  const kinds = [
+    ...faults.filter(({ name }) => !isCalmSeed || !DELAYS.has(name)),
+    ...turnedOn(USERS, pick(random, CHANCES_OF_A_USER), seed),
+  ];
   const steps = [...kinds.flatMap((kind) => drawAlone(kind, shape)), ...drawBursts(kinds, shape)];
   return { ...shape, steps: steps.toSorted((a, b) => a.at - b.at) };
 }
+
+/** Nothing delays what a process of the control plane hears. */
+export const isCalm = ({ steps }: HuntPlan): boolean => !steps.some((step) => DELAYS.has(step.do));
 
 type Shape = Omit<HuntPlan, 'steps'>;
 
@@ -178,7 +229,7 @@ function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
     node: nodes,
     api: apis,
     master: [...apis, ...others],
-    process: [...apis, ...others, ...nodes],
+    process: [...apis, ...others, ...nodes, OBSERVER],
     pod: PODS,
     app: APPS,
     none: [''],

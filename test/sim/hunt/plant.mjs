@@ -11,12 +11,12 @@ const name = new URL(import.meta.url).searchParams.get('bug') ?? '';
 if (name !== '') {
   const bug = PLANTED_BUGS.find((each) => each.name === name);
   if (bug === undefined) throw new Error(`there is no planted bug "${name}"; see test/sim/hunt/planted.mjs`);
-  const edits = new Map(editsOf(bug).map((edit) => [pathToFileURL(path.join(ROOT, edit.file)).href, edit]));
+  const edits = Map.groupBy(editsOf(bug), (edit) => pathToFileURL(path.join(ROOT, edit.file)).href);
   registerHooks({
     load: (url, context, next) => {
-      const edit = edits.get(url);
-      if (edit === undefined) return next(url, context);
-      const source = plantInto(edit, readFileSync(fileURLToPath(url), 'utf8'));
+      const own = edits.get(url);
+      if (own === undefined) return next(url, context);
+      const source = own.reduce((text, edit) => plantInto(edit, text), readFileSync(fileURLToPath(url), 'utf8'));
       return { format: 'module-typescript', source, shortCircuit: true };
     },
   });

@@ -1,19 +1,34 @@
 import { PODS, type Pod } from '@holdfast/api';
-import { MemoryAgent } from '@holdfast/fencer/memory-agent';
+import type { Informer } from '@holdfast/client';
 import { InvariantViolation } from '@holdfast/platform';
-import { SimulationFailure } from '@holdfast/testing';
+import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
 import { SimCluster, type SimClusterOptions } from '../cluster.ts';
 import type { Commit } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
 import { World } from '../world.ts';
-import { ACTIONS, heal, liftEverything, meantNow, type Scene } from './actions.ts';
+import { ACTIONS, heal, liftEverything } from './actions.ts';
 import { BudgetRule } from './budget-rule.ts';
-import { CommitOracle } from './commit-rules.ts';
+import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
+import { wrote } from './fault-actions.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
+import { historyRules } from './history-rules.ts';
+import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
-import type { HuntPlan, Step } from './plan.ts';
+import { APPS, type HuntPlan, isCalm, OBSERVER, type Step } from './plan.ts';
+import { PowerAgent } from './power-agent.ts';
+import { isOff, meantNow, type Scene } from './scene.ts';
+import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import { createHuntWorkloads, createOne, REPLICAS } from './workloads.ts';
+import {
+  createApp,
+  createHuntWorkloads,
+  createOne,
+  diskOf,
+  FINALIZER,
+  REPLICAS,
+  STOP_SECONDS,
+  STRAYED,
+} from './workloads.ts';
 
 /** The finding: the same rule violated by a smaller schedule counts as equal. */
 export interface Violation {
@@ -33,6 +48,7 @@ const HEALED_WITHIN_MS = 900_000;
 const QUIET_MS = 30_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
+const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}): Promise<HuntOutcome> {
@@ -53,12 +69,16 @@ export class Hunt {
   readonly #world: World;
   readonly #scene: Scene;
   readonly #watches: WatchOracle;
+  readonly #observer: Informer<Pod>;
 
   constructor(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}) {
     this.#plan = plan;
     const ways = new Map<string, StoreWay>();
-    const living = new Living((name) => name.startsWith('disk'));
-    const commits = new CommitOracle();
+    const living = new Living((name) => diskOf(plan, name));
+    const named = new Set<string>();
+    const now = (): number => cluster.kernel.elapsedMs;
+    const history = historyRules({ living, named, isCalm: isCalm(plan) });
+    const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
     const budget = new BudgetRule();
     const { apiServers, schedulers, managers } = plan;
     const cluster = new SimCluster({
@@ -67,25 +87,35 @@ export class Hunt {
       identities: /^/,
       ...extra,
       replicas: { apiServers, schedulers, managers },
+      leases: plan.isLeaderless === true ? 'off' : undefined,
+      selfFencing: plan.selfFencing === true ? { policy: 'exclusive' } : undefined,
+      onWrite: (party) => wrote(this.#scene, party),
       nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
-      observe: (fact) => living.observe(fact),
+      observe: (fact) => {
+        living.observe(fact);
+        if (fact.kind === 'ended' && mayJudgeGrace(this.#scene, fact))
+          living.checkGrace(fact.podUid, now(), Number(STOP_SECONDS));
+      },
       observeCommit: (commit) => {
         commits.observe(commit);
         budget.observe(commit);
         noteEnd(living, commit);
+        noteRequest(living, commit, now());
         if (commit.operation.key.startsWith('core/pods/')) this.#watches.committed(commit.revision);
       },
       storeOf: (store, machine) => {
         const way = ways.get(machine.name) ?? goodWay();
         ways.set(machine.name, way);
-        return createFaultyStore(store, machine, way);
+        return createFaultyStore(store, machine, way, () => wrote(this.#scene, machine.name));
       },
     });
     this.cluster = cluster;
     this.#world = new World(cluster);
     this.#watches = new WatchOracle(cluster);
     for (const oracle of [living, commits, budget, this.#watches]) cluster.kernel.addOracle(oracle);
-    this.#scene = { cluster, living, ways, poweredOff: new Set(), crashed: new Set(), fenced: new Set() };
+    const lost = { poweredOff: new Set<string>(), fenced: new Set<string>(), retired: new Set<string>() };
+    this.#scene = { plan, cluster, living, ways, ...lost, crashed: new Set(), doomed: new Map(), named };
+    this.#observer = cluster.follow(OBSERVER, PODS);
   }
 
   async run(): Promise<Violation | undefined> {
@@ -109,7 +139,7 @@ export class Hunt {
     cluster.start();
     if (this.#plan.hasFencer) this.#startFencer();
     await kernel.runUntil('the API serves', () => this.#world.readyNodes().length === this.#plan.nodes, UP_WITHIN_MS);
-    cluster.background(createHuntWorkloads(cluster.admin));
+    cluster.background(createHuntWorkloads(this.#plan, cluster.admin));
     await this.#untilWhole('the workloads come up', UP_WITHIN_MS);
     this.#watches.start();
     for (const step of this.#plan.steps) this.#schedule(step);
@@ -119,15 +149,12 @@ export class Hunt {
     await this.#untilWhole('everything is whole again', HEALED_WITHIN_MS);
     await kernel.runFor(QUIET_MS);
     await this.#untilWhole('it stays whole', QUIET_MS);
+    this.#checkObserver();
   }
 
   #startFencer(): void {
-    const { cluster, poweredOff, fenced } = this.#scene;
-    const agent = new MemoryAgent('power', ({ action, node: { name } }) => {
-      if (action === 'fence' && !poweredOff.delete(name)) cluster.powerOff(name);
-      if (action === 'fence') fenced.add(name);
-      else if (fenced.delete(name)) cluster.powerOn(name);
-    });
+    const { cluster } = this.#scene;
+    const agent = new PowerAgent(this.#scene);
     const configuration = fencerConfiguration('power', 'node', { afterSeconds: FENCED_AFTER_SECONDS });
     cluster.startFencer({ party: 'fencer', holder: 'fencer', configuration, agents: new Map([[agent.name, agent]]) });
   }
@@ -160,12 +187,23 @@ export class Hunt {
       liftEverything(this.#scene);
       for (const [target, value] of Object.entries(REPLICAS)) scale(this.#scene, { ...again, target, value });
       for (const { metadata } of cluster.committed.list(PODS)) {
-        if ((metadata.finalizers ?? []).length === 0) continue;
-        const target = { namespace: 'default', name: metadata.name ?? '' };
-        await quietly(admin.patch(PODS, target, { type: 'merge', body: { metadata: { finalizers: [] } } }));
+        if (!(metadata.finalizers ?? []).includes(FINALIZER)) continue;
+        await quietly(letGo(admin, metadata.name ?? ''));
       }
+      await this.#bringStraysBack();
+      for (const app of APPS) await quietly(createApp(this.#plan, admin, app));
       if (this.#world.findPod('one') === undefined) await quietly(createOne(admin));
       await machine.sleep();
+    }
+  }
+
+  async #bringStraysBack(): Promise<void> {
+    const { committed, admin } = this.cluster;
+    for (const { metadata } of committed.list(PODS)) {
+      if (metadata.labels?.['app'] !== STRAYED) continue;
+      const body = { metadata: { labels: { app: metadata.labels['was'] } } };
+      const target = { namespace: 'default', name: metadata.name ?? '' };
+      await admin.patch(PODS, target, { type: 'merge', body }).catch(() => undefined);
     }
   }
 
@@ -186,6 +224,19 @@ export class Hunt {
     throw new SimulationFailure({ oracle: 'liveness', seed: kernel.seed, atMs: kernel.elapsedMs, story });
   }
 
+  /** After a long quiet, whoever follows the pods knows them as they are stored. */
+  #checkObserver(): void {
+    const { kernel, committed } = this.cluster;
+    const inWords = (pods: readonly Pod[]): readonly string[] =>
+      pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name} at ${metadata.resourceVersion}`).toSorted();
+    const stored = inWords(committed.list(PODS));
+    const seen = inWords(this.#observer.list());
+    const wrong = [...new Set([...stored, ...seen])].filter((each) => stored.includes(each) !== seen.includes(each));
+    if (wrong.length === 0) return;
+    const story = `stored or seen only: ${wrong.join(', ')}`;
+    throw new SimulationFailure({ oracle: FOLLOWER_RULE, seed: kernel.seed, atMs: kernel.elapsedMs, story });
+  }
+
   /** Nodes are ready, applications complete, and the living processes match the API. */
   #whyNotWhole(): string | undefined {
     const world = this.#world;
@@ -200,8 +251,22 @@ export class Hunt {
         return `${name} (${uid}) lives on ${node}, which the API does not say`;
     }
     const going = world.allPods().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    return going.length === 0 ? undefined : `still being deleted: ${going.map(describe).join('; ')}`;
+    if (going.length > 0) return `still being deleted: ${going.map(describe).join('; ')}`;
+    return whatIsLeft(this.cluster.committed);
   }
+}
+
+/** Only the kubelet ends it: no power loss, no watchdog. A Job's pod ends by itself. */
+const mayJudgeGrace = (scene: Scene, { node, podName }: ProcessFact): boolean =>
+  scene.plan.selfFencing !== true && !isOff(scene, node) && !podName.includes('job');
+
+function noteRequest(living: Living, { operation: { kind, key, value } }: Commit, atMs: number): void {
+  if (!key.startsWith('core/pods/')) return;
+  const { metadata, status } = JSON.parse(value) as Pod;
+  const { uid = '', deletionTimestamp, deletionGracePeriodSeconds: graceSeconds = 0 } = metadata;
+  const isOver = kind === 'delete' || status.phase === 'Succeeded' || status.phase === 'Failed';
+  if (isOver) living.endRequested(uid, undefined);
+  else if (deletionTimestamp !== undefined) living.endRequested(uid, { atMs, graceSeconds });
 }
 
 /** Records ends that a kubelet declared; other writers only give a pod up, and its node may not know yet. */

@@ -1,21 +1,29 @@
 import {
+  CONFIG_MAPS,
   DEPLOYMENTS,
   JOBS,
   type Job,
+  NAMESPACES,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   POD_DISRUPTION_BUDGETS,
   PODS,
+  type Pod,
   type PodSpec,
   type PodTemplateSpec,
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import type { APPS } from './plan.ts';
+import { APPS, type HuntPlan } from './plan.ts';
 
 export const REPLICAS: Readonly<Record<(typeof APPS)[number], number>> = { db: 3, web: 3, disk: 1 };
 export const WEB_MIN_AVAILABLE = 2;
-const STOP_SECONDS = '4';
+/** What a user sets, and takes off again. */
+export const FINALIZER = 'hunt/hold';
+/** The label of a pod that a user has taken from its controller for a while. */
+export const STRAYED = 'strayed';
+const MOST_REPLICAS = 4;
+export const STOP_SECONDS = '4';
 const GRACE_SECONDS = 10;
 /** How long pods stay on an unreachable node. */
 const TOLERATION_SECONDS = 15;
@@ -26,11 +34,13 @@ export const named = (name: string): { namespace: string; name: string } => ({ n
  * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, a pod `one`
  * without an owner, and a finite Job.
  */
-export async function createHuntWorkloads(admin: ApiClient): Promise<void> {
-  await createDisk(admin);
-  await createSet(admin);
-  await createDeployment(admin, 'web');
-  await createDeployment(admin, 'disk');
+export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Promise<void> {
+  await createDisk(admin, 'disk', 'data');
+  if (plan.hasDisks === true)
+    for (let ordinal = 0; ordinal < MOST_REPLICAS; ordinal++)
+      await createDisk(admin, diskOf(plan, `db-${ordinal}`) ?? '', `data-db-${ordinal}`);
+  await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...CLAIM, metadata: meta('data') });
+  for (const app of APPS) await createApp(plan, admin, app);
   await createBudget(admin);
   await createOne(admin);
   await createJob(admin, 'first-job');
@@ -39,7 +49,17 @@ export async function createHuntWorkloads(admin: ApiClient): Promise<void> {
 const withStatus = { status: {} };
 const meta = (name: string) => ({ namespace: 'default', name });
 
-export async function createSet(admin: ApiClient): Promise<void> {
+export const createApp = (plan: HuntPlan, admin: ApiClient, app: string): Promise<void> =>
+  app === 'db' ? createSet(plan, admin) : createDeployment(admin, app === 'web' ? 'web' : 'disk');
+
+/** The disk that a pod of this name writes to. */
+export const diskOf = ({ hasDisks }: Pick<HuntPlan, 'hasDisks'>, podName: string): string | undefined => {
+  if (podName.startsWith('disk-')) return 'disk';
+  return hasDisks === true && /^db-\d$/.test(podName) ? `disk-of-${podName}` : undefined;
+};
+
+async function createSet(plan: HuntPlan, admin: ApiClient): Promise<void> {
+  const claims = plan.hasDisks === true ? { volumeClaimTemplates: [{ ...CLAIM, metadata: { name: 'data' } }] } : {};
   await admin.create(STATEFUL_SETS, {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
@@ -49,13 +69,14 @@ export async function createSet(admin: ApiClient): Promise<void> {
       serviceName: 'db',
       updateStrategy: {},
       selector: { matchLabels: { app: 'db' } },
-      template: templateOf('db'),
+      template: templateOf('db', plan.hasDisks === true ? 'template' : 'none'),
+      ...claims,
     },
     status: { replicas: 0 },
   });
 }
 
-export async function createDeployment(admin: ApiClient, app: 'web' | 'disk'): Promise<void> {
+async function createDeployment(admin: ApiClient, app: 'web' | 'disk'): Promise<void> {
   const surge = app === 'web' ? {} : { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
   await admin.create(DEPLOYMENTS, {
     apiVersion: 'apps/v1',
@@ -65,7 +86,7 @@ export async function createDeployment(admin: ApiClient, app: 'web' | 'disk'): P
       replicas: REPLICAS[app],
       strategy: surge,
       selector: { matchLabels: { app } },
-      template: templateOf(app),
+      template: templateOf(app, app === 'disk' ? 'claim' : 'none'),
     },
     ...withStatus,
   });
@@ -73,14 +94,18 @@ export async function createDeployment(admin: ApiClient, app: 'web' | 'disk'): P
 
 /** Always under the same name. */
 export async function createOne(admin: ApiClient): Promise<void> {
-  const { spec } = templateOf('one');
-  await admin.create(PODS, {
+  await admin.create(PODS, podOf('one'));
+}
+
+function podOf(name: string): Pod {
+  const { spec } = templateOf(name, 'none');
+  return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { ...meta('one'), labels: { app: 'one' } },
+    metadata: { ...meta(name), labels: { app: name } },
     spec: { ...spec, containers: spec?.containers ?? [] },
     ...withStatus,
-  });
+  };
 }
 
 export async function createJob(admin: ApiClient, name: string): Promise<void> {
@@ -109,31 +134,45 @@ async function createBudget(admin: ApiClient): Promise<void> {
   });
 }
 
-async function createDisk(admin: ApiClient): Promise<void> {
+const CLAIM = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
+  ...withStatus,
+};
+
+/** A disk for this claim alone. */
+async function createDisk(admin: ApiClient, name: string, claim: string): Promise<void> {
   await admin.create(PERSISTENT_VOLUMES, {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: 'disk' },
+    metadata: { name },
     spec: {
       accessModes: ['ReadWriteOnce'],
       capacity: { storage: '1Gi' },
-      iscsi: { targetPortal: '10.0.0.9:3260', iqn: 'iqn.2026-11.example:disk', lun: 0 },
+      claimRef: named(claim),
+      iscsi: { targetPortal: '10.0.0.9:3260', iqn: `iqn.2026-11.example:${name}`, lun: 0 },
     },
-    ...withStatus,
-  });
-  await admin.create(PERSISTENT_VOLUME_CLAIMS, {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: meta('data'),
-    spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
     ...withStatus,
   });
 }
 
-function templateOf(app: string): PodTemplateSpec {
+/** A namespace with something in it that goes at once, and something that takes its time. */
+export async function createSideNamespace(admin: ApiClient, name: string): Promise<void> {
+  await admin.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, spec: {}, ...withStatus });
+  const inside = (own: string) => ({ namespace: name, name: own });
+  await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: inside('settings') });
+  await admin.create(PODS, {
+    ...podOf('aside'),
+    metadata: { ...inside(`aside-of-${name}`), labels: { app: 'aside' } },
+  });
+}
+
+/** `claim`: of one claim for all; `template`: of a claim of its own, which the set adds. */
+function templateOf(app: string, disk: 'none' | 'claim' | 'template'): PodTemplateSpec {
   const volumes: Partial<PodSpec> =
-    app === 'disk' ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] } : {};
-  const mounts = app === 'disk' ? { volumeMounts: [{ name: 'data', mountPath: '/data' }] } : {};
+    disk === 'claim' ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] } : {};
+  const mounts = disk !== 'none' ? { volumeMounts: [{ name: 'data', mountPath: '/data' }] } : {};
   const container = { name: 'main', image: 'busybox', command: ['stop-after', STOP_SECONDS], resources: {}, ...mounts };
   return {
     metadata: { labels: { app } },

@@ -1,0 +1,130 @@
+import { BUS_PARTY } from '@holdfast/testing';
+import type { SimCluster } from '../cluster.ts';
+import { goodWay, type StoreWay } from './faulty-store.ts';
+import type { FaultKind } from './plan.ts';
+import { type Action, isOff, type Scene } from './scene.ts';
+
+export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
+  isolate: ({ cluster: { network } }, { target }) => {
+    network.isolate(target);
+    return () => network.rejoin(target);
+  },
+  'cut-to-api': ({ cluster }, { target }) =>
+    cut(
+      cluster,
+      cluster.apiParties.map((api) => [target, api]),
+    ),
+  'cut-from-api': ({ cluster }, { target }) =>
+    cut(
+      cluster,
+      cluster.apiParties.map((api) => [api, target]),
+    ),
+  'cut-master': ({ cluster: { network } }, { target }) => {
+    network.isolate(target);
+    return () => network.rejoin(target);
+  },
+  'lossy-link': ({ cluster }, { target, value }) => worsen(cluster, target, { loss: value ?? 0 }),
+  'slow-link': ({ cluster }, { target, value }) => worsen(cluster, target, { maxLatencyMs: value ?? 0 }),
+  'bus-outage': ({ cluster: { network } }) => {
+    network.isolate(BUS_PARTY);
+    return () => network.rejoin(BUS_PARTY);
+  },
+  'lossy-bus': ({ cluster: { network } }, { target, value = 0 }) => {
+    network.setQuality(BUS_PARTY, target, { loss: value, duplication: value, maxLatencyMs: 1 + value * 5_000 });
+    return () => network.setQuality(BUS_PARTY, target, {});
+  },
+  'store-down': ({ ways }, { target }) => change(ways.get(target), { isDown: true }),
+  'store-slow': ({ ways }, { target, value = 0 }) => change(ways.get(target), { latencyMs: value }),
+  'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
+  // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
+  'store-failover': ({ ways }) => {
+    const ends = [...ways.values()].map((way) => change(way, { isDown: true }));
+    return () => {
+      for (const end of ends) end();
+    };
+  },
+  crash: ({ cluster, crashed }, { target }) => {
+    cluster.crash(target);
+    crashed.add(target);
+    return () => {
+      if (crashed.delete(target)) cluster.restart(target);
+    };
+  },
+  'crash-writing': ({ doomed, crashed }, { target, for: seconds = 0, value = 1 }) => {
+    if (!crashed.has(target)) doomed.set(target, { writesLeft: value, seconds });
+  },
+  'kubelet-down': (scene, { target }) => {
+    const { cluster, crashed } = scene;
+    if (isOff(scene, target) || crashed.has(target)) return;
+    cluster.killKubelet(target);
+    crashed.add(target);
+    return () => {
+      if (crashed.delete(target) && !isOff(scene, target)) cluster.restartKubelet(target);
+    };
+  },
+  'power-loss': (scene, { target }) => {
+    const { cluster, poweredOff } = scene;
+    if (isOff(scene, target)) return;
+    poweredOff.add(target);
+    cluster.powerOff(target);
+    return () => {
+      if (poweredOff.delete(target)) cluster.powerOn(target);
+    };
+  },
+  pause: ({ cluster: { kernel } }, { target, for: seconds = 0 }) => kernel.pause(target, seconds * 1000),
+  'clock-jump': ({ cluster }, { target, value = 0 }) => cluster.jumpClock(target, value),
+};
+
+/** A process has sent a write: the end of a process that was waiting for that. */
+export function wrote(scene: Scene, party: string): void {
+  const { cluster, crashed, doomed } = scene;
+  const doom = doomed.get(party);
+  if (doom === undefined || --doom.writesLeft > 0) return;
+  doomed.delete(party);
+  const isNode = cluster.nodeNames.includes(party);
+  if (crashed.has(party) || (isNode && isOff(scene, party))) return;
+  crashed.add(party);
+  if (isNode) cluster.killKubelet(party);
+  else cluster.crash(party);
+  const restart = (): void => {
+    if (!crashed.delete(party)) return;
+    if (!isNode) cluster.restart(party);
+    else if (!isOff(scene, party)) cluster.restartKubelet(party);
+  };
+  cluster.kernel.schedule({ delayMs: doom.seconds * 1000, label: `restart ${party}`, owner: 'hunt', fire: restart });
+}
+
+function cut({ network }: SimCluster, links: readonly (readonly [string, string])[]): () => void {
+  for (const [from, to] of links) network.block(from, to);
+  return () => {
+    for (const [from, to] of links) network.unblock(from, to);
+  };
+}
+
+/** Between a process and all API servers, in both directions. */
+function worsen(
+  { network, apiParties }: SimCluster,
+  target: string,
+  quality: { loss?: number; maxLatencyMs?: number },
+) {
+  const set = (of: typeof quality): void => {
+    for (const api of apiParties) {
+      network.setQuality(target, api, of);
+      network.setQuality(api, target, of);
+    }
+  };
+  set(quality);
+  return () => set({});
+}
+
+function change(way: StoreWay | undefined, to: Partial<StoreWay>): () => void {
+  if (way === undefined) return () => {};
+  Object.assign(way, to);
+  const good = goodWay();
+  return () => {
+    // Steps overlap: each takes back only what it has made worse.
+    if (to.isDown !== undefined) way.isDown = good.isDown;
+    if (to.latencyMs !== undefined) way.latencyMs = good.latencyMs;
+    if (to.unknown !== undefined) way.unknown = good.unknown;
+  };
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '@holdfast/api';
+import { CommittedState } from '../committed.ts';
+import { CommitOracle } from './commit-rules.ts';
+import { historyRules } from './history-rules.ts';
+import { whatIsLeft } from './leftovers.ts';
+import { Living } from './living.ts';
+
+const MANAGER = 'system:kube-controller-manager';
+const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+
+interface Parts {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** Objects are committed one after the other, at the time that the test says. */
+class History {
+  readonly living = new Living((name) => (name === 'writer' ? 'disk' : undefined));
+  readonly named = new Set<string>();
+  #nowMs = 0;
+  #revision = 0;
+  readonly #oracle: CommitOracle;
+
+  constructor({ isCalm = false } = {}) {
+    this.#oracle = new CommitOracle(
+      historyRules({ living: this.living, named: this.named, isCalm }),
+      () => this.#nowMs,
+    );
+  }
+
+  passes(seconds: number): this {
+    this.#nowMs += seconds * 1000;
+    return this;
+  }
+
+  put(key: string, kind: string, { metadata, spec = {}, status = {} }: Parts, by = 'somebody'): this {
+    return this.#commit('update', key, { kind, metadata: { ...metadata }, spec, status } as unknown as KubeObject, by);
+  }
+
+  remove(key: string, by = 'somebody'): this {
+    return this.#commit('delete', key, { metadata: {} } as unknown as KubeObject, by);
+  }
+
+  breaks(rule: string): void {
+    assert.equal(this.#oracle.name, rule);
+    assert.ok(this.#oracle.check() !== undefined);
+  }
+
+  isFine(): this {
+    assert.equal(this.#oracle.check(), undefined);
+    return this;
+  }
+
+  #commit(kind: 'update' | 'delete', key: string, object: KubeObject, by: string): this {
+    const operation = { kind, key, value: JSON.stringify(object), expectedRevision: this.#revision };
+    this.#oracle.observe({ revision: ++this.#revision, by, operation });
+    return this;
+  }
+}
+
+const POD = 'core/pods/default/p';
+const ownedBy = (uid: string, kind = 'StatefulSet') => ({ ownerReferences: [{ uid, kind, controller: true }] });
+const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
+
+test('[TEST-07] rule: a deletion takes the uid that it names', () => {
+  const history = new History();
+  history.named.add('one');
+  history
+    .put(POD, 'Pod', { metadata: { uid: 'one' } })
+    .remove(POD, 'careful')
+    .isFine();
+  history.put(POD, 'Pod', { metadata: { uid: 'two' } }).remove(POD, 'careful');
+  history.breaks('a deletion takes the uid that it names');
+});
+
+test('[TEST-07] rule: a volume stays attached to its writers', () => {
+  const history = new History();
+  const key = 'core/persistentvolumes/-/disk';
+  const attached = { status: { attachment: { nodeName: 'node-1', nodeUID: 'n' } } };
+  history.put(key, 'PersistentVolume', attached).put(key, 'PersistentVolume', {}).isFine();
+  const fact = { node: 'node-1', namespace: 'default', podName: 'writer', podUid: 'w', container: 'main' };
+  history.put(key, 'PersistentVolume', attached).living.observe({ kind: 'started', ...fact });
+  history.isFine().put(key, 'PersistentVolume', {});
+  history.breaks('a volume stays attached to its writers');
+});
+
+test('[TEST-07] rule: a controller is not replaced by another', () => {
+  const history = new History().put(POD, 'Pod', { metadata: ownedBy('a') }).put(POD, 'Pod', {});
+  history.put(POD, 'Pod', { metadata: ownedBy('b') }).isFine();
+  history.put(POD, 'Pod', { metadata: ownedBy('a') }).breaks('a controller is not replaced by another');
+});
+
+test('[TEST-07] rule: a namespace is removed when it is empty', () => {
+  const key = 'core/namespaces/-/side';
+  const inside = 'core/pods/side/p';
+  const history = new History().put(key, 'Namespace', {}).put(inside, 'Pod', { metadata: { namespace: 'side' } });
+  history.remove(inside).remove(key).isFine();
+  history.put(inside, 'Pod', { metadata: { namespace: 'side' } }).remove(key);
+  history.breaks('a namespace is removed when it is empty');
+});
+
+test('[TEST-07] rule: what has a living owner is not collected', () => {
+  const key = 'apps/replicasets/default/r';
+  const set = { metadata: { uid: 'r', ...ownedBy('d', 'Deployment') }, spec: { replicas: 2 } };
+  const owner = 'apps/deployments/default/d';
+  const history = new History().put(key, 'ReplicaSet', set).remove(key, MANAGER).isFine();
+  history
+    .put(owner, 'Deployment', { metadata: { uid: 'd' } })
+    .put(key, 'ReplicaSet', set)
+    .remove(key, MANAGER);
+  history.breaks('what has a living owner is not collected');
+});
+
+test('[TEST-07] rule: a lease changes hands when it has run out', () => {
+  const key = 'coordination.k8s.io/leases/kube-system/leader';
+  const held = (holderIdentity: string) => ({ spec: { holderIdentity } });
+  const history = new History().put(key, 'Lease', held('a')).put(key, 'Lease', held('')).put(key, 'Lease', held('b'));
+  history.passes(15).put(key, 'Lease', held('c')).isFine();
+  history.passes(14).put(key, 'Lease', held('d')).breaks('a lease changes hands when it has run out');
+});
+
+test('[TEST-07] rule: a Job counts each pod once', () => {
+  const job = 'batch/jobs/default/j';
+  const counts = (succeeded: number) => ({ metadata: { uid: 'j' }, spec: { parallelism: 2 }, status: { succeeded } });
+  const history = new History().put(job, 'Job', counts(0));
+  history.put(POD, 'Pod', { metadata: { uid: 'p', ...ownedBy('j', 'Job') }, status: { phase: 'Succeeded' } });
+  history.put(job, 'Job', counts(1)).isFine();
+  history.put(job, 'Job', counts(2)).breaks('a Job counts each pod once');
+});
+
+test('[TEST-07] rule: a Job runs no more than it may', () => {
+  const history = new History().put('batch/jobs/default/j', 'Job', {
+    metadata: { uid: 'j' },
+    spec: { parallelism: 2 },
+  });
+  const start = (name: string) =>
+    history.put(`core/pods/default/${name}`, 'Pod', { metadata: { uid: name, ...ownedBy('j', 'Job') } });
+  start('a');
+  start('b').isFine();
+  start('c').breaks('a Job runs no more than it may');
+});
+
+test('[TEST-07] rule: a new node is ready when nothing old runs on it', () => {
+  const node = 'core/nodes/-/node-1';
+  const fact = { node: 'node-1', namespace: 'default', podName: 'p', podUid: 'p', container: 'main' };
+  const history = new History().put(POD, 'Pod', { metadata: { uid: 'p' } });
+  history.living.observe({ kind: 'started', ...fact });
+  history
+    .put(node, 'Node', { metadata: { uid: 'n' }, status: ready })
+    .remove(node)
+    .passes(1)
+    .remove(POD)
+    .isFine();
+  history
+    .passes(1)
+    .put(node, 'Node', { metadata: { uid: 'm' } })
+    .isFine();
+  history.put(node, 'Node', { metadata: { uid: 'm' }, status: ready });
+  history.breaks('a new node is ready when nothing old runs on it');
+});
+
+test('[TEST-07] rule: a ready node is not out of service', () => {
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  const node = 'core/nodes/-/node-1';
+  const pod = { metadata: { uid: 'p' }, spec: { nodeName: 'node-1' }, status: { phase: 'Running' } };
+  const history = new History().put(node, 'Node', { spec: { taints } }).put(POD, 'Pod', pod).remove(POD, POD_GC);
+  history.isFine().put(node, 'Node', { spec: { taints }, status: ready }).passes(20).put(POD, 'Pod', pod);
+  history.put(POD, 'Pod', { ...pod, status: { phase: 'Failed' } }, POD_GC);
+  history.breaks('a ready node is not out of service');
+});
+
+test('[TEST-07] a promise counts as broken for as long as an answer about it may be under way', () => {
+  const lease = 'coordination.k8s.io/leases/kube-node-lease/node-1';
+  const spec = { leaseDurationSeconds: 8 };
+  const annotations = { 'holdfast.io/self-fencing': 'exclusive', 'holdfast.io/self-fencing-broken': 'now' };
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  const pod = { metadata: { uid: 'p' }, spec: { nodeName: 'node-1' }, status: { phase: 'Running' } };
+  const history = new History().put('core/nodes/-/node-1', 'Node', { spec: { taints }, status: ready }).passes(20);
+  history.put(lease, 'Lease', { metadata: { annotations }, spec }).put(POD, 'Pod', pod).remove(POD, POD_GC).isFine();
+  history.put(lease, 'Lease', { spec }).passes(14).put(POD, 'Pod', pod).remove(POD, POD_GC).isFine();
+  history.passes(2).put(POD, 'Pod', pod).remove(POD, POD_GC).breaks('a ready node is not out of service');
+});
+
+test('[TEST-07] rule: a StatefulSet ends one pod after the other', () => {
+  const history = new History({ isCalm: true }).put('apps/statefulsets/default/db', 'StatefulSet', {
+    metadata: { uid: 'db' },
+  });
+  const put = (name: string, metadata: object) =>
+    history.put(
+      `core/pods/default/${name}`,
+      'Pod',
+      { metadata: { name, uid: name, ...ownedBy('db'), ...metadata } },
+      MANAGER,
+    );
+  put('db-0', {});
+  put('db-1', {});
+  put('db-1', DELETED);
+  put('db-0', DELETED).isFine();
+  put('db-2', {}).passes(6);
+  put('db-2', DELETED).breaks('a StatefulSet ends one pod after the other');
+});
+
+test('[TEST-07] what a deleted owner or namespace leaves is seen', () => {
+  const committed = new CommittedState();
+  const put = (revision: number, key: string, object: object) =>
+    committed.apply({ revision, operation: { kind: 'create', key, value: JSON.stringify(object) } });
+  put(1, 'apps/replicasets/default/r', { kind: 'ReplicaSet', metadata: { name: 'r', uid: 'r' } });
+  put(2, 'core/pods/default/p', { kind: 'Pod', metadata: { name: 'p', ...ownedBy('r') } });
+  assert.equal(whatIsLeft(committed), undefined);
+  put(3, 'core/pods/default/q', { kind: 'Pod', metadata: { name: 'q', ...ownedBy('gone') } });
+  assert.match(whatIsLeft(committed) ?? '', /Pod q stays/);
+  const spaces = new CommittedState();
+  spaces.apply({
+    revision: 1,
+    operation: {
+      kind: 'create',
+      key: 'core/namespaces/-/s',
+      value: JSON.stringify({ metadata: { name: 's', ...DELETED } }),
+    },
+  });
+  assert.match(whatIsLeft(spaces) ?? '', /namespace s is still being deleted/);
+});

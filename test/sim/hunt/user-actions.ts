@@ -1,0 +1,220 @@
+import {
+  DEPLOYMENTS,
+  type KubeObject,
+  NAMESPACES,
+  NODES,
+  POD_DISRUPTION_BUDGETS,
+  PODS,
+  type ResourceRef,
+  STATEFUL_SETS,
+  type Taint,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import type { SimCluster } from '../cluster.ts';
+import { appOf } from '../workloads.ts';
+import type { Step, UserKind } from './plan.ts';
+import {
+  type Action,
+  findByName,
+  findPod,
+  giveUpNode,
+  insist,
+  isOff,
+  pauseOf,
+  podsOf,
+  type Scene,
+  send,
+} from './scene.ts';
+import { createApp, createJob, createOne, createSideNamespace, FINALIZER, named, STRAYED } from './workloads.ts';
+
+const OUT_OF_SERVICE: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'lost', effect: 'NoExecute' };
+
+export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
+  'delete-pod': (scene, step) => onPod(scene, step, (admin, pod) => admin.delete(PODS, named(pod))),
+  'delete-again': (scene, step) =>
+    onPod(scene, step, async (admin, pod) => {
+      await admin.delete(PODS, named(pod));
+      await admin.delete(PODS, named(pod), { gracePeriodSeconds: step.value ?? 1 });
+    }),
+  'delete-named': (scene, step) => {
+    const { cluster } = scene;
+    const name = findPod(scene, step);
+    const pod = findByName(cluster.committed.list(PODS), name ?? '');
+    const { uid = '' } = pod?.metadata ?? {};
+    if (pod === undefined) return;
+    return () => {
+      scene.named.add(uid);
+      send(cluster, () => cluster.careful.delete(PODS, targetOf(pod), { uid }));
+    };
+  },
+  // It gives up the identity, not the disk: that stays attached until the node lets it go.
+  'force-delete': (scene, step) => {
+    onPod(scene, step, (admin, pod) => {
+      scene.cluster.oracle.release('default', pod);
+      return admin.delete(PODS, named(pod), { gracePeriodSeconds: 0 });
+    });
+  },
+  evict: (scene, step) => onPod(scene, step, (admin, pod) => admin.evict(named(pod))),
+  // Concurrent, as several drains are.
+  'evict-all': (scene, { target }) => {
+    const { admin, watcher } = scene.cluster;
+    const users = [admin, watcher];
+    for (const [i, pod] of podsOf(scene, target).entries())
+      send(scene.cluster, () => (users[i % users.length] ?? admin).evict(named(pod)));
+  },
+  'roll-out': ({ cluster }, { target, at }) => {
+    const template = { metadata: { annotations: { round: String(at) } } };
+    send(cluster, () => patchApp(cluster, target, { spec: { template } }));
+  },
+  scale: ({ cluster }, { target, value = 1 }) => {
+    const replicas = target === 'disk' ? Math.min(value, 2) : value;
+    send(cluster, () => patchApp(cluster, target, { spec: { replicas } }));
+  },
+  'recreate-pod': ({ cluster }) => {
+    const { admin } = cluster;
+    send(cluster, () => admin.delete(PODS, named('one')));
+    return () => send(cluster, () => createOne(admin));
+  },
+  'recreate-set': ({ cluster, plan }, { target }) => {
+    const { admin } = cluster;
+    const kind: ResourceRef<KubeObject> = target === 'db' ? STATEFUL_SETS : DEPLOYMENTS;
+    send(
+      cluster,
+      () => admin.delete(kind, named(target)),
+      () => createApp(plan, admin, target),
+    );
+  },
+  'run-job': ({ cluster }, { at }) => send(cluster, () => createJob(cluster.admin, `job-${Math.round(at * 1000)}`)),
+  'add-finalizer': (scene, step) => {
+    const { cluster } = scene;
+    const pod = findPod(scene, step);
+    if (pod === undefined) return;
+    send(cluster, () => hold(cluster.admin, pod));
+    return () => cluster.background(insist(cluster, () => letGo(cluster.admin, pod)));
+  },
+  drain: (scene, { target }) => {
+    const { cluster } = scene;
+    const set = (unschedulable: boolean) =>
+      cluster.admin.patch(NODES, { name: target }, { type: 'merge', body: { spec: { unschedulable } } });
+    const pods = cluster.committed.list(PODS).filter(({ spec }) => spec.nodeName === target);
+    const evictions = pods.map((pod) => () => cluster.admin.evict(targetOf(pod)));
+    send(cluster, () => set(true), ...evictions);
+    return () => send(cluster, () => set(false));
+  },
+  'delete-node': (scene, { target }) => {
+    const { cluster } = scene;
+    giveUpNode(scene, target);
+    send(cluster, () => cluster.admin.delete(NODES, { name: target }));
+  },
+  'lose-machine': (scene, { target }) => {
+    const { cluster, retired } = scene;
+    if (isOff(scene, target)) return;
+    retired.add(target);
+    cluster.powerOff(target);
+    send(cluster, () => taint(cluster, target, [OUT_OF_SERVICE]));
+    return () => cluster.background(recommission(scene, target));
+  },
+  'taint-healthy': (scene, { target }) => {
+    const { cluster } = scene;
+    if (isOff(scene, target)) return;
+    // Should the node be lost meanwhile, the user has given its pods up.
+    giveUpNode(scene, target);
+    send(cluster, () => taint(cluster, target, [OUT_OF_SERVICE]));
+    return () => {
+      giveUpNode(scene, target);
+      cluster.background(insist(cluster, () => taint(cluster, target, [])));
+    };
+  },
+  'bind-pod': ({ cluster }, { at }) => {
+    const pod = cluster.committed.list(PODS).find(({ spec }) => spec.nodeName === undefined);
+    const node = cluster.nodeNames[Math.round(at * 1000) % cluster.nodeNames.length] ?? '';
+    const { name = '', uid = '' } = pod?.metadata ?? {};
+    if (pod !== undefined) send(cluster, () => cluster.watcher.bind(targetOf(pod), node, uid === name ? '' : uid));
+  },
+  'change-budget': ({ cluster }, { value }) => {
+    const body = { spec: { minAvailable: value } };
+    send(cluster, () => cluster.admin.patch(POD_DISRUPTION_BUDGETS, named('web'), { type: 'merge', body }));
+  },
+  'orphan-set': (scene, { target }) => {
+    const { cluster } = scene;
+    const { admin } = cluster;
+    const kind: ResourceRef<KubeObject> = target === 'db' ? STATEFUL_SETS : DEPLOYMENTS;
+    const orphan = { propagationPolicy: 'Orphan' } as const;
+    send(
+      cluster,
+      () => admin.delete(kind, named(target), orphan),
+      () => pauseOf(cluster, 1_000),
+      () => createApp(scene.plan, admin, target),
+    );
+  },
+  'relabel-pod': (scene, step) => {
+    const { cluster } = scene;
+    const name = findPod(scene, step);
+    const pod = findByName(cluster.committed.list(PODS), name ?? '');
+    if (pod === undefined || appOf(pod) === STRAYED) return;
+    const label = (app: string) =>
+      cluster.admin.patch(PODS, targetOf(pod), {
+        type: 'merge',
+        body: { metadata: { labels: { app, was: appOf(pod) } } },
+      });
+    send(cluster, () => label(STRAYED));
+    return () => send(cluster, () => label(appOf(pod)));
+  },
+  'use-namespace': ({ cluster }, { at }) => {
+    const { admin } = cluster;
+    const name = `side-${Math.round(at * 1000)}`;
+    send(cluster, () => createSideNamespace(admin, name));
+    return () => cluster.background(insist(cluster, () => deleteNamespace(admin, name)));
+  },
+};
+
+const targetOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => ({ namespace, name });
+
+/** The operator takes the taint back before the machine starts. */
+export async function recommission(scene: Scene, node: string): Promise<void> {
+  const { cluster, retired } = scene;
+  if (!retired.has(node)) return;
+  await insist(cluster, () => taint(cluster, node, []));
+  if (retired.delete(node) && !isOff(scene, node)) cluster.powerOn(node);
+}
+
+/** Sets the taints that users give; those of the control plane stay. */
+async function taint({ admin }: SimCluster, name: string, ofUsers: readonly Taint[]): Promise<void> {
+  const node = await admin.find(NODES, { name });
+  if (node === undefined) return;
+  const others = (node.spec.taints ?? []).filter(({ key }) => key !== OUT_OF_SERVICE.key);
+  await admin.update(NODES, { ...node, spec: { ...node.spec, taints: [...others, ...ofUsers] } });
+}
+
+async function hold(admin: ApiClient, name: string): Promise<void> {
+  const pod = await admin.get(PODS, named(name));
+  const finalizers = [...(pod.metadata.finalizers ?? []), FINALIZER];
+  await admin.update(PODS, { ...pod, metadata: { ...pod.metadata, finalizers } });
+}
+
+export async function letGo(admin: ApiClient, name: string): Promise<void> {
+  const pod = await admin.find(PODS, named(name));
+  if (pod?.metadata.finalizers?.includes(FINALIZER) !== true) return;
+  const finalizers = pod.metadata.finalizers.filter((each) => each !== FINALIZER);
+  await admin.update(PODS, { ...pod, metadata: { ...pod.metadata, finalizers } });
+}
+
+async function deleteNamespace(admin: ApiClient, name: string): Promise<void> {
+  try {
+    await admin.delete(NAMESPACES, { name });
+  } catch (error) {
+    const isGone = error instanceof StatusError && (error.code === 404 || error.code === 409);
+    if (!isGone) throw error;
+  }
+}
+
+function onPod(scene: Scene, step: Step, ask: (admin: SimCluster['admin'], pod: string) => Promise<unknown>): void {
+  const pod = findPod(scene, step);
+  if (pod !== undefined) send(scene.cluster, () => ask(scene.cluster.admin, pod));
+}
+
+async function patchApp({ admin }: SimCluster, app: string, body: object): Promise<void> {
+  const kind: ResourceRef<KubeObject> = app === 'db' ? STATEFUL_SETS : DEPLOYMENTS;
+  await admin.patch(kind, named(app), { type: 'merge', body });
+}

@@ -9,8 +9,9 @@ import {
   volumeKey,
   volumeProof,
 } from '@holdfast/client/storage-server';
-import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { createStorageServer, type StorageServer } from './app.ts';
+import { createTestCertificate } from '@holdfast/client/testing';
+import { createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
+import { createStorageServer, type StorageServer, type StorageServerDeps } from './app.ts';
 import { createMemoryBackend } from './backends/memory-backend.ts';
 import { PAYLOAD_BYTES_MAX } from './limits.ts';
 
@@ -23,7 +24,7 @@ interface World {
   readonly open: (volume: string, token: number) => Promise<VolumeConnection>;
 }
 
-async function serve(t: TestContext, settings: { volumesMax?: number; connectionsMax?: number } = {}): Promise<World> {
+async function serve(t: TestContext, settings: Partial<StorageServerDeps> = {}): Promise<World> {
   const server = createStorageServer({
     host: '127.0.0.1',
     port: 0,
@@ -134,4 +135,42 @@ test('a server that stops closes its connections', async (t) => {
   const writer = await open('data', 1);
   await server.stop();
   await assert.rejects(writer.flush());
+});
+
+test('over TLS a client that names the authority of the server uses its volume, others do not reach it', async (t) => {
+  const certificate = createTestCertificate();
+  const { server, ticket } = await serve(t, { tls: { certificate: certificate.certPem, key: certificate.keyPem } });
+  const ca = certificate.certPem;
+  const writer = await VolumeConnection.open({ ...ticket('data', 1), ca }, clock);
+  t.after(() => writer.close());
+  await writer.write(0, Buffer.from('hello'));
+  assert.equal((await writer.read(0, 5)).toString(), 'hello');
+  const other = createTestCertificate().certPem;
+  await assert.rejects(VolumeConnection.open({ ...ticket('data', 1), ca: other }, clock), /self-signed certificate/);
+  await assert.rejects(VolumeConnection.open(ticket('data', 1), clock), /closed the connection|ECONNRESET/);
+  const elsewhere = { ...ticket('data', 1), server: `localhost:${server.port()}`, ca };
+  await assert.rejects(VolumeConnection.open(elsewhere, clock), /does not match certificate's altnames/);
+});
+
+test('a server that stops does not wait for clients that never end their TLS handshake', async (t) => {
+  const { certPem, keyPem } = createTestCertificate();
+  const { server } = await serve(t, { tls: { certificate: certPem, key: keyPem } });
+  const socket = connect({ host: '127.0.0.1', port: server.port() });
+  socket.on('error', () => {});
+  t.after(() => socket.destroy());
+  await once(socket, 'connect');
+  const closed = once(socket, 'close');
+  await server.stop();
+  await closed;
+});
+
+test('a writer of an earlier attachment that asks again and again is written to the log once', async (t) => {
+  const said: string[] = [];
+  const log: Log = { ...createSilentLog(), warn: (message) => void said.push(message) };
+  const { open, ticket } = await serve(t, { log });
+  const old = await open('data', 3);
+  await open('data', 4);
+  for (let i = 0; i < 3; i++) await assert.rejects(old.flush(), refused('stale'));
+  await assert.rejects(VolumeConnection.open(ticket('data', 3), clock), refused('stale'));
+  assert.deepEqual(said, ['a writer of an earlier attachment was refused']);
 });

@@ -9,6 +9,9 @@ import { FencedVolume, StaleToken } from './fenced-volume.ts';
 
 const text = (value: string): Buffer => Buffer.from(value);
 
+/** Nothing here waits for anything but promises. */
+const TURNS = 100;
+
 /** A disk whose writes and saved tokens wait until they are let through, or fail. */
 function slowBackend() {
   const inner = createMemoryBackend();
@@ -34,10 +37,10 @@ function slowBackend() {
     },
   };
   const next = async (what: string) => {
-    while (gates[0] === undefined) await nextTurn();
-    const first = gates.shift();
-    assert.equal(first?.what, what);
-    return first ?? assert.fail();
+    for (let turn = 0; gates[0] === undefined && turn < TURNS; turn++) await nextTurn();
+    const first = gates.shift() ?? assert.fail(`the disk was never asked for "${what}"`);
+    assert.equal(first.what, what);
+    return first;
   };
   return { backend, next, inner };
 }

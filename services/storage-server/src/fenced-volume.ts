@@ -4,9 +4,12 @@ import { judgeToken } from './domain/judge-token.ts';
 /** The writer belongs to an earlier attachment. */
 export class StaleToken extends Error {
   override readonly name = 'StaleToken';
+  /** False when this token was refused before: such a writer may ask again without a pause. */
+  readonly isFirst: boolean;
 
-  constructor(volume: string, token: number, seen: number) {
-    super(`volume ${volume} was opened with token ${seen}: the token ${token} is of an earlier attachment`);
+  constructor(volume: string, token: number, at: { readonly seen: number; readonly isFirst: boolean }) {
+    super(`volume ${volume} was opened with token ${at.seen}: the token ${token} is of an earlier attachment`);
+    this.isFirst = at.isFirst;
   }
 }
 
@@ -21,6 +24,8 @@ export class FencedVolume {
   #floor = 0;
   #durable = 0;
   #data: VolumeData | undefined;
+  /** Their number is bounded by the attachments of the volume: only the kubelet makes a proof for a token. */
+  readonly #refused = new Set<number>();
 
   constructor(name: string, backend: VolumeBackend) {
     this.#name = name;
@@ -65,12 +70,18 @@ export class FencedVolume {
 
   async #accept(token: number): Promise<void> {
     const verdict = judgeToken({ floor: this.#floor, durable: this.#durable }, token);
-    if (verdict.kind === 'stale') throw new StaleToken(this.#name, token, this.#floor);
+    if (verdict.kind === 'stale') throw this.#stale(token);
     // From here on an older writer is refused, also when the disk fails.
     this.#floor = token;
     if (verdict.kind === 'accept') return;
     await this.#backend.saveToken(this.#name, verdict.token);
     this.#durable = verdict.token;
+  }
+
+  #stale(token: number): StaleToken {
+    const isFirst = !this.#refused.has(token);
+    this.#refused.add(token);
+    return new StaleToken(this.#name, token, { seen: this.#floor, isFirst });
   }
 
   #inTurn<T>(action: () => Promise<T>): Promise<T> {

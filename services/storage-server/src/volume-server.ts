@@ -26,6 +26,8 @@ export class VolumeServer implements Service {
   readonly name = 'volume server';
   readonly #deps: VolumeServerDeps;
   readonly #sockets = new Set<Socket>();
+  /** Below TLS, when there is TLS: those in a handshake, too. */
+  readonly #transports = new Set<Socket>();
   #server: Server | undefined;
 
   constructor(deps: VolumeServerDeps) {
@@ -48,9 +50,13 @@ export class VolumeServer implements Service {
     const server =
       tls === undefined
         ? createPlainServer(serve)
-        : createTlsServer({ cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2' }, serve);
+        : createTlsServer(
+            { cert: tls.certificate, key: tls.key, minVersion: 'TLSv1.2', handshakeTimeout: OPEN_MS },
+            serve,
+          );
     this.#server = server;
     server.maxConnections = connectionsMax;
+    server.on('connection', (socket) => this.#follow(socket));
     if (tls !== undefined) server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
     const listening = Promise.withResolvers<void>();
     server.on('error', (error) => listening.reject(notListening(host, port, error)));
@@ -60,12 +66,17 @@ export class VolumeServer implements Service {
 
   /** Requests that have begun end; their clients may not hear of it. */
   async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#transports) socket.destroy();
     const closed = Promise.withResolvers<void>();
     if (this.#server?.listening === true) this.#server.close(() => closed.resolve());
     else closed.resolve();
     await closed.promise;
     await this.#deps.volumes.idle();
+  }
+
+  #follow(socket: Socket): void {
+    this.#transports.add(socket);
+    socket.once('close', () => this.#transports.delete(socket));
   }
 
   async #serve(socket: Socket): Promise<void> {
@@ -131,7 +142,8 @@ export class VolumeServer implements Service {
     if (error instanceof BadRequest) return { code: 'bad', text: error.message };
     if (error instanceof Refusal) return { code: error.code, text: error.message };
     if (error instanceof StaleToken) {
-      this.#deps.log.warn('a writer of an earlier attachment was refused', { operation, why: error.message });
+      const log = error.isFirst ? 'warn' : 'debug';
+      this.#deps.log[log]('a writer of an earlier attachment was refused', { operation, why: error.message });
       return { code: 'stale', text: error.message };
     }
     this.#deps.log.error('a request failed', { operation, error });

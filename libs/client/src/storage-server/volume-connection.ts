@@ -1,4 +1,4 @@
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Clock, Timer } from '@holdfast/platform';
 
@@ -132,5 +132,7 @@ function dial({ server, ca }: VolumeTicket): Socket {
   const cut = server.lastIndexOf(':');
   const host = server.slice(0, cut).replace(/^\[|\]$/g, '');
   const port = Number(server.slice(cut + 1));
-  return ca === undefined ? connectPlain({ host, port }) : connectTls({ host, port, ca, servername: host });
+  if (ca === undefined) return connectPlain({ host, port });
+  // TLS sends names of servers only. The certificate is checked against the host in both cases.
+  return connectTls({ host, port, ca, servername: isIP(host) === 0 ? host : '' });
 }

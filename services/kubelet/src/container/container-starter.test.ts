@@ -143,7 +143,17 @@ test('[LIFE-32] [LIFE-34] volumes, then the sandbox with its network, then the i
   assert.deepEqual(world.steps, ['volume', 'sandbox and network', 'image', 'container']);
 });
 
-test('[LIFE-32] [LIFE-33] while a volume is missing there is no sandbox, and the pod reports what it waits for', async (t) => {
+test('which directories a pod does not use is known only when no earlier kubelet process started it', async (t) => {
+  const [begun, found] = [new World(t), new World(t)];
+  assert.equal(begun.starter.usesDirectory('some uid'), undefined);
+  await begun.starter.runSandbox(0, pod);
+  await begun.starter.runSandbox(1, pod);
+  assert.equal(begun.starter.usesDirectory('some uid'), false);
+  await found.starter.runSandbox(1, pod);
+  assert.equal(found.starter.usesDirectory('some uid'), undefined);
+});
+
+test('[LIFE-32] [LIFE-33] while a volume is missing there is no sandbox, and the pod says what it waits for', async (t) => {
   const world = new World(t);
   world.settings = undefined;
   await world.starter.runSandbox(0, pod);

@@ -58,6 +58,8 @@ export class ContainerStarter {
   readonly #failures: StartFailures;
   /** Its volumes may have been begun, its first sandbox has not been seen. */
   #withoutSandbox: string | undefined;
+  /** Nothing of the pod ran before this kubelet process: all its volumes are known. */
+  #isFirstHere = false;
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
@@ -106,6 +108,12 @@ export class ContainerStarter {
     this.#discardVolumes();
   }
 
+  /** `undefined`: an earlier kubelet process may have given the pod directories. */
+  usesDirectory(uid: string): boolean | undefined {
+    if (this.#volumes?.usesDirectory(uid) === true) return true;
+    return this.#isFirstHere ? false : undefined;
+  }
+
   async runSandbox(attempt: number, pod: Pod): Promise<void> {
     try {
       await this.#makeSandbox(attempt, pod);
@@ -124,7 +132,7 @@ export class ContainerStarter {
     await this.#deps.exclusives?.confirm(pod, attempt > 0);
     await this.#ensureAttached(pod);
     if (attempt === 0) this.#withoutSandbox = podUid;
-    await this.#setUpVolumes(pod, this.#owners(pod, users));
+    await this.#setUpVolumes(pod, attempt, this.#owners(pod, users));
     const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
     const fencing = fencingClassOf(pod);
     await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
@@ -134,11 +142,12 @@ export class ContainerStarter {
   }
 
   /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
-  async #setUpVolumes(pod: Pod, owners: VolumeOwners): Promise<void> {
+  async #setUpVolumes(pod: Pod, attempt: number, owners: VolumeOwners): Promise<void> {
     const { uid = '' } = pod.metadata;
     const path = this.#deps.runtime.volumes?.path(uid);
     if (path === undefined) return;
     await this.#volumes?.setUp({ pod, path, podIp: '', ...owners });
+    this.#isFirstHere ||= this.#volumes !== undefined && attempt === 0;
     this.#failures.volumesReady();
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeObject, Pod, PodStatus } from '@holdfast/api';
+import { type KubeObject, LOCAL_PATH_PROVISIONER, type Pod, type PodStatus } from '@holdfast/api';
 import type { ApiClient, Informer, InformerChange, KubeList } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY, notFound, StatusError } from '@holdfast/machinery';
 import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
@@ -23,6 +23,8 @@ class VirtualNode {
   isRefused = false;
   /** The runtime takes ten seconds to say what it has of this pod. */
   slowUid: string | undefined;
+  /** The claims and volumes of the API by name, on a node that makes directories. */
+  volumes: Map<string, KubeObject> | undefined;
   readonly #clock = createVirtualClock();
   readonly #stored = new Map<string, Pod>();
   readonly #listeners = new Set<(change: InformerChange<Pod>) => void>();
@@ -145,7 +147,12 @@ class VirtualNode {
           admit: () => Promise.resolve(undefined),
           hold: () => {},
           release: () => {},
-          node: () => assert.fail('no volumes here'),
+          node: () => ({ name: 'n1', labels: {}, taints: [], allocatable: {} }),
+        },
+        directories: {
+          make: (uid) => Promise.resolve(`/volumes/${uid}`),
+          remove: () => assert.fail('the reclaimer removes'),
+          removeAll: () => assert.fail('nothing is forgotten'),
         },
       },
     });
@@ -158,7 +165,9 @@ class VirtualNode {
       if (filter?.podUid !== undefined && filter.podUid === this.slowUid) await this.#clock.sleep(10_000);
       return inner.list(filter);
     };
-    return { ...inner, list };
+    if (this.volumes === undefined) return { ...inner, list };
+    const volumes = { path: (uid: string) => `/pods/${uid}`, remove: () => {} };
+    return { ...inner, list, abilities: { mounts: true, user: 'any' }, volumes };
   }
 
   #informer(): Informer<Pod> {
@@ -187,7 +196,8 @@ class VirtualNode {
     const as = <T extends KubeObject>(pod: Pod): T => pod as KubeObject as T;
     return {
       get: refuse,
-      find: refuse,
+      find: async <T extends KubeObject>(_resource: unknown, { name }: { readonly name: string }) =>
+        (this.volumes ?? refuse()).get(name) as T | undefined,
       watch: refuse,
       create: refuse,
       update: refuse,
@@ -421,7 +431,8 @@ test('[SAFE-31] [SAFE-17] a restarted, displaced kubelet ends what its runtime r
 
 test('a claim counts as in use until no process of a pod with it can be left', () =>
   inNode(async (node) => {
-    const mayUse = (name: string, namespace = 'default'): boolean => node.manager.mayUse({ namespace, name });
+    const mayUse = (claim: string, namespace = 'default'): boolean =>
+      node.manager.mayUse({ uid: 'of-a-volume', namespace, claim });
     const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
     const main = app('main', { command: ['stop-after', '4'] });
     node.put('one', 'db-0', { spec: { containers: [main], nodeName: 'n1', volumes } });
@@ -439,4 +450,48 @@ test('a claim counts as in use until no process of a pod with it can be left', (
     node.runtimeIsAway = true;
     await node.run(600);
     assert.equal(mayUse('data'), true, 'the runtime does not answer');
+  }));
+
+const UIDS = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const;
+
+/** A bound claim and its local-path volume on this node. */
+const boundTo = (uid: string): [string, KubeObject][] => {
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'default', uid: `claim of ${uid}` },
+    spec: { volumeName: 'pv' },
+    status: { phase: 'Bound' },
+  };
+  const volume = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'pv', uid },
+    spec: {
+      claimRef: { namespace: 'default', name: 'data', uid: claim.metadata.uid },
+      csi: { driver: LOCAL_PATH_PROVISIONER, volumeHandle: 'pv', volumeAttributes: { node: 'n1' } },
+    },
+  };
+  return [
+    ['data', claim],
+    ['pv', volume],
+  ];
+};
+
+test('a pod uses the volumes that it got, whatever claims are called by now', () =>
+  inNode(async (node) => {
+    const [old, next] = UIDS;
+    node.volumes = new Map(boundTo(next));
+    await node.restartKubelet();
+    const main = app('main', { command: ['stop-after', '400'], volumeMounts: [{ name: 'v', mountPath: '/v' }] });
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }];
+    node.put('one', 'db-0', { spec: { containers: [main], nodeName: 'n1', volumes } });
+    await node.run(2);
+    assert.deepEqual(node.alive, ['one']);
+    const mayUse = (uid: string, claim: string): boolean => node.manager.mayUse({ uid, namespace: 'default', claim });
+    assert.equal(mayUse(old, 'data'), false, 'the volume of an earlier claim of this name');
+    assert.equal(mayUse(next, 'another'), true, 'somebody has changed the claim in the volume');
+    await node.restartKubelet();
+    await node.run(2);
+    assert.equal(mayUse(old, 'data'), true, 'this kubelet process did not start the pod');
   }));

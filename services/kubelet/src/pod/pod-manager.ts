@@ -5,7 +5,7 @@ import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { POD_LIST_PAGE, POD_RETRY_INITIAL_MS, RUNTIME_RELIST_MS } from '../limits.ts';
 import type { NotReady } from '../node/node-agent.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
-import type { ClaimName } from '../volumes/volume-reclaimer.ts';
+import type { VolumeUse } from '../volumes/volume-reclaimer.ts';
 import { createApiPodObject, type PodIdentity, type PodObject } from './pod-object.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 import type { StaticPods } from './static-pods.ts';
@@ -97,10 +97,10 @@ export class PodManager {
     return this.#workers.has(uid);
   }
 
-  /** True unless it is certain that no pod here uses the claim: before the runtime has listed its pods, nothing is. */
-  mayUse(claim: ClaimName): boolean {
+  /** True unless it is certain that no pod here uses the volume: before the runtime has listed its pods, nothing is. */
+  mayUse(volume: VolumeUse): boolean {
     if (!this.#synced || this.#runtimeFault !== undefined) return true;
-    return [...this.#workers.values()].some((worker) => worker.mayUse(claim));
+    return [...this.#workers.values()].some((worker) => worker.mayUse(volume));
   }
 
   /** The pods that have something here, or are about to. */

@@ -20,7 +20,7 @@ import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from '../limits
 import { RuntimeError, type SandboxStatus } from '../runtime/port.ts';
 import type { ProbeMetrics } from '../stats/probe-metrics.ts';
 import { claimNamesOf } from '../volumes/volume-attachments.ts';
-import type { ClaimName } from '../volumes/volume-reclaimer.ts';
+import type { VolumeUse } from '../volumes/volume-reclaimer.ts';
 import type { PodIdentity, PodObject } from './pod-object.ts';
 
 export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'remember' | 'wake'> {
@@ -118,11 +118,13 @@ export class PodWorker {
     return !this.#ended && (this.#sandboxes === undefined || this.#sandboxes.length > 0);
   }
 
-  /** False only when it was seen that nothing of this pod can use the claim. */
-  mayUse({ namespace, name }: ClaimName): boolean {
-    if (!this.mayHaveProcesses() || this.identity.namespace !== namespace) return false;
+  /** False only when it was seen that nothing of this pod can use the volume. */
+  mayUse({ uid, namespace, claim }: VolumeUse): boolean {
+    if (!this.mayHaveProcesses()) return false;
+    const isUsed = this.#starter.usesDirectory(uid);
+    if (isUsed !== undefined) return isUsed;
     const known = this.#knowledge;
-    return known.kind !== 'pod' || claimNamesOf(known.pod).includes(name);
+    return this.identity.namespace === namespace && (known.kind !== 'pod' || claimNamesOf(known.pod).includes(claim));
   }
 
   /** The pod, while something of it is or may still come to be here. */

@@ -87,6 +87,7 @@ interface World {
   readonly read: (file: string) => string;
   readonly refresh: () => void;
   readonly offer: (change: Pod['metadata']) => void;
+  readonly usesDirectory: (uid: string) => boolean;
 }
 
 const METADATA = { name: 'p', namespace: 'n', uid: 'u', labels: { b: '2', a: 'say "hi"' } };
@@ -148,6 +149,7 @@ async function inWorld(run: (world: World) => Promise<void>, mounts = true): Pro
       read: (file) => readFileSync(join(path, 'v', file), 'utf8'),
       refresh: () => refresh(),
       offer: (metadata) => volumes.offer({ ...pod, metadata }),
+      usesDirectory: (uid) => volumes.usesDirectory(uid),
     });
   } finally {
     await volumes.stop();
@@ -421,6 +423,23 @@ test('[POD-25] a local-path volume is a directory under its uid, whatever else i
     await assert.rejects(prepare(CLAIM), /"pv-1": its directory is on node "n2"/);
     bindClaim(api, ofNode('n1'));
     await assert.rejects(prepare(CLAIM), /is not the uid of a volume/);
+  }));
+
+test('a pod keeps the directories that it has got when its claim has another volume by now', () =>
+  inWorld(async ({ api, prepare, usesDirectory }) => {
+    const uids = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
+    const used: boolean[][] = [];
+    for (const uid of uids) {
+      bindClaim(api, ofNode('n1'));
+      const found = api.objects.get('PersistentVolume/pv-1');
+      api.objects.set('PersistentVolume/pv-1', { ...found, metadata: { name: 'pv-1', uid } });
+      await prepare(CLAIM, { mountPath: `/${uid}` });
+      used.push(uids.map(usesDirectory));
+    }
+    assert.deepEqual(used, [
+      [true, false],
+      [true, true],
+    ]);
   }));
 
 testAsRoot('the directory of a local-path volume belongs to the user and the group of its first pod', () =>

@@ -68,6 +68,8 @@ export class PodVolumes {
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
   /** The targets of the pod's claims, by volume. */
   readonly #claimed = new Map<string, string>();
+  /** Uids of the local-path volumes that it has got: a claim of the same name may have another volume later. */
+  readonly #own = new Set<string>();
   /** Directories of claims that the pod cannot write: each is reported once. */
   readonly #told = new Set<string>();
   /** One writer at a time. */
@@ -103,6 +105,11 @@ export class PodVolumes {
     if (this.#deps.abilities.mounts) return { mounts, environment: {} };
     const token = mounts.find(({ target }) => target === TOKEN_MOUNT_PATH);
     return { mounts: [], environment: token === undefined ? {} : { [TOKEN_DIRECTORY_VARIABLE]: token.source } };
+  }
+
+  /** True when the pod has got the directory of this local-path volume. */
+  usesDirectory(uid: string): boolean {
+    return this.#own.has(uid);
   }
 
   /** A newer view of the pod: its labels and annotations may be files. */
@@ -198,6 +205,7 @@ export class PodVolumes {
 
   #makeOwn(uid: string, owner: Owner | undefined): Promise<string> {
     const { directories } = this.#deps;
+    this.#own.add(uid);
     if (directories === undefined) throw new VolumeError('this node keeps no directories of volumes');
     return directories.make(uid, owner);
   }

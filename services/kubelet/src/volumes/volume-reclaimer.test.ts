@@ -110,8 +110,8 @@ function createScene(stored: PersistentVolume | undefined, options: { inUse?: bo
       removeAll: refuse,
       remove: (uid) => Promise.resolve(void done.push(`remove ${uid}`)),
     },
-    mayUse: ({ namespace, name }) => {
-      assert.deepEqual([namespace, name], ['default', 'data']);
+    mayUse: ({ uid, namespace, claim }) => {
+      assert.deepEqual([uid, namespace, claim], [UID, 'default', 'data']);
       return options.inUse === true;
     },
   });

@@ -14,9 +14,11 @@ import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.
 import { decideReclaim } from '../domain/decide-reclaim.ts';
 import { VOLUME_IN_USE_RECHECK_MS } from '../limits.ts';
 
-export interface ClaimName {
+/** A local-path volume by the uid of its object, and the claim that it was made for. */
+export interface VolumeUse {
+  readonly uid: string;
   readonly namespace: string;
-  readonly name: string;
+  readonly claim: string;
 }
 
 export interface VolumeReclaimerDeps {
@@ -26,8 +28,8 @@ export interface VolumeReclaimerDeps {
   readonly log: Log;
   readonly nodeName: string;
   readonly directories: NodeVolumeDirectories;
-  /** True unless it is certain that nothing on this node uses the claim. */
-  readonly mayUse: (claim: ClaimName) => boolean;
+  /** True unless it is certain that nothing on this node uses the volume. */
+  readonly mayUse: (volume: VolumeUse) => boolean;
 }
 
 /**
@@ -95,8 +97,9 @@ export class VolumeReclaimer implements Service {
 
   #decide(volume: PersistentVolume): ReturnType<typeof decideReclaim> {
     const { nodeName, mayUse } = this.#deps;
-    const { namespace = '', name = '' } = volume.spec.claimRef ?? {};
-    return decideReclaim(volume, { nodeName, isInUse: mayUse({ namespace, name }) });
+    const { namespace = '', name: claim = '' } = volume.spec.claimRef ?? {};
+    const { uid = '' } = volume.metadata;
+    return decideReclaim(volume, { nodeName, isInUse: mayUse({ uid, namespace, claim }) });
   }
 
   async #release(volume: PersistentVolume): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { unlessRoot } from '@holdfast/testing';
 import { VolumeError } from '../domain/volume-files.ts';
 import { createNodeVolumeDirectories, type NodeVolumeDirectories } from './node-volume-directories.ts';
 
@@ -68,7 +70,36 @@ test('the leftovers of an interrupted removal are deleted with the next one, and
     assert.deepEqual(readdirSync(root), []);
   }));
 
-test('only a uid from the server names a directory', () =>
+test(
+  'what is mounted is kept, also in what an interrupted removal left, and holds up no other volume',
+  {
+    skip: unlessRoot(),
+  },
+  () =>
+    inFolder(async (directories, root) => {
+      const left = join(root, `removed-${TWO}`);
+      const places = [join(await directories.make(ONE, undefined), 'disk'), join(left, 'disk')];
+      for (const place of places) {
+        mkdirSync(place, { recursive: true });
+        execFileSync('mount', ['-t', 'tmpfs', 'holdfast-test', place], { timeout: 10_000 });
+        writeFileSync(join(place, 'data'), 'x');
+      }
+      try {
+        await assert.rejects(directories.remove(ONE), /is still mounted/);
+        await assert.rejects(directories.remove(TWO), /is still mounted/);
+        assert.ok(places.every((place) => existsSync(join(place, 'data'))));
+        execFileSync('umount', [places[0] ?? ''], { timeout: 10_000 });
+        await directories.remove(ONE);
+        assert.deepEqual(readdirSync(root), [`removed-${TWO}`]);
+        assert.ok(existsSync(join(left, 'disk', 'data')));
+      } finally {
+        for (const place of places.filter(existsSync))
+          execFileSync('umount', ['--lazy', '--quiet', place], { timeout: 10_000 });
+      }
+    }),
+);
+
+test('only a uid of the server names a directory', () =>
   inFolder(async (directories, _root, folder) => {
     const outside = join(folder, 'outside');
     mkdirSync(outside);

@@ -36,19 +36,19 @@ export function createNodeVolumeDirectories(root: string): NodeVolumeDirectories
     remove: async (uid) => {
       pathOf(root, uid);
       if (!existsSync(root)) return;
-      await removeRest(root);
       // The kernel lists mounts by their real paths.
-      const path = pathOf(await realpath(root), uid);
+      const real = await realpath(root);
+      const [path, removed] = [pathOf(real, uid), join(real, `${REMOVED}${uid}`)];
+      await removeTree(removed);
       refuseMounted(path);
       // Under another name first: a removal that is interrupted never leaves a volume with some of its files.
-      if (existsSync(path)) await rename(path, join(root, `${REMOVED}${uid}`));
-      await removeRest(root);
+      if (existsSync(path)) await rename(path, removed);
+      await removeTree(removed);
+      await removeRest(real);
     },
     removeAll: async () => {
       if (!existsSync(root)) return;
-      const path = await realpath(root);
-      refuseMounted(path);
-      await rm(path, { recursive: true, force: true });
+      await removeTree(await realpath(root));
     },
   };
 }
@@ -59,9 +59,16 @@ function refuseMounted(path: string): void {
   throw new VolumeError(`${mounted.target} is still mounted: the files of the volume are kept until it is not`);
 }
 
+/** Removing through a mount would remove what is mounted. */
+async function removeTree(path: string): Promise<void> {
+  refuseMounted(path);
+  await rm(path, { recursive: true, force: true });
+}
+
+/** Of other volumes: what cannot be removed must not hold up this one. */
 async function removeRest(root: string): Promise<void> {
   const rest = (await readdir(root)).filter((name) => name.startsWith(REMOVED));
-  for (const name of rest) await rm(join(root, name), { recursive: true, force: true });
+  await Promise.allSettled(rest.map((name) => removeTree(join(root, name))));
 }
 
 function pathOf(root: string, uid: string): string {

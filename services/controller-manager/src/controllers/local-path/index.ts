@@ -40,6 +40,12 @@ function createClaimLoop(context: ControllerContext): Loop {
       claims.onChange(({ key, object }) => {
         if (object !== undefined && isAskedFor(object)) enqueue(key);
       }),
+      // A claim whose volume goes before it is bound needs another one.
+      informers.of(PERSISTENT_VOLUMES).onChange(({ object, old }) => {
+        const { namespace = '', name = '' } = old?.spec.claimRef ?? {};
+        const waiting = object === undefined ? claims.get({ namespace, name }) : undefined;
+        if (waiting !== undefined && isAskedFor(waiting)) enqueue(keyOf(waiting));
+      }),
       informers.of(STORAGE_CLASSES).onChange(({ key }) => {
         for (const claim of claims.byIndex(FREE_IN_CLASS, key)) if (isAskedFor(claim)) enqueue(keyOf(claim));
       }),

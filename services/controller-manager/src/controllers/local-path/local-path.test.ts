@@ -307,7 +307,23 @@ test('a node that a stale cache does not show yet gets its volume', async () => 
   assert.equal(claimOf(world).metadata.annotations?.[SELECTED_NODE_ANNOTATION], 'node-a');
 });
 
-test('two managers create one volume for a claim, whatever answers are lost', async () => {
+test('a claim whose volume is deleted before it is bound gets another one', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('node-a'));
+  world.api.put(STORAGE_CLASSES, STANDARD);
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, wanting());
+  const controller = new DrivenController(world, localPathController);
+  await controller.settle();
+  const [made] = volumesOf(world);
+  world.api.drop(PERSISTENT_VOLUMES, { name: made?.metadata.name ?? '' });
+  await controller.settle();
+  assert.deepEqual(
+    volumesOf(world).map(({ metadata }) => metadata.name),
+    [made?.metadata.name],
+  );
+});
+
+test('two managers make one volume for a claim, whatever answers are lost', async () => {
   const world = createWorld();
   world.api.put(NODES, node('node-a'));
   world.api.put(STORAGE_CLASSES, STANDARD);

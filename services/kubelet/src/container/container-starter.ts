@@ -132,7 +132,8 @@ export class ContainerStarter {
     await this.#deps.exclusives?.confirm(pod, attempt > 0);
     await this.#ensureAttached(pod);
     if (attempt === 0) this.#withoutSandbox = podUid;
-    await this.#setUpVolumes(pod, attempt, this.#owners(pod, users));
+    await this.#setUpVolumes(pod, this.#owners(pod, users));
+    this.#isFirstHere ||= this.#volumes !== undefined && attempt === 0;
     const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
     const fencing = fencingClassOf(pod);
     await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
@@ -142,12 +143,11 @@ export class ContainerStarter {
   }
 
   /** Before the sandbox: nothing of the pod's network exists while something that it needs is missing. */
-  async #setUpVolumes(pod: Pod, attempt: number, owners: VolumeOwners): Promise<void> {
+  async #setUpVolumes(pod: Pod, owners: VolumeOwners): Promise<void> {
     const { uid = '' } = pod.metadata;
     const path = this.#deps.runtime.volumes?.path(uid);
     if (path === undefined) return;
     await this.#volumes?.setUp({ pod, path, podIp: '', ...owners });
-    this.#isFirstHere ||= this.#volumes !== undefined && attempt === 0;
     this.#failures.volumesReady();
   }
 

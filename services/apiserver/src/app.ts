@@ -11,6 +11,7 @@ import {
 } from '@holdfast/platform';
 import { parseKey, type Store, traceWrites } from '@holdfast/store';
 import { type AdmissionChain, createAdmissionChain } from './admission/chain.ts';
+import type { Converter } from './admission/dynamic/views.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
 import { createPolicyStatus } from './admission/policy-status.ts';
 import { Aggregation } from './aggregation/aggregation.ts';
@@ -49,6 +50,7 @@ import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
 import { coresByRoom } from './http/write-room.ts';
 import { YamlReader } from './http/yaml-reader.ts';
+import { asEquivalent } from './kinds/conversion.ts';
 import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { DEFAULT_TOLERATION_SECONDS, SERVER_SEATS } from './limits.ts';
@@ -248,11 +250,13 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
-  const admission = createAdmission(deps, { store, cache, reader, kinds, webhooks, access, registry });
   const catalog = createCatalog(kinds);
   const seats = deps.seats ?? SERVER_SEATS;
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
   const metrics = createApiMetrics({ registry, store, cache, kinds, flowControl });
+  const convert: Converter = (object, kinds) =>
+    asEquivalent({ reader, ids, clock, log, webhooks, metrics }, object, kinds);
+  const admission = createAdmission(deps, { store, cache, reader, kinds, convert, webhooks, access, registry });
   return {
     turns: new Turns(clock, deps.answers),
     ...createTextReaders(clock),
@@ -285,6 +289,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
 
 interface AdmissionParts extends Pick<Core, 'store' | 'cache' | 'reader' | 'webhooks' | 'access'> {
   readonly kinds: CustomKinds;
+  readonly convert: Converter;
   readonly registry: MetricRegistry;
 }
 

@@ -11,6 +11,7 @@ import type { Kinds } from '../kinds/custom-kinds.ts';
 import { subjectOf } from '../objects/object-keys.ts';
 import type { WebhookCaller } from '../service-calls/port.ts';
 import type { Attributes } from './dynamic/attributes.ts';
+import type { Converter } from './dynamic/views.ts';
 import type { AdmissionMetrics } from './metrics.ts';
 
 /** One write on its way to the store. */
@@ -70,6 +71,7 @@ export interface CommitResult {
 export interface AdmissionDeps {
   readonly reader: ObjectReader;
   readonly kinds: Kinds;
+  readonly convert: Converter;
   readonly log: Log;
   /** Calls webhooks. */
   readonly webhooks: WebhookCaller;

@@ -16,6 +16,7 @@ import {
   CONVERSION_TIMEOUT_MS,
 } from '../limits.ts';
 import type { ConversionFailure } from '../metrics/api-metrics.ts';
+import { groupVersion } from '../objects/object-keys.ts';
 import { asStored, isShownAlready, rememberShown, storedReading, versionOf } from '../objects/stored-object.ts';
 import { cutText } from '../service-calls/cut-text.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
@@ -96,8 +97,27 @@ export function toStored(
 export const finalState = (definition: ResourceDefinition, object: KubeObject): KubeObject =>
   definition.custom?.conversion === 'Webhook' ? object : asStored(definition, object);
 
+export type ConversionDeps = Pick<Core, 'reader' | 'ids' | 'clock' | 'log' | 'webhooks' | 'metrics'>;
+
+/** The object as another version or group of its kind shows it. Nothing is stored. */
+export async function asEquivalent(
+  deps: ConversionDeps,
+  object: KubeObject,
+  { from, to }: { readonly from: ResourceDefinition; readonly to: ResourceDefinition },
+): Promise<KubeObject> {
+  const { custom } = to;
+  if (custom === undefined) {
+    const stored = from.storedAs === undefined ? object : from.storedAs.toStored(object);
+    return to.storedAs === undefined ? stored : to.storedAs.fromStored(stored);
+  }
+  const named = { ...object, kind: from.kind, apiVersion: groupVersion(from) };
+  if (custom.conversion === 'None') return custom.fit({ ...named, apiVersion: groupVersion(to) });
+  const [converted] = await convert(deps, from, [named], to.version);
+  return custom.fit(converted ?? named);
+}
+
 async function convert(
-  core: Core,
+  core: ConversionDeps,
   { group, kind, custom }: ResourceDefinition,
   ...[objects, version]: readonly [readonly KubeObject[], string]
 ): Promise<readonly KubeObject[]> {
@@ -143,7 +163,7 @@ async function convert(
   return converted;
 }
 
-const clientConfigOf = ({ reader }: Core, name: string): WebhookClientConfig | undefined =>
+const clientConfigOf = ({ reader }: ConversionDeps, name: string): WebhookClientConfig | undefined =>
   reader.cached(CUSTOM_RESOURCE_DEFINITIONS, { name })?.spec.conversion?.webhook?.clientConfig as
     | WebhookClientConfig
     | undefined;

@@ -7,7 +7,7 @@ import type { AdmissionRequest } from '../port.ts';
 /** A request as webhooks and policies see it: the words of `admission.k8s.io/v1`. */
 export interface Attributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
-  readonly definition: Pick<ResourceDefinition, 'group' | 'version' | 'kind' | 'plural' | 'namespaced'>;
+  readonly definition: ResourceDefinition;
   /** The kind of what is sent; differs from that of the resource for some subresources. */
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly subresource: string;
@@ -18,6 +18,8 @@ export interface Attributes {
   readonly oldObject: JsonObject | null;
   readonly options: JsonObject | null;
   readonly dryRun: boolean;
+  /** Set when these attributes show the object in another version or group: the one of the request. */
+  readonly requested?: Pick<Attributes, 'definition' | 'kind'>;
 }
 
 const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
@@ -46,8 +48,8 @@ export function attributesOf(request: AdmissionRequest): Attributes {
   };
 }
 
-/** Adds the kind and removes undefined members. */
-function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
+/** The JSON of an object that is of this kind: adds the kind and removes undefined members. */
+export function asSent(object: KubeObject, { group, version, kind }: Attributes['kind']): JsonObject {
   const apiVersion = group === '' ? version : `${group}/${version}`;
   const json = parseCompactJson(encodeStored({ ...object, kind, apiVersion })) as JsonObject;
   const { resourceVersion } = object.metadata;

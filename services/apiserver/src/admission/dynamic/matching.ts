@@ -1,7 +1,8 @@
-import { allResources, NAMESPACES, type RuleWithOperations } from '@holdfast/api';
+import { allResources, NAMESPACES, type ResourceDefinition, type RuleWithOperations } from '@holdfast/api';
 import { compileLabelSelector, type LabelSelectorMatcher, type LabelSelectorObject } from '@holdfast/machinery';
 import type { ObjectReader } from '../../cache/reader.ts';
 import type { Kinds } from '../../kinds/custom-kinds.ts';
+import { storedNameOf } from '../../objects/stored-object.ts';
 import { type Attributes, labelsOf } from './attributes.ts';
 
 type Rule = Readonly<RuleWithOperations> & { readonly resourceNames?: readonly string[] };
@@ -22,6 +23,8 @@ export type Place = Pick<Attributes, 'definition' | 'operation' | 'subresource' 
 export interface Matcher {
   /** True when a rule matches the request. Cheap: most requests concern no webhook. */
   readonly concerns: (place: Place) => boolean;
+  /** The other version or group that the rule names, when no rule names that of the request. */
+  readonly equivalent: (place: Place) => ResourceDefinition | undefined;
   readonly matches: (attributes: Attributes) => boolean;
   /** May look the namespace up in the store. Asked last. */
   readonly matchesNamespace: (attributes: Attributes) => boolean | Promise<boolean>;
@@ -35,15 +38,17 @@ export interface MatchingDeps {
 export function createMatcher(scope: Scope, { reader, kinds }: MatchingDeps): Matcher {
   const objects = compileLabelSelector(scope.objectSelector ?? {});
   const namespaces = compileLabelSelector(scope.namespaceSelector ?? {});
-  const versionsOf = (attributes: Place): readonly string[] =>
-    scope.matchPolicy === 'Exact'
-      ? [attributes.definition.version]
-      : [attributes.definition.version, ...otherVersionsOf(kinds, attributes.definition)];
-  const fits = (rules: readonly Rule[], attributes: Place): boolean =>
-    rules.some((rule) => ruleFits(rule, attributes, () => versionsOf(attributes)));
+  const others = (place: Place): readonly ResourceDefinition[] =>
+    scope.matchPolicy === 'Exact' ? [] : equivalentsOf(kinds, place.definition);
+  const fits = (rules: readonly Rule[], place: Place): boolean =>
+    fitsDirectly(rules, place) || equivalentBy(rules, place, others(place)) !== undefined;
   const concerns = (place: Place): boolean => scope.rules === undefined || fits(scope.rules, place);
   return {
     concerns,
+    equivalent: (place) =>
+      scope.rules === undefined || fitsDirectly(scope.rules, place)
+        ? undefined
+        : equivalentBy(scope.rules, place, others(place)),
     matches: (attributes) =>
       concerns(attributes) &&
       !fits(scope.excludeRules ?? [], attributes) &&
@@ -52,11 +57,50 @@ export function createMatcher(scope: Scope, { reader, kinds }: MatchingDeps): Ma
   };
 }
 
-/** The same resource may be served in several versions; a rule that names one of them means them all. */
-function otherVersionsOf(kinds: Kinds, { group, plural }: Attributes['definition']): readonly string[] {
-  const custom = kinds.definitions().find(({ summary }) => summary.group === group && summary.names.plural === plural);
-  if (custom !== undefined) return [...custom.versions.keys()];
-  return allResources().flatMap((each) => (each.group === group && each.plural === plural ? each.version : []));
+const fitsDirectly = (rules: readonly Rule[], place: Place): boolean => rules.some((rule) => ruleFits(rule, place));
+
+/** The first rule decides, as in Kubernetes. */
+function equivalentBy(
+  rules: readonly Rule[],
+  { operation, subresource, name }: Place,
+  others: readonly ResourceDefinition[],
+): ResourceDefinition | undefined {
+  for (const rule of rules) {
+    const found = others.find((definition) => ruleFits(rule, { definition, operation, subresource, name }));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A definition that changes gets new kinds, so no entry gets stale. */
+const equivalents = new WeakMap<ResourceDefinition, readonly ResourceDefinition[]>();
+
+/** The other versions and groups that serve the same objects. */
+function equivalentsOf(kinds: Kinds, definition: ResourceDefinition): readonly ResourceDefinition[] {
+  const known = equivalents.get(definition);
+  if (known !== undefined) return known;
+  const found = versionsOf(kinds, definition).filter(
+    ({ group, version }) => group !== definition.group || version !== definition.version,
+  );
+  equivalents.set(definition, found);
+  return found;
+}
+
+function versionsOf(kinds: Kinds, definition: ResourceDefinition): readonly ResourceDefinition[] {
+  if (definition.custom !== undefined) {
+    const name = definition.custom.definition;
+    return [
+      ...(kinds
+        .definitions()
+        .find(({ summary }) => summary.name === name)
+        ?.versions.values() ?? []),
+    ];
+  }
+  const { group, plural } = storedNameOf(definition);
+  return allResources().filter((each) => {
+    const stored = storedNameOf(each);
+    return stored.group === group && stored.plural === plural;
+  });
 }
 
 /** An absent object, or one without metadata such as connection options, matches no selector. */
@@ -64,15 +108,15 @@ function hasLabels(selector: LabelSelectorMatcher, object: Attributes['object'])
   return object !== null && Object.hasOwn(object, 'metadata') && selector.matches(labelsOf(object));
 }
 
-function ruleFits(rule: Rule, attributes: Place, versions: () => readonly string[]): boolean {
-  const { definition, operation, subresource, name } = attributes;
+function ruleFits(rule: Rule, place: Place): boolean {
+  const { definition, operation, subresource, name } = place;
   return (
     has(rule.operations, operation) &&
     has(rule.apiGroups, definition.group) &&
     (rule.resources ?? []).some((pattern) => resourceFits(pattern, definition.plural, subresource)) &&
-    scopeFits(rule.scope, attributes) &&
+    scopeFits(rule.scope, place) &&
     ((rule.resourceNames ?? []).length === 0 || rule.resourceNames?.includes(name) === true) &&
-    (has(rule.apiVersions, definition.version) || versions().some((version) => has(rule.apiVersions, version)))
+    has(rule.apiVersions, definition.version)
   );
 }
 

@@ -11,14 +11,13 @@ import { DYN, NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts
 
 /** The part of an AdmissionRequest that expressions and webhooks share. */
 export function requestJson(attributes: Attributes) {
-  const { definition, kind, subresource, user } = attributes;
-  const resource = { group: definition.group, version: definition.version, resource: definition.plural };
+  const { definition, kind, subresource, user, requested = attributes } = attributes;
   return {
     kind,
-    resource,
+    resource: resourceJson(definition),
     ...(subresource === '' ? {} : { subResource: subresource }),
-    requestKind: kind,
-    requestResource: resource,
+    requestKind: requested.kind,
+    requestResource: resourceJson(requested.definition),
     ...(subresource === '' ? {} : { requestSubResource: subresource }),
     name: attributes.name,
     namespace: attributes.namespace,
@@ -28,6 +27,8 @@ export function requestJson(attributes: Attributes) {
     options: attributes.options,
   };
 }
+
+const resourceJson = ({ group, version, plural }: Attributes['definition']) => ({ group, version, resource: plural });
 
 function userJson({ name, uid, groups, extra }: User) {
   return {
@@ -114,8 +115,8 @@ export class RequestValues {
   }
 
   #requestResource(): CelValue {
-    const { definition, subresource, namespace, name } = this.#attributes;
-    const { group, plural: resource } = definition;
+    const { subresource, namespace, name, requested = this.#attributes } = this.#attributes;
+    const { group, plural: resource } = requested.definition;
     return cel().authorizerValue(this.#decide).withResource({ group, resource, subresource, namespace, name });
   }
 

@@ -11,6 +11,7 @@ import type { Attributes } from './attributes.ts';
 import type { CompiledWebhook } from './compiled-webhooks.ts';
 import type { RequestValues } from './request-values.ts';
 import { callFailed, denial, InvalidAnswer, type ReviewAnswer, readAnswer, reviewBody } from './review.ts';
+import type { View, Views } from './views.ts';
 import { type Invoked, noteLeftOut } from './webhook-notes.ts';
 
 export interface CallDeps {
@@ -22,14 +23,27 @@ export interface CallDeps {
   readonly webhooks: WebhookCaller;
 }
 
-/** Decides whether a webhook is called. Throws when its conditions fail and its failure policy is Fail. */
-export async function isWanted(
+/**
+ * Returns the request in the version that the rules of the webhook name; `undefined` when the webhook is not called.
+ * Throws when it cannot be converted, and when the conditions fail and the failure policy is Fail.
+ */
+export async function wantedView(
+  hook: CompiledWebhook,
+  attributes: Attributes,
+  views: Views,
+  metrics: AdmissionMetrics,
+): Promise<View | undefined> {
+  if (!hook.matcher.matches(attributes) || !(await hook.matcher.matchesNamespace(attributes))) return undefined;
+  const view = await views.in(hook.matcher.equivalent(attributes));
+  return (await meetsConditions(hook, attributes, view.values, metrics)) ? view : undefined;
+}
+
+async function meetsConditions(
   hook: CompiledWebhook,
   attributes: Attributes,
   values: RequestValues,
   metrics: AdmissionMetrics,
 ): Promise<boolean> {
-  if (!hook.matcher.matches(attributes) || !(await hook.matcher.matchesNamespace(attributes))) return false;
   if (hook.conditions.isEmpty) return true;
   const result = await hook.conditions.evaluate(values);
   if (result === 'match') return true;

@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
 import { isJsonObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import type { Remarks } from '../../audit/notes.ts';
-import { decodeStored } from '../../verbs/decode-body.ts';
-import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
+import { type Attributes, asSent, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { invocationOf } from '../dynamic/reinvocation.ts';
-import { RequestValues } from '../dynamic/request-values.ts';
 import { callFailed, patched } from '../dynamic/review.ts';
-import { consult, isWanted } from '../dynamic/webhook-call.ts';
+import { decoded, Views } from '../dynamic/views.ts';
+import { consult, wantedView } from '../dynamic/webhook-call.ts';
 import { type Invoked, noteMutation, notePatch } from '../dynamic/webhook-notes.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
 
@@ -34,10 +33,10 @@ async function reviewAll(
   deps: AdmissionDeps,
   remarks: Remarks,
 ): Promise<void> {
-  const values = new RequestValues(attributes, deps);
+  const views = new Views(attributes, deps);
   for (const [index, hook] of hooks.entries()) {
-    if (!(await isWanted(hook, attributes, values, deps.metrics))) continue;
-    await consult({ hook, round: 0, index }, attributes, deps, remarks);
+    const view = await wantedView(hook, attributes, views, deps.metrics);
+    if (view !== undefined) await consult({ hook, round: 0, index }, view.attributes, deps, remarks);
   }
 }
 
@@ -49,18 +48,20 @@ async function invoke(
   const attributes = attributesOf(request);
   const invocation = invocationOf(request);
   const before = JSON.stringify(attributes.object);
-  if (!(await isWanted(hook, attributes, new RequestValues(attributes, deps), deps.metrics))) return;
+  const view = await wantedView(hook, attributes, new Views(attributes, deps), deps.metrics);
+  if (view === undefined) return;
   if (invocation.isSecondRound && !isCalledAgain(hook, invocation.seen.get(hook.id), before)) return;
   invocation.seen.set(hook.id, before);
   const invoked: Invoked = { hook, index, round: invocation.isSecondRound ? 1 : 0 };
   noteMutation(request, invoked, false);
-  const answer = await consult(invoked, attributes, deps, request);
+  const shown = view.attributes;
+  const answer = await consult(invoked, shown, deps, request);
   if (answer === undefined) return;
   const { object } = request;
-  if (answer.patch !== undefined && object !== undefined && attributes.object !== null) {
-    const json = applied(hook, attributes.object, answer.patch);
-    refuseOtherIdentity(hook, attributes, json);
-    replaceBy(object, request.definition, json);
+  if (answer.patch !== undefined && object !== undefined && shown.object !== null) {
+    const json = applied(hook, shown.object, answer.patch);
+    refuseOtherIdentity(hook, shown, json);
+    replaceBy(object, request.definition, await convertedBack(json, shown, request.definition, deps));
     notePatch(request, invoked, answer.patch);
   }
   const after = JSON.stringify(attributesOf(request).object);
@@ -96,12 +97,22 @@ function refuseOtherIdentity(hook: CompiledWebhook, { object }: Attributes, json
   );
 }
 
+/** The result of a webhook in the version of the request. */
+async function convertedBack(
+  json: JsonObject,
+  { definition: from }: Attributes,
+  to: ResourceDefinition,
+  { convert }: AdmissionDeps,
+): Promise<KubeObject> {
+  const object = decoded(json, from);
+  return from === to ? object : decoded(asSent(await convert(object, { from, to }), to), to);
+}
+
 /** Replaces the object by the result of a webhook. Webhooks cannot change field ownership. */
-function replaceBy(object: KubeObject, definition: ResourceDefinition, json: JsonObject): void {
+function replaceBy(object: KubeObject, definition: ResourceDefinition, result: KubeObject): void {
   const { managedFields } = object.metadata;
-  const decoded = decodeStored(json, definition) as unknown as KubeObject;
   for (const key of Object.keys(object)) Reflect.deleteProperty(object, key);
-  Object.assign(object, decoded);
+  Object.assign(object, result);
   if (managedFields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = managedFields;
   definition.setDefaults(object);

@@ -11,7 +11,8 @@ import {
 import { DYN } from '../dynamic/expressions.ts';
 import { NO_VERDICT, type Objection, type PolicyVerdict, verdictOf } from '../dynamic/policy-decision.ts';
 import { paramsOf } from '../dynamic/policy-params.ts';
-import { RequestValues } from '../dynamic/request-values.ts';
+import type { RequestValues } from '../dynamic/request-values.ts';
+import { type View, Views } from '../dynamic/views.ts';
 import type { PolicyAction, PolicyFault } from '../metrics.ts';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
@@ -41,7 +42,7 @@ interface Judging {
 
 /** The first objection that denies is the answer; warnings and audit annotations of all others are given. */
 async function judgeAll(policies: readonly BoundPolicy[], attributes: Attributes, judging: Judging): Promise<void> {
-  const values = new RequestValues(attributes, judging.deps);
+  const views = new Views(attributes, judging.deps);
   const annotations = new Map<string, Set<string>>();
   const failures: ValidationFailure[] = [];
   let denied: StatusError | undefined;
@@ -49,7 +50,7 @@ async function judgeAll(policies: readonly BoundPolicy[], attributes: Attributes
     if (!policy.matcher.matches(attributes) || !(await policy.matcher.matchesNamespace(attributes))) continue;
     for (const binding of bindings) {
       const enforcement = new Enforcement({ policy, binding }, attributes, judging);
-      const verdict = await enforcement.judge(values);
+      const verdict = await enforcement.judge(views);
       denied ??= enforcement.enforce(verdict, failures);
       gather(annotations, policy, verdict);
     }
@@ -105,11 +106,28 @@ class Enforcement {
     this.#began = judging.deps.clock.monotonic();
   }
 
-  async judge(values: RequestValues): Promise<PolicyVerdict> {
-    const { policy, binding } = this.#bound;
+  async judge(views: Views): Promise<PolicyVerdict> {
+    const { binding } = this.#bound;
     const attributes = this.#attributes;
     if (!binding.matcher.matches(attributes) || !(await binding.matcher.matchesNamespace(attributes)))
       return NO_VERDICT;
+    const view = await this.#view(views);
+    return typeof view === 'string' ? this.#failed(view) : this.#verdict(view.values);
+  }
+
+  /** The request in the version that the rules of the policy name; a string explains why it cannot be converted. */
+  async #view(views: Views): Promise<View | string> {
+    try {
+      return await views.in(this.#bound.policy.matcher.equivalent(this.#attributes));
+    } catch (error) {
+      if (error instanceof StatusError) return `failed to convert object version: ${error.body.message}`;
+      throw error;
+    }
+  }
+
+  async #verdict(values: RequestValues): Promise<PolicyVerdict> {
+    const { policy, binding } = this.#bound;
+    const attributes = this.#attributes;
     const { paramKind } = policy.policy.spec;
     const conditions = policy.conditions.isEmpty ? 'match' : await policy.conditions.evaluate(values);
     if (conditions === 'noMatch') return NO_VERDICT;

@@ -2,8 +2,8 @@ import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '@holdfast/api';
 import type { Remarks } from '../../audit/notes.ts';
 import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
-import { RequestValues } from '../dynamic/request-values.ts';
-import { consult, isWanted } from '../dynamic/webhook-call.ts';
+import { Views } from '../dynamic/views.ts';
+import { consult, wantedView } from '../dynamic/webhook-call.ts';
 import type { AdmissionDeps, AdmissionPlugin } from '../port.ts';
 
 /** Calls validating webhooks in parallel. The first refusal in their order becomes the response. */
@@ -26,11 +26,11 @@ async function reviewAll(
   deps: AdmissionDeps,
   remarks: Remarks,
 ): Promise<void> {
-  const values = new RequestValues(attributes, deps);
+  const views = new Views(attributes, deps);
   const results = await Promise.allSettled(
     hooks.map(async (hook, index) => {
-      if (!(await isWanted(hook, attributes, values, deps.metrics))) return;
-      await consult({ hook, round: 0, index }, attributes, deps, remarks);
+      const view = await wantedView(hook, attributes, views, deps.metrics);
+      if (view !== undefined) await consult({ hook, round: 0, index }, view.attributes, deps, remarks);
     }),
   );
   for (const result of results) if (result.status === 'rejected') throw result.reason;

@@ -1,7 +1,7 @@
 import { keysOfDocument, tooManyEntries } from './document-size.ts';
 import { parseLongIntegers } from './exact-json.ts';
 import type { Json } from './json.ts';
-import { findDuplicates, JsonSyntaxError } from './json-scan.ts';
+import { findDuplicates, findOddNumbers, JsonSyntaxError } from './json-scan.ts';
 import { INEXACT_DIGITS, MAX_ENTRIES, MAX_JSON_DEPTH, MAX_VALUES } from './limits.ts';
 
 export interface ParsedJson {
@@ -14,6 +14,8 @@ export interface ParsedJson {
    * `findOddNumbers` returns their paths.
    */
   readonly hasOddNumbers?: true;
+  /** The text of a number that no double can hold: `1e400`. Its value is Infinity, which JSON cannot write. */
+  readonly hugeNumber?: string;
 }
 
 /**
@@ -22,11 +24,31 @@ export interface ParsedJson {
 export function parseJson(sent: string): ParsedJson {
   const text = MAY_BE_HALF.test(sent) ? withoutHalves(sent) : sent;
   // Counts before it parses: parsing a document that is refused anyway costs ten times as much.
-  const { keys, hasOddNumbers, hasLongDigits } = surveyText(text);
+  const { keys, hasOddNumbers, hasLongDigits, mayBeHuge } = surveyText(text);
   const value = parseOrExplain(text, hasLongDigits ? parseLongIntegers : JSON.parse);
   // Fewer keys in the value than in the text: the text has a duplicate key.
   const duplicates = keysOfDocument(value) === keys ? [] : findDuplicates(text);
-  return hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
+  const parsed = hasOddNumbers ? { value, duplicates, hasOddNumbers } : { value, duplicates };
+  return mayBeHuge && hasInfinite(value) ? { ...parsed, hugeNumber: hugeNumberOf(text) } : parsed;
+}
+
+/** True when a number in the value is not finite. */
+export function hasInfinite(value: Json): boolean {
+  // Does not recurse: the value may be nested deeply.
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === 'number' && !Number.isFinite(next)) return true;
+    if (typeof next === 'object' && next !== null) for (const each of Object.values(next)) open.push(each);
+  }
+  return false;
+}
+
+function hugeNumberOf(text: string): string {
+  const huge = findOddNumbers(text)
+    .values()
+    .find((number) => !Number.isFinite(Number(number)));
+  return huge ?? 'Infinity';
 }
 
 /**
@@ -58,6 +80,7 @@ const CLOSING = 93;
 /** The bit that distinguishes braces from brackets. */
 const OF_BRACE = 32;
 const SPACE = 32;
+const PLUS = 43;
 const MINUS = 45;
 const DOT = 46;
 const ZERO = 48;
@@ -74,6 +97,7 @@ function surveyText(text: string): Survey {
   let keys = 0;
   let hasOddNumbers = false;
   let hasLongDigits = false;
+  let mayBeHuge = false;
   const entries = new EntryCount();
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -87,12 +111,23 @@ function surveyText(text: string): Survey {
     } else if (code >= ZERO && code <= NINE) {
       const end = endOfDigits(text, at);
       hasLongDigits ||= end - at >= INEXACT_DIGITS;
+      mayBeHuge ||= end - at >= HUGE_DIGITS || isPositiveExponent(text, at);
       at = end - 1;
     } else if (code === COMMA) entries.next();
     else if ((code & ~OF_BRACE) === OPENING) entries.open();
     else if ((code & ~OF_BRACE) === CLOSING) entries.close();
   }
-  return { keys, hasOddNumbers, hasLongDigits };
+  return { keys, hasOddNumbers, hasLongDigits, mayBeHuge };
+}
+
+/** The largest double has 309 digits. */
+const HUGE_DIGITS = 309;
+
+/** True for digits right behind `e` or `e+`. */
+function isPositiveExponent(text: string, digits: number): boolean {
+  const before = text.charCodeAt(digits - 1);
+  const mark = before === PLUS ? text.charCodeAt(digits - 2) : before;
+  return (mark & ~SMALL) === EXPONENT;
 }
 
 interface Survey {
@@ -101,6 +136,8 @@ interface Survey {
   readonly hasOddNumbers: boolean;
   /** Some number, at any place, has so many digits that a double may not hold it. */
   readonly hasLongDigits: boolean;
+  /** Some number may be larger than the largest double. */
+  readonly mayBeHuge: boolean;
 }
 
 /** Entries of the current list or object, and of the enclosing ones. */

@@ -71,6 +71,8 @@ export interface ParsedDocument {
   readonly duplicates: readonly string[];
   /** For JSON: some number is not written as an integer, or is a long one. */
   readonly hasOddNumbers?: boolean;
+  /** For JSON: as in `ParsedJson`. */
+  readonly hugeNumber?: string | undefined;
 }
 
 /** Parses a document; the error for invalid text names `wanted`. */
@@ -85,7 +87,7 @@ export function parseRefusing(text: string, format: BodyFormat, refused: Refusal
   // In YAML, 1.0 becomes an integer on conversion to JSON.
   const hasOddNumbers = format === 'json' && parsed.hasOddNumbers === true;
   refuseTooDeep(value);
-  if (isJsonObject(value)) return { value, duplicates, hasOddNumbers };
+  if (isJsonObject(value)) return { value, duplicates, hasOddNumbers, hugeNumber: parsed.hugeNumber };
   // In Go, null sets no fields.
   if (value === null) return { value: {}, duplicates, hasOddNumbers };
   throw refused(noObject(value));
@@ -119,8 +121,17 @@ function parseYaml(text: string, format: BodyFormat, refused: Refusal): ParsedJs
 }
 
 /** Throws YamlSyntaxError, or StatusError 413. */
-export const readYamlText = (text: string, format: BodyFormat): ParsedJson =>
-  typeof format === 'function' ? format() : parseYamlText(text);
+export function readYamlText(text: string, format: BodyFormat): ParsedJson {
+  const parsed = typeof format === 'function' ? format() : parseYamlText(text);
+  if (parsed.hugeNumber !== undefined) throw new YamlSyntaxError(noDouble(parsed.hugeNumber));
+  return parsed;
+}
+
+/** Why a value with such a number cannot be kept. */
+export const noDouble = (number: string): string =>
+  `json: cannot unmarshal number ${number.length > NUMBER_CHARS_MAX ? `${number.slice(0, NUMBER_CHARS_MAX)}...` : number} into Go value of type float64`;
+
+const NUMBER_CHARS_MAX = 400;
 
 const unrecognized = (wanted: string, text: string, why: string): StatusError =>
   badRequest(`the object provided is unrecognized (must be of type ${wanted}): ${why} (${summaryOf(text)})`);

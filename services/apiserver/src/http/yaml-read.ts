@@ -51,6 +51,8 @@ function parseBounded(text: string): ParsedJson {
 /** Go writes the numbers as JSON and reads that: whole numbers are integers then, however they were written. */
 function withExactIntegers(value: Json): Json {
   if (typeof value === 'bigint') return exactInteger(value);
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new Error(`json: unsupported value: ${goText(value)}`);
   if (typeof value === 'number') return Number.isInteger(value) ? exactInteger(BigInt(wholeText(value))) : value;
   if (Array.isArray(value)) for (const [i, item] of value.entries()) value[i] = withExactIntegers(item);
   else if (isPlainObject(value)) {
@@ -58,6 +60,8 @@ function withExactIntegers(value: Json): Json {
   }
   return value;
 }
+
+const goText = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf');
 
 /** From 1e21 on, JSON has an exponent. */
 const wholeText = (value: number): string | number => (Math.abs(value) < 1e21 ? String(value) : value);

@@ -3,6 +3,7 @@ import {
   aggregate,
   copyJson,
   type FieldError,
+  hasInfinite,
   isJsonArray,
   isJsonObject,
   isNumeric,
@@ -57,6 +58,7 @@ export function checkedObject(converted: Json, original: KubeObject, apiVersion:
   const invalid = (why: string): ConversionFault => ({ what: 'invalid converted object', why });
   if (!isJsonObject(converted)) return invalid('it is not an object');
   if (isTooDeep(converted)) return invalid(`it is nested more than ${BODY_DEPTH_MAX} levels deep`);
+  if (hasInfinite(converted)) return invalid('it has a number that no float64 can hold');
   if (converted['apiVersion'] !== apiVersion) {
     return invalid(`invalid groupVersion (expected ${apiVersion}, received ${textOf(converted['apiVersion'])})`);
   }

@@ -8,6 +8,7 @@ import {
   decodeWithSchema,
   findOddNumbers,
   findStrictProblems,
+  hasInfinite,
   invalid,
   invalidObject,
   isJsonObject,
@@ -16,7 +17,7 @@ import {
   type StructSchema,
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
-import { asKind, type BodyFormat, bodyFormat, bodyText, parseDocument } from '../http/body.ts';
+import { asKind, type BodyFormat, bodyFormat, bodyText, noDouble, parseDocument } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { groupVersion } from '../objects/object-keys.ts';
 import {
@@ -53,6 +54,9 @@ function decodeText(
   const format = bodyFormat(context.request);
   const parsed = parseDocument(text, format, definition.kind);
   let isClean = true;
+  if (definition.custom !== undefined && parsed.hugeNumber !== undefined) {
+    throw cannotBeHandled(definition, noDouble(parsed.hugeNumber));
+  }
   // Custom kinds keep their numbers as JSON has them.
   const asksNumbers = parsed.hasOddNumbers === true && definition.custom === undefined;
   const oddNumbers = asksNumbers ? findOddNumbers(text) : undefined;
@@ -61,6 +65,8 @@ function decodeText(
     isClean = problems.length === 0;
     reportStrict(context, options, problems, (why) => cannotBeHandled(definition, `strict decoding error: ${why}`));
   });
+  const { hugeNumber } = parsed;
+  if (hugeNumber !== undefined && hasInfinite(asJson(object))) throw cannotBeHandled(definition, noDouble(hugeNumber));
   return { object, isClean };
 }
 

@@ -10,6 +10,7 @@ import {
   decodeTextWithSchema,
   decodeWithSchema,
   findOddNumbers,
+  hasInfinite,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -27,7 +28,7 @@ import {
   setOwn,
 } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
-import { asKind, bodyText, mediaTypeOf, noObject, unfitKind, unsupportedMediaType } from '../http/body.ts';
+import { asKind, bodyText, mediaTypeOf, noDouble, noObject, unfitKind, unsupportedMediaType } from '../http/body.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { objectAnswer } from '../http/object-answer.ts';
 import { stepsInTurns } from '../turns/steps-in-turns.ts';
@@ -46,6 +47,8 @@ export interface Patch {
   readonly oddNumbers?: ReadonlyMap<string, string>;
   /** Set for a strategic merge, which continues without text, so that errors of its result have other words. */
   readonly strategic?: JsonObject;
+  /** The text of a number in the patch that no double can hold. */
+  readonly hugeNumber?: string | undefined;
 }
 
 const JSON_PATCH = 'application/json-patch+json';
@@ -90,12 +93,13 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     if (type === MERGE_PATCH && isUnchecked) return badRequest(NO_MERGE_PATCH);
     return badRequest(type === STRATEGIC_MERGE_PATCH || isUnchecked ? why : `error decoding patch: ${why}`);
   };
-  const { value, duplicates, hasOddNumbers } = parsePatch(context, refused);
+  const { value, duplicates, hasOddNumbers, hugeNumber } = parsePatch(context, refused);
   if (type === JSON_PATCH) {
     const { operations, strictErrors } = decodeJsonPatch(value, isUnchecked ? 'ignored' : 'checked');
     return {
       apply: (current) => jsonPatchInSteps(current, operations),
       strictErrors: [...duplicates, ...strictErrors],
+      hugeNumber,
     };
   }
   if (type === MERGE_PATCH && value === null) throw badRequest(NO_MERGE_PATCH);
@@ -107,6 +111,7 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     const merge: Patch = {
       apply: (current) => oneStep(() => applyMergePatch(current, body)),
       strictErrors: duplicates,
+      hugeNumber,
     };
     return hasOddNumbers === true ? { ...merge, oddNumbers: findOddNumbers(bodyText(context.request)) } : merge;
   }
@@ -114,6 +119,7 @@ export function readPatch(context: ResourceContext, schema: StructSchema): Patch
     apply: (current) => oneStep(() => applyStrategicMergePatch(current, body, schema)),
     strictErrors: duplicates,
     strategic: body,
+    hugeNumber,
   };
 }
 
@@ -185,8 +191,13 @@ function decodePatched(context: ResourceContext, options: WriteOptions, patching
   if (kind?.custom !== undefined) refuseOtherType(document, kind);
   const otherKind = kind === undefined || kind.custom !== undefined ? undefined : unfitKind(document, kind);
   if (otherKind !== undefined) throw refusal(otherKind);
+  const refuseInfinite = (value: JsonObject): void => {
+    if (patch.hugeNumber !== undefined && hasInfinite(value)) throw refusal(noDouble(patch.hugeNumber));
+  };
   try {
+    if (kind?.custom !== undefined) refuseInfinite(document);
     const { value, unknownFields } = decodeResult(document, patching);
+    refuseInfinite(value);
     const problems = [...patch.strictErrors, ...unknownFields];
     reportStrict(context, options, problems, (why) => refusal(`strict decoding error: ${why}`));
     return value;

@@ -1,6 +1,7 @@
 import {
   applyJsonPatch,
   decodeJsonPatch,
+  hasInfinite,
   isJsonObject,
   type Json,
   type JsonObject,
@@ -72,12 +73,13 @@ function parse(text: string): JsonObject {
     throw new InvalidAnswer(`the answer is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (!isJsonObject(value)) throw new InvalidAnswer('the answer is not a JSON object');
-  refuseDeepAnswer(value);
+  refuseUnfitAnswer(value);
   return value;
 }
 
-/** Parts of an answer are copied, stored and passed on, all of which ends the stack when they are nested deeply enough. */
-function refuseDeepAnswer(value: Json): void {
+/** JSON cannot write Infinity. Parts of an answer are copied, stored and passed on, all of which ends the stack when they are nested deeply enough. */
+function refuseUnfitAnswer(value: Json): void {
+  if (hasInfinite(value)) throw new InvalidAnswer('the answer has a number that no float64 can hold');
   if (isTooDeep(value)) throw new InvalidAnswer(`the answer is nested more than ${BODY_DEPTH_MAX} levels deep`);
 }
 
@@ -93,7 +95,7 @@ function patchOf(response: JsonObject): Json | undefined {
     throw new InvalidAnswer(`webhook returned invalid response.patchType of ${JSON.stringify(type)}`);
   const value = decodedPatch(patch);
   if (value === undefined) throw new InvalidAnswer('response.patch is not base64 of a JSON patch');
-  refuseDeepAnswer(value);
+  refuseUnfitAnswer(value);
   return value;
 }
 

@@ -4,7 +4,7 @@ import * as ast from './ast.ts';
 import type { Issue } from './issues.ts';
 import { MAX_AST_NODES, MAX_DEPTH, MAX_EXPRESSION_CHARS } from './limits.ts';
 import { expandGlobalMacro, expandMemberMacro, MacroError } from './macros.ts';
-import { type MarkedSource, markOptionalEntries } from './optional-entries.ts';
+import { type MarkedSource, markSource } from './marked-source.ts';
 import { type CelValue, Uint } from './values.ts';
 
 const MAX_INT = (1n << 63n) - 1n;
@@ -40,7 +40,7 @@ export function parse(source: string): Parsed {
     };
   }
   try {
-    const marked = markOptionalEntries(source);
+    const marked = markSource(source);
     return { expr: new Reader(marked).read(grammar.parse(marked.text).ast) };
   } catch (error) {
     return { issues: [issueOf(error, source)] };
@@ -90,17 +90,19 @@ function firstLine(text: string): string {
 class Reader {
   readonly #source: string;
   readonly #marks: ReadonlySet<number>;
+  readonly #rawStrings: ReadonlyMap<number, string>;
   #nextId = 1;
 
-  constructor({ text, marks }: MarkedSource) {
+  constructor({ text, marks, rawStrings }: MarkedSource) {
     this.#source = text;
     this.#marks = marks;
+    this.#rawStrings = rawStrings;
   }
 
   read(node: ASTNode): Expr {
     switch (node.op) {
       case 'value':
-        return { op: 'literal', ...this.#at(node.start), value: literalOf(node.args, node.start) };
+        return { op: 'literal', ...this.#at(node.start), value: this.#literal(node.args, node.start) };
       case 'id':
         return { op: 'ident', ...this.#at(node.start), name: node.args };
       case '.':
@@ -127,6 +129,10 @@ class Reader {
       default:
         return this.#operator(node);
     }
+  }
+
+  #literal(value: unknown, start: number): CelValue {
+    return this.#rawStrings.get(start) ?? literalOf(value, start);
   }
 
   /** The mark of an optional entry is its first character. */

@@ -102,14 +102,19 @@ test('an ERROR frame ends a watch with its Status', async () => {
 
 const METADATA_LIST = /^application\/json;as=PartialObjectMetadataList;g=meta\.k8s\.io;v=v1, application\/json$/;
 
-test('only metadata is requested, and only metadata is kept when the server sends whole objects', async () => {
-  const pod = { metadata: { name: 'a' }, spec: { containers: [] } };
+test('metadata alone is asked for, and nothing else is kept when the server sends whole objects', async () => {
+  const extras = {
+    managedFields: [{ manager: 'm', fieldsV1: {} }],
+    annotations: { note: 'text', 'holdfast.io/seen': 's' },
+    labels: { a: 'b' },
+  };
+  const pod = { metadata: { name: 'a', ...extras }, spec: { containers: [] } };
   const partial = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name: 'b' } };
   const { client, requests } = rig(() => json(200, { metadata: {}, items: [pod, partial] }));
   const { items } = await client.list(PODS, { metadataOnly: true });
   assert.match(requests[0]?.headers['accept'] ?? '', METADATA_LIST);
   assert.deepEqual(items, [
-    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', annotations: { 'holdfast.io/seen': 's' } } },
     { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'b' } },
   ]);
 });

@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { type StatusDetails, StatusError, type StatusReason } from '@holdfast/machinery';
 import type { DiscoveredResource, KubeList } from './port.ts';
+import { SEEN_ANNOTATION } from './seen.ts';
 import { type ApiResponse, TransportError } from './transport/port.ts';
 
 /**
@@ -29,7 +30,18 @@ export function decodeList<T extends KubeObject>(resource: ResourceRef<T>, value
 /** The metadata of an object, under the kind of the object whatever form the server chose for it. */
 export function metadataOf<T extends KubeObject>(resource: ResourceRef<T>, { metadata }: T): T {
   checkMetadata(metadata);
-  return Object.freeze({ apiVersion: apiVersionOf(resource), kind: resource.kind, metadata }) as unknown as T;
+  return Object.freeze({
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: withoutExtras(metadata),
+  }) as unknown as T;
+}
+
+/** Who follows metadata alone follows owners and deletions. The rest of metadata can be large, and caches keep it. */
+function withoutExtras(metadata: KubeObject['metadata']): KubeObject['metadata'] {
+  const { managedFields: _managedFields, annotations, labels: _labels, ...kept } = metadata;
+  const seen = annotations?.[SEEN_ANNOTATION];
+  return seen === undefined ? kept : { ...kept, annotations: { [SEEN_ANNOTATION]: seen } };
 }
 
 /** Servers behind the API server validate nothing for their clients. Throws for what a cache or a controller would trip over. */

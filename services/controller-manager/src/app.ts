@@ -19,7 +19,7 @@ import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metr
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
-import { AGGREGATED_OBJECTS_MAX, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
+import { AGGREGATED_BOUNDS, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
 import { selectControllers } from './selection.ts';
 
@@ -125,7 +125,7 @@ class ControllerManager implements ControllerManagerService {
     this.#aggregatedKinds = follows(API_SERVICES)
       ? new AggregatedKindPool({
           ...pooled,
-          createCache: (kind) => this.#informers.metadataOf(kind, AGGREGATED_OBJECTS_MAX),
+          createCache: (kind) => this.#informers.metadataOf(kind, AGGREGATED_BOUNDS),
           client: deps.clients.manager,
           clock: deps.clock,
           known: resources,

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
-import { type ApiClient, createInformer, type Informer } from '@holdfast/client';
+import { type ApiClient, createInformer, type Informer, type InformerOptions } from '@holdfast/client';
 import type { Clock, Log, Random } from '@holdfast/platform';
 import { cacheIndexesOf } from './common/cache-indexes.ts';
 import type { SharedInformers } from './common/context.ts';
@@ -12,6 +12,8 @@ export interface InformersDeps {
   readonly random: Random;
   readonly log: Log;
 }
+
+export type MetadataBounds = Required<Pick<InformerOptions<KubeObject>, 'objectsMax' | 'charsMax'>>;
 
 /** One cache per kind, shared by all controllers of the process. */
 export class InformerPool implements SharedInformers {
@@ -46,11 +48,11 @@ export class InformerPool implements SharedInformers {
     return createInformer({ ...this.#deps, bus: undefined, resource, indexes: cacheIndexesOf(resource) });
   }
 
-  /** The same of the metadata alone, and of no more than so many objects. */
-  metadataOf(resource: ResourceRef, objectsMax: number): Informer<KubeObject> {
+  /** The same of the metadata alone, within bounds. */
+  metadataOf(resource: ResourceRef, bounds: MetadataBounds): Informer<KubeObject> {
     const selection = { metadataOnly: true } as const;
     const indexes = cacheIndexesOf(resource);
-    return createInformer({ ...this.#deps, bus: undefined, resource, indexes, selection, objectsMax });
+    return createInformer({ ...this.#deps, bus: undefined, resource, indexes, selection, ...bounds });
   }
 
   /** Resolves when every cache is filled. */

@@ -43,6 +43,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly watchIdleMs?: number;
   /** A copy of more objects is not kept: it stays as it was, and is tried again. For servers that nobody here has written. */
   readonly objectsMax?: number;
+  /** The same of their characters as JSON. */
+  readonly charsMax?: number;
 }
 
 /**
@@ -86,6 +88,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #loops: readonly Promise<void>[] = [];
   #subscription: Subscription | undefined;
   #listed = false;
+  /** Of the copy, when `charsMax` is set. */
+  #chars = 0;
   /** The server is behind this copy. The next list replaces the copy, whatever its revisions are. */
   #isAhead = false;
   #heartbeatAt: number | undefined;
@@ -209,6 +213,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     let seen: string | undefined;
     let continueToken: string | undefined;
     const items: T[] = [];
+    let chars = 0;
     do {
       const page = continueToken === undefined ? await this.#firstPage() : await this.#page({ continueToken });
       this.#stopping.signal.throwIfAborted();
@@ -218,7 +223,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
         seen = page.seen;
       }
       items.push(...page.items);
-      this.#refuseTooMany(items.length);
+      chars += this.#charsOf(page.items);
+      this.#refuseTooMany(items.length, chars);
       continueToken = page.continueToken;
       // Without this a server that nobody here has written can keep the informer asking, without a pause.
       if (continueToken !== undefined && page.items.length === 0)
@@ -237,11 +243,20 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     this.#synced.resolve();
   }
 
-  #refuseTooMany(objects: number): void {
-    const { objectsMax = Number.POSITIVE_INFINITY } = this.#options;
-    if (objects <= objectsMax) return;
+  #refuseTooMany(objects: number, chars: number): void {
+    const { objectsMax = Number.POSITIVE_INFINITY, charsMax = Number.POSITIVE_INFINITY } = this.#options;
+    if (objects <= objectsMax && chars <= charsMax) return;
     this.#listed = false;
-    throw new TransportError(`there are more than ${objectsMax} objects`);
+    throw new TransportError(
+      objects > objectsMax
+        ? `there are more than ${objectsMax} objects`
+        : `the objects have more than ${charsMax} characters`,
+    );
+  }
+
+  #charsOf(objects: readonly (T | undefined)[]): number {
+    if (this.#options.charsMax === undefined) return 0;
+    return objects.reduce((sum, object) => sum + (object === undefined ? 0 : JSON.stringify(object).length), 0);
   }
 
   /** A server that does not know our history reports that. Then the informer starts from the beginning. */
@@ -327,7 +342,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
     else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(keyOf(event.object), event.object, revision));
     this.#complete(revision, verifies);
-    this.#refuseTooMany(this.#cache.count(undefined));
+    this.#refuseTooMany(this.#cache.count(undefined), this.#chars);
     if (event.type !== 'BOOKMARK') return;
     this.#seen.note(event.object.metadata.annotations?.[SEEN_ANNOTATION], revision);
     this.#owed = { ...this.#owed, bookmark: false, deep: this.#owed.deep && !verifies };
@@ -461,6 +476,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   #publish(change: Applied<T>): void {
     if (change === undefined) return;
+    this.#chars += this.#charsOf([change.object]) - this.#charsOf([change.old]);
     for (const listener of this.#listeners) {
       try {
         listener(change);

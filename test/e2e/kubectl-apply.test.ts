@@ -170,6 +170,7 @@ const LEDGERS = {
             type: 'object',
             properties: {
               spec: { type: 'object', additionalProperties: { type: 'integer', format: 'int64' } },
+              status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
             },
           },
         },
@@ -179,15 +180,16 @@ const LEDGERS = {
   },
 };
 
+const ledger = (spec: object, name = 'large'): object => ({
+  apiVersion: 'bank.example.com/v1',
+  kind: 'Ledger',
+  metadata: { name, namespace: 'default' },
+  spec,
+});
+
 test('integers of 64 bits in a custom resource are exact', async () => {
   await send(['create'], LEDGERS);
   await run('wait', '--for=condition=Established', 'crd/ledgers.bank.example.com');
-  const ledger = (spec: object): object => ({
-    apiVersion: 'bank.example.com/v1',
-    kind: 'Ledger',
-    metadata: { name: 'large', namespace: 'default' },
-    spec,
-  });
   const spec = { odd: 9_007_199_254_740_993n, largest: 2n ** 63n - 1n, smallest: -(2n ** 63n), five: 5 };
   const shown = (): Promise<string> =>
     run('get', 'ledger', 'large', '-o', 'jsonpath={.spec.odd} {.spec.largest} {.spec.smallest} {.spec.five}');
@@ -198,4 +200,20 @@ test('integers of 64 bits in a custom resource are exact', async () => {
   assert.equal(await shown(), '9007199254740995 9223372036854775807 -9223372036854775808 5');
   await send(['apply', '--server-side', '--force-conflicts'], ledger({ ...spec, five: 9_007_199_254_740_997n }));
   assert.equal(await shown(), '9007199254740993 9223372036854775807 -9223372036854775808 9007199254740997');
+});
+
+test('wait ends when a condition or a field of a custom resource has its value', async () => {
+  await send(['create'], ledger({ five: 4 }, 'waited'));
+  const wait = (what: string): Promise<string> => run('wait', `--for=${what}`, 'ledger/waited', '--timeout=60s');
+  const waits = [wait('condition=Balanced'), wait('jsonpath={.spec.five}=5')];
+  const conditions = [{ type: 'Balanced', status: 'True' }];
+  await run(
+    'patch',
+    'ledger',
+    'waited',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ spec: { five: 5 }, status: { conditions } }),
+  );
+  for (const waited of waits) assert.match(await waited, /^ledger\.bank\.example\.com\/waited condition met/);
 });

@@ -256,4 +256,4 @@ export const AGGREGATED_DEPENDENTS_MS = 5_000;
 
 /** Kinds of such servers that are followed, and objects of each: their memory is in the hands of others. */
 export const AGGREGATED_KINDS_MAX = 500;
-export const AGGREGATED_BOUNDS = { objectsMax: 100_000, charsMax: 100_000_000 } as const;
+export const AGGREGATED_BOUNDS = { objectsMax: 100_000, charsMax: 64_000_000 } as const;

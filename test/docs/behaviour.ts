@@ -7,7 +7,8 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/Node': 'kept by its kubelet; lifecycle controller (heartbeats, taints, eviction); TTL advice',
   'v1/Pod':
     'scheduler, kubelet, pod garbage collector, node lifecycle; logs and streams are answered by the kubelet of its node',
-  'v1/Secret': 'environment and volumes of containers; those of the type for tokens of service accounts get one; encrypted at rest where configured, also with keys of a KMS v2 plugin',
+  'v1/Secret':
+    'environment and volumes of containers; those of the type for tokens of service accounts get one; encrypted at rest where configured, also with keys of a KMS v2 plugin',
   'v1/ConfigMap': 'environment and volumes of containers; `kube-root-ca.crt` is published to every namespace',
   'v1/Service': 'gets its address, node ports and health check port; nothing routes traffic to it',
   'v1/LimitRange': 'admission of pods and claims: defaults, bounds, ratios',

@@ -37,7 +37,7 @@ export function metadataOf<T extends KubeObject>(resource: ResourceRef<T>, { met
   }) as unknown as T;
 }
 
-/** Who follows metadata alone follows owners and deletions. The rest of metadata can be large, and caches keep it. */
+/** Removes what only readers of whole objects need: it can be large, and caches keep it. */
 function withoutExtras(metadata: KubeObject['metadata']): KubeObject['metadata'] {
   const { managedFields: _managedFields, annotations, labels: _labels, ...kept } = metadata;
   const seen = annotations?.[SEEN_ANNOTATION];

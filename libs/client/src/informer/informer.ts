@@ -88,7 +88,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   #loops: readonly Promise<void>[] = [];
   #subscription: Subscription | undefined;
   #listed = false;
-  /** Of the copy, when `charsMax` is set. */
+  /** The size of the copy; counted only when `charsMax` is set. */
   #chars = 0;
   /** The server is behind this copy. The next list replaces the copy, whatever its revisions are. */
   #isAhead = false;

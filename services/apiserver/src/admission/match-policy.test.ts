@@ -191,11 +191,12 @@ describe('matchPolicy Equivalent', () => {
     };
     const url = '/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers';
     assert.equal((await api.call('POST', url, { body: scaler })).status, 201);
+    const [review] = told as [Told];
     const target = { type: 'Utilization', averageUtilization: 50 };
-    assert.deepEqual((told[0]?.object['spec'] as JsonObject)['metrics'], [
+    assert.deepEqual((review.object['spec'] as JsonObject)['metrics'], [
       { type: 'Resource', resource: { name: 'cpu', target } },
     ]);
-    assert.equal(told[0]?.object['apiVersion'], 'autoscaling/v2');
+    assert.equal(review.object['apiVersion'], 'autoscaling/v2');
   });
 
   test('a webhook for events of the core group sees those of events.k8s.io', async () => {

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { CORALS, coral, coralDefinition, define, definitionUrl, REEF, schemaWith, until } from '../testing/custom.ts';
+import {
+  CORALS,
+  conditionsOf,
+  coral,
+  coralDefinition,
+  define,
+  definitionUrl,
+  REEF,
+  schemaWith,
+  until,
+} from '../testing/custom.ts';
 import { startTestApi, type TestApi } from '../testing/fixture.ts';
 
 /**
@@ -70,4 +80,14 @@ test('a deleted definition disappears from all servers', async () => {
       async () => (await api.call('GET', CORALS)).status === 404 && (await api.call('GET', REEF)).status === 404,
     );
   }
+});
+
+test('a definition with a schema that is not structural is refused, so the condition NonStructuralSchema never appears', async () => {
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { description: 'no type' } } } };
+  const url = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+  const refused = await writer.call('POST', url, { body: coralDefinition({ version: { schema } }) });
+  assert.equal(refused.status, 422);
+  assert.match(refused.textAt('message'), /properties\[spec\]\.type: Required value/);
+  await define(writer, coralDefinition({}));
+  assert.equal('NonStructuralSchema' in (await conditionsOf(writer, 'corals.reef.example.com')), false);
 });

@@ -36,7 +36,7 @@ afterEach(() => reader.stop());
 test('the thread returns the same result as a local parse', async () => {
   const texts = [
     'a: 1\nb: [yes, 1.0, 1e3, 0x10, 22:22, 2001-01-01]\nc: &x {d: e}\nf: *x\n',
-    'a: .nan\nb: !!set {x, y}\n',
+    'a: 1.5\nb: !!set {x, y}\n',
     'a: 1\na: 2\n',
     '',
     '"text"',

@@ -25,7 +25,7 @@ function outcomeOf(text: string): YamlOutcome {
   }
 }
 
-/** YAML also has sets, bytes and non-finite numbers. */
+/** YAML also has sets and bytes. */
 function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return value !== undefined;

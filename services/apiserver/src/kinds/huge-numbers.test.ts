@@ -63,6 +63,7 @@ test('a YAML document with a number that is not finite is refused', async () => 
     ['.inf', /json: unsupported value: \+Inf/],
     ['-.inf', /json: unsupported value: -Inf/],
     ['.nan', /json: unsupported value: NaN/],
+    ['1e400', /json: unsupported value: \+Inf/],
   ] as const) {
     const text = `apiVersion: reef.example.com/v1\nkind: Coral\nmetadata: {name: a}\nspec: {x: ${number}}\n`;
     await refuses(400, shown, send(`POST ${CORALS}`, 'application/yaml', text));

@@ -62,7 +62,11 @@ const MEANINGS: readonly { readonly what: string; readonly instead: string; read
     instead: 'storageClassOf',
     pattern: /\[STORAGE_CLASS_ANNOTATION\] \?\?/,
   },
-  { what: 'how a heap is kept', instead: 'BinaryHeap', pattern: /class \w*Heap\b|>> 1;\n.*(parent|child)/ },
+  {
+    what: 'how a heap is kept',
+    instead: 'BinaryHeap or DelayHeap',
+    pattern: /(class|function create)\s?\w*Heap\b|>> 1;\n.*(parent|child)/,
+  },
   { what: 'how a queue is kept', instead: 'Fifo', pattern: /class \w*(Fifo|FIFO)\b|createFifo\b/ },
   {
     what: 'what leaves a full map',
@@ -71,8 +75,8 @@ const MEANINGS: readonly { readonly what: string; readonly instead: string; read
   },
   {
     what: 'how the latest items are kept',
-    instead: 'Fifo',
-    pattern: /class \w*(Ring|Deque)\b|create(Ring|Deque)\b/,
+    instead: 'Fifo or RevisionRing',
+    pattern: /class \w*(Ring|Deque)\b|create\w*(Ring|Deque)\b/,
   },
 ];
 
@@ -82,15 +86,13 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['services/controller-manager/src/controllers/volume-binding/decide-volume.ts', 'compares the phase of a volume'],
   ['libs/platform/src/durations.ts', 'is the one that all use'],
   ['libs/cel/src/library/time-text.ts', 'reads durations of CEL, with a sign and in nanoseconds'],
-  ['libs/platform/src/binary-heap.ts', 'is the one that all use'],
-  ['libs/platform/src/fifo.ts', 'is the one that all use'],
-  ['libs/bus/src/local/ring.ts', 'searches the kept messages by revision, and bounds them by size'],
-  ['libs/bus/src/local/local-bus.ts', 'makes that ring'],
-  ['services/apiserver/src/cache/event-ring.ts', 'searches the kept events by revision, and bounds them by size'],
 ]);
 
+/** The folders that hold the one definition: of what objects mean, and of small collections. */
+const HOMES = ['libs/api/src/semantics/', 'libs/platform/src/collections/'];
+
 function copies(file: string, text: string): readonly string[] {
-  if (file.startsWith('libs/api/src/semantics/')) return [];
+  if (HOMES.some((folder) => file.startsWith(folder))) return [];
   return MEANINGS.filter(({ pattern }) => pattern.test(text)).map(
     ({ what, instead }) => `${file} says ${what}: use ${instead} of libs/api, libs/machinery or libs/platform`,
   );
@@ -163,10 +165,12 @@ test('semantics: the check detects a copy of each meaning', () => {
     'pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined',
     "claim.metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? ''",
     'export class EventHeap {',
+    'export function createDelayHeap(): DelayHeap {',
     'export class FrameFifo {',
     'export class NodeLru {',
     'known.delete(known.keys().next().value)',
     'class SampleRing {',
+    'export function createMessageRing(limit: number) {',
   ];
   for (const text of planted) assert.ok(copies('services/x/src/a.ts', text).length > 0, text);
 });

@@ -1,5 +1,4 @@
-import { type Clock, Fifo, invariant, type Timer } from '@holdfast/platform';
-import { createDelayHeap } from './delay-heap.ts';
+import { type Clock, DelayHeap, Fifo, invariant, type Timer } from '@holdfast/platform';
 import { QUEUE_BACKOFF_BASE_MS, QUEUE_BACKOFF_MAX_MS } from './limits.ts';
 import type { WorkQueue } from './port.ts';
 
@@ -28,7 +27,7 @@ class KeyQueue implements WorkQueue {
   readonly #dirty = new Set<string>();
   readonly #processing = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #delayed = createDelayHeap();
+  readonly #delayed = new DelayHeap();
   readonly #takers = new Fifo<(key: string | undefined) => void>();
   #timer: { readonly dueMs: number; readonly handle: Timer } | undefined;
   #shutDown = false;

@@ -1,3 +1,4 @@
+import { RevisionRing } from '@holdfast/platform';
 import { LOCAL_CHANNELS_REMEMBERED, LOCAL_RETAINED_CHARACTERS, LOCAL_RETAINED_MESSAGES } from '../limits.ts';
 import {
   type Bus,
@@ -9,7 +10,6 @@ import {
 } from '../port.ts';
 import { channelOf, HEARTBEAT_SUBJECT, matchesSubject, takesWholeChannels } from '../subjects.ts';
 import { createPatternIndex, type PatternIndex } from './pattern-index.ts';
-import { createRing, type Ring } from './ring.ts';
 
 export interface LocalBusOptions {
   readonly retainedMessages?: number;
@@ -24,10 +24,18 @@ export function createLocalBus(options: LocalBusOptions = {}): Bus & Required<Pi
   return new LocalBus(options);
 }
 
+/** Size estimate: a departure holds only the key and the new subject. */
+const DEPARTURE_CHARACTERS = 200;
+
+/** Reads the text only when the size is not known: making it may be costly. */
+const charactersOf = (message: BusMessage): number =>
+  (message.size ?? message.data.length) + (message.departure === undefined ? 0 : DEPARTURE_CHARACTERS);
+
 class LocalBus implements Bus {
   readonly #index: PatternIndex<LocalSubscription> = createPatternIndex();
   readonly #open = new Set<LocalSubscription>();
-  readonly #ring: Ring;
+  /** The latest changes. */
+  readonly #ring: RevisionRing<BusMessage>;
   /** The subscribers of each channel. Valid only while every pattern takes whole channels. */
   readonly #byChannel = new Map<string, readonly LocalSubscription[]>();
   #finePatterns = 0;
@@ -35,9 +43,10 @@ class LocalBus implements Bus {
   #closed = false;
 
   constructor(options: LocalBusOptions) {
-    this.#ring = createRing({
-      messages: options.retainedMessages ?? LOCAL_RETAINED_MESSAGES,
-      characters: options.retainedCharacters ?? LOCAL_RETAINED_CHARACTERS,
+    this.#ring = new RevisionRing({
+      maxItems: options.retainedMessages ?? LOCAL_RETAINED_MESSAGES,
+      maxSize: options.retainedCharacters ?? LOCAL_RETAINED_CHARACTERS,
+      sizeOf: charactersOf,
     });
   }
 
@@ -51,10 +60,15 @@ class LocalBus implements Bus {
 
   #publish(message: BusMessage): void {
     if (this.#closed) throw new BusUnavailable('the in-process bus is closed');
-    if (message.subject !== HEARTBEAT_SUBJECT) this.#ring.push(message);
+    this.#retain(message);
     this.#deliver(delivered(message));
     const notice = noticeOf(message);
     if (notice !== undefined) this.#deliver(notice);
+  }
+
+  /** A message that is not newer than the newest one is a repetition. */
+  #retain(message: BusMessage): void {
+    if (message.subject !== HEARTBEAT_SUBJECT && message.revision > this.#ring.last) this.#ring.push(message);
   }
 
   #deliver(message: BusMessage): void {
@@ -93,16 +107,16 @@ class LocalBus implements Bus {
 
   #replay(subscription: LocalSubscription, patterns: readonly string[], { after }: SubscribeOptions): void {
     if (after === undefined) return;
-    if (after < this.#ring.position().floor) subscription.interrupt();
+    if (after < this.#ring.floor) subscription.interrupt();
     const offer = (message: BusMessage | undefined): void => {
       if (message !== undefined && patterns.some((pattern) => matchesSubject(pattern, message.subject))) {
         subscription.offer(message);
       }
     };
-    this.#ring.since(after, (message) => {
+    for (const message of this.#ring.after(after)) {
       offer(delivered(message));
       offer(noticeOf(message));
-    });
+    }
   }
 
   #remove(subscription: LocalSubscription, patterns: readonly string[]): void {
@@ -113,7 +127,7 @@ class LocalBus implements Bus {
   }
 
   readonly retained = {
-    position: async () => this.#ring.position(),
+    position: async () => ({ floor: this.#ring.floor, last: this.#ring.last }),
     restartAfter: async (revision: number) => {
       this.#ring.restartAfter(revision);
       for (const subscription of this.#open) subscription.interrupt();

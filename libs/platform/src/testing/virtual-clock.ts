@@ -1,5 +1,5 @@
-import { BinaryHeap } from '../binary-heap.ts';
 import { type Clock, sleepOn, type Timer } from '../clock.ts';
+import { BinaryHeap } from '../collections/binary-heap.ts';
 import { nextTurn } from '../event-loop.ts';
 
 /** 2026-01-01T00:00:00Z. */

@@ -5,7 +5,7 @@ import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
-import { EventRing } from './event-ring.ts';
+import { EventHistory } from './event-history.ts';
 import { ObjectIndex } from './object-index.ts';
 import { bytesBudget, type Keeper } from './parsed-budget.ts';
 import { ResourceCache } from './resource-cache.ts';
@@ -94,8 +94,8 @@ test('an object returns its bytes also when the full budget drops them at once',
   }
 });
 
-test('a current state keeps its bytes while its event is young, and after another read', () => {
-  const ring = new EventRing(1_000, 0);
+test('a current state keeps its bytes while its event is young, and when somebody asks again', () => {
+  const ring = new EventHistory(1_000, 0);
   const object = new CachedObject(keyOf('x'), stored('x'), 1);
   ring.push(new CacheEvent('created', object, undefined));
   const { bytes } = object;
@@ -107,8 +107,8 @@ test('a current state keeps its bytes while its event is young, and after anothe
   assert.equal(object.keptBytes, bytes.length);
 });
 
-test('the ring knows the first revision from which it is complete', () => {
-  const ring = new EventRing(3, 0);
+test('the ring knows from where on it is complete', () => {
+  const ring = new EventHistory(3, 0);
   const event = (revision: number): CacheEvent =>
     new CacheEvent('created', new CachedObject(keyOf('x'), stored('x'), revision), undefined);
   for (let revision = 1; revision <= 10; revision++) ring.push(event(revision));
@@ -125,8 +125,8 @@ test('the ring knows the first revision from which it is complete', () => {
 const largeEvent = (revision: number, bytes: number): CacheEvent =>
   new CacheEvent('created', new CachedObject(keyOf(`l${revision}`), 'x'.repeat(bytes), revision), undefined);
 
-test('the ring evicts early when its events are large', () => {
-  const ring = new EventRing(100, 0, 1_000);
+test('the ring forgets early when its events are large', () => {
+  const ring = new EventHistory(100, 0, 1_000);
   for (const revision of [1, 2, 3, 4]) ring.push(largeEvent(revision, 400));
   assert.equal(ring.completeAfter, 2);
   assert.deepEqual(
@@ -138,8 +138,8 @@ test('the ring evicts early when its events are large', () => {
   assert.deepEqual([ring.completeAfter, ring.since(5)], [5, []]);
 });
 
-test('the ring releases the value of the writer when it evicts an event', () => {
-  const ring = new EventRing(100, 0, 1_000);
+test('the ring lets go of what the writer left when it forgets an event', () => {
+  const ring = new EventHistory(100, 0, 1_000);
   const text = stored('x', { a: 'b'.repeat(400) });
   const objects = [1, 2, 3, 4].map((revision) => {
     const written = JSON.parse(text) as KubeObject;

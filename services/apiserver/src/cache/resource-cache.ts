@@ -2,7 +2,7 @@ import type { Change, StoreKey } from '@holdfast/store';
 import { EVENTS_KEPT_PER_RESOURCE } from '../limits.ts';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
-import { EventRing } from './event-ring.ts';
+import { EventHistory } from './event-history.ts';
 import { FieldIndex } from './field-index.ts';
 import { ObjectIndex } from './object-index.ts';
 import { type Selection, selects } from './selection.ts';
@@ -36,7 +36,7 @@ const isWhole = ({ selection, after, limit, atRevision }: ListQuery): boolean =>
 /** Current objects, recent events and open watches of one resource. Everything here is synchronous. */
 export class ResourceCache {
   readonly #objects = new ObjectIndex();
-  #ring: EventRing;
+  #history: EventHistory;
   readonly watchers: WatcherIndex;
   /** Those of custom kinds change with their definition. */
   readonly #fields: () => Readonly<Record<string, FieldReader>>;
@@ -45,7 +45,7 @@ export class ResourceCache {
   #version = 0;
 
   constructor(completeAfter: number, fields: () => Readonly<Record<string, FieldReader>>) {
-    this.#ring = new EventRing(EVENTS_KEPT_PER_RESOURCE, completeAfter);
+    this.#history = new EventHistory(EVENTS_KEPT_PER_RESOURCE, completeAfter);
     this.watchers = new WatcherIndex(fields);
     this.#fields = fields;
   }
@@ -88,11 +88,11 @@ export class ResourceCache {
     const known = this.#objects.get(object.key);
     if (known !== undefined && known.revision >= object.revision) return;
     this.load(object);
-    this.#ring = new EventRing(EVENTS_KEPT_PER_RESOURCE, revision);
+    this.#history = new EventHistory(EVENTS_KEPT_PER_RESOURCE, revision);
     this.renew();
   }
 
-  /** Index first, then ring, then watchers: a consumer of the event can already read the new state. */
+  /** Index first, then history, then watchers: a consumer of the event can already read the new state. */
   apply(change: Change, known?: CachedObject): void {
     const previous = this.#objects.get(change.key);
     if (previous !== undefined && previous.revision >= change.revision) return;
@@ -105,13 +105,13 @@ export class ResourceCache {
       if (change.kind !== 'deleted') index.add(current);
     }
     const event = new CacheEvent(change.kind, current, previous);
-    this.#ring.push(event);
+    this.#history.push(event);
     for (const watcher of this.watchers.candidates(event)) offerTo(watcher, event);
   }
 
   /** Events after `revision`; `undefined` when they are no longer all known. */
   since(revision: number): readonly CacheEvent[] | undefined {
-    return this.#ring.since(revision);
+    return this.#history.since(revision);
   }
 
   addWatcher(watcher: Watcher): void {
@@ -180,7 +180,7 @@ export class ResourceCache {
   #overlay(atRevision: number | undefined): Overlay | undefined {
     const overlay = new Map<StoreKey, CachedObject | undefined>();
     if (atRevision === undefined) return overlay;
-    const later = this.#ring.since(atRevision);
+    const later = this.#history.since(atRevision);
     if (later === undefined) return undefined;
     for (const event of later) {
       if (!overlay.has(event.current.key)) overlay.set(event.current.key, event.previous);

@@ -20,6 +20,17 @@ export class Fifo<T> {
     return this.#slots.length;
   }
 
+  /** The item at this position from the oldest, which is at 0. */
+  at(index: number): T | undefined {
+    return index < 0 ? undefined : this.#slots[this.#head + index];
+  }
+
+  /** Copies the items from this position on, oldest first. */
+  slice(from: number): readonly T[] {
+    // Only slots before the head are emptied.
+    return this.#slots.slice(this.#head + Math.max(0, from)) as T[];
+  }
+
   push(item: T): void {
     this.#slots.push(item);
   }

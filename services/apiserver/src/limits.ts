@@ -384,6 +384,28 @@ export const KMS_FEED_WAIT_MS = 1_000;
 // Relations between limits. A change that breaks one fails every test of the room.
 invariant(OBJECT_BYTES_MAX <= REQUEST_BODY_BYTES_MAX, 'every object that may be stored can be sent');
 invariant(REQUEST_BODY_BYTES_MAX <= BODY_BYTES_IN_FLIGHT_MAX, 'one body always fits');
+invariant(OBJECT_BYTES_MAX <= ANSWER_BYTES_IN_FLIGHT_MAX, 'one answer always fits');
+invariant(OBJECT_BYTES_MAX <= WEBHOOK_ANSWER_BYTES_MAX, 'a webhook can answer with the largest object');
+invariant(OBJECT_BYTES_MAX <= EVENT_BYTES_KEPT_PER_RESOURCE, 'the newest event of a resource is always kept');
+invariant(EVENTS_KEPT_PER_RESOURCE <= WATCHER_QUEUE_FRAMES_MAX, 'a watch that resumes can take all kept events');
+invariant(
+  LONG_YAML_BYTES < REQUEST_BODY_BYTES_MAX && LARGE_BODY_BYTES < REQUEST_BODY_BYTES_MAX,
+  'a long body is accepted',
+);
+invariant(
+  YAML_READ_MS < REQUEST_RECEIVE_TIMEOUT_MS && QUEUE_WAIT_MS < REQUEST_RECEIVE_TIMEOUT_MS,
+  'a request is read and queued within its time',
+);
+invariant(CONSISTENT_READ_TIMEOUT_MS < FEED_BROKEN_ENDS_WATCHES_MS, 'a read does not outwait a broken feed');
+invariant(REQUEST_RECEIVE_TIMEOUT_MS < CONNECTION_IDLE_MS, 'a connection is not idle while it sends a request');
+invariant(
+  WEBHOOK_REASON_CHARS_MAX <= WEBHOOK_MESSAGE_CHARS_MAX && WEBHOOK_MESSAGE_CHARS_MAX <= WEBHOOK_ANSWER_BYTES_MAX,
+  'what is quoted is a part of the answer of a webhook',
+);
+invariant(
+  WEBHOOK_TIMEOUT_SECONDS_DEFAULT * 1_000 < REQUEST_RECEIVE_TIMEOUT_MS,
+  'a webhook answers within the time of a request',
+);
 invariant(OBJECT_BYTES_MAX <= WATCHER_QUEUE_BYTES_MAX, 'one object does not end a watch');
 invariant(WRITES_RESERVED < WRITES_IN_FLIGHT_MAX, 'clients can write beside the components');
 invariant(WAITING_PER_FLOW_MAX <= WAITING_PER_EXEMPT_FLOW_MAX, 'exempt flows wait longer than others');
@@ -407,3 +429,31 @@ invariant(
 invariant(POD_TOKEN_SECONDS <= EXTENDED_POD_TOKEN_SECONDS, 'an extended token lives longer');
 invariant(CONVERSION_TIMEOUT_MS < REQUEST_RECEIVE_TIMEOUT_MS, 'a conversion ends within the time of a request');
 invariant(KMS_STATUS_INTERVAL_MS < KMS_WRITES_WITHOUT_STATUS_MS, 'a healthy plugin keeps its key valid');
+invariant(
+  KMS_TIMEOUT_MS < KMS_STATUS_RETRY_MS && KMS_STATUS_RETRY_MS <= KMS_STATUS_INTERVAL_MS,
+  'a call of the plugin ends before the next one, and a failed one is repeated sooner',
+);
+invariant(KMS_FEED_WAIT_MS < KMS_TIMEOUT_MS, 'the feed of changes does not wait for a slow plugin');
+invariant(
+  KMS_KEY_ID_BYTES_MAX + KMS_CIPHERTEXT_BYTES_MAX + KMS_ANNOTATIONS_BYTES_MAX <= KMS_ANSWER_BYTES_MAX,
+  'the largest encrypted seed fits into an answer',
+);
+invariant(
+  AGGREGATED_DISCOVERY_MS < AGGREGATED_ANSWER_MS && AGGREGATED_DISCOVERY_MS < AVAILABILITY_INTERVAL_MS,
+  'a check of an aggregated server ends before the next one',
+);
+invariant(
+  AVAILABILITY_RETRY_FIRST_MS <= AVAILABILITY_INTERVAL_MS &&
+    AGGREGATED_DOCUMENTS_RETRY_FIRST_MS <= AGGREGATED_DOCUMENTS_INTERVAL_MS,
+  'the back-off of aggregated servers begins with the shortest delay',
+);
+invariant(
+  AGGREGATED_OPENAPI_BYTES_MAX <= AGGREGATED_OPENAPI_BYTES_KEPT,
+  'one document of an aggregated server is kept',
+);
+invariant(
+  POLICY_STATUS_RETRY_FIRST_MS <= POLICY_STATUS_RETRY_LONGEST_MS,
+  'the back-off of policies begins with the shortest delay',
+);
+invariant(POLICY_WARNING_CHARS_MAX <= POLICY_WARNINGS_CHARS_MAX, 'one warning fits into those of a policy');
+invariant(MISSING_RIGHTS_BYTES_TOLD <= RULES_REVIEWED_BYTES_MAX, 'the missing rights are a part of the rules');

@@ -256,4 +256,13 @@ export const AGGREGATED_DEPENDENTS_MS = 5_000;
 
 /** Kinds of such servers that are followed, and objects of each: their memory is in the hands of others. */
 export const AGGREGATED_KINDS_MAX = 500;
-export const AGGREGATED_BOUNDS = { objectsMax: 100_000, charsMax: 64_000_000 } as const;
+export const AGGREGATED_OBJECTS_MAX = 100_000;
+
+invariant(
+  AGGREGATED_DEPENDENTS_MS < AGGREGATED_KINDS_INTERVAL_MS,
+  'a deletion does not outwait the kinds that it needs',
+);
+invariant(
+  CERTIFICATE_BACKDATE_MS < CERTIFICATE_SHORT_MS && CERTIFICATE_RIGHTS_RECHECK_MS < CERTIFICATE_VALID_MIN_MS,
+  'rights are checked again while the shortest certificate is valid',
+);

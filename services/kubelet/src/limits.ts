@@ -152,3 +152,6 @@ invariant(
 );
 invariant(MESSAGE_MAX_BYTES <= POD_MESSAGES_MAX_BYTES, 'one message fits into those of its pod');
 invariant(CPU_RATE_WINDOW_MS < CPU_RATE_KEPT_MS, 'a rate is kept for longer than it is measured');
+invariant(KILL_WAIT_MIN_SECONDS >= IMMEDIATE_EVICTION_GRACE_SECONDS, 'an immediate eviction is waited for');
+invariant(EVICTION_PAUSE_MS <= EVICTION_LOOK_MS, 'an eviction is followed by an early look');
+invariant(NODE_RETRY_MS < LEASE_RENEW_MS, 'a failed heartbeat is repeated before the next one is due');

@@ -87,3 +87,9 @@ invariant(
   VOLUME_BIND_CHECK_INTERVAL_MS < VOLUME_BIND_TIMEOUT_SECONDS * 1_000,
   'volumes are looked at before their binding times out',
 );
+invariant(SEARCH_FEASIBLE_MIN <= SEARCH_ALL_NODES_MAX, 'a small cluster has enough nodes for a search');
+invariant(
+  VOLUME_BIND_CHECK_INTERVAL_MS < VOLUME_BIND_TIMEOUT_SECONDS * 1_000,
+  'a binding of volumes is checked in time',
+);
+invariant(POD_BACKOFF_MAX_MS < UNSCHEDULABLE_MAX_MS, 'a pod backs off for less than it may stay unschedulable');

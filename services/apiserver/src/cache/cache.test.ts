@@ -1,13 +1,14 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
+import { InvariantViolation } from '@holdfast/platform';
 import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 import type { Change } from '@holdfast/store';
 import { CacheEvent } from './cache-event.ts';
 import { CachedObject } from './cached-object.ts';
 import { EventHistory } from './event-history.ts';
 import { ObjectIndex } from './object-index.ts';
-import { bytesBudget, type Keeper } from './parsed-budget.ts';
+import { bytesBudget, type Keeper, ParsedBudget } from './parsed-budget.ts';
 import { ResourceCache } from './resource-cache.ts';
 import type { Selection } from './selection.ts';
 import { encodeStored, withRevision } from './stored-json.ts';
@@ -119,6 +120,18 @@ test('the ring knows from where on it is complete', () => {
   );
   assert.deepEqual(ring.since(10), []);
   assert.equal(ring.since(6), undefined);
+});
+
+test('an event that is not newer than the history is refused', () => {
+  const history = new EventHistory(3, 5);
+  assert.throws(() => history.push(largeEvent(5, 10)), InvariantViolation);
+  history.push(largeEvent(6, 10));
+  assert.throws(() => history.push(largeEvent(6, 10)), InvariantViolation);
+});
+
+test('a budget refuses a size that is no number', () => {
+  const budget = new ParsedBudget(100);
+  assert.throws(() => budget.keep(Number.NaN), InvariantViolation);
 });
 
 /** An event of an object whose text takes this many bytes. */

@@ -1,3 +1,4 @@
+import { invariant } from '@holdfast/platform';
 import { heapLimitBytes } from '@holdfast/platform/heap-limit';
 
 /** Fraction of the heap for cached parsed values. */
@@ -54,6 +55,7 @@ export class ParsedBudget {
   }
 
   keep(bytes: number): void {
+    invariant(bytes >= 0, 'a kept value takes memory', { bytes });
     this.#kept += bytes;
     if (this.#kept > this.#most && !this.#isShrinking) this.#shrink();
   }

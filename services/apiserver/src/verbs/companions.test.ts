@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
+import { InvariantViolation } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
 import { rehearse, releaseAll, writeAccompanied } from './companions.ts';
@@ -92,4 +93,9 @@ test('a removal includes the releases of all companions', async () => {
     operations.map(({ key }) => key),
     ['a is released', 'c is released'],
   );
+});
+
+test('a store that names an operation of another write is noticed', async () => {
+  const { store } = scripted(lost(2));
+  await assert.rejects(writeAccompanied([companion('a', ['a1'])], OBJECT, store), InvariantViolation);
 });

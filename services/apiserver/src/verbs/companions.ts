@@ -1,4 +1,5 @@
 import type { KubeObject } from '@holdfast/api';
+import { invariant } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { WriteCompanion } from '../admission/port.ts';
 
@@ -13,13 +14,24 @@ export function writeAccompanied(
 ): Promise<WriteResult> {
   const run = (index: number, current: KubeObject, before: readonly WriteOperation[]): Promise<WriteResult> => {
     const companion = companions[index];
-    if (companion === undefined) return store(current, before);
+    if (companion === undefined) return storeWith(store, current, before);
     return companion.write(current, async (completed, own) => {
       const result = await run(index + 1, completed, [...before, ...own]);
       return { result, lostOwn: lostAmong(result, before.length + 1, own.length) };
     });
   };
   return run(0, object, []);
+}
+
+async function storeWith(
+  store: StoreObject,
+  object: KubeObject,
+  companions: readonly WriteOperation[],
+): Promise<WriteResult> {
+  const result = await store(object, companions);
+  const isOfThisWrite = result.outcome === 'committed' || result.index <= companions.length;
+  invariant(isOfThisWrite, 'the operation that lost belongs to this write', { companions: companions.length });
+  return result;
 }
 
 /** The position of the operation that lost, among `count` operations from `first` on. */

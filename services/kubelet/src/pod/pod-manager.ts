@@ -1,6 +1,6 @@
 import { isMirrorPod, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, Informer } from '@holdfast/client';
-import type { Clock, Log, Timer } from '@holdfast/platform';
+import { type Clock, invariant, type Log, type Timer } from '@holdfast/platform';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { POD_LIST_PAGE, POD_RETRY_INITIAL_MS, RUNTIME_RELIST_MS } from '../limits.ts';
 import type { NotReady } from '../node/node-agent.ts';
@@ -210,6 +210,7 @@ export class PodManager {
   }
 
   #create(identity: PodIdentity): PodWorker {
+    invariant(!this.#workers.has(identity.uid), 'a uid has one worker', { ...identity });
     const worker = new PodWorker(
       {
         ...this.#deps.worker,

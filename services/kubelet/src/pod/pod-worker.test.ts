@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KubeObject, Pod } from '@holdfast/api';
 import type { ApiClient, KubeList } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY } from '@holdfast/machinery';
-import { createSeededRandom, createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createSeededRandom, createSilentLog, createSystemClock, InvariantViolation } from '@holdfast/platform';
 import { HOLLOW_PROBE_NETWORK } from '../container/probe-network.ts';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
 import { UserRanges } from '../node/user-ranges.ts';
@@ -152,4 +152,12 @@ test('[SAFE-07] a final delete that conflicts is retried', async () => {
   worker.offer({ ...pod, metadata: { ...pod.metadata, ...deletion } });
   await eventually(() => worker.hasEnded(), 'the worker ended');
   assert.equal(asked, 2);
+});
+
+test('[SAFE-26] a worker refuses a pod of another uid', () => {
+  const { worker } = world(
+    () => pod,
+    (each) => each,
+  );
+  assert.throws(() => worker.offer({ ...pod, metadata: { ...pod.metadata, uid: 'u2' } }), InvariantViolation);
 });

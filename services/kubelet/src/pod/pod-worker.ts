@@ -1,7 +1,7 @@
 import { isFinishedPhase, isPodFinished, isTerminating, type Pod } from '@holdfast/api';
 import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { NO_TRACER, type Timer } from '@holdfast/platform';
+import { invariant, NO_TRACER, type Timer } from '@holdfast/platform';
 import { LastWords } from '../container/container-files.ts';
 import { ContainerStarter, type ContainerStarterDeps } from '../container/container-starter.ts';
 import { applyStop, type ContainerManager, type StopTask } from '../container/container-stop.ts';
@@ -86,6 +86,8 @@ export class PodWorker {
 
   /** A newer view of the object; older ones are ignored. */
   offer(pod: Pod): void {
+    const { uid } = this.identity;
+    invariant((pod.metadata.uid ?? '') === uid, 'a worker has the pod of one uid', { uid, offered: pod.metadata.uid });
     const known = this.#knowledge;
     if (known.kind === 'absent') return;
     if (known.kind === 'pod' && revisionOf(known.pod) >= revisionOf(pod)) return;

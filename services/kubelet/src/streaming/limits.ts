@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Bounds of the streams that clients open to this node. Units are in the names. */
 
 /** Kubernetes' `streamingConnectionIdleTimeout`: a connection without a byte for this long is closed. */
@@ -26,3 +28,12 @@ export const SPDY_STREAMS_MAX = 2_000;
 export const SPDY_INITIAL_WINDOW_BYTES = 64 * 1024;
 /** Ports of one forwarding over the older WebSocket protocol. */
 export const FORWARDED_PORTS_MAX = 100;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(STREAM_CHUNK_BYTES <= STREAM_BUFFER_BYTES, 'one piece fits into the buffer of a stream');
+invariant(
+  SPDY_INITIAL_WINDOW_BYTES <= STREAM_BUFFER_BYTES,
+  'a peer that keeps to its window does not overflow the buffer',
+);
+invariant(STREAM_PING_MS < STREAM_IDLE_MS && STREAM_CREATION_MS < STREAM_IDLE_MS, 'a lost client is noticed first');
+invariant(2 * FORWARDED_PORTS_MAX <= SPDY_STREAMS_MAX, 'every forwarded port has its two streams');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Pod } from '@holdfast/api';
+import { InvariantViolation } from '@holdfast/platform';
 import fc from 'fast-check';
 import { buildNode, buildPod } from '../testing/builders.ts';
 import { ClusterCache } from './cluster-cache.ts';
@@ -112,4 +113,12 @@ test('after any changes the cache equals a cache built from scratch', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+test('a pod is assumed once, and on a node', () => {
+  const cache = new ClusterCache();
+  const pod = createPodInfo(buildPod('p'));
+  assert.throws(() => cache.assume(pod, ''), InvariantViolation);
+  cache.assume(pod, 'n1');
+  assert.throws(() => cache.assume(pod, 'n2'), InvariantViolation);
 });

@@ -187,6 +187,7 @@ export class ClusterCache implements Snapshot {
 
   /** From now on the pod uses the node as if it ran there. */
   assume(pod: PodInfo, nodeName: string): void {
+    invariant(nodeName !== '', 'an assumed pod has a node', { pod: pod.key });
     invariant(!this.#placed.has(pod.uid), 'a placed pod is not placed again', { pod: pod.key, nodeName });
     const placed = placedOn(pod, nodeName);
     this.#assumed.set(pod.uid, { pod: placed, boundAtMs: undefined });

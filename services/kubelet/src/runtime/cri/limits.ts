@@ -1,3 +1,5 @@
+import { invariant } from '@holdfast/platform/invariant';
+
 /** Every number that bounds the talk with a container runtime. Units are in the names. */
 
 /** For requests that a runtime serves from memory. */
@@ -27,3 +29,11 @@ export const CONTAINER_END_POLL_MS = 100;
 export const PORT_REFUSAL_MS = 1_000;
 /** A pull without an end. Kubernetes calls one off that makes no progress; here it has this long. */
 export const PULL_DEADLINE_MS = 30 * 60_000;
+
+// Relations between limits. A change that breaks one fails every test of the room.
+invariant(
+  QUICK_DEADLINE_MS < WORK_DEADLINE_MS && WORK_DEADLINE_MS < PULL_DEADLINE_MS,
+  'longer work has a longer deadline',
+);
+invariant(RELIST_MS < EXIT_SETTLES_MS, 'an end is read again while its reason may change');
+invariant(LEFT_OVER_GRACE_MS < STOP_CONFIRM_MS, 'a leftover container has its grace before its stop fails');

@@ -79,18 +79,18 @@ export const SERVER_BUGS = [
   {
     name: 'watch-skips-first',
     harm: 'a watch that goes on from a revision leaves the next change out',
-    file: `${API}/cache/event-ring.ts`,
-    find: 'this.#events.slice(this.#firstAfter(revision))',
-    replace: 'this.#events.slice(this.#firstAfter(revision + 1))',
+    file: `${API}/cache/event-history.ts`,
+    find: 'this.#ring.after(revision)',
+    replace: 'this.#ring.after(revision + 1)',
   },
   {
     name: 'watch-repeats-last',
     harm: 'a watch that goes on from a revision tells that one again',
     edits: [
       {
-        file: `${API}/cache/event-ring.ts`,
-        find: 'this.#events.slice(this.#firstAfter(revision))',
-        replace: 'this.#events.slice(this.#firstAfter(revision - 1))',
+        file: `${API}/cache/event-history.ts`,
+        find: 'this.#ring.after(revision)',
+        replace: 'this.#ring.after(revision - 1)',
       },
       {
         file: `${API}/cache/watcher.ts`,

@@ -256,7 +256,7 @@ export const AGGREGATED_DEPENDENTS_MS = 5_000;
 
 /** Kinds of such servers that are followed, and objects of each: their memory is in the hands of others. */
 export const AGGREGATED_KINDS_MAX = 500;
-export const AGGREGATED_OBJECTS_MAX = 100_000;
+export const AGGREGATED_BOUNDS = { objectsMax: 100_000, charsMax: 64_000_000 } as const;
 
 invariant(
   AGGREGATED_DEPENDENTS_MS < AGGREGATED_KINDS_INTERVAL_MS,

@@ -55,12 +55,20 @@ const DEFINITION = JSON.stringify(
 let api: TestApi;
 /** Another server of the same store: what it knows it has read as text. */
 let other: TestApi;
+const readers: TestApi[] = [];
+/** One more of them. */
+async function startReader(): Promise<TestApi> {
+  const reader = await startTestApi({ store: api.store });
+  readers.push(reader);
+  return reader;
+}
 before(async () => {
   api = await startTestApi();
   await define(api, DEFINITION);
   other = await startTestApi({ store: api.store });
 });
 after(async () => {
+  for (const reader of readers) await reader.server.stop();
   await other.server.stop();
   await api.stop();
 });
@@ -228,6 +236,41 @@ test('built-in kinds refuse an integer that they would round', async () => {
   const kept = await api.call('POST', url, { body: pod('9007199254740992') });
   assert.match(textOf(kept), /"terminationGracePeriodSeconds":9007199254740992,/);
   assert.equal((await api.call('POST', url, { body: pod(LARGEST) })).status, 201);
+});
+
+test('servers that read a definition as text see the numbers that its writer sees', async () => {
+  const text = { type: 'string', maxLength: 1 };
+  const definition = JSON.stringify(
+    coralDefinition({
+      version: { schema: schemaWith({ text }) },
+      names: { plural: 'reefs', singular: 'reef', kind: 'Reef', listKind: 'ReefList' },
+    }),
+  )
+    .replace('corals.reef', 'reefs.reef')
+    .replace('"maxLength":1', `"maxLength":${LARGEST},"default":${JSON.stringify(ODD)}`);
+  await define(api, definition);
+  const url = definitionUrl('reefs.reef.example.com');
+  const reader = await startReader();
+  const read = await reader.call('GET', url);
+  const same = await reader.call('PUT', url, { body: textOf(read) });
+  assert.equal(same.status, 200, textOf(same));
+  assert.equal(same.at('metadata.generation'), read.at('metadata.generation'));
+  assert.equal(same.textAt('metadata.resourceVersion'), read.textAt('metadata.resourceVersion'));
+});
+
+test('the data of a revision are the same for every server, and its number is a number', async () => {
+  const url = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  const revision = (number: number | string): string =>
+    `{"metadata":{"name":"r"},"revision":${number},"data":{"size":${ODD},"seconds":9223372036854775000}}`;
+  assert.equal((await api.call('POST', url, { body: revision(1) })).status, 201);
+  const reader = await startReader();
+  const renumbered = await reader.call('PUT', `${url}/r`, { body: revision(LARGEST) });
+  assert.equal(renumbered.status, 200, textOf(renumbered));
+  const third = await startReader();
+  const labelled = await third.call('PATCH', `${url}/r`, { body: { metadata: { labels: { a: 'b' } } } });
+  assert.match(textOf(labelled), new RegExp(`"data":\\{"size":${ODD},"seconds":9223372036854775000\\}`));
+  const { value } = labelled.raw.body.kind === 'json' ? labelled.raw.body : assert.fail();
+  assert.equal(typeof (value() as { revision: unknown }).revision, 'number');
 });
 
 /** Data without a schema: any JSON, with large integers among small ones. */

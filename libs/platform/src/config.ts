@@ -5,12 +5,13 @@ import {
   defaultSetting,
   flagText,
   helpText,
+  SEE_HELP,
   type SettingSpec,
   type SettingValue,
   type ValueOf,
 } from './setting-kinds.ts';
 
-export type { SettingSpec } from './setting-kinds.ts';
+export { badSetting, type SettingSpec } from './setting-kinds.ts';
 
 /**
  * Settings of a program. Each setting is a flag `--data-dir` and an environment variable `HOLDFAST_DATA_DIR`. The flag
@@ -124,7 +125,7 @@ function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositiona
   } catch (error) {
     // The first sentence of the parser names the flag. The rest is advice for programmers.
     const sentence = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)[0] ?? '';
-    throw badSetting(sentence.charAt(0).toLowerCase() + sentence.slice(1), error);
+    throw badSetting(sentence.charAt(0).toLowerCase() + sentence.slice(1), SEE_HELP, error);
   }
 }
 

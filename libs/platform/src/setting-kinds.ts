@@ -128,12 +128,8 @@ export function helpText(spec: SettingSpec): string {
 const allowedText = (kind: SettingSpec['kind'], values: readonly string[]): string =>
   `${kind === 'list' ? 'any of' : 'one of'} ${values.join(', ')}`;
 
-export function badSetting(message: string, cause?: unknown): OperatorError {
-  return new OperatorError({
-    code: 'BadSetting',
-    message,
-    nextStep: 'Run with --help to see every setting and its values.',
-    exitCode: 2,
-    cause,
-  });
+export const SEE_HELP = 'Run with --help to see every setting and its values.';
+
+export function badSetting(message: string, nextStep = SEE_HELP, cause?: unknown): OperatorError {
+  return new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2, cause });
 }

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { describeError, OperatorError } from './errors.ts';
 import { nodeHttp, nodeHttps } from './http.ts';
 import type { Service } from './lifecycle.ts';
+import { badSetting } from './setting-kinds.ts';
 
 export interface StatusAnswer {
   readonly status: number;
@@ -112,26 +113,24 @@ function parseAddress({ address, component }: StatusServerOptions): { readonly h
     const host = match[1] ?? '';
     return { host: host === '' ? '127.0.0.1' : host, port };
   }
-  throw badAddress(
+  throw badSetting(
     `the status address of the ${component} has the form host:port, not "${address}"`,
     'For example 127.0.0.1:10259.',
   );
 }
 
-const isLoopback = (host: string): boolean =>
+/** True for hosts that only programs of this machine reach. */
+export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 
 function refuseOpenAddress(host: string, { component, tlsSettings }: StatusServerOptions): void {
   if (isLoopback(host)) return;
   const ownAddress = 'an address of this machine such as 127.0.0.1';
-  throw badAddress(
+  throw badSetting(
     `the status address ${host} of the ${component} is reachable from other machines, and without a certificate the traffic would not be encrypted`,
     tlsSettings === undefined ? `Give ${ownAddress}.` : `Give ${tlsSettings}, or ${ownAddress}.`,
   );
 }
-
-const badAddress = (message: string, nextStep: string): OperatorError =>
-  new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });
 
 const notListening = ({ component, address }: StatusServerOptions, cause: unknown): OperatorError =>
   new OperatorError({
@@ -140,3 +139,33 @@ const notListening = ({ component, address }: StatusServerOptions, cause: unknow
     nextStep: 'Give an address of this machine and a free port.',
     cause,
   });
+
+export interface HealthSource {
+  /** In Prometheus text format. */
+  metrics(): string;
+  isReady(): boolean;
+}
+
+export interface HealthServerOptions extends Pick<StatusServerOptions, 'component' | 'address'> {
+  readonly source: HealthSource;
+  /** What /readyz says before the component is ready. */
+  readonly unready: string;
+}
+
+/** Serves health and metrics of a component to programs of this machine. Read-only. */
+export const createHealthServer = ({ component, address, source, unready }: HealthServerOptions): StatusServer =>
+  createStatusServer({ component, address, answer: (path) => healthAnswer(path, source, unready) });
+
+function healthAnswer(path: string, source: HealthSource, unready: string): StatusAnswer {
+  switch (path) {
+    case '/metrics':
+      return metricsAnswer(source.metrics());
+    case '/healthz':
+    case '/livez':
+      return statusText(200, 'ok');
+    case '/readyz':
+      return source.isReady() ? statusText(200, 'ok') : statusText(503, unready);
+    default:
+      return statusText(404, 'there are /metrics, /healthz, /livez and /readyz');
+  }
+}

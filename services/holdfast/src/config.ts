@@ -4,9 +4,9 @@ import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/api
 import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-storage-class-setting';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
-import { LOG_LEVEL_SETTING, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
+import { LOG_LEVEL_SETTING, type LogLevel, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
-import { readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
+import { badSetting, readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { STORE_LIMIT_SETTING } from '@holdfast/platform/store-limit';
 import {
@@ -154,7 +154,7 @@ function addressesOf(given: readonly string[] | undefined): readonly string[] | 
   const addresses = given.filter((each) => each !== 'none');
   const wrong = addresses.find((each) => isIP(each) === 0);
   if (wrong === undefined) return addresses;
-  throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`, SEE_HELP);
+  throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`);
 }
 
 function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>[0]): StartConfig['store'] {
@@ -164,10 +164,4 @@ function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>
     return { kind: 'redis', url: readStoreAddress(url, 'redis://host:port or rediss://host:port'), tls };
   }
   return settings.memory ? { kind: 'memory' } : { kind: 'sqlite' };
-}
-
-const SEE_HELP = 'Run with --help to see every setting and its values.';
-
-function badSetting(message: string, nextStep: string): OperatorError {
-  return new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });
 }

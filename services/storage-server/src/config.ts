@@ -1,6 +1,12 @@
-import { isIP } from 'node:net';
-import { LOG_LEVEL_SETTING, type LogLevel, OperatorError } from '@holdfast/platform';
-import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import { LOG_LEVEL_SETTING, type LogLevel } from '@holdfast/platform';
+import {
+  badSetting,
+  readSettings,
+  type SettingSource,
+  type SettingSpecs,
+  type Settings,
+} from '@holdfast/platform/config';
+import { isLoopback } from '@holdfast/platform/status-server';
 import { CONNECTIONS_DEFAULT, VOLUME_MIB_DEFAULT, VOLUMES_DEFAULT } from './limits.ts';
 
 export const STORAGE_SERVER_SETTINGS = {
@@ -60,13 +66,9 @@ function refuseHalfPair(settings: StorageServerSettings): void {
 
 /** Without encryption others on the way can read a proof and use it. */
 function refuseOpenAddress({ host, 'tls-cert-file': certificate }: StorageServerSettings): void {
-  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-  if (certificate !== undefined || isLoopback) return;
+  if (certificate !== undefined || isLoopback(host)) return;
   throw badSetting(
     `the address ${host} is reachable from other machines, and without a certificate volumes and proofs would not be encrypted`,
     'Give --tls-cert-file and --tls-key-file, or a loopback address such as 127.0.0.1.',
   );
 }
-
-const badSetting = (message: string, nextStep: string): OperatorError =>
-  new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });

@@ -1,11 +1,11 @@
 import { createSystemClock, type Log, type Service, stopInReverse } from '@holdfast/platform';
 import { requireSettings } from '@holdfast/platform/config';
 import { readPair } from '@holdfast/platform/setting-files';
+import { createHealthServer } from '@holdfast/platform/status-server';
 import { createStorageServer } from './app.ts';
 import { openDirectoryBackend } from './backends/directory/directory-backend.ts';
 import type { StorageServerConfig, StorageServerSettings } from './config.ts';
 import { readMasterKey } from './master-key.ts';
-import { createStatusServer } from './status-server.ts';
 
 const MIB = 1_048_576;
 
@@ -30,7 +30,17 @@ export async function startProcess({ settings }: StorageServerConfig, log: Log):
   await server.start();
   log.info('volumes are served', { host, port: server.port() });
   const address = settings['status-address'];
-  const status = address === undefined ? [] : [createStatusServer(address, server)];
+  const status =
+    address === undefined
+      ? []
+      : [
+          createHealthServer({
+            component: 'storage server',
+            address,
+            source: server,
+            unready: 'the server does not listen yet',
+          }),
+        ];
   for (const each of status) await each.start();
   return { name: server.name, start: async () => {}, stop: () => stopInReverse([server, ...status]) };
 }

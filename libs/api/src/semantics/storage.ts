@@ -1,5 +1,5 @@
 import { ownValue } from '@holdfast/machinery';
-import type { PersistentVolume, StorageClass } from '../generated/types.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
 import { isTerminating } from './pods.ts';
 import {
@@ -8,6 +8,7 @@ import {
   LOCAL_PATH_NODE_LABEL,
   LOCAL_PATH_PROVISIONER,
   OLD_DEFAULT_CLASS_ANNOTATION,
+  SELECTED_NODE_ANNOTATION,
   STORAGE_CLASS_ANNOTATION,
 } from './well-known.ts';
 
@@ -22,6 +23,15 @@ const DEFAULT_ANNOTATIONS = [DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTAT
 /** True for the class of claims that name no class. */
 export const isDefaultStorageClass = ({ metadata }: Pick<StorageClass, 'metadata'>): boolean =>
   DEFAULT_ANNOTATIONS.some((key) => ownValue(metadata.annotations, key) === 'true');
+
+/** The node that the scheduler selected for the volume of a claim, before there is one. */
+export const selectedNodeOf = ({ metadata }: Pick<PersistentVolumeClaim, 'metadata'>): string | undefined =>
+  ownValue(metadata.annotations, SELECTED_NODE_ANNOTATION);
+
+const SINGLE_NODE_MODES: ReadonlySet<string> = new Set(['ReadWriteOnce', 'ReadWriteOncePod']);
+
+/** True for access modes that let pods of one node at a time write. */
+export const isSingleNodeMode = (mode: string): boolean => SINGLE_NODE_MODES.has(mode);
 
 /** The attribute of a local-path volume that names its node. The source of a volume never changes. */
 export const LOCAL_PATH_NODE_ATTRIBUTE = 'node';

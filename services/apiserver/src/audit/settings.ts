@@ -1,5 +1,4 @@
-import { OperatorError } from '@holdfast/platform';
-import type { SettingSpecs, Settings } from '@holdfast/platform/config';
+import { badSetting, type SettingSpecs, type Settings } from '@holdfast/platform/config';
 import { AUDIT_MODES, type AuditMode } from './sink.ts';
 
 /** Under the names of kube-apiserver. */
@@ -75,6 +74,3 @@ export function readAuditConfig(settings: Settings<typeof AUDIT_SETTINGS>): Audi
         };
   return { policyFile, log, webhookFile };
 }
-
-const badSetting = (message: string, nextStep: string): OperatorError =>
-  new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });

@@ -1,9 +1,11 @@
 import {
   type KubeObject,
+  localPathNode,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Pod,
   type ResourceRef,
+  selectedNodeOf,
   storageClassOf,
 } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
@@ -32,6 +34,16 @@ const CACHE_INDEXES = {
     const claim = object.kind === 'PersistentVolume' ? (object as PersistentVolume).spec.claimRef : undefined;
     return claim === undefined ? [] : [`${claim.namespace ?? ''}/${claim.name ?? ''}`];
   },
+  /** Local-path volumes by the node with their directory. */
+  directoryOn: (object: KubeObject): readonly string[] => {
+    const node = object.kind === 'PersistentVolume' ? localPathNode(object as PersistentVolume) : undefined;
+    return node === undefined ? [] : [node];
+  },
+  /** Claims by the node that the scheduler selected for their volume. */
+  selectedNode: (object: KubeObject): readonly string[] => {
+    const node = object.kind === 'PersistentVolumeClaim' ? selectedNodeOf(object) : undefined;
+    return node === undefined ? [] : [node];
+  },
   /** Pods by the claims that they use. */
   usesClaim: (object: KubeObject): readonly string[] => (object.kind === 'Pod' ? claimKeysOf(object as Pod) : []),
   /** Volumes by the node that they are attached to. */
@@ -48,6 +60,8 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   uid: ['ReplicaSet'],
   freeInClass: ['PersistentVolume', 'PersistentVolumeClaim'],
   reservedFor: ['PersistentVolume'],
+  directoryOn: ['PersistentVolume'],
+  selectedNode: ['PersistentVolumeClaim'],
   usesClaim: ['Pod'],
   attachedTo: ['PersistentVolume'],
 } satisfies Partial<Record<keyof typeof CACHE_INDEXES, readonly string[]>>;

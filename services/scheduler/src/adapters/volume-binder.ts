@@ -5,6 +5,7 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   SELECTED_NODE_ANNOTATION,
+  selectedNodeOf,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
@@ -87,7 +88,7 @@ export class VolumeBinder {
       if (isBound(claim)) return true;
       const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
       // The provisioner removes the annotation when it cannot serve this node.
-      if (provisioned && claim.metadata.annotations?.[SELECTED_NODE_ANNOTATION] !== nodeName) {
+      if (provisioned && selectedNodeOf(claim) !== nodeName) {
         throw new Error(`${FAILED}: provisioning failed for PVC "${name}"`);
       }
       return false;

@@ -5,7 +5,7 @@ import {
   NO_PROVISIONER,
   type PersistentVolume,
   type PersistentVolumeClaim,
-  SELECTED_NODE_ANNOTATION,
+  selectedNodeOf,
   selectorOf,
   type TopologySelectorTerm,
 } from '@holdfast/api';
@@ -108,13 +108,13 @@ function planDelayed(
   node: NodeInfo,
   volumes: Volumes,
 ): VolumePlan | VolumeConflict {
-  if (claims.some((claim) => (selectedNode(claim) ?? node.name) !== node.name)) return 'nothing to bind';
+  if (claims.some((claim) => (selectedNodeOf(claim) ?? node.name) !== node.name)) return 'nothing to bind';
   const bindings: { claim: PersistentVolumeClaim; volume: PersistentVolume }[] = [];
-  const provisions = claims.filter((claim) => selectedNode(claim) !== undefined);
+  const provisions = claims.filter((claim) => selectedNodeOf(claim) !== undefined);
   const taken = new Set<string>();
   // Places small claims first, so that they do not take large volumes.
   for (const claim of claims.toSorted((a, b) => wantedBytes(a) - wantedBytes(b))) {
-    if (selectedNode(claim) !== undefined) continue;
+    if (selectedNodeOf(claim) !== undefined) continue;
     const volume = findVolume(claim, node, { volumes, taken });
     if (volume === undefined) provisions.push(claim);
     else bindings.push({ claim, volume });
@@ -126,10 +126,6 @@ function planDelayed(
   }
   return { bindings, provisions };
 }
-
-/** The node for which the volume is already being provisioned. */
-const selectedNode = ({ metadata }: PersistentVolumeClaim): string | undefined =>
-  metadata.annotations?.[SELECTED_NODE_ANNOTATION];
 
 /** Returns the smallest suitable volume, preferring one that is reserved for the claim. */
 function findVolume(

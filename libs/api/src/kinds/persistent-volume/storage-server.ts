@@ -1,5 +1,6 @@
 import { type FieldError, invalid, ownValue, required } from '@holdfast/machinery';
 import type { CSIPersistentVolumeSource, PersistentVolume, SecretReference } from '../../generated/types.ts';
+import { isSingleNodeMode } from '../../semantics/storage.ts';
 import { STORAGE_SERVER_DRIVER } from '../../semantics/well-known.ts';
 
 /** Entry of `volumeAttributes`: host:port of the server. */
@@ -28,7 +29,6 @@ export function storageServerOf(volume: Pick<PersistentVolume, 'spec'>): Storage
 /** host:port; an IPv6 address is in brackets. */
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?):([1-9]\d{0,4})$/;
 const PORT_MAX = 65_535;
-const SINGLE_NODE: ReadonlySet<string> = new Set(['ReadWriteOnce', 'ReadWriteOncePod']);
 
 /**
  * The handle is the name of the object, which only one object has: no second volume can name the same data and count
@@ -55,7 +55,7 @@ export function validateStorageServerVolume(
 }
 
 export function validateSingleNode(out: FieldError[], path: string, { spec }: Pick<PersistentVolume, 'spec'>): void {
-  if (!isOnStorageServer({ spec }) || (spec.accessModes ?? []).every((mode) => SINGLE_NODE.has(mode))) return;
+  if (!isOnStorageServer({ spec }) || (spec.accessModes ?? []).every(isSingleNodeMode)) return;
   const why = `must be ReadWriteOnce or ReadWriteOncePod for driver ${STORAGE_SERVER_DRIVER}`;
   out.push(invalid(path, (spec.accessModes ?? []).join(','), why));
 }

@@ -1,4 +1,5 @@
 import {
+  isSingleNodeMode,
   isTerminating,
   LOCAL_PATH_PROVISIONER,
   localPathNode,
@@ -9,6 +10,7 @@ import {
   SELECTED_NODE_ANNOTATION,
   STORAGE_PROVISIONER_ANNOTATION,
   type StorageClass,
+  selectedNodeOf,
 } from '@holdfast/api';
 import { nameOf, uidOf } from '../../common/meta.ts';
 import { buildVolume } from './build-volume.ts';
@@ -37,10 +39,6 @@ export type ClaimAction =
   | { readonly kind: 'reschedule'; readonly claim: PersistentVolumeClaim; readonly event: LocalPathEvent };
 
 const NOTHING: ClaimAction = { kind: 'none' };
-
-/** The scheduler's choice for the first pod of the claim. */
-export const selectedNodeOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
-  metadata.annotations?.[SELECTED_NODE_ANNOTATION];
 
 /** True when the volume controller asked this provisioner for the claim's volume. */
 export const isAskedFor = ({ metadata }: PersistentVolumeClaim): boolean =>
@@ -100,11 +98,9 @@ function refusalOf({ spec }: PersistentVolumeClaim, storageClass: StorageClass):
   if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined)
     return 'a claim with a dataSource is not supported: the volume begins empty';
   if (spec.volumeMode === 'Block') return 'volumeMode Block is not supported';
-  const foreign = (spec.accessModes ?? []).find((mode) => !ONE_NODE.has(mode));
+  const foreign = (spec.accessModes ?? []).find((mode) => !isSingleNodeMode(mode));
   return foreign === undefined ? undefined : `access mode ${foreign} is not supported: the volume is on one node`;
 }
-
-const ONE_NODE: ReadonlySet<string> = new Set(['ReadWriteOnce', 'ReadWriteOncePod']);
 
 /** Why this node cannot have the volume. */
 function obstacleOf(nodeName: string, node: Node | undefined): string | undefined {

@@ -7,13 +7,14 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   STORAGE_CLASSES,
+  selectedNodeOf,
   storageClassOf,
 } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { keyOf, nameOf, parseKey, uidOf } from '../../common/meta.ts';
 import { isAlreadyExists, unlessChanged } from '../../common/writes.ts';
 import { CLAIM_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
-import { type ClaimAction, decideClaim, isAskedFor, selectedNodeOf, volumeNameFor } from './decide-claim.ts';
+import { type ClaimAction, decideClaim, isAskedFor, volumeNameFor } from './decide-claim.ts';
 import { decideVolume } from './decide-volume.ts';
 
 /** Makes volumes that are directories of the node of their first pod. The kubelet makes and removes the directory. */
@@ -27,6 +28,8 @@ export const localPathController: ControllerDefinition = {
 
 /** Defined in the cache indexes. */
 const FREE_IN_CLASS = 'freeInClass';
+const DIRECTORY_ON = 'directoryOn';
+const SELECTED_NODE = 'selectedNode';
 
 function createClaimLoop(context: ControllerContext): Loop {
   const { informers } = context;
@@ -51,7 +54,7 @@ function createClaimLoop(context: ControllerContext): Loop {
       }),
       informers.of(NODES).onChange(({ key, object }) => {
         if (object !== undefined) return;
-        for (const claim of asked()) if (nodeNameFor(context, claim) === key) enqueue(keyOf(claim));
+        for (const claim of claimsOn(context, key)) if (isAskedFor(claim)) enqueue(keyOf(claim));
       }),
     ],
     reconcile: async (key) => {
@@ -67,6 +70,18 @@ function createClaimLoop(context: ControllerContext): Loop {
 function volumeFor({ informers }: ControllerContext, claim: PersistentVolumeClaim): PersistentVolume | undefined {
   const { volumeName = '' } = claim.spec;
   return informers.of(PERSISTENT_VOLUMES).get({ name: volumeName === '' ? volumeNameFor(claim) : volumeName });
+}
+
+/** The claims whose volume is on the node, or is to be made there. */
+function* claimsOn(context: ControllerContext, node: string): Iterable<PersistentVolumeClaim> {
+  const { informers } = context;
+  const claims = informers.of(PERSISTENT_VOLUME_CLAIMS);
+  for (const claim of claims.byIndex(SELECTED_NODE, node)) if (nodeNameFor(context, claim) === node) yield claim;
+  for (const { spec } of informers.of(PERSISTENT_VOLUMES).byIndex(DIRECTORY_ON, node)) {
+    const { namespace = '', name = '' } = spec.claimRef ?? {};
+    const claim = claims.get({ namespace, name });
+    if (claim !== undefined && nodeNameFor(context, claim) === node) yield claim;
+  }
 }
 
 function nodeNameFor(context: ControllerContext, claim: PersistentVolumeClaim): string | undefined {
@@ -140,7 +155,7 @@ function createVolumeLoop(context: ControllerContext): Loop {
       }),
       informers.of(NODES).onChange(({ key, object }) => {
         if (object !== undefined) return;
-        for (const volume of volumes.list()) if (localPathNode(volume) === key) enqueue(nameOf(volume));
+        for (const volume of volumes.byIndex(DIRECTORY_ON, key)) enqueue(nameOf(volume));
       }),
     ],
     reconcile: async (name) => {

@@ -4,9 +4,9 @@ import {
   NO_PROVISIONER,
   type PersistentVolume,
   type PersistentVolumeClaim,
-  SELECTED_NODE_ANNOTATION,
   STORAGE_PROVISIONER_ANNOTATION,
   type StorageClass,
+  selectedNodeOf,
   storageClassOf,
 } from '@holdfast/api';
 import { isSame } from '../../common/hash.ts';
@@ -67,7 +67,7 @@ function decideBound(claim: PersistentVolumeClaim, named: PersistentVolume | und
 }
 
 function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDecision {
-  const isPlaced = claim.metadata.annotations?.[SELECTED_NODE_ANNOTATION] !== undefined;
+  const isPlaced = selectedNodeOf(claim) !== undefined;
   const waits = storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && !isPlaced;
   const volume = bestVolume(claim, candidates, waits);
   if (volume !== undefined) return bind(claim, volume);

@@ -43,3 +43,4 @@ export {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from './validation/object-meta.ts';
+export { privilegedErrors } from './validation/pod/privileged.ts';

@@ -27,6 +27,8 @@ const MISTAKES: readonly { argv: readonly string[]; env?: Readonly<Record<string
   { argv: ['--port', '70000'], says: /at most 65535, not "70000"/ },
   { argv: ['--port'], says: /--port/ },
   { argv: ['stray'], says: /stray/ },
+  { argv: ['--memory=perhaps'], says: /^--memory takes true or false, not "perhaps"$/ },
+  { argv: ['--memory', '--memory=true'], says: /--memory/ },
   { argv: [], env: { HOLDFAST_PORT: 'high' }, says: /^HOLDFAST_PORT takes a whole number of .+, not "high"$/ },
   { argv: [], env: { HOLDFAST_MEMORY: 'yes' }, says: /^HOLDFAST_MEMORY takes true or false, not "yes"$/ },
 ];
@@ -45,6 +47,16 @@ for (const { argv, env = {}, says } of MISTAKES) {
     );
   });
 }
+
+test('a boolean flag may have a value, and may be true by default', () => {
+  const specs = { memory: SPECS.memory, checks: { kind: 'boolean', help: 'Check all', default: true } } as const;
+  const read = (...argv: string[]) => readSettings(specs, { argv, env: {} });
+  assert.deepEqual(read(), { memory: false, checks: true });
+  assert.deepEqual(read('--memory', '--checks=false'), { memory: true, checks: false });
+  assert.deepEqual(read('--memory=true', '--checks'), { memory: true, checks: true });
+  assert.deepEqual(readSettings(specs, { argv: [], env: { HOLDFAST_CHECKS: 'false' } }).checks, false);
+  assert.match(describeSettings(specs), /--checks=false +HOLDFAST_CHECKS +Check all \(default true\)/);
+});
 
 test('all missing settings are reported together', () => {
   const specs = { a: { kind: 'string', help: '' }, b: { kind: 'string', help: '' } } as const satisfies SettingSpecs;

@@ -116,7 +116,9 @@ interface ParsedFlags {
 function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositionals: boolean): ParsedFlags {
   const options = Object.fromEntries(
     Object.entries(specs).map(([name, { kind, short }]) => {
-      const type: 'boolean' | 'string' = kind === 'boolean' ? 'boolean' : 'string';
+      // The parser refuses `--flag=false` for a boolean; as a string it takes only this form.
+      const isBare = kind === 'boolean' && !argv.some((each) => each.startsWith(`--${name}=`));
+      const type: 'boolean' | 'string' = isBare ? 'boolean' : 'string';
       return [name, short === undefined ? { type } : { type, short }];
     }),
   );

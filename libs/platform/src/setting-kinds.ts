@@ -15,7 +15,7 @@ export type SettingSpec = Described &
   (
     | { readonly kind: 'string' | 'file'; readonly default?: string }
     | { readonly kind: 'integer'; readonly default?: number; readonly min?: number; readonly max?: number }
-    | { readonly kind: 'boolean' }
+    | { readonly kind: 'boolean'; readonly default?: true }
     | { readonly kind: 'duration'; readonly default?: string; readonly min?: string; readonly max?: string }
     | { readonly kind: 'enum'; readonly values: readonly string[]; readonly default?: string }
     | { readonly kind: 'list'; readonly values?: readonly string[]; readonly default?: readonly string[] }
@@ -94,7 +94,7 @@ function convertList(from: string, { values }: SpecOf<'list'>, text: string): re
 }
 
 export function defaultSetting(spec: SettingSpec): SettingValue | undefined {
-  if (spec.kind === 'boolean') return false;
+  if (spec.kind === 'boolean') return spec.default ?? false;
   return spec.kind === 'duration' && spec.default !== undefined ? durationOf(spec.default) : spec.default;
 }
 
@@ -113,15 +113,16 @@ const PLACEHOLDERS: Readonly<Record<Exclude<SettingSpec['kind'], 'boolean'>, str
   file: 'file',
 };
 
-/** `--port <n>` */
-export const flagText = (name: string, { kind }: SettingSpec): string =>
-  kind === 'boolean' ? `--${name}` : `--${name} <${PLACEHOLDERS[kind]}>`;
+/** `--port <n>`; a boolean that is true by default is only of use with its other value. */
+export function flagText(name: string, spec: SettingSpec): string {
+  if (spec.kind !== 'boolean') return `--${name} <${PLACEHOLDERS[spec.kind]}>`;
+  return spec.default === true ? `--${name}=false` : `--${name}`;
+}
 
 /** Returns the help text with the accepted values, where the table knows them, and the default. */
 export function helpText(spec: SettingSpec): string {
   const allowed = 'values' in spec && spec.values !== undefined ? ` (${allowedText(spec.kind, spec.values)})` : '';
-  const fallback = spec.kind === 'boolean' ? undefined : spec.default;
-  const shown = Array.isArray(fallback) ? fallback.join(',') : String(fallback ?? '');
+  const shown = Array.isArray(spec.default) ? spec.default.join(',') : String(spec.default ?? '');
   return `${spec.help}${allowed}${shown === '' ? '' : ` (default ${shown})`}`;
 }
 

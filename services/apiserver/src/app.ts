@@ -80,6 +80,8 @@ export interface ApiServerDeps {
   /** The transport's pending answers: no request begins while there are many. */
   readonly answers?: AnswersUnderWay;
   readonly defaultTolerationSeconds?: number;
+  /** Default: true. */
+  readonly allowPrivileged?: boolean;
   /** Addresses of services; every apiserver of a cluster has the same. */
   readonly serviceNetwork?: string;
   /** `off` lets everybody remove a bound pod: only for showing that the checkers notice. */
@@ -302,6 +304,7 @@ const createAdmission = (deps: ApiServerDeps, { store, cache, registry, ...parts
     clock: deps.clock,
     serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
     defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
+    allowPrivileged: deps.allowPrivileged ?? true,
     claims: createClaimReader(store, cache),
     serviceAddresses: serviceAddresses(deps),
     ownershipRule: deps.ownershipRule ?? 'enforced',

@@ -11,6 +11,7 @@ import {
   STORE_TLS_SETTINGS,
   type TlsClient,
 } from '@holdfast/platform/tls-client';
+import { ALLOW_PRIVILEGED_SETTING } from './admission/allow-privileged-setting.ts';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
 import { DEFAULT_STORAGE_CLASS_SETTING } from './bootstrap/default-storage-class-setting.ts';
@@ -65,6 +66,7 @@ export const APISERVER_SETTINGS = {
     default: DEFAULT_TOLERATION_SECONDS,
     min: 0,
   },
+  'allow-privileged': ALLOW_PRIVILEGED_SETTING,
   'service-cluster-ip-range': {
     kind: 'string',
     help: 'IPv4 network of service addresses; the same for every apiserver of a cluster',
@@ -99,6 +101,7 @@ export interface ApiServerConfig {
   readonly serviceAccountKeyFile: string | undefined;
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
+  readonly allowPrivileged: boolean;
   readonly serviceNetwork: string;
   /** True: a new cluster gets one. */
   readonly defaultStorageClass: boolean;
@@ -158,6 +161,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountKeyFile: settings['service-account-key-file'],
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
+    allowPrivileged: settings['allow-privileged'],
     serviceNetwork: settings['service-cluster-ip-range'],
     defaultStorageClass: settings['default-storage-class'] === 'standard',
     audit: readAuditConfig(settings),

@@ -53,6 +53,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     log,
     tokens,
     defaultTolerationSeconds: config.defaultTolerationSeconds,
+    allowPrivileged: config.allowPrivileged,
     serviceNetwork: config.serviceNetwork,
     defaultStorageClass: config.defaultStorageClass,
     features: config.features,

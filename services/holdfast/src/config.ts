@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/api/features';
+import { ALLOW_PRIVILEGED_SETTING } from '@holdfast/apiserver/allow-privileged-setting';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
 import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-storage-class-setting';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
@@ -61,6 +62,7 @@ export const START_SETTINGS = {
     values: DEFAULT_STORAGE_CLASS_SETTING.values,
     help: `${DEFAULT_STORAGE_CLASS_SETTING.help}; default: standard when the cluster starts with process nodes, else none`,
   },
+  'allow-privileged': ALLOW_PRIVILEGED_SETTING,
   'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
@@ -101,6 +103,7 @@ export interface StartConfig {
   readonly without: ReadonlySet<OptionalPart>;
   /** True: a new cluster gets one. */
   readonly defaultStorageClass: boolean;
+  readonly allowPrivileged: boolean;
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
@@ -136,6 +139,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     without: new Set(settings.without),
     defaultStorageClass:
       (settings['default-storage-class'] ?? (settings.nodes > 0 ? 'standard' : 'none')) === 'standard',
+    allowPrivileged: settings['allow-privileged'],
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],

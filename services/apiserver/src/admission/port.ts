@@ -87,6 +87,8 @@ export interface AdmissionDeps {
   readonly serviceAddresses: Range;
   /** False: the feature gate PodPriority is off. */
   readonly podPriority: boolean;
+  /** False: no container may be privileged. */
+  readonly allowPrivileged: boolean;
   /** `off` plants a bug for the simulator: everybody may remove a bound pod. */
   readonly ownershipRule: 'enforced' | 'off';
 }

@@ -17,6 +17,7 @@ import { createOwnersOnly } from './plugins/owners-only.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPodSecurity } from './plugins/pod-security.ts';
 import { createPriority } from './plugins/priority.ts';
+import { createPrivilegedContainers } from './plugins/privileged-containers.ts';
 import { createPromiseVerdict } from './plugins/promise-verdict.ts';
 import { createRbacEscalation } from './plugins/rbac-escalation.ts';
 import { createResourceQuota } from './plugins/resource-quota.ts';
@@ -32,6 +33,7 @@ import type { AdmissionPluginFactory } from './port.ts';
 
 /** In the order of their calls; quotas come last, because only admitted objects count. */
 export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
+  createPrivilegedContainers,
   createNamespaceLifecycle,
   createLimitRanger,
   createServiceAccount,

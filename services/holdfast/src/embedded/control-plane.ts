@@ -56,6 +56,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     keyServices: deps.encryption.keys,
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
+    allowPrivileged: config.allowPrivileged,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,

@@ -1,17 +1,17 @@
-import { type KubeObject, NAMESPACES, type Namespace, PODS, type Pod, type PodTemplateSpec } from '@holdfast/api';
+import { NAMESPACES, type Namespace, PODS, type Pod } from '@holdfast/api';
 import { deepEqual, forbiddenError, invalidObject } from '@holdfast/machinery';
 import { detailsText, type PodShape, violations } from '../pod-security/evaluate.ts';
 import { isSameLevel, isStricter, type PodSecurityPolicy, printLevel, readPolicy } from '../pod-security/levels.ts';
 import { existingPodWarnings } from '../pod-security/namespace-warnings.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
+import { templateOf } from '../request-template.ts';
 import { asPod } from '../typed-objects.ts';
 
 /** The Pod Security Standards, as the labels of each namespace ask for them. */
 export const createPodSecurity = (deps: AdmissionDeps): AdmissionPlugin => ({
   name: 'PodSecurity',
   handles: (request) =>
-    request.operation !== 'DELETE' &&
-    (isPodWrite(request) || isNamespaceWrite(request) || templateOf(request) !== undefined),
+    request.operation !== 'DELETE' && (isPodWrite(request) || isNamespaceWrite(request) || isTemplateWrite(request)),
   validate: (request) => {
     if (isNamespaceWrite(request)) return checkNamespace(deps, request);
     const known = deps.reader.cached(NAMESPACES, { name: request.namespace });
@@ -29,6 +29,9 @@ function checkIn(namespace: Namespace | undefined, request: AdmissionRequest): v
 
 const isNamespaceWrite = (request: AdmissionRequest): boolean =>
   isCore(request, 'namespaces') && request.subresource === '';
+
+const isTemplateWrite = (request: AdmissionRequest): boolean =>
+  request.subresource === '' && templateOf(request) !== undefined;
 
 /** Other subresources do not change what a pod may do. */
 const isPodWrite = (request: AdmissionRequest): boolean =>
@@ -49,9 +52,9 @@ function checkPod(request: AdmissionRequest, policy: PodSecurityPolicy): void {
 }
 
 function warnOfTemplate(request: AdmissionRequest, policy: PodSecurityPolicy): void {
-  const template = templateOf(request);
-  if (template?.spec === undefined) return;
-  const shape: PodShape = { metadata: template.metadata, spec: template.spec };
+  const { metadata, spec } = templateOf(request)?.template ?? {};
+  if (spec === undefined) return;
+  const shape: PodShape = { metadata, spec };
   noteAudit(request, shape, policy);
   warn(request, shape, policy);
 }
@@ -82,32 +85,6 @@ function mayMatter({ spec }: Pod, { spec: old }: Pod): boolean {
     !deepEqual(images(spec), images(old)) ||
     (spec.ephemeralContainers ?? []).some((each) => attached.get(each.name) !== each.image)
   );
-}
-
-/** By `plural.group`: the pod template of each workload kind. */
-const TEMPLATES: ReadonlyMap<string, (object: KubeObject) => PodTemplateSpec | undefined> = new Map([
-  ['podtemplates.', (object) => member<PodTemplateSpec>(object, ['template'])],
-  ...[
-    'replicationcontrollers.',
-    'deployments.apps',
-    'replicasets.apps',
-    'statefulsets.apps',
-    'daemonsets.apps',
-    'jobs.batch',
-  ].map((kind) => [kind, (object: KubeObject) => member<PodTemplateSpec>(object, ['spec', 'template'])] as const),
-  ['cronjobs.batch', (object) => member<PodTemplateSpec>(object, ['spec', 'jobTemplate', 'spec', 'template'])],
-]);
-
-function templateOf({ definition, object, subresource }: AdmissionRequest): PodTemplateSpec | undefined {
-  if (object === undefined || subresource !== '') return undefined;
-  return TEMPLATES.get(`${definition.plural}.${definition.group}`)?.(object);
-}
-
-/** The registry determines the kind, and the fields were validated: the path leads to the declared type. */
-function member<T>(object: KubeObject, path: readonly string[]): T | undefined {
-  let value: unknown = object;
-  for (const key of path) value = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-  return value as T | undefined;
 }
 
 function checkNamespace(deps: AdmissionDeps, request: AdmissionRequest): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { after, before, test } from 'node:test';
-import { createClusterPki } from '@holdfast/holdfast/pki';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createSystemClock } from '@holdfast/platform';
 import { freePort } from '../support/free-port.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';

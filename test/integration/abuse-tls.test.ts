@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { createClusterPki } from '@holdfast/holdfast/pki';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import { AbusedApi, statusOf, unharmed } from '../support/abused-api.ts';
 import { waitFor } from '../support/wait.ts';

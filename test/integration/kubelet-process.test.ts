@@ -9,8 +9,8 @@ import { createHttpsServer } from '@holdfast/apiserver/https';
 import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { createKubelet, createProbeNetwork, type LogRequest, readMachineFacts } from '@holdfast/kubelet';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
-import { createClusterPki } from '../../services/holdfast/src/pki/cluster-pki.ts';
 import {
   clock,
   eventually,

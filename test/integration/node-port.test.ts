@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { prepareState } from '@holdfast/holdfast/setup';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
+import { formatKubeconfig } from '@holdfast/pki/kubeconfig';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { formatKubeconfig } from '../../services/holdfast/src/pki/kubeconfig.ts';
 import { createKubectl, STREAM_PROTOCOLS, tryKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
 

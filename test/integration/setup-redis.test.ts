@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { eventually } from '@holdfast/bus/contract';
 import { redisConfig } from '@holdfast/holdfast/setup';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { createRedisStore } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
-import { createClusterPki } from '../../services/holdfast/src/pki/cluster-pki.ts';
 import { freePort } from '../support/free-port.ts';
 
 const PASSWORD = 'a-password';

@@ -6,7 +6,7 @@ import { Agent, request } from 'node:https';
 import path from 'node:path';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { HttpsLimits } from '@holdfast/apiserver/https';
-import { createClusterPki } from '@holdfast/holdfast/pki';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from './wait.ts';
 

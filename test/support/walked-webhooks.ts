@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { createClusterPki } from '@holdfast/holdfast/pki';
+import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createSystemClock } from '@holdfast/platform';
 import { freePort } from './free-port.ts';
 import { type Fields, type GoAnswer, type GoClient, must } from './go-client.ts';

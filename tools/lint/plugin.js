@@ -8,6 +8,7 @@ export const MAY_IMPORT = {
   cel: ['platform', 'machinery', 'api'],
   store: ['platform'],
   bus: ['platform'],
+  pki: ['platform'],
   client: ['platform', 'machinery', 'api', 'bus'],
   testing: ['platform', 'machinery', 'api', 'store', 'bus', 'client'],
   apiserver: ['platform', 'machinery', 'api', 'cel', 'store', 'bus', 'client'],
@@ -18,6 +19,7 @@ export const MAY_IMPORT = {
   'storage-server': ['platform', 'client'],
   holdfast: [
     'platform',
+    'pki',
     'machinery',
     'api',
     'cel',
@@ -100,7 +102,7 @@ const FORBIDDEN_NAMES = {
   'node:crypto': ['randomUUID', 'randomInt', 'default', 'getRandomValues'],
 };
 /** Certificates and tokens are secrets of the real machine, never simulated: they alone draw from its source. */
-const SECRET_MAKERS = /(^|\/)services\/holdfast\/src\/(pki|setup|embedded)\//;
+const SECRET_MAKERS = /(^|\/)(libs\/pki|services\/holdfast\/src\/(setup|embedded))\//;
 
 const machineOnlyInPlatform = {
   create(context) {

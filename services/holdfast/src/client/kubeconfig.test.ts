@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
-import { formatKubeconfig } from '../pki/kubeconfig.ts';
+import { formatKubeconfig } from '@holdfast/pki/kubeconfig';
 import { kubeconfigFile, readAccess } from './kubeconfig.ts';
 
 let folder = '';

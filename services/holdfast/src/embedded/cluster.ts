@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import type { AuditOptions } from '@holdfast/apiserver';
 import { type Encryption, NO_ENCRYPTION } from '@holdfast/apiserver/encryption-setting';
+import { ADMIN_USER, type Credential } from '@holdfast/pki/credentials';
+import { cautionsOf } from '@holdfast/pki/flaw';
+import { EMBEDDED_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
+import { type PkiNames, STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
 import { opened, Running, type Service, type Tracing } from '@holdfast/platform';
 import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
-import { ADMIN_USER, type Credential } from '../pki/credentials.ts';
-import { cautionsOf } from '../pki/flaw.ts';
-import { EMBEDDED_CONTEXT, formatKubeconfig } from '../pki/kubeconfig.ts';
-import { type PkiNames, STANDARD_SERVER_NAMES } from '../pki/names.ts';
 import { createAnnouncement } from './announcement.ts';
 import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
 import type { ApiFront } from './control-plane.ts';

@@ -2,6 +2,14 @@ import { hostname } from 'node:os';
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager } from '@holdfast/controller-manager';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
+import type { ClusterPki } from '@holdfast/pki/cluster-pki';
+import {
+  CERTIFICATE_CONTROLLER_USER,
+  CLUSTER_DNS_USER,
+  CONTROLLER_MANAGER_USER,
+  POD_GC_USER,
+  SCHEDULER_USER,
+} from '@holdfast/pki/credentials';
 import type { Service } from '@holdfast/platform';
 import {
   createScheduler,
@@ -10,14 +18,6 @@ import {
   type SchedulerConfiguration,
 } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
-import type { ClusterPki } from '../pki/cluster-pki.ts';
-import {
-  CERTIFICATE_CONTROLLER_USER,
-  CLUSTER_DNS_USER,
-  CONTROLLER_MANAGER_USER,
-  POD_GC_USER,
-  SCHEDULER_USER,
-} from '../pki/credentials.ts';
 import type { NodeNames } from './cluster.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';

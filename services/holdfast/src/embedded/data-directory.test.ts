@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { cautionsOf } from '@holdfast/pki/flaw';
 import { OperatorError } from '@holdfast/platform';
-import { cautionsOf } from '../pki/flaw.ts';
 import { DataDirectory } from './data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 

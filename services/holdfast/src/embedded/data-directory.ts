@@ -10,12 +10,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
+import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
+import { flawOf } from '@holdfast/pki/flaw';
+import type { PkiNames } from '@holdfast/pki/names';
 import { OperatorError } from '@holdfast/platform';
 import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
-import type { ClusterPki, FrontProxyPki } from '../pki/cluster-pki.ts';
-import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '../pki/credentials.ts';
-import { flawOf } from '../pki/flaw.ts';
-import type { PkiNames } from '../pki/names.ts';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
@@ -62,7 +62,7 @@ export class DataDirectory {
   async certificates(names: PkiNames, nowMs: number): Promise<ClusterPki> {
     const kept = this.#readPki();
     if (kept !== undefined && stillFits(kept.serverCertificate, names, nowMs)) return kept;
-    const { createClusterPki, withNewServer } = await import('../pki/cluster-pki.ts');
+    const { createClusterPki, withNewServer } = await import('@holdfast/pki/cluster-pki');
     const keepsAuthority = kept !== undefined && !endsSoon(new X509Certificate(kept.caCertificate), nowMs);
     const made = await (keepsAuthority ? withNewServer(kept, names, nowMs) : createClusterPki(names, nowMs));
     if (this.#ephemeral) return made;
@@ -102,7 +102,7 @@ export class DataDirectory {
     const kept =
       ca === undefined || certificate === undefined || key === undefined ? undefined : { ca, certificate, key };
     if (kept !== undefined && isFrontProxyUsable(kept, nowMs)) return kept;
-    const { createFrontProxyPki } = await import('../pki/cluster-pki.ts');
+    const { createFrontProxyPki } = await import('@holdfast/pki/cluster-pki');
     const made = await createFrontProxyPki(nowMs);
     if (this.#ephemeral) return made;
     mkdirSync(path.join(this.path, 'pki'), { recursive: true, mode: PRIVATE_FOLDER });

@@ -1,8 +1,8 @@
 import { AnswersUnderWay, createHttpsServer, type HttpsServer } from '@holdfast/apiserver/https';
 import type { ApiHandler } from '@holdfast/client';
+import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import { invariant } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
-import type { ClusterPki } from '../pki/cluster-pki.ts';
 import type { Machine } from './machine.ts';
 
 /** The HTTPS port. Its thread loads from now on; the request handler may be set later. */

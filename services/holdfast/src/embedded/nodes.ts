@@ -25,8 +25,8 @@ import {
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
+import { nodeUser } from '@holdfast/pki/credentials';
 import { type Service, stopInReverse } from '@holdfast/platform';
-import { nodeUser } from '../pki/credentials.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
 import { nodeIdentity } from './node-identity.ts';

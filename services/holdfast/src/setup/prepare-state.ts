@@ -3,10 +3,7 @@ import { chownSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
 import { API_SERVER_CLIENT } from '@holdfast/client';
-import { invariant } from '@holdfast/platform';
-import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
-import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
-import type { ClusterPki, FrontProxyPki } from '../pki/cluster-pki.ts';
+import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import {
   ADMIN_USER,
   CERTIFICATE_CONTROLLER_USER,
@@ -17,9 +14,12 @@ import {
   nodeUser,
   POD_GC_USER,
   SCHEDULER_USER,
-} from '../pki/credentials.ts';
-import { COMPOSE_CONTEXT, formatKubeconfig } from '../pki/kubeconfig.ts';
-import { STANDARD_SERVER_NAMES } from '../pki/names.ts';
+} from '@holdfast/pki/credentials';
+import { COMPOSE_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
+import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
+import { invariant } from '@holdfast/platform';
+import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
+import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
 import type { SetupConfig } from './config.ts';
 import { redisConfig } from './redis-config.ts';
 import { completeSecrets } from './secrets.ts';
@@ -188,7 +188,7 @@ async function writeCertificate(
   const kept = folder.read(`${file}.crt`);
   const isSame = kept !== undefined && isIssuedBy(kept, pki) && isOf(kept, subject);
   if (isSame && stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)) return;
-  const { issueCertificate } = await import('../pki/cluster-pki.ts');
+  const { issueCertificate } = await import('@holdfast/pki/cluster-pki');
   const { user, group, purpose } = subject;
   const issued = await issueCertificate(pki, {
     user,

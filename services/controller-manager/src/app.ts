@@ -17,6 +17,7 @@ import type { ControllerDefinition, ControllerIdentity, Loop } from './common/co
 import { CustomKindPool } from './common/custom-kinds.ts';
 import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
+import type { ClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import { InformerPool } from './informers.ts';
 import { AGGREGATED_BOUNDS, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
@@ -65,6 +66,8 @@ export interface ControllerManagerSettings {
   readonly autoscaling: AutoscalingSettings;
   /** PEM of the authority that signs client requests. Absent: nothing is signed. */
   readonly signingAuthority?: { readonly certificate: string; readonly key: string };
+  /** Networks that are cut into networks of nodes for their pods. Absent: nodes get none. */
+  readonly clusterNetworks?: readonly ClusterNetwork[];
 }
 
 const DEFAULTS: ControllerManagerSettings = {
@@ -111,6 +114,7 @@ class ControllerManager implements ControllerManagerService {
       rootCa: this.#settings.rootCa,
       autoscaling: this.#settings.autoscaling,
       metricsSource: deps.metricsSource,
+      nodeIpam: this.#settings.clusterNetworks && { clusterNetworks: this.#settings.clusterNetworks },
       ...certificateSettings(deps),
       resources,
     });

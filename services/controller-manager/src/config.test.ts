@@ -45,6 +45,18 @@ test('autoscaler settings match Kubernetes, and invalid values are refused', () 
   }
 });
 
+test('nodes get networks only on demand, one for each address family', () => {
+  const settingsOf = (...argv: string[]) => readControllerManagerConfig({ argv, env: NEEDED })?.settings;
+  assert.equal(settingsOf()?.clusterNetworks, undefined);
+  assert.deepEqual(
+    settingsOf('--allocate-node-cidrs')?.clusterNetworks?.map(({ nodeMaskSize }) => nodeMaskSize),
+    [24],
+  );
+  assert.equal(settingsOf('--allocate-node-cidrs', '--cluster-cidr=10.9.0.0/16,fd00::/56')?.clusterNetworks?.length, 2);
+  for (const wrong of ['10.9.0.0', '10.9.0.1/16', '10.8.0.0/16,10.9.0.0/16', '10.9.0.0/28'])
+    assert.throws(() => settingsOf('--allocate-node-cidrs', `--cluster-cidr=${wrong}`), OperatorError, wrong);
+});
+
 test('an authority needs all of its settings or none', () => {
   const whole = ['--certificates-token-file=t', '--cluster-signing-cert-file=c', '--cluster-signing-key-file=k'];
   const config = readControllerManagerConfig({ argv: whole, env: NEEDED });

@@ -1,8 +1,15 @@
 import { COMPONENT_SETTINGS, type ComponentSettings } from '@holdfast/client/component-config';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
-import { readSettings, type SettingSource, type SettingSpecs, type Settings } from '@holdfast/platform/config';
+import {
+  badSetting,
+  readSettings,
+  type SettingSource,
+  type SettingSpecs,
+  type Settings,
+} from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
+import { type ClusterNetwork, readClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
 import { CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 
 export const CONTROLLER_MANAGER_SETTINGS = {
@@ -60,6 +67,20 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     help: 'fraction by which a metric may differ from its target without scaling',
     default: '0.1',
   },
+  'allocate-node-cidrs': { kind: 'boolean', help: 'give each node a network of its own for its pods' },
+  'cluster-cidr': {
+    kind: 'list',
+    help: 'network of all pods, from which nodes get theirs; two for two address families, the primary one first',
+    default: ['10.244.0.0/16'],
+  },
+  'node-cidr-mask-size': { kind: 'integer', help: 'mask of the IPv4 networks of nodes', default: 24, min: 1, max: 30 },
+  'node-cidr-mask-size-ipv6': {
+    kind: 'integer',
+    help: 'mask of the IPv6 networks of nodes',
+    default: 64,
+    min: 1,
+    max: 126,
+  },
   'leader-elect': { kind: 'boolean', help: 'only one of several managers works at a time' },
   help: { kind: 'boolean', help: 'print this list' },
 } as const satisfies SettingSpecs;
@@ -103,6 +124,7 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       // A list of nothing means the default, as an empty variable does.
       controllers: settings.controllers.length === 0 ? ['*'] : settings.controllers,
       leaderElection: settings['leader-elect'],
+      ...(settings['allocate-node-cidrs'] ? { clusterNetworks: clusterNetworksOf(settings) } : {}),
       autoscaling: {
         syncPeriodMs: settings['horizontal-pod-autoscaler-sync-period'],
         downscaleStabilizationMs: settings['horizontal-pod-autoscaler-downscale-stabilization'],
@@ -113,6 +135,26 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
     },
   };
 }
+
+/** The networks of pods, one for each address family. */
+export function clusterNetworksOf(settings: {
+  readonly 'cluster-cidr': readonly string[];
+  readonly 'node-cidr-mask-size': number;
+  readonly 'node-cidr-mask-size-ipv6'?: number;
+}): readonly ClusterNetwork[] {
+  const texts = settings['cluster-cidr'];
+  const isV6 = (text: string): boolean => text.includes(':');
+  if (texts.length > 2 || texts.length !== new Set(texts.map(isV6)).size)
+    throw badSetting('--cluster-cidr takes one network, or one of each address family');
+  return texts.map((text) => {
+    const mask = isV6(text) ? settings['node-cidr-mask-size-ipv6'] : settings['node-cidr-mask-size'];
+    const read = readClusterNetwork(text, mask ?? V6_MASK_SIZE);
+    if (typeof read === 'string') throw badSetting(`--cluster-cidr: ${read}`);
+    return read;
+  });
+}
+
+const V6_MASK_SIZE = 64;
 
 function certificateFiles(settings: Settings<typeof CONTROLLER_MANAGER_SETTINGS>): CertificateFiles {
   const certFile = settings['cluster-signing-cert-file'];
@@ -134,8 +176,11 @@ function certificateFiles(settings: Settings<typeof CONTROLLER_MANAGER_SETTINGS>
 function toleranceOf(text: string): number {
   const tolerance = Number(text);
   if (text.trim() !== '' && tolerance >= 0) return tolerance;
-  throw badSetting('horizontal-pod-autoscaler-tolerance', text, 'write a share that is not negative, for example 0.1');
+  throw badTolerance(text);
 }
 
-const badSetting = (name: string, text: string, nextStep: string): OperatorError =>
-  new OperatorError({ code: 'BadSetting', message: `--${name} ${text} cannot be read`, nextStep, exitCode: 2 });
+const badTolerance = (text: string): OperatorError =>
+  badSetting(
+    `--horizontal-pod-autoscaler-tolerance ${text} cannot be read`,
+    'write a share that is not negative, for example 0.1',
+  );

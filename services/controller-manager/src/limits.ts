@@ -55,6 +55,9 @@ export const NODE_MONITOR_PERIOD_MS = 5_000;
  */
 export const NODE_WRITE_RETRY_MS = 100;
 
+/** Retry interval of a node for which no network of pods was left; the end of another node wakes nobody. */
+export const NODE_IPAM_RETRY_MS = 10_000;
+
 /** Silence that a node is allowed before its first report. */
 export const NODE_STARTUP_GRACE_MS = 60_000;
 

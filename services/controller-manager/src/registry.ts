@@ -21,6 +21,7 @@ import {
 import { jobController } from './controllers/job/index.ts';
 import { localPathController } from './controllers/local-path/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
+import { type NodeIpamSettings, nodeIpamController } from './controllers/node-ipam/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
 import { nodeTtlController } from './controllers/node-ttl/index.ts';
 import { ownerGarbageController } from './controllers/owner-garbage/index.ts';
@@ -46,6 +47,8 @@ export interface ControllerSettings
   readonly approving?: ApprovingSettings | undefined;
   /** Absent: nothing is signed. */
   readonly signing?: SigningSettings | undefined;
+  /** Absent: nodes get no networks for pods. */
+  readonly nodeIpam?: NodeIpamSettings | undefined;
   /** The kinds that namespaces and owners can contain. */
   readonly resources: readonly ResourceRef[];
 }
@@ -62,6 +65,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   ttlAfterFinishedController,
   horizontalPodAutoscalerController(settings),
   nodeLifecycleController(settings),
+  ...(settings.nodeIpam === undefined ? [] : [nodeIpamController(settings.nodeIpam)]),
   selfFencingController(settings),
   podGarbageController(settings),
   ownerGarbageController(settings),

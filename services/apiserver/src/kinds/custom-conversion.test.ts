@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Clock, createSystemClock } from '@holdfast/platform';
+import { type Clock, createSilentLog, createSystemClock, type Log } from '@holdfast/platform';
 import { CLEANUP_LOOK_FIRST_MS, CLEANUP_LOOK_LONGEST_MS } from '../limits.ts';
 import { WebhookCallError } from '../service-calls/port.ts';
 import { CORALS, coral, coralDefinition, define, definitionUrl, schemaWith, until } from '../testing/custom.ts';
@@ -298,6 +298,8 @@ test('the condition of a definition reports why an instance cannot be deleted, a
 
 test('an instance that cannot be deleted is retried after a pause, also when the reason changes each time', async () => {
   const pauses = new Set<() => void>();
+  const warnings: string[] = [];
+  const log: Log = { ...createSilentLog(), child: () => log, warn: (message) => void warnings.push(message) };
   const system = createSystemClock();
   const timer: Clock['timer'] = (delayMs, fire) => {
     if (delayMs < CLEANUP_LOOK_FIRST_MS || delayMs > CLEANUP_LOOK_LONGEST_MS) return system.timer(delayMs, fire);
@@ -313,13 +315,15 @@ test('an instance that cannot be deleted is retried after a pause, also when the
     });
     await api.call('DELETE', CORAL_DEFINITION);
     await deletionFailure(api);
+    const failures = warnings.filter((message) => message === 'instances of a definition could not be deleted');
+    assert.equal(failures.length, 1, 'the first failure is the one that the condition reports');
     const before = calls.length;
     for (let look = 0; look < 20; look++) await api.call('GET', CORAL_DEFINITION);
     assert.equal(calls.length, before);
     for (const fire of pauses) fire();
     await until(async () => calls.length > before);
   };
-  await withWebhook(use, { clock: { ...system, timer } });
+  await withWebhook(use, { clock: { ...system, timer }, log });
 });
 
 /** From now on v2 is stored. */

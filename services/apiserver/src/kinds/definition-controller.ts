@@ -158,16 +158,22 @@ class Controller implements DefinitionController {
       this.#waits.delete(name);
       return;
     }
-    if (!hasFailedDeletion(crd))
-      await this.#writeStatus(crd, terminating(crd, 'InstanceDeletionInProgress', core.clock.now()));
+    const started = await this.#startDeletion(crd);
+    if (started === undefined) return;
     const faults = await this.#deleteInstances(core.kinds.anyVersion(group, names.plural), instances);
-    if (faults.length > 0) await this.#tellFaults(crd, faults);
+    if (faults.length > 0) await this.#reportFaults(started, faults);
     const wait = this.#waits.get(name) ?? CLEANUP_LOOK_FIRST_MS;
     this.#waits.set(name, Math.min(wait * 2, CLEANUP_LOOK_LONGEST_MS));
     this.#again(name, wait);
   }
 
-  /** Answers why some could not be deleted. */
+  /** Returns the definition that says so; `undefined` when another writer was faster: its event follows. */
+  async #startDeletion(crd: CustomResourceDefinition): Promise<CustomResourceDefinition | undefined> {
+    if (hasFailedDeletion(crd)) return crd;
+    return this.#writeStatus(crd, terminating(crd, 'InstanceDeletionInProgress', this.#deps.core.clock.now()));
+  }
+
+  /** Returns why some could not be deleted. */
   async #deleteInstances(
     definition: ResourceDefinition | undefined,
     instances: readonly CachedObject[],
@@ -200,7 +206,7 @@ class Controller implements DefinitionController {
     }
   }
 
-  async #tellFaults(crd: CustomResourceDefinition, faults: readonly string[]): Promise<void> {
+  async #reportFaults(crd: CustomResourceDefinition, faults: readonly string[]): Promise<void> {
     const { core } = this.#deps;
     const different = [...new Set(faults)].slice(0, DELETION_FAULTS_TOLD_MAX);
     const status = failedDeletion(crd, different, core.clock.now());
@@ -228,14 +234,15 @@ class Controller implements DefinitionController {
     };
   }
 
-  /** `undefined` when another writer was faster: its event follows. */
+  /** Returns the definition with this status; `undefined` when another writer was faster: its event follows. */
   async #writeStatus(
     crd: CustomResourceDefinition,
     status: CustomResourceDefinitionStatus,
-  ): Promise<ApiResponse | undefined> {
+  ): Promise<CustomResourceDefinition | undefined> {
     const { name = '', resourceVersion = '' } = crd.metadata;
     const patch = { metadata: { resourceVersion }, status };
-    return this.#patch(`/${name}/status`, patch, 'application/merge-patch+json');
+    const isWritten = await this.#patch(`/${name}/status`, patch, 'application/merge-patch+json');
+    return isWritten ? this.#deps.core.reader.cached(CUSTOM_RESOURCE_DEFINITIONS, { name }) : undefined;
   }
 
   async #removeFinalizer(name: string): Promise<void> {
@@ -249,7 +256,8 @@ class Controller implements DefinitionController {
     core.log.debug('a definition is gone', { group, plural, name });
   }
 
-  async #patch(path: string, body: unknown, type: string): Promise<ApiResponse | undefined> {
+  /** False when another writer was faster. */
+  async #patch(path: string, body: unknown, type: string): Promise<boolean> {
     const { group, version, plural } = CUSTOM_RESOURCE_DEFINITIONS;
     const answer = await this.#deps.handle({
       method: 'PATCH',
@@ -258,11 +266,11 @@ class Controller implements DefinitionController {
       headers: { 'content-type': type, 'user-agent': 'kube-apiserver' },
       body: JSON.stringify(body),
     });
-    if (answer.status === 409 || answer.status === 404) return undefined;
+    if (answer.status === 409 || answer.status === 404) return false;
     if (answer.status >= 300) throw new Error(messageOf(answer));
     // Accepted names count for the next definition.
     await catchUp(this.#deps.core);
-    return answer;
+    return true;
   }
 }
 

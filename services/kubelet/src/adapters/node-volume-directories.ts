@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { readdir, realpath, rename, rm } from 'node:fs/promises';
+import { readdir, realpath, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { VolumeError } from '../domain/volume-files.ts';
 import type { Owner } from '../domain/volume-owner.ts';
 import { mountsBelow } from '../runtime/pod-directories.ts';
+import { removeDirectory } from './remove-directory.ts';
 import { makeEmptyDirectory } from './volume-directory.ts';
 
 /**
@@ -13,8 +14,11 @@ import { makeEmptyDirectory } from './volume-directory.ts';
 export interface NodeVolumeDirectories {
   /** Makes the directory if it is missing. A directory that exists keeps its files, owner and mode. */
   make(uid: string, owner: Owner | undefined): Promise<string>;
-  /** Removes the directory with its files. Rejects while anything is mounted in it. */
-  remove(uid: string): Promise<void>;
+  /**
+   * Removes the directory with its files. Rejects while anything is mounted in it, and soon after `signal` aborts: the
+   * next removal continues.
+   */
+  remove(uid: string, signal?: AbortSignal): Promise<void>;
   /** Removes all of them, for a cluster that forgets its objects. */
   removeAll(): Promise<void>;
 }
@@ -33,18 +37,18 @@ export function createNodeVolumeDirectories(root: string): NodeVolumeDirectories
       await makeEmptyDirectory(path, owner);
       return path;
     },
-    remove: async (uid) => {
+    remove: async (uid, signal) => {
       pathOf(root, uid);
       if (!existsSync(root)) return;
       // The kernel lists mounts by their real paths.
       const real = await realpath(root);
       const [path, removed] = [pathOf(real, uid), join(real, `${REMOVED}${uid}`)];
-      await removeTree(removed);
+      await removeTree(removed, signal);
       refuseMounted(path);
       // Under another name first: a removal that is interrupted never leaves a volume with some of its files.
       if (existsSync(path)) await rename(path, removed);
-      await removeTree(removed);
-      await removeRest(real);
+      await removeTree(removed, signal);
+      await removeRest(real, signal);
     },
     removeAll: async () => {
       if (!existsSync(root)) return;
@@ -60,15 +64,15 @@ function refuseMounted(path: string): void {
 }
 
 /** Removing through a mount would remove what is mounted. */
-async function removeTree(path: string): Promise<void> {
+async function removeTree(path: string, signal?: AbortSignal): Promise<void> {
   refuseMounted(path);
-  await rm(path, { recursive: true, force: true });
+  await removeDirectory(path, signal);
 }
 
 /** Of other volumes: what cannot be removed must not hold up this one. */
-async function removeRest(root: string): Promise<void> {
+async function removeRest(root: string, signal: AbortSignal | undefined): Promise<void> {
   const rest = (await readdir(root)).filter((name) => name.startsWith(REMOVED));
-  await Promise.allSettled(rest.map((name) => removeTree(join(root, name))));
+  await Promise.allSettled(rest.map((name) => removeTree(join(root, name), signal)));
 }
 
 function pathOf(root: string, uid: string): string {

@@ -71,13 +71,22 @@ test('with any volume: a directory is removed only on its own node, when its del
   );
 });
 
+const RUNNING = new AbortController().signal;
+
 interface Scene {
   readonly reclaimer: VolumeReclaimer;
   readonly done: readonly string[];
 }
 
+interface SceneOptions {
+  readonly inUse?: boolean;
+  readonly refusal?: Error;
+  /** How the directory is removed. Default: at once. */
+  readonly removal?: (signal: AbortSignal | undefined) => Promise<void>;
+}
+
 /** `stored`: what the API has now. */
-function createScene(stored: PersistentVolume | undefined, options: { inUse?: boolean; refusal?: Error } = {}): Scene {
+function createScene(stored: PersistentVolume | undefined, options: SceneOptions = {}): Scene {
   const done: string[] = [];
   const refuse = (): never => assert.fail('not asked for in this test');
   const client: ApiClient = {
@@ -108,7 +117,10 @@ function createScene(stored: PersistentVolume | undefined, options: { inUse?: bo
     directories: {
       make: refuse,
       removeAll: refuse,
-      remove: (uid) => Promise.resolve(void done.push(`remove ${uid}`)),
+      remove: async (uid, signal) => {
+        await options.removal?.(signal);
+        done.push(`remove ${uid}`);
+      },
     },
     mayUse: ({ uid, namespace, claim }) => {
       assert.deepEqual([uid, namespace, claim], [UID, 'default', 'data']);
@@ -120,20 +132,20 @@ function createScene(stored: PersistentVolume | undefined, options: { inUse?: bo
 
 test('the directory is removed first, then the finalizer at the revision that was read', async () => {
   const { reclaimer, done } = createScene(volumeOf(DUE));
-  assert.deepEqual(await reclaimer.reconcile('v'), {});
+  assert.deepEqual(await reclaimer.reconcile('v', RUNNING), {});
   assert.deepEqual(done, [`remove ${UID}`, 'update 7 example.com/other']);
 });
 
 test('while a pod may use the volume nothing is removed, and the node retries', async () => {
   const { reclaimer, done } = createScene(volumeOf(DUE), { inUse: true });
-  assert.deepEqual(await reclaimer.reconcile('v'), { requeueAfterMs: VOLUME_IN_USE_RECHECK_MS });
+  assert.deepEqual(await reclaimer.reconcile('v', RUNNING), { requeueAfterMs: VOLUME_IN_USE_RECHECK_MS });
   assert.deepEqual(done, []);
 });
 
 test('a kept or deleted volume loses nothing, whatever the watch showed', async () => {
   for (const stored of [undefined, volumeOf({ ...DUE, policy: 'Retain' }), volumeOf({ ...DUE, going: false })]) {
     const { reclaimer, done } = createScene(stored);
-    assert.deepEqual(await reclaimer.reconcile('v'), {});
+    assert.deepEqual(await reclaimer.reconcile('v', RUNNING), {});
     assert.deepEqual(done, []);
   }
 });
@@ -141,7 +153,20 @@ test('a kept or deleted volume loses nothing, whatever the watch showed', async 
 test('a volume deleted meanwhile needs no more work, and a changed one is read again', async () => {
   const subject = { group: '', resource: 'persistentvolumes', name: 'v' };
   const gone = createScene(volumeOf(DUE), { refusal: notFound(subject) });
-  assert.deepEqual(await gone.reclaimer.reconcile('v'), {});
+  assert.deepEqual(await gone.reclaimer.reconcile('v', RUNNING), {});
   const changed = createScene(volumeOf(DUE), { refusal: conflict(subject, 'changed') });
-  await assert.rejects(changed.reclaimer.reconcile('v'));
+  await assert.rejects(changed.reclaimer.reconcile('v', RUNNING));
+});
+
+test('a stop ends a long removal, and the finalizer stays for the next pass', async () => {
+  const stopping = new AbortController();
+  const untilAborted = (signal: AbortSignal | undefined) =>
+    new Promise<void>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(new Error('aborted')));
+      stopping.abort();
+      if (signal === undefined) reject(new Error('a removal that nothing can end'));
+    });
+  const { reclaimer, done } = createScene(volumeOf(DUE), { removal: untilAborted });
+  await assert.rejects(reclaimer.reconcile('v', stopping.signal), /^Error: aborted$/);
+  assert.deepEqual(done, []);
 });

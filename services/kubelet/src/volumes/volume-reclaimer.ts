@@ -62,7 +62,7 @@ export class VolumeReclaimer implements Service {
       name: this.name,
       queue: this.#queue,
       workers: 1,
-      reconcile: (key) => this.reconcile(key),
+      reconcile: (key, signal) => this.reconcile(key, signal),
       clock,
       log,
     });
@@ -82,14 +82,17 @@ export class VolumeReclaimer implements Service {
     await this.#controller.stop();
   }
 
-  /** Reads the volume first: data that a user has just decided to keep are not removed because of an old view. */
-  async reconcile(name: string): Promise<{ readonly requeueAfterMs?: number }> {
+  /**
+   * Reads the volume first: data that a user has just decided to keep are not removed because of an old view. `signal`
+   * ends a long removal; the next pass continues it.
+   */
+  async reconcile(name: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
     const { client, directories, log } = this.#deps;
     const volume = await client.find(PERSISTENT_VOLUMES, { name });
     const decision = volume === undefined ? 'nothing' : this.#decide(volume);
     if (volume === undefined || decision === 'nothing') return {};
     if (decision === 'wait') return { requeueAfterMs: VOLUME_IN_USE_RECHECK_MS };
-    await directories.remove(volume.metadata.uid ?? '');
+    await directories.remove(volume.metadata.uid ?? '', signal);
     log.info('the directory of a volume was removed', { volume: name, uid: volume.metadata.uid });
     await this.#release(volume);
     return {};

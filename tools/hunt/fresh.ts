@@ -13,7 +13,7 @@ export interface FreshOptions {
   readonly folder: string;
 }
 
-const SEEDS_PER_PROCESS = 40;
+const SEEDS_PER_PROCESS = 200;
 const MINUTE_MS = 60_000;
 const BYTES_PER_MB = 1024 * 1024;
 

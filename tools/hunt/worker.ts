@@ -30,6 +30,8 @@ export interface BadEnd {
 const FOLDER = path.resolve(import.meta.dirname, '../../test/sim/hunt');
 /** A seed takes seconds, and its shrinking a few minutes. */
 const SILENT_MS = 20 * 60_000;
+/** What a planted bug makes grow without end stops here, not when the machine has no memory left. */
+const HEAP_MB = 1_500;
 const STDERR_CHARS_SHOWN = 4_000;
 
 /** Runs one process and hands on each line that it prints. Answers how it ended where that was not in order. */
@@ -39,6 +41,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
   const planted = work.planted === undefined ? [] : [work.planted];
   const args = [
     '--disable-warning=ExperimentalWarning',
+    `--max-old-space-size=${HEAP_MB}`,
     '--import',
     hook,
     program,

@@ -5,6 +5,7 @@ import { volumeInUse } from '@holdfast/api';
 import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules.ts';
 import { Living } from './living.ts';
+import { RateRule } from './rate-rule.ts';
 
 const pod = (over: { metadata?: object; spec?: object; status?: object } = {}): Pod =>
   ({
@@ -203,4 +204,27 @@ test('[TEST-07] [DISR-08] an eviction that leaves too few ready pods is seen', (
   assert.equal(rule.check(), undefined);
   write('b', { metadata: deleted(10), status: evicted });
   assert.match(rule.check() ?? '', /leaves 1 ready pods of 2/);
+});
+
+/** Writes once a millisecond, and two events each, for so many milliseconds. */
+function busyFor(durationMs: number, { steps, writers }: { steps: number; writers: readonly string[] }) {
+  const now = { elapsedMs: 0, steps: 0 };
+  const rule = new RateRule(() => now);
+  for (let i = 0; i < durationMs && rule.check() === undefined; i++) {
+    now.elapsedMs += 1;
+    now.steps += steps;
+    for (const writer of writers) rule.wrote(writer);
+  }
+  return rule.check();
+}
+
+test('a process that writes without end is a livelock, and so are events without end', () => {
+  assert.match(busyFor(2_000, { steps: 1, writers: ['scheduler'] }) ?? '', /scheduler wrote more than/);
+  assert.match(busyFor(2_000, { steps: 100, writers: [] }) ?? '', /events happened/);
+});
+
+test('what many processes write is no livelock, nor what one writes over a long time', () => {
+  const many = Array.from({ length: 3 }, (_, i) => `node-${i}`);
+  assert.equal(busyFor(1_000, { steps: 1, writers: many }), undefined);
+  assert.equal(busyFor(200_000, { steps: 3, writers: [] }), undefined);
 });

@@ -16,6 +16,7 @@ import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
 import { APPS, type HuntPlan, isCalm, OBSERVER, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
+import { RateRule } from './rate-rule.ts';
 import { isOff, meantNow, type Scene } from './scene.ts';
 import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
@@ -80,6 +81,7 @@ export class Hunt {
     const history = historyRules({ living, named, isCalm: isCalm(plan) });
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
     const budget = new BudgetRule();
+    const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
     const cluster = new SimCluster({
       seed: plan.seed,
@@ -99,6 +101,7 @@ export class Hunt {
       observeCommit: (commit) => {
         commits.observe(commit);
         budget.observe(commit);
+        rate.wrote(commit.by ?? '');
         noteEnd(living, commit);
         noteRequest(living, commit, now());
         if (commit.operation.key.startsWith('core/pods/')) this.#watches.committed(commit.revision);
@@ -112,7 +115,7 @@ export class Hunt {
     this.cluster = cluster;
     this.#world = new World(cluster);
     this.#watches = new WatchOracle(cluster);
-    for (const oracle of [living, commits, budget, this.#watches]) cluster.kernel.addOracle(oracle);
+    for (const oracle of [living, commits, budget, rate, this.#watches]) cluster.kernel.addOracle(oracle);
     const lost = { poweredOff: new Set<string>(), fenced: new Set<string>(), retired: new Set<string>() };
     this.#scene = { plan, cluster, living, ways, ...lost, crashed: new Set(), doomed: new Map(), named };
     this.#observer = cluster.follow(OBSERVER, PODS);

@@ -307,7 +307,10 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   async #watchOnce(): Promise<boolean> {
     const { client, resource, selection = {} } = this.#options;
     const ending = new AbortController();
-    const signal = AbortSignal.any([ending.signal, this.#stopping.signal]);
+    const { signal } = ending;
+    // Not AbortSignal.any: Node keeps such a signal, and all that listens to it, until it is aborted.
+    const stop = (): void => ending.abort(this.#stopping.signal.reason);
+    this.#stopping.signal.addEventListener('abort', stop);
     const idle = this.#idleTimer(() => {
       this.#options.log.warn('a watch fell silent, opening another', { informer: this.name });
       ending.abort(new TransportError(`the watch of the ${this.name} fell silent`));
@@ -328,8 +331,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
         if (!this.#listed || (!this.#owesApi() && !lingering.stays())) break;
       }
     } catch (error) {
-      if (!ending.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     } finally {
+      this.#stopping.signal.removeEventListener('abort', stop);
       idle.cancel();
       lingering.cancel();
       ending.abort(NOT_NEEDED);

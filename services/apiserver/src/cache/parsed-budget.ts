@@ -38,7 +38,9 @@ export interface Keeper {
  */
 export class ParsedBudget {
   readonly #most: number;
-  readonly #keepers = new Set<Keeper>();
+  /** Weak: a cache that nobody uses any more and that was never stopped does not stay because of its budget. */
+  readonly #keepers = new Set<WeakRef<Keeper>>();
+  readonly #refs = new WeakMap<Keeper, WeakRef<Keeper>>();
   #kept = 0;
   #isShrinking = false;
 
@@ -47,11 +49,16 @@ export class ParsedBudget {
   }
 
   join(keeper: Keeper): void {
-    this.#keepers.add(keeper);
+    if (this.#refs.has(keeper)) return;
+    const ref = new WeakRef(keeper);
+    this.#refs.set(keeper, ref);
+    this.#keepers.add(ref);
   }
 
   leave(keeper: Keeper): void {
-    this.#keepers.delete(keeper);
+    const ref = this.#refs.get(keeper);
+    if (ref !== undefined) this.#keepers.delete(ref);
+    this.#refs.delete(keeper);
   }
 
   keep(bytes: number): void {
@@ -64,7 +71,11 @@ export class ParsedBudget {
     this.#isShrinking = true;
     const part = this.#most / 2 / Math.max(1, this.#keepers.size);
     this.#kept = 0;
-    for (const keeper of this.#keepers) this.#kept += keeper.shrinkTo(part);
+    for (const ref of this.#keepers) {
+      const keeper = ref.deref();
+      if (keeper === undefined) this.#keepers.delete(ref);
+      else this.#kept += keeper.shrinkTo(part);
+    }
     this.#isShrinking = false;
   }
 }

@@ -1,0 +1,46 @@
+import type { Oracle } from '@holdfast/testing';
+
+/** A window, and the most that one process may write and the whole simulation may do in it. Ten times what is usual. */
+const WINDOW_MS = 30_000;
+const MOST_WRITES = 1_200;
+const MOST_STEPS = 100_000;
+
+/**
+ * A livelock: a process writes again and again, or events follow each other without end. Without this rule such a run
+ * takes all memory before a deadline of liveness passes.
+ */
+export class RateRule implements Oracle {
+  readonly name = 'work comes to rest';
+  readonly #now: () => { readonly elapsedMs: number; readonly steps: number };
+  readonly #writes = new Map<string, number>();
+  #window = -1;
+  #stepsBefore = 0;
+  #story: string | undefined;
+
+  constructor(now: () => { readonly elapsedMs: number; readonly steps: number }) {
+    this.#now = now;
+  }
+
+  wrote(by: string): void {
+    this.#enterWindow();
+    const writes = (this.#writes.get(by) ?? 0) + 1;
+    this.#writes.set(by, writes);
+    if (writes > MOST_WRITES) this.#story ??= `${by} wrote more than ${MOST_WRITES} times in ${WINDOW_MS / 1000} s`;
+  }
+
+  check(): string | undefined {
+    this.#enterWindow();
+    if (this.#now().steps - this.#stepsBefore > MOST_STEPS)
+      this.#story ??= `more than ${MOST_STEPS} events happened in ${WINDOW_MS / 1000} s`;
+    return this.#story;
+  }
+
+  #enterWindow(): void {
+    const { elapsedMs, steps } = this.#now();
+    const window = Math.floor(elapsedMs / WINDOW_MS);
+    if (window === this.#window) return;
+    this.#window = window;
+    this.#stepsBefore = steps;
+    this.#writes.clear();
+  }
+}

@@ -488,6 +488,20 @@ describe('a kubelet', () => {
     };
     const made = await api.call('POST', '/api/v1/persistentvolumes', { body: { metadata: { name: 'disk' }, spec } });
     assert.equal(made.status, 201, made.textAt('message'));
+    // A claim that names the volume of another one gets nothing of it.
+    for (const name of ['disk', 'thief']) {
+      const claim = {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        storageClassName: '',
+        volumeName: 'disk',
+      };
+      await api.call('POST', '/api/v1/namespaces/default/persistentvolumeclaims', {
+        body: { metadata: { name }, spec: claim },
+      });
+    }
+    const stolen = [{ name: 'v', persistentVolumeClaim: { claimName: 'thief' } }];
+    await api.call('POST', PODS, { body: podBody('thief', { spec: { nodeName: 'b', volumes: stolen } }) });
     await api.call('GET', PODS);
     const secrets = '/api/v1/namespaces/kube-system/secrets';
     for (const [url, by, status] of [

@@ -2,6 +2,7 @@ import {
   type Container,
   localPathNode,
   localPathSelector,
+  PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
   PODS,
@@ -131,10 +132,25 @@ function isClaimUsed(reader: ObjectReader, node: string, { spec }: PersistentVol
 
 /** The nodes of a claim's pods may read the Secret with the key of its volume. */
 const isVolumeKey = (reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean =>
-  reader.list(PERSISTENT_VOLUMES).some((volume) => {
-    const secret = storageServerOf(volume)?.secret;
-    return secret?.namespace === namespace && secret.name === name && isClaimUsed(reader, node, volume);
+  podsOf(reader, node).some((pod) =>
+    volumesOf(reader, pod).some((volume) => {
+      const secret = storageServerOf(volume)?.secret;
+      return secret?.namespace === namespace && secret.name === name;
+    }),
+  );
+
+/** The volumes that the claims of a pod are bound to, each from both sides. */
+function volumesOf(reader: ObjectReader, pod: Pod): readonly PersistentVolume[] {
+  const { namespace = '' } = pod.metadata;
+  return [...references(pod, 'persistentvolumeclaims')].flatMap((claim = '') => {
+    const { volumeName = '' } = reader.cached(PERSISTENT_VOLUME_CLAIMS, { namespace, name: claim })?.spec ?? {};
+    const volume = volumeName === '' ? undefined : reader.cached(PERSISTENT_VOLUMES, { name: volumeName });
+    const { claimRef } = volume?.spec ?? {};
+    return volume !== undefined && claimRef?.namespace === namespace && claimRef.name === claim ? [volume] : [];
   });
+}
+
+const podsOf = (reader: ObjectReader, node: string): readonly Pod[] => reader.listByField(PODS, 'spec.nodeName', node);
 
 function isAttached(reader: ObjectReader, node: string, name: string): boolean {
   const attachment = reader.cached(VOLUME_ATTACHMENTS, { name });
@@ -151,7 +167,9 @@ type Used = Pick<ResourceRequest, 'namespace' | 'resource' | 'name'>;
 /** A pod of the node names the object. */
 function isUsed(reader: ObjectReader, node: string, { namespace, resource, name }: Used): boolean {
   if (namespace === '' || name === '') return false;
-  return reader.list(PODS, namespace).some((pod) => pod.spec?.nodeName === node && references(pod, resource).has(name));
+  return podsOf(reader, node).some(
+    (pod) => pod.metadata.namespace === namespace && references(pod, resource).has(name),
+  );
 }
 
 function references(pod: Pod, resource: string): ReadonlySet<string | undefined> {

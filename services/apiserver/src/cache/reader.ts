@@ -13,6 +13,8 @@ export interface ObjectReader {
   fresh<T extends KubeObject>(resource: ResourceRef<T>, target: ReadTarget): Promise<T | undefined>;
   /** All objects of a namespace (or of the cluster) from the cache. */
   list<T extends KubeObject>(resource: ResourceRef<T>, namespace?: string): readonly T[];
+  /** Those of the cluster whose selectable field has this value, from the cache. Costs only what it returns. */
+  listByField<T extends KubeObject>(resource: ResourceRef<T>, field: string, value: string): readonly T[];
 }
 
 export interface ReadTarget {
@@ -33,6 +35,13 @@ export function createReader(deps: { readonly store: Store; readonly cache: Watc
       if (store.atRest !== undefined) refuseSealed(store.atRest.unreadable(placeOf(resource, namespace)));
       const objects = cache.resource(resource.group, resource.plural).all(namespace);
       return objects.length === 0 ? NONE : objects.map((object) => asKnown(resource, object));
+    },
+    listByField: (resource, field, value) => {
+      if (store.atRest !== undefined) refuseSealed(store.atRest.unreadable(placeOf(resource, undefined)));
+      const exactField = { field, value };
+      const selection = { namespace: undefined, exactName: undefined, exactField, matches: undefined };
+      const listed = cache.resource(resource.group, resource.plural).list({ selection });
+      return (listed?.objects ?? NONE).map((object) => asKnown(resource, object));
     },
   };
 }

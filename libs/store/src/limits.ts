@@ -107,8 +107,11 @@ export const SQLITE_WRITES_WAITING = 4_096;
 export const SQLITE_IDLE_CHECKPOINT_MS = 100;
 /** SQLite: under load, checkpoint at this many pages (4 KiB each). */
 export const SQLITE_CHECKPOINT_PAGES = 4_000;
-/** SQLite: rows per message at start-up. */
-export const SQLITE_LOAD_ROWS = 1_000;
+/**
+ * SQLite: rows per message at start-up. Those of a message should fit into the young generation of the thread, which
+ * otherwise copies each of them twice.
+ */
+export const SQLITE_LOAD_ROWS = 80;
 /** SQLite: revisions that one compaction transaction examines, so that writes can run in between. */
 export const SQLITE_COMPACT_REVISIONS = 2_000;
 

@@ -1,5 +1,4 @@
-import type { Change, Revision } from '../port.ts';
-import { sizeOfChange } from './change-size.ts';
+import type { Revision } from '../port.ts';
 
 /** Revisions per bucket: small compared with the kept history, large enough that there are few buckets. */
 const BUCKET_REVISIONS = 1_000;
@@ -14,15 +13,15 @@ export class HistoryBytes {
   readonly #buckets = new Map<number, Bucket>();
   #total = 0;
 
-  add(change: Change): void {
-    const size = sizeOfChange(change);
-    const number = Math.floor(change.revision / BUCKET_REVISIONS);
+  /** `size` is what `sizeOfChange` returns for the change of this revision. */
+  add(revision: Revision, size: number): void {
+    const number = Math.floor(revision / BUCKET_REVISIONS);
     let bucket = this.#buckets.get(number);
     if (bucket === undefined) {
       bucket = { sizes: new Uint32Array(BUCKET_REVISIONS), total: 0 };
       this.#buckets.set(number, bucket);
     }
-    bucket.sizes[change.revision % BUCKET_REVISIONS] = size;
+    bucket.sizes[revision % BUCKET_REVISIONS] = size;
     bucket.total += size;
     this.#total += size;
   }

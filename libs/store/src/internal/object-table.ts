@@ -41,11 +41,13 @@ export class ObjectTable {
     for (const change of changes) this.#applyOne(change);
   }
 
-  /** Restores a stored object at start-up. */
-  restore(object: StoredObject): void {
-    this.#count(this.#objects.get(object.key), object);
+  /** Restores a stored object at start-up. `size` is what `sizeOfState` returns for it. */
+  restore(object: StoredObject, size = sizeOfState(object.key, object.value)): void {
+    const before = this.#objects.get(object.key);
+    if (before === undefined) this.#keys.add(object.key);
+    else this.#count(before, undefined);
+    this.#bytes += size;
     this.#objects.set(object.key, object);
-    this.#keys.add(object.key);
   }
 
   /** Removes a restored object again, because a later row deletes it. */

@@ -36,13 +36,8 @@ function open(tell: (message: StartMessage) => void): ChangeDatabase | undefined
     const database = ChangeDatabase.open(threadData() as ThreadStart);
     const halted = database.halted();
     if (halted !== undefined) throw new OpenError({ reason: 'halted', message: `it is halted: ${halted}` });
-    let after = 0;
-    for (;;) {
-      const rows = database.rowsAfter(after, SQLITE_LOAD_ROWS);
-      if (rows.length === 0) break;
-      after = rows.at(-1)?.revision ?? after;
-      tell({ kind: 'rows', rows });
-    }
+    const newest = database.newest();
+    for (const rows of database.columns(SQLITE_LOAD_ROWS)) tell({ kind: 'rows', rows, newest });
     tell({ kind: 'opened', opened: { compacted: database.compacted(), lineage: database.lineage() } });
     return database;
   } catch (error) {

@@ -46,6 +46,23 @@ test('a group that fails in the middle is rolled back, and the outcome is certai
   assert.equal(database.rowsAfter(2, 10).length, 1);
 });
 
+test('a start reads all rows once, a few at a time, with the bytes of their texts', async (t) => {
+  const database = await openDatabase(t);
+  const value = '"grün"';
+  const rows = Array.from({ length: 7 }, (_, i) => ({ ...row(i + 1), value }));
+  database.commit(rows);
+  const read = [...database.columns(3)];
+  assert.deepEqual(
+    read.map(({ revisions }) => revisions),
+    [[1, 2, 3], [4, 5, 6], [7]],
+  );
+  assert.equal(database.newest(), 7);
+  const [first] = read;
+  assert.deepEqual(first?.values, [value, value, value]);
+  assert.equal(first?.textBytes[0], Buffer.byteLength(value) + Buffer.byteLength(row(1).key));
+  assert.deepEqual([first?.kinds[0], first?.writeIds[0]], [row(1).kind, row(1).writeId]);
+});
+
 test('only the owner can access the files of the store, also files that others could read before', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
   t.after(() => rm(directory, { recursive: true, force: true }));

@@ -4,9 +4,11 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { describeError } from '@holdfast/platform/errors';
 import { invariant } from '@holdfast/platform/invariant';
 import { ADOPTION_JUMP, SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
-import type { ChangeKind, Lineage, Revision } from '../port.ts';
+import type { Lineage, Revision } from '../port.ts';
+import { isChangeKind, wholeNumber } from './cells.ts';
 import { FileWatch } from './file-watch.ts';
-import type { ChangeRow, OpenFailure, ThreadStart } from './protocol.ts';
+import type { ChangeRow, OpenFailure, RowColumns, ThreadStart } from './protocol.ts';
+import { readColumns } from './row-columns.ts';
 
 export const DATABASE_FILE = 'store.sqlite';
 /** The data format of this code. */
@@ -118,8 +120,7 @@ export class ChangeDatabase {
    * resumes from an earlier one. Returns the new current revision.
    */
   adopt(): Revision {
-    const last = this.#database.prepare('SELECT max(revision) AS last FROM changes').get()?.['last'];
-    const current = Math.max(typeof last === 'number' ? last : 0, this.compacted());
+    const current = Math.max(this.newest(), this.compacted());
     const revision = current + ADOPTION_JUMP;
     this.#transaction(() => {
       this.#database.prepare('UPDATE lineage SET epoch = epoch + 1, halted = NULL').run();
@@ -146,6 +147,17 @@ export class ChangeDatabase {
 
   rowsAfter(after: Revision, limit: number): ChangeRow[] {
     return this.#select.all(after, limit).map(decodeRow);
+  }
+
+  /** All rows in revision order, at most `rows` at a time. */
+  columns(rows: number): Iterable<RowColumns> {
+    return readColumns(this.#database, rows);
+  }
+
+  /** Revision of the last row; 0 without rows. */
+  newest(): Revision {
+    const last = this.#database.prepare('SELECT max(revision) AS last FROM changes').get()?.['last'];
+    return typeof last === 'number' ? last : 0;
   }
 
   compacted(): Revision {
@@ -311,7 +323,7 @@ function sqliteCode(error: unknown): number | undefined {
 
 function decodeRow(row: Record<string, unknown>): ChangeRow {
   const { kind, key, value, write_id: writeId } = row;
-  invariant(isKind(kind) && typeof key === 'string' && typeof value === 'string', 'a row is a change');
+  invariant(isChangeKind(kind) && typeof key === 'string' && typeof value === 'string', 'a row is a change');
   return {
     revision: wholeNumber(row['revision']),
     kind,
@@ -321,13 +333,4 @@ function decodeRow(row: Record<string, unknown>): ChangeRow {
     createRevision: wholeNumber(row['create_revision']),
     writeId: typeof writeId === 'string' ? writeId : null,
   };
-}
-
-function isKind(value: unknown): value is ChangeKind {
-  return value === 'created' || value === 'updated' || value === 'deleted';
-}
-
-function wholeNumber(value: unknown): number {
-  invariant(typeof value === 'number' && Number.isSafeInteger(value), 'a column holds a whole number', { value });
-  return value;
 }

@@ -1,4 +1,5 @@
 import { invariant } from '@holdfast/platform';
+import { sizeOfText } from '../internal/change-size.ts';
 import { HistoryBytes } from '../internal/history-bytes.ts';
 import { ObjectTable } from '../internal/object-table.ts';
 import type { Committed } from '../internal/operations.ts';
@@ -6,7 +7,7 @@ import { RecentWrites } from '../internal/recent-writes.ts';
 import { RECENT_CHANGES } from '../limits.ts';
 import type { Change, Revision } from '../port.ts';
 import { isOwnWriteId } from './group-commit.ts';
-import type { ChangeRow } from './protocol.ts';
+import type { RowColumns } from './protocol.ts';
 
 export interface LoadedState {
   readonly table: ObjectTable;
@@ -26,12 +27,15 @@ export class Loader {
   readonly #recent = new RecentWrites();
   readonly #bytes = new HistoryBytes();
   readonly #results = new Map<string, Committed>();
-  #changes: Change[] = [];
+  readonly #changes: Change[] = [];
   #last: Revision = 0;
 
-  readonly take = (rows: readonly ChangeRow[]): void => {
-    for (const row of rows) this.#takeRow(row);
-    if (this.#changes.length > 2 * RECENT_CHANGES) this.#changes = this.#changes.slice(-RECENT_CHANGES);
+  readonly take = (rows: RowColumns, newest: Revision): void => {
+    for (const [at, revision] of rows.revisions.entries()) {
+      invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
+      this.#last = revision;
+      this.#takeRow(rows, at, revision > newest - RECENT_CHANGES);
+    }
   };
 
   finish(compacted: Revision): LoadedState {
@@ -51,18 +55,37 @@ export class Loader {
     return { table: this.#table, recent: this.#recent, changes, bytes: this.#bytes };
   }
 
-  #takeRow(row: ChangeRow): void {
-    const { revision, kind, key, value, previousRevision, createRevision, writeId } = row;
-    invariant(revision > this.#last, 'rows come in order', { revision, last: this.#last });
-    this.#last = revision;
-    const before = this.#table.get(key);
-    const change = { revision, kind, key, value, previousRevision, ...(writeId === null ? {} : { writeId }) };
-    this.#bytes.add(change);
-    const isKnown = before !== undefined && before.revision === previousRevision;
-    this.#changes.push(Object.freeze(isKnown ? { ...change, previousValue: before.value } : change));
-    if (kind === 'deleted') this.#table.restoreDeletion(key);
-    else this.#table.restore(Object.freeze({ key, value, revision, createRevision }));
+  #takeRow(rows: RowColumns, at: number, isRecent: boolean): void {
+    const { revision, key, value, writeId } = cellsOf(rows, at);
+    const size = sizeOfText(rows.textBytes[at] ?? 0);
+    this.#bytes.add(revision, size);
+    if (isRecent) this.#keepChange(rows, at);
+    if (rows.kinds[at] === 'deleted') this.#table.restoreDeletion(key);
+    else {
+      const createRevision = rows.createRevisions[at] ?? 0;
+      this.#table.restore(Object.freeze({ key, value, revision, createRevision }), size);
+    }
     if (writeId !== null && !isOwnWriteId(writeId)) this.#noteWriteId(writeId, revision);
+  }
+
+  /** The table still has the state before this change. */
+  #keepChange(rows: RowColumns, at: number): void {
+    const { revision, key, value, writeId } = cellsOf(rows, at);
+    const kind = rows.kinds[at] ?? 'updated';
+    const previousRevision = rows.previousRevisions[at] ?? 0;
+    const before = this.#table.get(key);
+    const isKnown = before !== undefined && before.revision === previousRevision;
+    this.#changes.push(
+      Object.freeze({
+        revision,
+        kind,
+        key,
+        value,
+        previousRevision,
+        ...(writeId === null ? {} : { writeId }),
+        ...(isKnown ? { previousValue: before.value } : {}),
+      }),
+    );
   }
 
   #noteWriteId(writeId: string, revision: Revision): void {
@@ -70,3 +93,10 @@ export class Loader {
     this.#results.set(writeId, { outcome: 'committed', firstRevision, lastRevision: revision });
   }
 }
+
+const cellsOf = ({ revisions, keys, values, writeIds }: RowColumns, at: number) => ({
+  revision: revisions[at] ?? 0,
+  key: keys[at] ?? '',
+  value: values[at] ?? '',
+  writeId: writeIds[at] ?? null,
+});

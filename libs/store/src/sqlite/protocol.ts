@@ -11,6 +11,22 @@ export interface ChangeRow {
   readonly writeId: string | null;
 }
 
+/**
+ * The rows of a start by columns, in revision order. Copying them to another thread takes half as long as an object for
+ * each row.
+ */
+export interface RowColumns {
+  readonly revisions: readonly Revision[];
+  readonly kinds: readonly ChangeKind[];
+  readonly keys: readonly StoreKey[];
+  readonly values: readonly string[];
+  /** UTF-8 bytes of key and value together. */
+  readonly textBytes: readonly number[];
+  readonly previousRevisions: readonly Revision[];
+  readonly createRevisions: readonly Revision[];
+  readonly writeIds: readonly (string | null)[];
+}
+
 /** A request to the commit thread. */
 export type Request =
   | { readonly kind: 'commit'; readonly rows: readonly ChangeRow[] }
@@ -25,7 +41,8 @@ export type Request =
 
 /** Messages of the commit thread at start-up, in this order: rows (any number of times), then `opened`; or `failed`. */
 export type StartMessage =
-  | { readonly kind: 'rows'; readonly rows: readonly ChangeRow[] }
+  /** `newest` is the revision of the last row that will come. */
+  | { readonly kind: 'rows'; readonly rows: RowColumns; readonly newest: Revision }
   | { readonly kind: 'opened'; readonly opened: Opened }
   | { readonly kind: 'failed'; readonly failure: OpenFailure };
 

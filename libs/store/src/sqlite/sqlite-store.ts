@@ -1,5 +1,6 @@
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import { ChangeFeed } from '../internal/change-feed.ts';
+import { sizeOfChange } from '../internal/change-size.ts';
 import type { HistoryBytes } from '../internal/history-bytes.ts';
 import { every, Maintenance } from '../internal/maintenance.ts';
 import type { ObjectTable } from '../internal/object-table.ts';
@@ -336,7 +337,7 @@ export class SqliteStore implements DurableStore {
 
   #publish(changes: readonly Change[]): void {
     if (changes.length === 0) return;
-    for (const change of changes) this.#bytes.add(change);
+    for (const change of changes) this.#bytes.add(change.revision, sizeOfChange(change));
     this.#feed.publish(changes);
   }
 

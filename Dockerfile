@@ -5,6 +5,8 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 # Nobody here is `node`: pods of a process node may not run as users of the machine, and 1000 is what many of them name.
 RUN if getent passwd node; then userdel --remove node; fi
+# A named volume takes over the owner: the storage server runs as the user of the components.
+RUN mkdir /data && chown 1000:1000 /data
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.

@@ -15,6 +15,7 @@ const variableOf = (setting: string): string => `HOLDFAST_${setting.toUpperCase(
 
 const compose = parse(readFileSync(new URL('../../../../docker-compose.yml', import.meta.url), 'utf8'), {
   merge: true,
+  maxAliasCount: -1,
 }) as Compose;
 
 test('the API servers of compose take the settings of audit and encryption from variables, off when these are empty', () => {

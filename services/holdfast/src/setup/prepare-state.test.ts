@@ -50,7 +50,8 @@ test('every container has its own folder, readable by no other', async () => {
       for (const file of ['ca.crt', 'token', 'service.env'])
         assert.ok(files.has(`${folder}/${file}`), `${folder}/${file}`);
     }
-    for (const file of ['fencer/ca.crt', 'fencer/token']) assert.ok(files.has(file), file);
+    for (const file of ['fencer/ca.crt', 'fencer/token', 'storage/ca.crt', 'storage/master.key'])
+      assert.ok(files.has(file), file);
     for (const file of ['kubelet-client.crt', 'kubelet-client.key', 'service-account.key'])
       assert.ok(files.has(`apiserver/${file}`), file);
     const apiServers = new X509Certificate(files.get('apiserver/kubelet-client.crt') ?? '');
@@ -61,7 +62,7 @@ test('every container has its own folder, readable by no other', async () => {
       assert.ok(files.has(`controller-manager/${file}`), file);
     const kubelet = new X509Certificate(files.get('node-1/kubelet.crt') ?? '');
     assert.deepEqual([kubelet.checkHost('node-1'), kubelet.checkHost('node-2')], ['node-1', undefined]);
-    for (const name of ['redis', 'nats', 'scheduler']) {
+    for (const name of ['redis', 'nats', 'scheduler', 'storage']) {
       const server = new X509Certificate(files.get(`${name}/server.crt`) ?? '');
       assert.deepEqual([server.checkHost(name), server.checkHost('apiserver-1')], [name, undefined]);
       assert.ok(files.has(`${name}/server.key`));

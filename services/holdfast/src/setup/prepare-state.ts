@@ -53,7 +53,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const pki = await directory.certificates({ ...STANDARD_SERVER_NAMES, dnsNames }, nowMs);
   const credentials = directory.credentials(config.nodes);
   const own = new StateFolder(path.join(config.stateDirectory, 'secrets'), ROOT_UID);
-  const names = [REDIS_SECRET, REDIS_OPERATOR_SECRET, ...busRoles(config).map(natsUserName)];
+  const names = [REDIS_SECRET, REDIS_OPERATOR_SECRET, STORAGE_SECRET, ...busRoles(config).map(natsUserName)];
   const secrets = completeSecrets(own.read('passwords.json'), names);
   own.write('passwords.json', `${JSON.stringify(secrets, undefined, 2)}\n`);
   const material: Material = { config, pki, credentials, secrets };
@@ -73,6 +73,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   writeComponent(material, { ...manager, role: { kind: 'controller-manager' } });
   writeControllerIdentities(material);
   writeFencer(material);
+  await writeStorageServer(material, nowMs);
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
@@ -90,6 +91,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
 
 const REDIS_SECRET = 'redis';
 const REDIS_OPERATOR_SECRET = 'redis-operator';
+const STORAGE_SECRET = 'storage';
 
 function busRoles(config: SetupConfig): readonly NatsRole[] {
   const nodes = config.nodes.map((nodeName): NatsRole => ({ kind: 'node', nodeName }));
@@ -245,6 +247,15 @@ function writeFencer(material: Material): void {
   const folder = new StateFolder(path.join(config.stateDirectory, 'fencer'), config.componentUid);
   folder.write('ca.crt', pki.caCertificate);
   folder.write('token', tokenOf(material, FENCER_USER));
+}
+
+/** Optional. It knows nothing of the API; the keys of its volumes come from its master key. */
+async function writeStorageServer(material: Material, nowMs: number): Promise<void> {
+  const { config, pki } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, 'storage'), config.componentUid);
+  folder.write('ca.crt', pki.caCertificate);
+  folder.write('master.key', secretOf(material, STORAGE_SECRET));
+  await writeServerCertificate(material, 'storage', config.componentUid, nowMs);
 }
 
 function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {

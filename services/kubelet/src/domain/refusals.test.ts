@@ -87,10 +87,11 @@ test('runAsNonRoot is enforced: a container that would run as root does not star
   assert.equal(containerUser(podOf(), nonRoot, AS_USER), undefined);
 });
 
-test('without the right to mount only the service account token may be missing at its path', () => {
+test('without the right to mount only the service account token and tickets may be missing at their paths', () => {
   const mounting = (mountPath: string): Container => container({ volumeMounts: [{ name: 'v', mountPath }] });
   refuseMounts(mounting('/var/run/secrets/kubernetes.io/serviceaccount'), AS_USER);
   refuseMounts(mounting('/data'), AS_ROOT);
+  refuseMounts(mounting('/data'), AS_USER, new Set(['v']));
   assert.throws(() => refuseMounts(mounting('/data'), AS_USER), /volume "v" cannot be mounted at \/data/);
   assert.throws(
     () => refuseMounts(container({ volumeDevices: [{ name: 'd', devicePath: '/dev/x' }] }), AS_ROOT),

@@ -76,14 +76,23 @@ export function refuseForeignIds(
   );
 }
 
-/** Volumes that the container would look for in vain. The token of its account it can find another way. */
-export function refuseMounts(container: Container, abilities: RuntimeAbilities): void {
+/**
+ * Refuses volumes that would be missing at their paths. Variables name the directories of the service account token and
+ * of `tickets`, the volumes of the storage server.
+ */
+export function refuseMounts(
+  container: Container,
+  abilities: RuntimeAbilities,
+  tickets: ReadonlySet<string> = new Set(),
+): void {
   const [device] = container.volumeDevices ?? [];
   if (device !== undefined) {
     throw new ContainerConfigError(`container "${container.name}": block devices are not supported by this node`);
   }
   if (abilities.mounts) return;
-  const mount = (container.volumeMounts ?? []).find(({ mountPath }) => mountPath !== TOKEN_MOUNT_PATH);
+  const mount = (container.volumeMounts ?? []).find(
+    ({ name, mountPath }) => mountPath !== TOKEN_MOUNT_PATH && !tickets.has(name),
+  );
   if (mount === undefined) return;
   throw new ContainerConfigError(
     `container "${container.name}": volume "${mount.name}" cannot be mounted at ${mount.mountPath}: ` +

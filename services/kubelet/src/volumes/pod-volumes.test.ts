@@ -379,23 +379,28 @@ testAsRoot(
     }),
 );
 
+/** The claim `data` is a volume of the storage server. Returns what attaches it to this node for the pod. */
+function bindTicket(api: Api): (fencingToken: number) => void {
+  bindClaim(api, {
+    csi: {
+      driver: 'storage.holdfast.io',
+      volumeHandle: 'pv-1',
+      volumeAttributes: { server: '127.0.0.1:9440' },
+      nodePublishSecretRef: { namespace: 'storage', name: 'key' },
+    },
+  });
+  const volume = api.objects.get('PersistentVolume/pv-1') ?? assert.fail();
+  api.objects.set('Secret/key', { data: { key: Buffer.from('0'.repeat(64)).toString('base64') } });
+  return (fencingToken) => {
+    const attachment = { nodeName: 'n1', nodeUID: 'u1', pods: [{ namespace: 'n', name: 'p', uid: 'u' }] };
+    api.objects.set('PersistentVolume/pv-1', { ...volume, status: { fencingToken, attachment } });
+  };
+}
+
 test('a volume of the storage server is a directory of the kubelet that the pod cannot write', () =>
   inWorld(async ({ api, path, prepare, read, refresh }) => {
-    bindClaim(api, {
-      csi: {
-        driver: 'storage.holdfast.io',
-        volumeHandle: 'pv-1',
-        volumeAttributes: { server: '127.0.0.1:9440' },
-        nodePublishSecretRef: { namespace: 'storage', name: 'key' },
-      },
-    });
-    const volume = api.objects.get('PersistentVolume/pv-1') ?? assert.fail();
-    const attach = (fencingToken: number): void => {
-      const attachment = { nodeName: 'n1', nodeUID: 'u1', pods: [{ namespace: 'n', name: 'p', uid: 'u' }] };
-      api.objects.set('PersistentVolume/pv-1', { ...volume, status: { fencingToken, attachment } });
-    };
+    const attach = bindTicket(api);
     attach(7);
-    api.objects.set('Secret/key', { data: { key: Buffer.from('0'.repeat(64)).toString('base64') } });
     const claim = { persistentVolumeClaim: { claimName: 'data' } };
     assert.deepEqual((await prepare(claim)).mounts, [{ source: join(path, 'v'), target: '/v', readOnly: true }]);
     assert.equal(read('token'), '7\n');
@@ -476,4 +481,16 @@ test('without mounts a variable contains the path of the token', () =>
       environment: { HOLDFAST_SERVICE_ACCOUNT_DIR: join(path, 'v') },
     });
     await assert.rejects(prepare({ emptyDir: {} }), { name: 'ContainerConfigError' });
+  }, false));
+
+test('without mounts a variable contains the path of the files of a volume of the storage server, and of no other claim', () =>
+  inWorld(async ({ api, prepare, path, read }) => {
+    bindTicket(api)(7);
+    assert.deepEqual(await prepare(CLAIM), {
+      mounts: [],
+      environment: { HOLDFAST_VOLUME_DIR_V: join(path, 'v') },
+    });
+    assert.equal(read('token'), '7\n');
+    bindClaim(api, { hostPath: { path, type: 'Directory' } });
+    await assert.rejects(prepare(CLAIM), { name: 'ContainerConfigError' });
   }, false));

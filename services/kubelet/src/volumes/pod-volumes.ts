@@ -59,8 +59,10 @@ export interface ContainerVolumes {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Tells a container where its token is when nothing can be mounted: documented in docs/internals/kubelet.md. */
+/** These name directories for a container when nothing can be mounted: documented in docs/internals/kubelet.md. */
 const TOKEN_DIRECTORY_VARIABLE = 'HOLDFAST_SERVICE_ACCOUNT_DIR';
+const ticketDirectoryVariable = (volume: string): string =>
+  `HOLDFAST_VOLUME_DIR_${volume.toUpperCase().replaceAll('-', '_')}`;
 
 /** The volumes of one pod: made before its sandbox, then kept up to date while it runs. */
 export class PodVolumes {
@@ -68,6 +70,8 @@ export class PodVolumes {
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
   /** The targets of the pod's claims, by volume. */
   readonly #claimed = new Map<string, string>();
+  /** Volumes of the storage server: their directories hold files that say how to reach them. */
+  readonly #tickets = new Set<string>();
   /** Uids of the local-path volumes that it has got: a claim of the same name may have another volume later. */
   readonly #own = new Set<string>();
   /** Directories of claims that the pod cannot write: each is reported once. */
@@ -97,14 +101,22 @@ export class PodVolumes {
     container: Container,
     env: Readonly<Record<string, string>>,
   ): Promise<ContainerVolumes> {
-    refuseMounts(container, this.#deps.abilities);
     if (!this.#isFresh(place)) await this.setUp(place);
+    refuseMounts(container, this.#deps.abilities, this.#tickets);
     const mounts: Mount[] = [];
     for (const [index, mount] of (container.volumeMounts ?? []).entries())
       mounts.push(await this.#mount({ ...place, container: container.name, index }, mount, env));
     if (this.#deps.abilities.mounts) return { mounts, environment: {} };
-    const token = mounts.find(({ target }) => target === TOKEN_MOUNT_PATH);
-    return { mounts: [], environment: token === undefined ? {} : { [TOKEN_DIRECTORY_VARIABLE]: token.source } };
+    return { mounts: [], environment: this.#standIns(container, mounts) };
+  }
+
+  /** `mounts` are those of the container, in the same order. */
+  #standIns(container: Container, mounts: readonly Mount[]): Readonly<Record<string, string>> {
+    const variables = (container.volumeMounts ?? []).flatMap(({ name, mountPath }, index) => {
+      const variable = mountPath === TOKEN_MOUNT_PATH ? TOKEN_DIRECTORY_VARIABLE : ticketDirectoryVariable(name);
+      return mounts.slice(index, index + 1).map(({ source }) => [variable, source] as const);
+    });
+    return Object.fromEntries(variables);
   }
 
   /** True when the pod has got the directory of this local-path volume. */
@@ -189,8 +201,10 @@ export class PodVolumes {
 
   async #useClaim(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'claim' }>): Promise<void> {
     const claimed = await findClaimed(this.#deps, place.pod, source);
+    this.#tickets.delete(name);
     if (claimed.kind === 'ticket') {
       this.#claimed.delete(name);
+      this.#tickets.add(name);
       return writeVolume(join(place.path, name), claimed.files, place);
     }
     const owner = claimOwner(this.#deps.abilities, place);

@@ -25,6 +25,19 @@ test('a text that differs in strings parses as with JSON.parse, and shares its o
   assert.notEqual(third['spec'], fourth['spec']);
 });
 
+test('parts that are equal to those of the text before are shared, though they have gaps', () => {
+  const text = (name: string, time: string): string =>
+    `{"metadata":{"name":"${name}"},"status":{"conditions":[{"type":"Ready","at":"${time}"}],"since":"${time}"}}`;
+  const mould = learnt(text('one', 't1'), text('two', 't2'));
+  const [third, fourth, fifth] = [text('3', 't'), text('4', 't'), text('4', 'u')].map(
+    (each) => mould.parse(each) as Record<string, unknown>,
+  );
+  assert.equal(third?.['status'], fourth?.['status']);
+  assert.notEqual(third?.['metadata'], fourth?.['metadata']);
+  assert.equal(fourth?.['metadata'], fifth?.['metadata']);
+  assert.deepEqual(fifth, JSON.parse(text('4', 'u')));
+});
+
 test('texts that differ in anything else do not match', () => {
   const mould = learnt('{"a":"x","b":1}', '{"a":"y","b":1}');
   for (const other of [

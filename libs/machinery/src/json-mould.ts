@@ -1,5 +1,5 @@
 import { deepFreeze } from './deep.ts';
-import { isJsonArray, isJsonObject, type Json, type MutableJsonObject, setOwn } from './json.ts';
+import { isJsonArray, isJsonObject, type Json, type JsonObject, type MutableJsonObject, setOwn } from './json.ts';
 import { MOULD_GAPS_MAX } from './limits.ts';
 
 const BACKSLASH = 0x5c;
@@ -17,12 +17,15 @@ interface ItemsPart {
   readonly items: readonly Json[];
   readonly gaps: readonly (readonly [at: number, gap: number])[];
   readonly parts: readonly (readonly [at: number, part: Part])[];
+  /** What was made last: the next value often is equal, in times for example. */
+  last?: readonly Json[];
 }
 
 interface MembersPart {
   readonly members: Readonly<Record<string, Json>>;
   readonly gaps: readonly (readonly [key: string, gap: number])[];
   readonly parts: readonly (readonly [key: string, part: Part])[];
+  last?: JsonObject;
 }
 
 /**
@@ -184,16 +187,28 @@ function filled(part: Part, strings: readonly string[]): Json {
   return 'items' in part ? filledItems(part, strings) : filledMembers(part, strings);
 }
 
-function filledItems({ items, gaps, parts }: ItemsPart, strings: readonly string[]): readonly Json[] {
+function filledItems(part: ItemsPart, strings: readonly string[]): readonly Json[] {
+  const { items, gaps, parts, last } = part;
   const copy = items.slice();
   for (const [at, gap] of gaps) copy[at] = strings[gap] ?? null;
-  for (const [at, part] of parts) copy[at] = filled(part, strings);
-  return Object.freeze(copy);
+  for (const [at, child] of parts) copy[at] = filled(child, strings);
+  const isNew =
+    last === undefined || gaps.some(([at]) => copy[at] !== last[at]) || parts.some(([at]) => copy[at] !== last[at]);
+  if (!isNew) return last;
+  part.last = Object.freeze(copy);
+  return part.last;
 }
 
-function filledMembers({ members, gaps, parts }: MembersPart, strings: readonly string[]): Json {
+function filledMembers(part: MembersPart, strings: readonly string[]): Json {
+  const { members, gaps, parts, last } = part;
   const copy: MutableJsonObject = { ...members };
   for (const [key, gap] of gaps) setOwn(copy, key, strings[gap] ?? null);
-  for (const [key, part] of parts) setOwn(copy, key, filled(part, strings));
-  return Object.freeze(copy);
+  for (const [key, child] of parts) setOwn(copy, key, filled(child, strings));
+  const isNew =
+    last === undefined ||
+    gaps.some(([key]) => copy[key] !== last[key]) ||
+    parts.some(([key]) => copy[key] !== last[key]);
+  if (!isNew) return last;
+  part.last = Object.freeze(copy);
+  return part.last;
 }

@@ -208,7 +208,6 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async #relist(): Promise<void> {
-    const listed = new Set<string>();
     let revision = 0;
     let seen: string | undefined;
     let continueToken: string | undefined;
@@ -232,12 +231,14 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     } while (continueToken !== undefined);
     if (this.#isAhead || this.#seen.isOver(seen)) this.#beginHistory();
     this.#seen.note(seen, revision);
+    const mayBeAbsent = this.#cache.size() > 0;
+    const listed = new Set<string>();
     for (const item of items) {
       const key = keyOf(item);
-      listed.add(key);
+      if (mayBeAbsent) listed.add(key);
       this.#publish(this.#cache.upsert(key, item, revisionOf(item)));
     }
-    for (const change of this.#cache.removeAbsent(listed, revision)) this.#publish(change);
+    if (mayBeAbsent) for (const change of this.#cache.removeAbsent(listed, revision)) this.#publish(change);
     this.#complete(revision, true);
     this.#listed = true;
     this.#synced.resolve();

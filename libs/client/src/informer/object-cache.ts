@@ -16,9 +16,10 @@ interface Entry<T> {
 /** Entries by key, for one value of an index. */
 type Group<T> = Map<string, Entry<T>>;
 
+/** Filled when somebody first looks something up in it, and kept current from then on. */
 interface Index<T> {
   readonly valuesOf: IndexFunction<T>;
-  readonly groups: Map<string, Group<T>>;
+  groups: Map<string, Group<T>> | undefined;
 }
 
 /** The applied change, or `undefined` when the cache already had something newer. */
@@ -30,12 +31,14 @@ export type Applied<T> = InformerChange<T> | undefined;
  */
 export class ObjectCache<T extends KubeObject> {
   readonly #entries = new Map<string, Entry<T>>();
-  readonly #byNamespace = new Map<string, Group<T>>();
-  readonly #indexes: ReadonlyMap<string, Index<T>>;
+  readonly #byNamespace: Index<T> = { valuesOf: (object) => [object.metadata.namespace ?? ''], groups: undefined };
+  readonly #byName: ReadonlyMap<string, Index<T>>;
+  /** Those that are filled. */
+  #indexes: readonly (Index<T> & { readonly groups: Map<string, Group<T>> })[] = [];
   readonly #deletions = new Map<string, number>();
 
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>>) {
-    this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, { valuesOf, groups: new Map() }]));
+    this.#byName = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, { valuesOf, groups: undefined }]));
   }
 
   get(key: string): T | undefined {
@@ -48,17 +51,26 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   list(namespace: string | undefined): readonly T[] {
-    return objectsOf(namespace === undefined ? this.#entries : this.#byNamespace.get(namespace));
+    return objectsOf(namespace === undefined ? this.#entries : this.#groupsOf(this.#byNamespace).get(namespace));
   }
 
   count(namespace: string | undefined): number {
-    return namespace === undefined ? this.#entries.size : (this.#byNamespace.get(namespace)?.size ?? 0);
+    return namespace === undefined ? this.#entries.size : (this.#groupsOf(this.#byNamespace).get(namespace)?.size ?? 0);
   }
 
   /** Returns `undefined` when the index does not exist. */
   byIndex(index: string, value: string): readonly T[] | undefined {
-    const known = this.#indexes.get(index);
-    return known === undefined ? undefined : objectsOf(known.groups.get(value));
+    const known = this.#byName.get(index);
+    return known === undefined ? undefined : objectsOf(this.#groupsOf(known).get(value));
+  }
+
+  #groupsOf(index: Index<T>): ReadonlyMap<string, Group<T>> {
+    if (index.groups !== undefined) return index.groups;
+    const groups = new Map<string, Group<T>>();
+    for (const [key, entry] of this.#entries)
+      for (const value of index.valuesOf(entry.object)) put(groups, value, key, entry);
+    this.#indexes = [...this.#indexes, Object.assign(index, { groups })];
+    return groups;
   }
 
   size(): number {
@@ -79,8 +91,7 @@ export class ObjectCache<T extends KubeObject> {
     }
     const entry = { object, revision };
     this.#entries.set(key, entry);
-    put(this.#byNamespace, object.metadata.namespace ?? '', key, entry);
-    for (const { valuesOf, groups } of this.#indexes.values()) {
+    for (const { valuesOf, groups } of this.#indexes) {
       for (const value of valuesOf(object)) put(groups, value, key, entry);
     }
     return { key, object, old: undefined };
@@ -90,7 +101,7 @@ export class ObjectCache<T extends KubeObject> {
     const old = entry.object;
     entry.object = object;
     entry.revision = revision;
-    for (const { valuesOf, groups } of this.#indexes.values()) {
+    for (const { valuesOf, groups } of this.#indexes) {
       const before = valuesOf(old);
       const after = valuesOf(object);
       if (isSameList(before, after)) continue;
@@ -131,8 +142,7 @@ export class ObjectCache<T extends KubeObject> {
   }
 
   #unlink(key: string, object: T): void {
-    drop(this.#byNamespace, object.metadata.namespace ?? '', key);
-    for (const { valuesOf, groups } of this.#indexes.values()) {
+    for (const { valuesOf, groups } of this.#indexes) {
       for (const value of valuesOf(object)) drop(groups, value, key);
     }
   }

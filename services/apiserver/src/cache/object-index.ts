@@ -26,8 +26,9 @@ export class ObjectIndex {
   }
 
   set(object: CachedObject): void {
-    if (!this.#byKey.has(object.key)) this.#keysOf(object.namespace).add(object.key);
+    const { size } = this.#byKey;
     this.#byKey.set(object.key, object);
+    if (this.#byKey.size > size) this.#keysOf(object.namespace).add(object.key);
     this.#forgetLists(object.namespace);
   }
 

@@ -5,6 +5,11 @@ export class SortedNames {
   readonly #added = new Set<string>();
 
   add(name: string): void {
+    // A load adds them in order.
+    if (this.#added.size === 0 && (this.#names.length === 0 || (this.#names.at(-1) ?? '') < name)) {
+      this.#names.push(name);
+      return;
+    }
     if (this.#names[this.#lowerBound(name)] !== name) this.#added.add(name);
   }
 

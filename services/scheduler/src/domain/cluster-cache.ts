@@ -36,7 +36,8 @@ export class ClusterCache implements Snapshot {
   #changes = 0;
   /** By uid, even for an unknown node: a pod may be observed before its node. */
   readonly #placed = new Map<string, PodInfo>();
-  readonly #placedByNode = new Map<string, Map<string, PodInfo>>();
+  /** By unknown node and uid; a known node has its pods itself. */
+  readonly #onUnknownNodes = new Map<string, Map<string, PodInfo>>();
   readonly #usersOfClaim = new Map<string, Map<string, PodInfo>>();
   readonly #assumed = new Map<string, Assumption>();
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
@@ -127,7 +128,8 @@ export class ClusterCache implements Snapshot {
       return changes;
     }
     const info = new MutableNodeInfo(node, this.#freeSlots.pop() ?? this.#nodes.size);
-    for (const pod of this.#placedByNode.get(name)?.values() ?? []) info.add(pod);
+    for (const pod of this.#onUnknownNodes.get(name)?.values() ?? []) info.add(pod);
+    this.#onUnknownNodes.delete(name);
     this.#touch(info);
     this.#nodes.set(name, info);
     this.#nodeList = undefined;
@@ -142,6 +144,7 @@ export class ClusterCache implements Snapshot {
     this.#images.replace(info.node, undefined);
     this.#softlyTainted -= Number(isSoftlyTainted(info.node));
     this.#nodes.delete(name);
+    if (info.pods.size > 0) this.#onUnknownNodes.set(name, new Map(info.pods));
     this.#freeSlots.push(info.slot);
     this.#changes++;
     this.#nodeList = undefined;
@@ -241,13 +244,15 @@ export class ClusterCache implements Snapshot {
 
   #put(pod: PodInfo): void {
     this.#placed.set(pod.uid, pod);
-    putInto(this.#placedByNode, pod.nodeName, pod);
     for (const { key } of pod.claims) putInto(this.#usersOfClaim, key, pod);
     this.#counts.added(pod);
     this.#terms.added(pod);
     const node = this.#nodes.get(pod.nodeName);
-    node?.add(pod);
-    if (node !== undefined) this.#touch(node);
+    if (node === undefined) putInto(this.#onUnknownNodes, pod.nodeName, pod);
+    else {
+      node.add(pod);
+      this.#touch(node);
+    }
   }
 
   #touch(node: MutableNodeInfo): void {
@@ -262,20 +267,23 @@ export class ClusterCache implements Snapshot {
 
   #replace(pod: PodInfo): void {
     this.#placed.set(pod.uid, pod);
-    this.#placedByNode.get(pod.nodeName)?.set(pod.uid, pod);
     for (const { key } of pod.claims) this.#usersOfClaim.get(key)?.set(pod.uid, pod);
-    this.#nodes.get(pod.nodeName)?.replace(pod);
+    const node = this.#nodes.get(pod.nodeName);
+    if (node === undefined) putInto(this.#onUnknownNodes, pod.nodeName, pod);
+    else node.replace(pod);
   }
 
   #take(pod: PodInfo): void {
     this.#placed.delete(pod.uid);
-    takeFrom(this.#placedByNode, pod.nodeName, pod);
     for (const { key } of pod.claims) takeFrom(this.#usersOfClaim, key, pod);
     this.#counts.removed(pod);
     this.#terms.removed(pod);
     const node = this.#nodes.get(pod.nodeName);
-    node?.remove(pod.uid);
-    if (node !== undefined) this.#touch(node);
+    if (node === undefined) takeFrom(this.#onUnknownNodes, pod.nodeName, pod);
+    else {
+      node.remove(pod.uid);
+      this.#touch(node);
+    }
   }
 }
 

@@ -17,6 +17,7 @@ export const MAY_IMPORT = {
   kubelet: ['platform', 'machinery', 'api', 'bus', 'client'],
   fencer: ['platform', 'machinery', 'api', 'bus', 'client'],
   'storage-server': ['platform', 'client'],
+  proxy: ['platform', 'machinery', 'api', 'bus', 'client'],
   holdfast: [
     'platform',
     'pki',
@@ -31,6 +32,7 @@ export const MAY_IMPORT = {
     'controller-manager',
     'kubelet',
     'fencer',
+    'proxy',
   ],
 };
 

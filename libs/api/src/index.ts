@@ -36,7 +36,7 @@ export * from './semantics/index.ts';
 export { accessReviewErrors } from './validation/access-reviews.ts';
 export { commonMetadataErrors } from './validation/common-metadata.ts';
 export { dns1035LabelErrors, dnsLabelErrors } from './validation/formats.ts';
-export { type Cidr, canonicalIp, cidrContains, parseCidr, parseIp } from './validation/ip.ts';
+export { type Cidr, canonicalIp, cidrContains, type Ip, isIpv6, parseCidr, parseIp } from './validation/ip.ts';
 export { validateLabels } from './validation/labels.ts';
 export {
   keepServerMetadata,

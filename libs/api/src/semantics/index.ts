@@ -5,6 +5,7 @@ export * from './pods.ts';
 export * from './qos.ts';
 export * from './required-nodes.ts';
 export * from './selectors.ts';
+export * from './service-traffic.ts';
 export * from './storage.ts';
 export * from './tolerations.ts';
 export * from './well-known.ts';

@@ -45,6 +45,8 @@ export const COMPLETION_INDEX_ANNOTATION = 'batch.kubernetes.io/job-completion-i
 /** Services and their endpoints. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+export const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
+export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 export const OVER_CAPACITY_ANNOTATION = 'endpoints.kubernetes.io/over-capacity';
 export const TOPOLOGY_HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 export const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';

@@ -2,12 +2,12 @@ import {
   type DiscoveryV1EndpointPort,
   type Endpoint,
   type EndpointSlice,
+  HEADLESS_LABEL,
   type KubeObject,
   SERVICE_NAME_LABEL,
 } from '@holdfast/api';
 import { canonicalJson, isSame, safeSuffix } from './hash.ts';
 import { byName, controllerReference, nameOf, namespaceOf, uidOf } from './meta.ts';
-import { HEADLESS_LABEL } from './service-backends.ts';
 
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 /** Labels that the controller sets on its slices; the owner's labels cannot override them. */

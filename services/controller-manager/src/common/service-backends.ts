@@ -22,9 +22,6 @@ export interface BackendPort {
   readonly appProtocol?: string;
 }
 
-/** On objects of headless services; proxies ignore those. */
-export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
-
 export const isHeadless = ({ spec }: Service): boolean => spec?.clusterIP === 'None';
 
 /** The pods of a service without a selector are its user's business, an external name has none. */

@@ -1,6 +1,7 @@
 import {
   type Endpoint,
   type EndpointSlice,
+  HEADLESS_LABEL,
   isPodReady,
   type Pod,
   SERVICE_NAME_LABEL,
@@ -16,15 +17,7 @@ import {
   type SliceOwner,
 } from '../../common/endpoint-slices.ts';
 import { byName, isTerminating, nameOf } from '../../common/meta.ts';
-import {
-  HEADLESS_LABEL,
-  hostnameOf,
-  isHeadless,
-  isIpv6,
-  podIpsOf,
-  podReference,
-  portsOf,
-} from '../../common/service-backends.ts';
+import { hostnameOf, isHeadless, isIpv6, podIpsOf, podReference, portsOf } from '../../common/service-backends.ts';
 import { ENDPOINTS_PER_SLICE_MAX } from '../../limits.ts';
 
 export const MANAGED_BY = 'endpointslice-controller.k8s.io';

@@ -3,6 +3,7 @@ import {
   type EndpointPort,
   type EndpointSubset,
   type Endpoints,
+  HEADLESS_LABEL,
   isPodReady,
   OVER_CAPACITY_ANNOTATION,
   type Pod,
@@ -12,7 +13,6 @@ import { canonicalJson, isSame } from '../../common/hash.ts';
 import { byName, compareText, nameOf, namespaceOf } from '../../common/meta.ts';
 import {
   type BackendPort,
-  HEADLESS_LABEL,
   hostnameOf,
   isHeadless,
   isIpv6,

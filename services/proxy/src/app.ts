@@ -1,0 +1,137 @@
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  type Service as KubeService,
+  NODES,
+  type Node,
+  PROXIED_SELECTOR,
+  SERVICE_NAME_LABEL,
+  SERVICES,
+  ZONE_LABEL,
+} from '@holdfast/api';
+import { createInformer, type Informer } from '@holdfast/client';
+import type { Service } from '@holdfast/platform';
+import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
+import type { ProxyDeps } from './proxy-deps.ts';
+import { BASE_UNIT, baseFragment } from './ruleset/base.ts';
+import type { Fragment } from './ruleset/fragment.ts';
+import type { Family } from './ruleset/model.ts';
+import { serviceFragment } from './services/service-fragment.ts';
+import { RuleSync } from './sync.ts';
+
+export interface Proxy extends Service {
+  /** In Prometheus text format. */
+  metrics(): string;
+  /** True while the kernel has the rules. */
+  isReady(): boolean;
+}
+
+const BY_SERVICE = 'service';
+const SERVICE_UNIT = 'service ';
+
+/** Routes the addresses of Services to their endpoints, and enforces network policies, in one network namespace. */
+export function createProxy(deps: ProxyDeps): Proxy {
+  return new RunningProxy(deps);
+}
+
+class RunningProxy implements Proxy {
+  readonly name = 'proxy';
+  readonly #deps: ProxyDeps;
+  readonly #services: Informer<KubeService>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #nodes: Informer<Node>;
+  readonly #metrics: ProxyMetrics = createProxyMetrics();
+  readonly #sync: RuleSync;
+  readonly #unsubscribe: (() => void)[] = [];
+  #ready = false;
+
+  constructor(deps: ProxyDeps) {
+    this.#deps = deps;
+    const { client, bus, clock, random, log, nodeName, filter, flows } = deps;
+    const tools = { client, bus, clock, random, log };
+    const selection = { labelSelector: PROXIED_SELECTOR };
+    this.#services = createInformer({ ...tools, resource: SERVICES, selection });
+    this.#slices = createInformer({
+      ...tools,
+      resource: ENDPOINT_SLICES,
+      selection,
+      indexes: { [BY_SERVICE]: serviceOfSlice },
+    });
+    this.#nodes = createInformer({
+      ...tools,
+      resource: NODES,
+      selection: { fieldSelector: `metadata.name=${nodeName}` },
+    });
+    const fragmentOf = (unit: string, family: Family) => this.#fragmentOf(unit, family);
+    this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf });
+  }
+
+  metrics(): string {
+    return this.#metrics.render();
+  }
+
+  isReady(): boolean {
+    return this.#ready && !this.#sync.isFailing();
+  }
+
+  async start(): Promise<void> {
+    const informers = [this.#services, this.#slices, this.#nodes];
+    await Promise.all(informers.map((informer) => informer.start()));
+    this.#subscribe();
+    await Promise.all(informers.map((informer) => informer.synced()));
+    await this.#sync.start(this.#allUnits());
+    this.#ready = true;
+  }
+
+  async stop(): Promise<void> {
+    this.#ready = false;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await this.#sync.stop();
+    await Promise.all([this.#services, this.#slices, this.#nodes].map((informer) => informer.stop()));
+  }
+
+  #subscribe(): void {
+    this.#unsubscribe.push(
+      this.#services.onChange(({ key }) => {
+        this.#metrics.serviceChanged();
+        this.#sync.touch([`${SERVICE_UNIT}${key}`]);
+      }),
+      this.#slices.onChange(({ object, old }) => {
+        this.#metrics.endpointsChanged();
+        this.#sync.touch([object, old].flatMap((slice) => serviceOfSlice(slice).map((key) => `${SERVICE_UNIT}${key}`)));
+      }),
+      this.#nodes.onChange(({ object, old }) => {
+        // The zone decides about the hints of every endpoint.
+        this.#sync.touch(zoneOf(object) === zoneOf(old) ? [BASE_UNIT] : this.#allUnits());
+      }),
+    );
+  }
+
+  #allUnits(): readonly string[] {
+    const services = this.#services
+      .list()
+      .map(({ metadata }) => `${SERVICE_UNIT}${metadata.namespace}/${metadata.name}`);
+    return [BASE_UNIT, ...services];
+  }
+
+  #fragmentOf(unit: string, family: Family): Fragment | undefined {
+    const { nodeName, options } = this.#deps;
+    const node = this.#nodes.get({ name: nodeName });
+    if (unit === BASE_UNIT) return baseFragment(family, node, options);
+    const key = unit.slice(SERVICE_UNIT.length);
+    const [namespace = '', name = ''] = key.split('/');
+    const service = this.#services.get({ namespace, name });
+    if (service === undefined) return undefined;
+    return serviceFragment({ service, slices: this.#slices.byIndex(BY_SERVICE, key) }, family, {
+      nodeName,
+      zone: zoneOf(node),
+    });
+  }
+}
+
+function serviceOfSlice(slice: EndpointSlice | undefined): readonly string[] {
+  const name = slice?.metadata.labels?.[SERVICE_NAME_LABEL];
+  return name === undefined ? [] : [`${slice?.metadata.namespace}/${name}`];
+}
+
+const zoneOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.[ZONE_LABEL];

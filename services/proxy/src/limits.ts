@@ -1,0 +1,26 @@
+import { invariant } from '@holdfast/platform/invariant';
+
+/** Elements that one line of the script names: long lines cost nft memory. */
+export const ELEMENTS_PER_LINE = 1_000;
+/** Changes that come within this time are one transaction. */
+export const GATHER_MS = 10;
+/** Wait after a failed transaction before everything is written again. */
+export const RETRY_BASE_MS = 1_000;
+export const RETRY_MAX_MS = 30_000;
+/** Interval of the check that the rules are still in the kernel. */
+export const CHECK_INTERVAL_MS = 30_000;
+/** Deadline of one transaction. A whole table of 5,000 services takes about a second. */
+export const NFT_TIMEOUT_MS = 60_000;
+/** Characters of the complaint of nft that errors repeat. */
+export const COMPLAINT_CHARS_MAX = 500;
+/** Larger than any answer that is read. */
+export const NFT_ANSWER_BYTES_MAX = 65_536;
+/** Slots of the smallest pool. */
+export const POOL_SLOTS_MIN = 4;
+/** Default time that a client stays with its endpoint. */
+export const AFFINITY_SECONDS_DEFAULT = 10_800;
+
+// Relations between limits. A violation fails every test of this service.
+invariant(GATHER_MS < RETRY_BASE_MS, 'a failed transaction is not repeated as fast as changes come');
+invariant(RETRY_BASE_MS <= RETRY_MAX_MS, 'the back-off grows');
+invariant(COMPLAINT_CHARS_MAX <= NFT_ANSWER_BYTES_MAX, 'what is quoted is a part of the answer');

@@ -1,0 +1,39 @@
+import type { Bus } from '@holdfast/bus';
+import type { ApiClient } from '@holdfast/client';
+import type { Clock, Log, Random } from '@holdfast/platform';
+import type { FlowTable, PacketFilter } from './filter/port.ts';
+import type { HealthPorts } from './health/port.ts';
+
+export interface ProxyOptions {
+  /** The networks of all pods. Empty: those of this node's `spec.podCIDRs`; then cluster addresses work from pods only. */
+  readonly clusterCidrs: readonly string[];
+  /** Every flow to a cluster address gets this node as its source. */
+  readonly masqueradeAll: boolean;
+  /** Networks whose addresses of this machine answer at node ports. Empty: the internal addresses of the node. */
+  readonly nodePortAddresses: readonly string[];
+  /** Whether network policies are enforced. The identity must then be able to list pods, namespaces and policies. */
+  readonly networkPolicies: boolean;
+}
+
+export const DEFAULT_PROXY_OPTIONS: ProxyOptions = {
+  clusterCidrs: [],
+  masqueradeAll: false,
+  nodePortAddresses: [],
+  networkPolicies: true,
+};
+
+export interface ProxyDeps {
+  /** Carries the identity `system:kube-proxy`. */
+  readonly client: ApiClient;
+  /** Without a bus the proxy watches the API. */
+  readonly bus?: Bus | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodeName: string;
+  readonly filter: PacketFilter;
+  readonly flows?: FlowTable | undefined;
+  /** Serves the health check ports of services. Absent: they are closed. */
+  readonly healthPorts?: HealthPorts | undefined;
+  readonly options: ProxyOptions;
+}

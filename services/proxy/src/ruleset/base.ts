@@ -1,0 +1,128 @@
+import { canonicalIp, isIpv6, type Node } from '@holdfast/api';
+import { mergeRanges, rangeOf, rangeTexts, withoutRanges } from '../addresses/ranges.ts';
+import { type Fragment, FragmentBuilder } from './fragment.ts';
+import { type Family, type Hook, PROTOCOLS, type Rule, rule, verdict } from './model.ts';
+import {
+  CLUSTER_ADDRESSES,
+  EGRESS_PODS_MAP,
+  INGRESS_PODS_MAP,
+  NODE_ADDRESSES,
+  NODE_PORTS_MAP,
+  OWN_PAIRS,
+  POD_NETWORKS,
+  REFUSE_CHAIN,
+  SERVICES_CHAIN,
+  SERVICES_MAP,
+} from './names.ts';
+import { targetsMap } from './render.ts';
+
+export interface BaseOptions {
+  /** The networks of all pods. Empty: those of this node's `spec.podCIDRs`, and no masquerade for cluster addresses. */
+  readonly clusterCidrs: readonly string[];
+  /** Every flow to a cluster address gets this node as its source. */
+  readonly masqueradeAll: boolean;
+  /** Networks whose addresses of this machine answer at node ports; empty: the node's internal addresses. */
+  readonly nodePortAddresses: readonly string[];
+}
+
+export const BASE_UNIT = 'base';
+
+const DESTINATION_NAT = -100;
+const SOURCE_NAT = 100;
+const FILTER = 0;
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+/** What every other unit needs: hooks, shared sets, and what depends on the node alone. */
+export function baseFragment(family: Family, node: Node | undefined, options: BaseOptions): Fragment {
+  const builder = new FragmentBuilder();
+  const sets = builder.sets;
+  sets.set(SERVICES_MAP, { kind: 'verdicts', by: 'destination' });
+  sets.set(NODE_PORTS_MAP, { kind: 'verdicts', by: 'port' });
+  sets.set(INGRESS_PODS_MAP, { kind: 'verdicts', by: 'daddr' });
+  sets.set(EGRESS_PODS_MAP, { kind: 'verdicts', by: 'saddr' });
+  sets.set(CLUSTER_ADDRESSES, { kind: 'addresses' });
+  sets.set(POD_NETWORKS, { kind: 'networks' });
+  sets.set(NODE_ADDRESSES, { kind: 'networks' });
+  sets.set(OWN_PAIRS, { kind: 'pairs' });
+  for (const protocol of PROTOCOLS) sets.set(targetsMap(protocol), { kind: 'targets', protocol });
+  for (const text of podNetworks(family, node, options)) builder.element(POD_NETWORKS, text);
+  for (const text of nodeNetworks(family, node, options)) builder.element(NODE_ADDRESSES, text);
+  addServiceChains(builder, options);
+  addPolicyChains(builder);
+  return builder;
+}
+
+function addServiceChains({ chains }: FragmentBuilder, options: BaseOptions): void {
+  const nat = (hook: Hook['hook'], priority: number): Hook => ({ type: 'nat', hook, priority });
+  chains.set(REFUSE_CHAIN, { rules: [verdict('reject')] });
+  chains.set(SERVICES_CHAIN, { rules: serviceRules(options) });
+  const enter = [verdict(`jump ${SERVICES_CHAIN}`)];
+  chains.set('nat-prerouting', { hook: nat('prerouting', DESTINATION_NAT), rules: enter });
+  chains.set('nat-output', { hook: nat('output', DESTINATION_NAT), rules: enter });
+  chains.set('nat-postrouting', {
+    hook: nat('postrouting', SOURCE_NAT),
+    rules: [
+      rule({ kind: 'masquerade' }, { kind: 'marked' }),
+      rule({ kind: 'masquerade' }, { kind: 'translated' }, { kind: 'pair', set: OWN_PAIRS }),
+    ],
+  });
+}
+
+function serviceRules({ clusterCidrs, masqueradeAll }: BaseOptions): readonly Rule[] {
+  const toCluster = { kind: 'address', side: 'daddr', set: CLUSTER_ADDRESSES } as const;
+  const fromOutside = { kind: 'address', side: 'saddr', set: POD_NETWORKS, not: true } as const;
+  const masquerade = masqueradeAll
+    ? [rule({ kind: 'mark' }, toCluster)]
+    : clusterCidrs.length > 0
+      ? [rule({ kind: 'mark' }, toCluster, fromOutside)]
+      : [];
+  return [
+    ...masquerade,
+    rule({ kind: 'dispatch', by: 'destination', map: SERVICES_MAP }),
+    // Nobody else has these addresses, so what no port of a service took would be lost on its way.
+    verdict(`goto ${REFUSE_CHAIN}`, toCluster),
+    rule(
+      { kind: 'dispatch', by: 'port', map: NODE_PORTS_MAP },
+      { kind: 'address', side: 'daddr', set: NODE_ADDRESSES },
+      { kind: 'local', side: 'daddr' },
+    ),
+  ];
+}
+
+/**
+ * Both directions of a flow must be allowed, so each has a base chain of its own: `accept` ends only the chain that
+ * gives it. Traffic between a node and its own pods passes neither: it is not forwarded.
+ */
+function addPolicyChains({ chains }: FragmentBuilder): void {
+  const known = verdict('accept', { kind: 'flow', state: 'known' });
+  const toItself = verdict('accept', { kind: 'pair', set: OWN_PAIRS });
+  const forward = (priority: number): Hook => ({ type: 'filter', hook: 'forward', priority });
+  chains.set('policy-egress', {
+    hook: forward(FILTER),
+    rules: [known, toItself, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP })],
+  });
+  chains.set('policy-ingress', {
+    hook: forward(FILTER + 1),
+    rules: [known, toItself, rule({ kind: 'dispatch', by: 'daddr', map: INGRESS_PODS_MAP })],
+  });
+}
+
+function podNetworks(family: Family, node: Node | undefined, { clusterCidrs }: BaseOptions): readonly string[] {
+  const texts = clusterCidrs.length > 0 ? clusterCidrs : (node?.spec?.podCIDRs ?? []);
+  return networkTexts(texts, family);
+}
+
+function nodeNetworks(family: Family, node: Node | undefined, { nodePortAddresses }: BaseOptions): readonly string[] {
+  if (nodePortAddresses.length > 0) return networkTexts(nodePortAddresses, family);
+  return (node?.status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .flatMap(({ address }) => canonicalIp(address) ?? [])
+    .filter((ip) => isIpv6(ip) === (family === 'ip6') && !ip.startsWith('127.') && ip !== '::1');
+}
+
+function networkTexts(texts: readonly string[], family: Family): readonly string[] {
+  const ranges = (each: readonly string[]) =>
+    each.map((text) => rangeOf(text, family)).filter((range) => range !== undefined);
+  // The kernel does not translate flows between loopback addresses and others.
+  return rangeTexts(withoutRanges(mergeRanges(ranges(texts)), ranges(LOOPBACK)), family);
+}

@@ -1,0 +1,158 @@
+import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import type { FlowTable, PacketFilter } from './filter/port.ts';
+import { NO_FLOW_TABLE } from './filter/port.ts';
+import { CHECK_INTERVAL_MS, GATHER_MS, RETRY_BASE_MS, RETRY_MAX_MS } from './limits.ts';
+import type { ProxyMetrics } from './metrics.ts';
+import { Assembly } from './ruleset/assembly.ts';
+import { BASE_UNIT } from './ruleset/base.ts';
+import type { Fragment } from './ruleset/fragment.ts';
+import { FAMILIES, type Family } from './ruleset/model.ts';
+import { staleFlows } from './services/stale-flows.ts';
+
+export interface SyncOptions {
+  readonly filter: PacketFilter;
+  readonly flows?: FlowTable | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ProxyMetrics;
+  /** The decision: the rules of a unit as the objects are now. */
+  fragmentOf(unit: string, family: Family): Fragment | undefined;
+  /** Called after each successful update. */
+  onSynced?(): void;
+}
+
+/**
+ * Brings the rules of units into the kernel. Changes that come together are one transaction. After an error it writes
+ * everything again, because it cannot know what the kernel holds.
+ */
+export class RuleSync {
+  readonly #options: SyncOptions;
+  readonly #assemblies = new Map(FAMILIES.map((family) => [family, new Assembly(family)]));
+  readonly #dirty = new Set<string>();
+  #needsReset = true;
+  #failures = 0;
+  #pending: Timer | undefined;
+  #check: Timer | undefined;
+  #running: Promise<void> | undefined;
+  #isStarted = false;
+  #isStopped = false;
+
+  constructor(options: SyncOptions) {
+    this.#options = options;
+  }
+
+  /** Marks units whose rules may have changed. */
+  touch(units: Iterable<string>): void {
+    for (const unit of units) this.#dirty.add(unit);
+    this.#schedule(GATHER_MS);
+  }
+
+  /** True while the last update failed. */
+  isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Writes everything, and then follows the changes. Rejects when the first write fails. */
+  async start(units: Iterable<string>): Promise<void> {
+    for (const unit of units) this.#dirty.add(unit);
+    await this.#write();
+    this.#isStarted = true;
+    this.#armCheck();
+    if (this.#dirty.size > 0) this.#schedule(GATHER_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#pending?.cancel();
+    this.#check?.cancel();
+    await this.#running;
+  }
+
+  #schedule(delayMs: number): void {
+    const isBusy = this.#pending !== undefined || this.#running !== undefined;
+    if (isBusy || this.#isStopped || !this.#isStarted) return;
+    this.#pending = this.#options.clock.timer(delayMs, () => {
+      this.#pending = undefined;
+      this.#running = this.#pass();
+    });
+  }
+
+  async #pass(): Promise<void> {
+    try {
+      await this.#write();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      this.#options.metrics.failed();
+      this.#options.log.warn('the rules cannot be written, all of them will be written again', { error });
+    }
+    this.#running = undefined;
+    if (this.#failures > 0) this.#schedule(Math.min(RETRY_BASE_MS * 2 ** (this.#failures - 1), RETRY_MAX_MS));
+    else if (this.#dirty.size > 0 || this.#needsReset) this.#schedule(GATHER_MS);
+  }
+
+  async #write(): Promise<void> {
+    const { filter, flows = NO_FLOW_TABLE, clock, metrics } = this.#options;
+    const startedMs = clock.monotonic();
+    const units = baseFirst(this.#dirty);
+    this.#dirty.clear();
+    const updates = [...this.#assemblies].map(([family, assembly]) => this.#update(family, assembly, units));
+    const changes = updates.flatMap(({ change }) => change ?? []);
+    const kind = this.#needsReset ? 'full' : 'partial';
+    if (kind === 'full') {
+      await filter.reset([...this.#assemblies.values()].map((assembly) => assembly.table()));
+      this.#needsReset = false;
+    } else if (changes.length > 0) {
+      this.#needsReset = true;
+      await filter.apply(changes);
+      this.#needsReset = false;
+    }
+    if (kind === 'full' || changes.length > 0) {
+      metrics.synced({ kind, seconds: (clock.monotonic() - startedMs) / 1_000, nowMs: clock.now() });
+    }
+    const stale = updates.flatMap(({ stale: each }) => each);
+    if (stale.length > 0) await flows.forget(stale);
+    this.#options.onSynced?.();
+  }
+
+  #update(family: Family, assembly: Assembly, units: readonly string[]) {
+    const fragments = units.map((unit) => [unit, this.#decide(unit, family)] as const);
+    const stale = fragments.flatMap(([unit, fragment]) => staleFlows(assembly.fragment(unit), fragment));
+    return { change: assembly.replace(fragments), stale };
+  }
+
+  /** One object that cannot be understood must not keep the rules of all others from being written. */
+  #decide(unit: string, family: Family): Fragment | undefined {
+    try {
+      return this.#options.fragmentOf(unit, family);
+    } catch (error) {
+      this.#options.log.error('the rules of an object cannot be built, it gets none', {
+        unit,
+        error: describeError(error),
+      });
+      return undefined;
+    }
+  }
+
+  #armCheck(): void {
+    if (this.#isStopped) return;
+    this.#check = this.#options.clock.timer(CHECK_INTERVAL_MS, () => {
+      void this.#lookForRules().then(
+        () => this.#armCheck(),
+        () => this.#armCheck(),
+      );
+    });
+  }
+
+  async #lookForRules(): Promise<void> {
+    if (this.#running !== undefined || (await this.#options.filter.isIntact())) return;
+    if (this.#running !== undefined) return;
+    this.#options.log.warn('another program removed the rules, all of them will be written again', {});
+    this.#needsReset = true;
+    this.#schedule(GATHER_MS);
+  }
+}
+
+/** Every other unit fills sets of the base. */
+const baseFirst = (units: ReadonlySet<string>): readonly string[] =>
+  units.has(BASE_UNIT) ? [BASE_UNIT, ...[...units].filter((unit) => unit !== BASE_UNIT)] : [...units];

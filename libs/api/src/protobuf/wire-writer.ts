@@ -7,6 +7,8 @@ const KEPT_ROOM_BYTES_MAX = 64 * 1024;
 const SHORT_CHARS = 32;
 /** Largest varint of two bytes. */
 const SHORT_VARINT_MAX = 0x3fff;
+/** Largest number of which bits can be shifted. */
+const MIDDLE_VARINT_MAX = 0x7fffffff;
 
 /**
  * Writes the protobuf wire format from end to start: when the length of a message must be written, the message is
@@ -104,12 +106,23 @@ export class WireWriter {
   }
 
   #longVarint(value: number): void {
+    if (value > 0 && value <= MIDDLE_VARINT_MAX) return this.#middleVarint(value);
     let rest = BigInt.asUintN(64, BigInt(Math.trunc(value)));
     const groups: number[] = [];
     for (; rest > 0x7fn; rest >>= 7n) groups.push(Number(rest & 0x7fn) | 0x80);
     groups.push(Number(rest));
     this.#take(groups.length);
     this.#bytes.set(groups, this.#at);
+  }
+
+  /** Every second until 2038 is one. */
+  #middleVarint(value: number): void {
+    let length = 1;
+    for (let rest = value >> 7; rest > 0; rest >>= 7) length += 1;
+    this.#take(length);
+    let rest = value;
+    for (let i = 0; i < length - 1; i++, rest >>= 7) this.#bytes[this.#at + i] = (rest & 0x7f) | 0x80;
+    this.#bytes[this.#at + length - 1] = rest;
   }
 
   #take(length: number): void {

@@ -2,6 +2,7 @@ import type { KubeObject } from '@holdfast/api';
 import { copyJson, deepFreeze } from '@holdfast/machinery';
 import { parseKey, type StoreKey } from '@holdfast/store';
 import { moulds } from './moulds.ts';
+import { NOWHERE, packedEncodings } from './packed-bytes.ts';
 import { parseStored } from './parse-stored.ts';
 import { bytesBudget, parsedBudget, parsedBytes } from './parsed-budget.ts';
 import { siblings } from './siblings.ts';
@@ -27,6 +28,9 @@ export class CachedObject {
   /** In protobuf, on demand. */
   #encoded: Buffer | undefined;
   #encodedLength = 0;
+  /** Where the encoding is packed; nowhere in any other period. */
+  #packedAt = NOWHERE;
+  #packedIn = 0;
   /** The writer's value of the text, so that it need not be parsed again. */
   #written: KubeObject | undefined;
   /** About what the value takes, while there is one. */
@@ -121,12 +125,22 @@ export class CachedObject {
     return content;
   }
 
-  /** The same for one who copies it at once: nothing is kept. `lend` may answer with bytes that are valid until its next call. */
+  /**
+   * The same for a caller that copies it at once. The object keeps no buffer; short encodings are packed side by side
+   * within the budget. The result of `lend` may be valid until its next call only.
+   */
   lendEncoded(lend: (object: KubeObject) => Buffer): Buffer {
     if (this.#encoded !== undefined) return this.#encoded;
+    if (this.#isPacked) return packedEncodings.at(this.#packedAt, this.#encodedLength);
     const content = lend(this.#anyValue());
     this.#encodedLength = content.length;
+    this.#packedAt = packedEncodings.add(content);
+    this.#packedIn = packedEncodings.period;
     return content;
+  }
+
+  get #isPacked(): boolean {
+    return this.#packedAt !== NOWHERE && this.#packedIn === packedEncodings.period;
   }
 
   /** True when `encoded` costs nothing. */

@@ -4,6 +4,7 @@ import { CONFIG_MAPS, findResource, type KubeObject } from '@holdfast/api';
 import { decodeProtobufObject } from '@holdfast/api/protobuf';
 import type { ApiResponse } from '@holdfast/client';
 import { CachedObject } from '../cache/cached-object.ts';
+import { packedEncodings } from '../cache/packed-bytes.ts';
 import { PROTOBUF } from './negotiation.ts';
 import { encoderFor, protobufListAnswer } from './protobuf.ts';
 
@@ -12,12 +13,16 @@ const [MANY, LARGE] = [50, 400_000];
 
 before(() => encoderFor({ headers: { accept: PROTOBUF } }));
 
-/** Counts what is encoded for lists. */
+/** Counts what is encoded for lists, and what is lent for them. */
 class CountedObject extends CachedObject {
   static lent = 0;
+  static encoded = 0;
   override lendEncoded(lend: (object: KubeObject) => Buffer): Buffer {
     CountedObject.lent += 1;
-    return super.lendEncoded(lend);
+    return super.lendEncoded((object) => {
+      CountedObject.encoded += 1;
+      return lend(object);
+    });
   }
 }
 
@@ -42,7 +47,7 @@ function sentBy({ body }: ApiResponse): Buffer {
   return all;
 }
 
-test('a long protobuf list keeps lengths instead of encodings, and equals a short one', async () => {
+test('a long protobuf list of long objects keeps lengths instead of encodings, and equals a short one', async () => {
   const objects = mapsOf(MANY, LARGE);
   CountedObject.lent = 0;
   const first = await answerOf(objects);
@@ -59,6 +64,20 @@ test('a long protobuf list keeps lengths instead of encodings, and equals a shor
     items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]),
     objects.map(({ name, revision }) => [name, String(revision)]),
   );
+});
+
+test('a long protobuf list of short objects encodes each once, and again only after all encodings were dropped', async () => {
+  const count = 2_000;
+  const objects = mapsOf(count, 9_000);
+  CountedObject.encoded = 0;
+  const bytes = sentBy(await answerOf(objects));
+  assert.equal(CountedObject.encoded, count);
+  assert.ok(sentBy(await answerOf(objects)).equals(bytes));
+  assert.equal(CountedObject.encoded, count, 'the second list has them');
+  packedEncodings.shrinkTo(0);
+  assert.ok(sentBy(await answerOf(objects)).equals(bytes));
+  assert.equal(CountedObject.encoded, 2 * count);
+  assert.ok(objects.every((each) => each.keptBytes === 0));
 });
 
 test('a short list in protobuf keeps the encodings of its objects', async () => {

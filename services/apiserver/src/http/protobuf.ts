@@ -124,8 +124,8 @@ async function shortDocument(list: ProtobufList): Promise<Document> {
 }
 
 /**
- * The encodings of a long list would take more memory than its objects. So it keeps only their lengths, which the first
- * bytes of the list contain, and encodes each object again when it is about to be sent.
+ * The first bytes of a list contain the lengths of all encodings, so these are made before. They stay packed side by
+ * side within the budget; an object whose encoding found no room is encoded again when it is about to be sent.
  */
 async function longDocument(list: ProtobufList): Promise<Document> {
   const { itemHead } = encoder();

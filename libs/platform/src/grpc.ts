@@ -1,10 +1,18 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { nodeHttp2 } from './http.ts';
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** Absent: a new one. */
+  readonly connection?: Duplex;
+}
 
 /** One unary call over cleartext HTTP/2. The messages are in protobuf form. */
 export interface UnaryCall {
-  readonly to: { readonly host: string; readonly port: number } | { readonly socket: string };
+  readonly to: Place | { readonly socket: string };
   /** `/<package>.<Service>/<Method>` */
   readonly path: string;
   readonly message: Buffer;
@@ -67,7 +75,8 @@ function open(to: UnaryCall['to']): ClientHttp2Session {
   // Servers on a UNIX socket accept only this authority.
   if ('socket' in to) return connect('http://localhost', { createConnection: () => connectSocket(to.socket) });
   const host = to.host.includes(':') ? `[${to.host}]` : to.host;
-  return connect(`http://${host}:${to.port}`);
+  const { connection } = to;
+  return connect(`http://${host}:${to.port}`, connection === undefined ? {} : { createConnection: () => connection });
 }
 
 const FRAME_HEAD_BYTES = 5;

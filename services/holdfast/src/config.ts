@@ -55,6 +55,14 @@ export const START_SETTINGS = {
     kind: 'list',
     help: 'Addresses of DNS servers for service names; none: no DNS; default for process pods: this process',
   },
+  'pod-network': {
+    kind: 'enum',
+    values: ['auto', 'host', 'private'],
+    help: 'Network of process pods: host = they share that of this machine; private = each has an address of its own; auto = private where this user can make namespaces',
+    default: 'host',
+  },
+  'cluster-cidr': { kind: 'string', help: 'Addresses of pods with --pod-network=private', default: '10.244.0.0/16' },
+  'node-cidr-mask-size': { kind: 'integer', help: 'Mask of the networks of nodes in it', default: 24, min: 8, max: 30 },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
   'default-storage-class': {
@@ -99,6 +107,10 @@ export interface StartConfig {
   readonly runtimeEndpoint: string | undefined;
   /** Absent: this process serves DNS, when pods are processes of this machine. */
   readonly clusterDns: readonly string[] | undefined;
+  readonly podNetwork: 'auto' | 'host' | 'private';
+  /** Of pods with addresses of their own. */
+  readonly clusterCidr: string;
+  readonly nodeCidrMaskSize: number;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   /** True: a new cluster gets one. */
@@ -135,6 +147,9 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodes: settings.nodes,
     runtimeEndpoint: settings['container-runtime-endpoint'],
     clusterDns: addressesOf(settings['cluster-dns']),
+    podNetwork: settings['pod-network'],
+    clusterCidr: settings['cluster-cidr'],
+    nodeCidrMaskSize: settings['node-cidr-mask-size'],
     hollowNodes: settings['hollow-nodes'],
     without: new Set(settings.without),
     defaultStorageClass:

@@ -68,6 +68,8 @@ export interface KubeletDeps {
   readonly bound?: BoundIncarnation | undefined;
   /** Absent: there is no cluster DNS. */
   readonly dns?: ClusterDns | undefined;
+  /** Pods that do not ask for the machine's network have one of their own, with the addresses of services. */
+  readonly ownNetworks?: boolean;
   /** The API's address for pods that cannot reach the address of its service. */
   readonly api?: (() => ApiPlace) | undefined;
   /** Absent: every pod comes from the API. */
@@ -495,10 +497,11 @@ function workerDeps(deps: KubeletDeps & WorkerParts) {
     ranges: new UserRanges(deps.userRanges, deps.ownIds),
     containerManager: deps.containerManager,
     dns,
-    services: async () => {
+    services: async (pod: Pod) => {
       await services?.synced();
       const known = services?.list() ?? [];
-      return deps.api === undefined ? known : withApiAt(known, deps.api());
+      const reachesServices = deps.ownNetworks === true && pod.spec.hostNetwork !== true;
+      return deps.api === undefined || reachesServices ? known : withApiAt(known, deps.api());
     },
   };
 }

@@ -3,7 +3,7 @@ export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';
 export { createNodeLogDirectory } from './adapters/node-log-directory.ts';
 export { createNodeVolumeDirectories } from './adapters/node-volume-directories.ts';
-export { createProbeNetwork } from './adapters/probe-network.ts';
+export { createProbeNetwork, type Dial } from './adapters/probe-network.ts';
 export { createStaticPodDirectory } from './adapters/static-pod-directory.ts';
 export { createKubelet, type Kubelet, type KubeletDeps } from './app.ts';
 export { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from './container/probe-network.ts';

@@ -18,6 +18,7 @@ import type { Machine } from './machine.ts';
 import { ownNodes } from './node-identity.ts';
 import { openBus } from './open-bus.ts';
 import { beginStore } from './open-store.ts';
+import { choosePodNetwork } from './pod-network-choice.ts';
 import type { Progress } from './progress.ts';
 
 export interface EmbeddedClusterDeps {
@@ -28,9 +29,17 @@ export interface EmbeddedClusterDeps {
   readonly tracing: Pick<Tracing, 'stop'>;
 }
 
+interface ClusterFacts {
+  readonly url: string;
+  readonly kubeconfig: string;
+  readonly warnings: readonly string[];
+  /** Absent: pods share the network of the machine, and nothing else was asked for. */
+  readonly podNetwork?: string | undefined;
+}
+
 export interface EmbeddedCluster extends Service {
   /** Known once started. */
-  readonly facts: () => { readonly url: string; readonly kubeconfig: string; readonly warnings: readonly string[] };
+  readonly facts: () => ClusterFacts;
 }
 
 /** Number of steps that `start` reports. */
@@ -41,15 +50,15 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   const { machine, config, progress, tracing } = deps;
   const running = new Running(machine);
   running.add(opened('traces', () => tracing.stop()));
-  let url = '';
-  let warnings: readonly string[] = [];
   const directory = new DataDirectory(config.dataDir, { ephemeral: config.store.kind === 'memory' });
+  let facts: ClusterFacts = { url: '', kubeconfig: directory.kubeconfigFile, warnings: [] };
   const startTogether = async (services: readonly Service[]): Promise<void> => {
     running.add(...services);
     await Promise.all(services.map((service) => service.start()));
   };
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
+    const choosing = choosePodNetwork(config, directory);
     // Reads the files first: a mistake is reported before anything runs.
     const { scheduling, ...apiFiles } = await readFiles(config, machine);
     const lock = await lockDataDirectory(directory.path);
@@ -57,7 +66,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const credentials = directory.credentials(nodeNames.all);
     const certificates = directory.certificates(serverNames(config.host), machine.clock.now());
     // The code that awaits them reports a failure.
-    certificates.catch(() => {});
+    for (const begun of [choosing, certificates]) begun.catch(() => {});
     // The threads of the store and of HTTPS start while this thread loads modules, so they begin first.
     const { opening } = await beginStore(config, { ...machine, directory: directory.path });
     opening.catch(() => {});
@@ -87,23 +96,22 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     components.catch(() => {});
     await progress.step('API server', () => startFront(front, running));
     const { createComponents } = await components;
-    url = urlOf(config, front);
+    const url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
+    const { networks: podNetworks, line: podNetwork } = await choosing;
     const cautions = new Set<string>();
+    const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, podNetworks };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startTogether([
-        createAnnouncement(config, front),
-        ...createComponents({ machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions }),
-      ]),
+      startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
     );
     const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
-    warnings = [...known, ...(await front.apiServer.health())];
+    facts = { ...facts, url, podNetwork, warnings: [...known, ...(await front.apiServer.health())] };
   };
   return {
     name: 'holdfast',
     start: () => running.begin(() => withFailuresExplained({ path: directory.path, flag: '--data-dir' }, start)),
     stop: () => running.stop(),
-    facts: () => ({ url, kubeconfig: directory.kubeconfigFile, warnings }),
+    facts: () => facts,
   };
 }
 

@@ -19,10 +19,12 @@ import {
 } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import type { NodeNames } from './cluster.ts';
+import { clusterNetworksOf, createClusterNetwork, isRouted } from './cluster-network.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
 import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
+import type { PodNetworks } from './pod-network-choice.ts';
 
 export interface ComponentsDeps {
   readonly machine: Machine;
@@ -37,6 +39,8 @@ export interface ComponentsDeps {
   readonly pki: ClusterPki;
   /** Warnings that the operator gets when the cluster is ready. */
   readonly cautions: Set<string>;
+  /** Absent: process pods share the network of the machine. */
+  readonly podNetworks: PodNetworks | undefined;
 }
 
 /** All API clients: scheduler, controllers and the kubelets of all nodes. */
@@ -44,15 +48,17 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames } = deps;
   const { runtimeEndpoint } = config;
   const names = createNames(deps);
+  const network = createClusterNetwork(deps, names);
   const nodes = nodeNames.real.map((name) =>
     runtimeEndpoint === undefined
-      ? createProcessNode({ ...deps, names }, name)
+      ? createProcessNode({ ...deps, names, network: network?.network }, name)
       : createContainerNode(deps, name, runtimeEndpoint),
   );
   return [
     ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
     ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
     ...(names === undefined ? [] : [names]),
+    ...(network === undefined ? [] : [network]),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
   ];
@@ -62,10 +68,18 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
  * For pods on the network of this machine: containers have their own networks, which cannot reach its loopback
  * addresses.
  */
-function createNames({ machine, bus, front, config, nodeNames }: ComponentsDeps): ClusterNames | undefined {
+function createNames({
+  machine,
+  bus,
+  front,
+  config,
+  nodeNames,
+  podNetworks,
+}: ComponentsDeps): ClusterNames | undefined {
   if (nodeNames.real.length === 0 || config.runtimeEndpoint !== undefined || config.clusterDns !== undefined)
     return undefined;
-  return createClusterNames({ ...machine, bus, client: front.clientOf(CLUSTER_DNS_USER) });
+  const client = front.clientOf(CLUSTER_DNS_USER);
+  return createClusterNames({ ...machine, bus, client, ...(podNetworks === undefined ? {} : { isRouted }) });
 }
 
 function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki }: ComponentsDeps): readonly Service[] {
@@ -87,7 +101,7 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
   return [scheduler, createStatusServer({ address, source: scheduler, access, tls })];
 }
 
-function createControllers({ machine, bus, front, config, pki }: ComponentsDeps): Service {
+function createControllers({ machine, bus, front, config, pki, podNetworks }: ComponentsDeps): Service {
   return createControllerManager({
     ...machine,
     bus,
@@ -99,6 +113,7 @@ function createControllers({ machine, bus, front, config, pki }: ComponentsDeps)
     settings: {
       nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds,
       rootCa: pki.caCertificate,
+      ...(podNetworks === undefined ? {} : { clusterNetworks: clusterNetworksOf(config) }),
       signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
     },
   });

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -9,6 +9,7 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ClusterPki, FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { type Credential, createCredentials, formatTokenFile, parseTokenFile } from '@holdfast/pki/credentials';
@@ -19,6 +20,8 @@ import { isPrivateKey, pairFlaw } from '@holdfast/platform/pem';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
+/** A socket's path holds 107 bytes. */
+const NETWORK_FOLDER_MAX_BYTES = 90;
 
 /** The files of an embedded cluster: certificates, tokens, kubeconfig, and the folders of its nodes and store. */
 export class DataDirectory {
@@ -78,6 +81,23 @@ export class DataDirectory {
     const all = new Map([...createCredentials(nodeNames), ...kept]);
     if (!this.#ephemeral) this.#write('tokens.csv', formatTokenFile(all.values()));
     return all;
+  }
+
+  /** The network that the pods of an earlier start had. */
+  podNetwork(): string | undefined {
+    return this.#read('pod-network')?.trim();
+  }
+
+  keepPodNetwork(mode: string): void {
+    if (!this.#ephemeral) this.#write('pod-network', `${mode}\n`);
+  }
+
+  /** The folder of the network of pods; elsewhere when its sockets would have too long paths here. */
+  get networkFolder(): string {
+    const inside = path.join(this.path, 'network');
+    if (Buffer.byteLength(inside) <= NETWORK_FOLDER_MAX_BYTES) return inside;
+    const hash = createHash('sha256').update(this.path).digest('hex').slice(0, 32);
+    return path.join(tmpdir(), `holdfast-${process.getuid?.() ?? 0}`, hash);
   }
 
   /** The key that signs service account tokens. It is kept, so that tokens outlive a restart. */

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import type { ApiClient } from '@holdfast/client';
 import {
   type ClusterDns,
   type ContainerRuntime,
@@ -10,6 +11,7 @@ import {
   createProbeNetwork,
   DEFAULT_EVICTION_FLAGS,
   DEFAULT_GARBAGE_POLICY,
+  type Dial,
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
   isolationCaution,
@@ -24,10 +26,12 @@ import {
 } from '@holdfast/kubelet';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import type { PodNetwork } from '@holdfast/kubelet/pod-network';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { nodeUser } from '@holdfast/pki/credentials';
 import { type Service, stopInReverse } from '@holdfast/platform';
 import { hostOnMachine } from './api-place.ts';
+import { DNS_SERVICE_ADDRESS } from './cluster-network.ts';
 import type { ComponentsDeps } from './components.ts';
 import { nodeIdentity } from './node-identity.ts';
 
@@ -43,6 +47,8 @@ const NODE_LOGS = '/var/log';
 export interface ProcessNodeDeps extends ComponentsDeps {
   /** DNS for service names in this process, if there is one. */
   readonly names: ClusterNames | undefined;
+  /** Absent: pods share the network of the machine. */
+  readonly network: PodNetwork | undefined;
 }
 
 /**
@@ -58,7 +64,10 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const nodeAddress = (): string => address.current();
   const volumes = volumesOf(deps, stateDirectory);
   const above = [path.dirname(stateDirectory), directory.path];
-  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden: [directory.path], above });
+  const client = front.clientOf(nodeUser(name), identity.incarnation);
+  const network = nodeNetworkOf(deps, client, name);
+  const hidden = [directory.path];
+  const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden, above, network });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) deps.cautions.add(caution);
   const kubelet = createKubelet({
@@ -76,10 +85,11 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
     files: createNodeLogDirectory(NODE_LOGS),
     userRanges: userRangesOf(deps, name),
     ownIds: userRangePool(deps.nodeNames.real.indexOf(name)),
-    dns: names?.dns ?? givenDns(deps),
+    dns: dnsOf(deps),
+    ownNetworks: network !== undefined,
     api: () => ({ host: hostOnMachine(deps.config.host), port: front.https.address().port }),
-    client: front.clientOf(nodeUser(name), identity.incarnation),
-    network: createProbeNetwork(machine.clock),
+    client,
+    network: createProbeNetwork(machine.clock, dialOf(deps.network)),
   });
   front.nodes.add(name, kubelet.api);
   return {
@@ -99,6 +109,30 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
       ]),
   };
 }
+
+function nodeNetworkOf({ network, podNetworks, machine }: ProcessNodeDeps, client: ApiClient, nodeName: string) {
+  if (network === undefined) return undefined;
+  return podNetworks?.createNodeNetwork({ network, client, clock: machine.clock, nodeName });
+}
+
+/** Pods with a network of their own do not reach the addresses that others ask. */
+function dnsOf(deps: ProcessNodeDeps): ClusterDns {
+  const { names, network } = deps;
+  if (names === undefined) return givenDns(deps);
+  if (network === undefined) return names.dns;
+  return {
+    domain: names.dns.domain,
+    get servers() {
+      return names.dns.servers;
+    },
+    serversOfOwnNetworks: [DNS_SERVICE_ADDRESS],
+  };
+}
+
+const dialOf =
+  (network: PodNetwork | undefined): Dial =>
+  (host, port) =>
+    network?.covers(host) === true ? network.dial({ host, port }) : undefined;
 
 /**
  * The directories of the node's volumes. A cluster that keeps its objects in memory forgets them with the objects; it

@@ -9,6 +9,8 @@ export interface Progress {
 export interface ReadyFacts {
   readonly url: string;
   readonly kubeconfig: string;
+  /** The network of pods and why. */
+  readonly podNetwork?: string | undefined;
   readonly nextCommand: string;
   /** Warnings about this cluster's durability. */
   readonly warnings: readonly string[];
@@ -36,6 +38,7 @@ export function createTextProgress(options: ProgressOptions): Progress {
       for (const warning of facts.warnings) options.print(`  Warning     ${warning}`);
       options.print(`  API         ${facts.url}`);
       options.print(`  Kubeconfig  ${facts.kubeconfig}`);
+      if (facts.podNetwork !== undefined) options.print(`  Pod network ${facts.podNetwork}`);
       options.print(`  Next        ${facts.nextCommand}`);
       options.print('Ctrl-C stops it.');
     },

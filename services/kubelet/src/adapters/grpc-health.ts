@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { callUnary, GrpcFailure, GrpcHttpStatus } from '@holdfast/platform/grpc';
 import type { ProbeNetwork } from '../container/probe-network.ts';
 import { GRPC_ANSWER_MAX_BYTES } from '../limits.ts';
@@ -7,11 +8,14 @@ const PATH = '/grpc.health.v1.Health/Check';
 const SERVING_STATUS = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'] as const;
 const UNIMPLEMENTED = 12;
 
-/** One `grpc.health.v1.Health/Check` over cleartext HTTP/2, on a connection of its own. */
-export const grpcHealth: ProbeNetwork['grpcHealth'] = async ({ host, port, service, signal }) => {
+/** One `grpc.health.v1.Health/Check` over cleartext HTTP/2, on a connection of its own: this one, or a new one. */
+export async function grpcHealth(
+  { host, port, service, signal }: Parameters<ProbeNetwork['grpcHealth']>[0],
+  connection?: Duplex,
+): ReturnType<ProbeNetwork['grpcHealth']> {
   try {
     const answer = await callUnary({
-      to: { host, port },
+      to: { host, port, ...(connection === undefined ? {} : { connection }) },
       path: PATH,
       message: encodeRequest(service),
       userAgent: 'kube-probe/1.32',
@@ -22,7 +26,7 @@ export const grpcHealth: ProbeNetwork['grpcHealth'] = async ({ host, port, servi
   } catch (error) {
     throw explained(error);
   }
-};
+}
 
 function explained(error: unknown): unknown {
   if (error instanceof GrpcHttpStatus) return new Error(`health rpc was answered with HTTP status ${error.status}`);

@@ -1,31 +1,50 @@
-import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import type { Clock } from '@holdfast/platform';
-import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
+import { nodeHttp, nodeHttps, nodeTls } from '@holdfast/platform/http';
 import type { HttpAnswer, ProbeNetwork } from '../container/probe-network.ts';
 import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
 import { grpcHealth } from './grpc-health.ts';
 
-export function createProbeNetwork(clock: Clock): ProbeNetwork {
-  return { httpGet: (request) => httpGet(clock, request), connect: connectTo, grpcHealth };
+/** A connection to a place that only this way reaches; `undefined`: an ordinary one does. */
+export type Dial = (host: string, port: number) => Promise<Socket> | undefined;
+
+const ORDINARY: Dial = () => undefined;
+
+export function createProbeNetwork(clock: Clock, dial: Dial = ORDINARY): ProbeNetwork {
+  return {
+    httpGet: (request) => httpGet({ clock, dial }, request),
+    connect: (host, port, timeoutMs) => connectTo({ clock, dial }, { host, port, timeoutMs }),
+    grpcHealth: async (request) => grpcHealth(request, await dial(request.host, request.port)),
+  };
+}
+
+interface Ways {
+  readonly clock: Clock;
+  readonly dial: Dial;
 }
 
 async function httpGet(
-  clock: Clock,
+  { clock, dial }: Ways,
   { url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0],
 ): Promise<HttpAnswer> {
+  const begunAt = clock.monotonic();
+  const isSecure = url.startsWith('https:');
+  const { hostname, port } = new URL(url);
+  const place = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (isSecure ? 443 : 80) };
+  const socket = await withDeadline(clock, timeoutMs, dial(place.host, place.port));
+  const options = { method: 'GET', headers, ...over(socket, isSecure) };
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-  const options = { method: 'GET', headers, agent: false };
   const onResponse = (response: IncomingMessage): void => {
     readAnswer(response).then(resolve, reject);
   };
   // As in Kubernetes, a probe does not check the certificate of a pod.
-  const sent = url.startsWith('https:')
+  const sent = isSecure
     ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
     : nodeHttp().request(url, options, onResponse);
   sent.on('error', reject);
   // A deadline for the whole exchange: a server that sends a byte now and then is never idle.
-  const deadline = clock.timer(timeoutMs, () => {
+  const deadline = clock.timer(timeoutMs - (clock.monotonic() - begunAt), () => {
     reject(new Error(`no answer within ${timeoutMs} ms`));
     sent.destroy();
   });
@@ -57,7 +76,12 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, PROBE_BODY_MAX_BYTES).toString('utf8');
 }
 
-function connectTo(host: string, port: number, timeoutMs: number): Promise<void> {
+async function connectTo(
+  { clock, dial }: Ways,
+  { host, port, timeoutMs }: { readonly host: string; readonly port: number; readonly timeoutMs: number },
+): Promise<void> {
+  const dialled = dial(host, port);
+  if (dialled !== undefined) return void (await withDeadline(clock, timeoutMs, dialled))?.destroy();
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)));
@@ -67,4 +91,36 @@ function connectTo(host: string, port: number, timeoutMs: number): Promise<void>
     });
     socket.on('error', reject);
   });
+}
+
+/** Options of a request over a connection that exists, or over a new one. An agent would ignore the one that exists. */
+function over(socket: Socket | undefined, isSecure: boolean): RequestOptions {
+  if (socket === undefined) return { agent: false };
+  return { createConnection: () => (isSecure ? nodeTls().connect({ socket, rejectUnauthorized: false }) : socket) };
+}
+
+/** A connection that comes too late is closed. */
+async function withDeadline(
+  clock: Clock,
+  timeoutMs: number,
+  dialled: Promise<Socket> | undefined,
+): Promise<Socket | undefined> {
+  if (dialled === undefined) return undefined;
+  let isLate = false;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const deadline = clock.timer(timeoutMs, () => {
+    isLate = true;
+    reject(new Error(`no connection within ${timeoutMs} ms`));
+  });
+  dialled.then(
+    (socket) => {
+      if (isLate) socket.destroy();
+    },
+    () => undefined,
+  );
+  try {
+    return await Promise.race([dialled, promise]);
+  } finally {
+    deadline.cancel();
+  }
 }

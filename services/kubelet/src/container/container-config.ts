@@ -16,7 +16,7 @@ export interface ContainerConfigDeps {
   /** Absent for a runtime that pretends everything. */
   readonly abilities: RuntimeAbilities | undefined;
   /** Every service of the cluster. */
-  readonly services: () => Promise<readonly Service[]>;
+  readonly services: (pod: Pod) => Promise<readonly Service[]>;
   /** Absent where nothing keeps files. */
   readonly volumes?: (environment: Readonly<Record<string, string>>) => Promise<ContainerVolumes>;
 }
@@ -86,7 +86,8 @@ function separationOf(
 }
 
 /** A simulated runtime has no processes that read them. */
-async function serviceLinks(deps: ContainerConfigDeps, { spec, metadata }: Pod): Promise<Record<string, string>> {
+async function serviceLinks(deps: ContainerConfigDeps, pod: Pod): Promise<Record<string, string>> {
   if (deps.abilities === undefined) return {};
-  return serviceVariables(await deps.services(), metadata.namespace ?? '', spec.enableServiceLinks !== false);
+  const { spec, metadata } = pod;
+  return serviceVariables(await deps.services(pod), metadata.namespace ?? '', spec.enableServiceLinks !== false);
 }

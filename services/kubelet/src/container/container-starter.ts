@@ -39,7 +39,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   /** Absent: this node keeps no directories of volumes. */
   readonly directories?: NodeVolumeDirectories | undefined;
   /** All Services of the cluster that pods get variables for. */
-  readonly services: () => Promise<readonly Service[]>;
+  /** The services as this pod reaches them. */
+  readonly services: (pod: Pod) => Promise<readonly Service[]>;
   readonly tell: TellPod;
   readonly remember: (change: (memory: PodMemory) => PodMemory) => void;
   /** Something ended in the background. */
@@ -136,7 +137,9 @@ export class ContainerStarter {
     this.#isFirstHere ||= this.#volumes !== undefined && attempt === 0;
     const hostname = kernelHostName(pod, podNames(pod, node.hostname, dns));
     const fencing = fencingClassOf(pod);
-    await runtime.runSandbox({ podUid, podName, podNamespace, hostname, attempt, fencing, ...users, ...isolation });
+    const network = pod.spec.hostNetwork === true ? ({ hostNetwork: true } as const) : {};
+    const identity = { podUid, podName, podNamespace, hostname, attempt, ...network };
+    await runtime.runSandbox({ ...identity, fencing, ...users, ...isolation });
     this.#withoutSandbox = undefined;
     this.#failures.clear('');
     if (missesClusterDns(pod, dns)) tell(pod, missingDns(pod));

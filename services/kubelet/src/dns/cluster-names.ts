@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
@@ -20,6 +21,8 @@ export interface ClusterNamesDeps {
   readonly random: Random;
   readonly log: Log;
   readonly domain?: string;
+  /** See `KnownNames`. */
+  readonly isRouted?: (service: KubeService) => boolean;
   /** The port of both server and upstream, in tests. */
   readonly port?: number;
   readonly upstreamPort?: number;
@@ -29,6 +32,10 @@ export interface ClusterNamesDeps {
 export interface ClusterNames extends Service {
   /** The DNS settings of pods on this machine; read when a pod starts. */
   readonly dns: ClusterDns;
+  /** Answers one query; `undefined`: that was none. */
+  answer(query: Buffer): Promise<Buffer | undefined>;
+  /** Answers the queries of a connection. */
+  accept(connection: Socket): void;
   /** The listen address. */
   address(): { readonly address: string; readonly port: number } | undefined;
 }
@@ -54,6 +61,7 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
     ...(deps.port === undefined ? {} : { port: deps.port }),
     names: {
       domain,
+      ...(deps.isRouted === undefined ? {} : { isRouted: deps.isRouted }),
       service: (namespace, name) => services.get({ namespace, name }),
       slices: (namespace, name) => slices.byIndex('service', `${namespace}/${name}`),
     },
@@ -85,6 +93,8 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
         return address === undefined ? [] : [address];
       },
     },
+    answer: (query) => server.answer(query, 'udp'),
+    accept: (connection) => server.accept(connection),
     address: () => server.address(),
     start: () => {
       starting ??= begin();

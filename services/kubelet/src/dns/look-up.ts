@@ -6,6 +6,8 @@ export interface KnownNames {
   readonly domain: string;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, name: string): readonly EndpointSlice[];
+  /** True: who asks reaches the cluster address of this service. Absent: of none. */
+  isRouted?(service: Service): boolean;
 }
 
 export type FoundRecord =
@@ -25,8 +27,8 @@ const MISSING: Found = { kind: 'missing' };
 const NOTHING: Found = { kind: 'records', records: [] };
 
 /**
- * The names of Kubernetes' DNS specification 1.1: services, their ports, and the endpoints of headless ones. A service with a cluster address
- * is answered with its ready endpoints: nothing here routes cluster addresses, and on the network of the machine they may be a stranger's.
+ * The names of Kubernetes' DNS specification 1.1: services, their ports, and the endpoints of headless ones. Where nothing routes the
+ * cluster address of a service, its ready endpoints are the answer: on the network of the machine the address may be a stranger's.
  */
 export function lookUp(names: KnownNames, name: string, type: string): Found {
   const asked = name.toLowerCase().replace(/\.$/, '');
@@ -66,6 +68,7 @@ function ofService({ names, service }: Place, type: string): Found {
   const { spec } = service;
   if (spec.type === 'ExternalName') return { kind: 'alias', target: (spec.externalName ?? '').toLowerCase() };
   if (isHeadless(service)) return records(readyAddresses(names, service), type);
+  if (names.isRouted?.(service) === true) return records(clusterAddresses(spec), type);
   const ready = readyAddresses(names, service);
   return records(ready.length === 0 ? nowhereFor(spec) : ready, type);
 }
@@ -74,10 +77,11 @@ function ofService({ names, service }: Place, type: string): Found {
  * A service has a name as soon as it exists. Until it has endpoints, the name resolves to an address that no host may
  * have.
  */
-function nowhereFor({ clusterIPs, clusterIP = '' }: Service['spec']): readonly { readonly address: string }[] {
-  const own = (clusterIPs ?? [clusterIP]).filter((address) => address !== '');
-  return own.map((address) => ({ address: address.includes(':') ? NOWHERE_6 : NOWHERE_4 }));
-}
+const nowhereFor = (spec: Service['spec']): readonly { readonly address: string }[] =>
+  clusterAddresses(spec).map(({ address }) => ({ address: address.includes(':') ? NOWHERE_6 : NOWHERE_4 }));
+
+const clusterAddresses = ({ clusterIPs, clusterIP = '' }: Service['spec']): readonly { readonly address: string }[] =>
+  (clusterIPs ?? [clusterIP]).filter((address) => address !== '').map((address) => ({ address }));
 
 /** Documentation (RFC 5737) and discard (RFC 6666) networks: they are never routed. */
 const NOWHERE_4 = '192.0.2.0';

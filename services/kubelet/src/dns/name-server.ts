@@ -79,7 +79,7 @@ export class NameServer {
 
   /** Listens on UDP and TCP or on neither: clients repeat a query over TCP when the answer is too long for UDP. */
   async #listen(address: string, wanted: number) {
-    const tcp = createServer((socket) => this.#serve(socket));
+    const tcp = createServer((socket) => this.accept(socket));
     tcp.maxConnections = DNS_CONNECTIONS_MAX;
     await new Promise<void>((resolve, reject) => tcp.on('error', reject).listen(wanted, address, resolve));
     const bound = tcp.address();
@@ -98,12 +98,13 @@ export class NameServer {
   }
 
   async #answerDatagram(udp: UdpSocket, query: Buffer, from: RemoteInfo): Promise<void> {
-    const answer = await this.#answer(query, 'udp');
+    const answer = await this.answer(query, 'udp');
     // The sender may have gone away, and this server may have been stopped.
     if (answer !== undefined && this.#listening?.udp === udp) udp.send(answer, from.port, from.address, () => {});
   }
 
-  #serve(socket: Socket): void {
+  /** Answers the queries of a connection. */
+  accept(socket: Socket): void {
     this.#connections.add(socket);
     const reader = new FrameReader();
     socket.setTimeout(DNS_CONNECTION_IDLE_MS, () => socket.destroy());
@@ -111,7 +112,7 @@ export class NameServer {
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk) => {
       for (const query of reader.push(chunk)) {
-        void this.#answer(query, 'tcp').then((answer) => {
+        void this.answer(query, 'tcp').then((answer) => {
           if (answer === undefined) socket.destroy();
           else if (socket.writable) socket.write(framed(answer));
         });
@@ -120,7 +121,7 @@ export class NameServer {
   }
 
   /** `undefined`: that was no question. */
-  async #answer(bytes: Buffer, transport: Transport): Promise<Buffer | undefined> {
+  async answer(bytes: Buffer, transport: Transport): Promise<Buffer | undefined> {
     const query = this.#decode(bytes);
     if (query === undefined || query.type === 'response') return undefined;
     try {

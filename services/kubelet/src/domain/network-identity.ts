@@ -7,7 +7,12 @@ export interface ClusterDns {
   readonly domain: string;
   /** Servers for names of services. Empty: pods use the machine's resolver. */
   readonly servers: readonly string[];
+  /** Those of pods with a network of their own. Absent: the same. */
+  readonly serversOfOwnNetworks?: readonly string[];
 }
+
+const serversOf = ({ spec }: Pod, { servers, serversOfOwnNetworks = servers }: ClusterDns): readonly string[] =>
+  spec.hostNetwork === true ? servers : serversOfOwnNetworks;
 
 export const NO_CLUSTER_DNS: ClusterDns = { domain: 'cluster.local', servers: [] };
 
@@ -83,11 +88,10 @@ export function resolvConf(pod: Pod, dns: ClusterDns, machineText: string): stri
   const { dnsPolicy = 'ClusterFirst', dnsConfig, hostNetwork } = pod.spec;
   const clusterFirst =
     dnsPolicy === 'ClusterFirstWithHostNet' || (dnsPolicy === 'ClusterFirst' && hostNetwork !== true);
-  const asksCluster = clusterFirst && dns.servers.length > 0;
+  const asksCluster = clusterFirst && serversOf(pod, dns).length > 0;
   if (!asksCluster && dnsPolicy !== 'None' && dnsConfig === undefined) return undefined;
   const machine = readResolver(machineText);
-  const base =
-    dnsPolicy === 'None' ? EMPTY : asksCluster ? clusterResolver(pod.metadata.namespace ?? '', dns, machine) : machine;
+  const base = dnsPolicy === 'None' ? EMPTY : asksCluster ? clusterResolver(pod, dns, machine) : machine;
   return writeResolver(merge(base, dnsConfig ?? {}));
 }
 
@@ -98,9 +102,10 @@ export function missesClusterDns({ spec }: Pod, dns: ClusterDns): boolean {
 
 const EMPTY: Resolver = { servers: [], searches: [], options: [] };
 
-function clusterResolver(namespace: string, { domain, servers }: ClusterDns, machine: Resolver): Resolver {
-  const own = [`${namespace}.svc.${domain}`, `svc.${domain}`, domain];
-  return { servers, searches: unique([...own, ...machine.searches]), options: ['ndots:5'] };
+function clusterResolver(pod: Pod, dns: ClusterDns, machine: Resolver): Resolver {
+  const { domain } = dns;
+  const own = [`${pod.metadata.namespace ?? ''}.svc.${domain}`, `svc.${domain}`, domain];
+  return { servers: serversOf(pod, dns), searches: unique([...own, ...machine.searches]), options: ['ndots:5'] };
 }
 
 /** Servers and searches are added, an option of the same name is replaced. */

@@ -174,6 +174,8 @@ export interface SandboxConfig {
   readonly hostname: string;
   /** Counts sandboxes of this pod on this node. */
   readonly attempt: number;
+  /** The pod shares the network of the machine, whatever the runtime gives to others. */
+  readonly hostNetwork?: true;
   /** How a guard treats it at the deadline. Absent: as exclusive. */
   readonly fencing?: FencingClass;
   /** The pod has a user namespace: ids of its processes are ids inside. Only given to a runtime with `userNamespaces`. */

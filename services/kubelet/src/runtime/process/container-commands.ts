@@ -37,6 +37,7 @@ export class ContainerCommands {
       containerId: id,
       config: { ...record.config, command, args: [] },
       sandbox: sandbox.config,
+      network: sandbox.network,
       workPath: this.#files.workPath(record),
       leader: innerLeader(record),
     };

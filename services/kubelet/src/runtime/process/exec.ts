@@ -3,6 +3,7 @@ import type { Clock } from '@holdfast/platform';
 import { type ExecResult, RuntimeError } from '../port.ts';
 import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
+import { enterNetwork } from './sandbox-network.ts';
 import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnRequest } from './spawn.ts';
 
 export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'> {
@@ -55,10 +56,11 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
 
 /** The launch of a command beside a container. Without `tellFailure` launch errors are part of its output. */
 export function besideLaunch(request: BesideRequest, tellFailure: boolean, tty = false): Launch {
-  const { config, leader, sandbox } = request;
+  const { config, leader, sandbox, network } = request;
   if (!isIsolated(request)) return plainLaunch(request, config.command, tty, tellFailure);
   const directory = config.workingDir ?? ownDirectory(request);
-  const command = besideCommand(leader, { config, directory, userRange: sandbox.userRange }, tellFailure);
+  const beside = besideCommand(leader, { config, directory, userRange: sandbox.userRange }, tellFailure);
+  const command = [...enterNetwork(network), ...beside];
   return carriedLaunch(request, { command, cwd: '/', tty });
 }
 

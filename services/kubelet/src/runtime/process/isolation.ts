@@ -47,7 +47,7 @@ export function detectAbilities(): DetectedAbilities {
 }
 
 const TRIAL_OF_MOUNTS = 'mount -t tmpfs holdfast /tmp && mkdir /tmp/a && mount --rbind /etc /tmp/a';
-const TRIAL_OF_USER = `${TRIAL_OF_MOUNTS} && chroot / setpriv --no-new-privs --inh-caps=-all -d`;
+const TRIAL_OF_USER = `${TRIAL_OF_MOUNTS} && chroot / setpriv --no-new-privs --inh-caps=-all true`;
 const trialOfRoot = (): string => {
   const enter = enterAs(
     { name: '', image: '', command: [], args: [], env: {}, restartCount: 0, user: TRIED_USER },

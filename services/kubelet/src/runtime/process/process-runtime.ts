@@ -9,15 +9,16 @@ import {
   type ExecResult,
   type RuntimeAbilities,
   RuntimeError,
-  type SandboxConfig,
   type SandboxStatus,
 } from '../port.ts';
-import { createProcessGuard, type ProcessGuard } from './exclusive-guard.ts';
+import { createProcessGuard } from './exclusive-guard.ts';
 import { commandOf } from './image-command.ts';
 import { detectAbilities } from './isolation.ts';
 import { DEATH_CONFIRM_MS, REQUEST_DEADLINE_MS, SUPERVISOR_RETRY_MS, WATCHDOG_ANSWER_MS } from './limits.ts';
 import { writeLogLimits } from './log-limits-file.ts';
+import { decodeId, networkedSandboxes } from './networked-sandboxes.ts';
 import { writeNodeIsolation } from './node-isolation.ts';
+import type { NetworkedSandbox, ProcessNetwork } from './process-network.ts';
 import { createProcessTable } from './process-table.ts';
 import { recordedPods, sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
@@ -33,6 +34,8 @@ export interface ProcessRuntimeOptions {
   readonly log: Log;
   /** The `podIP`: processes share this machine's network. It may change while pods run. */
   readonly nodeAddress: () => string;
+  /** Absent: all pods share the network of the machine. */
+  readonly network?: ProcessNetwork | undefined;
   /** Default: Kubernetes'. */
   readonly logs?: LogLimits | undefined;
   /** Additional paths that no pod may see: the server's own files. Missing ones are ignored. */
@@ -76,9 +79,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const hasRecords = (): boolean => recordsExist(stateDirectory);
   const supervisor = supervisorCheck(connection, options.clock);
   const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords, supervisor });
-  const close = closing(guard, connection);
+  const calls = containerCalls(connection);
+  // Without records there is nothing to adopt: the supervisor starts with the first pod.
+  const list = async (podUid?: string): Promise<readonly NetworkedSandbox[]> =>
+    connection.isOpen() || hasRecords() ? listSandboxes(connection, podUid) : [];
+  const sandboxes = networkedSandboxes({ ...options, connection }, { ...calls, list });
+  const close = closing([guard, sandboxes], connection);
   return {
-    ...containerCalls(connection),
+    ...calls,
+    ...sandboxes.calls,
     guard,
     abilities,
     userNamespaces: { mapsVolumes: false, refusal: () => Promise.resolve(userNamespaceRefusal()) },
@@ -86,19 +95,14 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     streams: createProcessStreams({
       socketPath: socketPath(stateDirectory),
       ready: () => connection.ask({ method: 'version' }, REQUEST_DEADLINE_MS),
-      list: () => listSandboxes(connection, undefined),
+      list,
+      network: options.network,
     }),
     version: () => Promise.resolve(VERSION),
-    runSandbox: (config: SandboxConfig) =>
-      connection.ask({ method: 'runSandbox', config, ip: options.nodeAddress() }, REQUEST_DEADLINE_MS).then(decodeId),
-    // Without records there is nothing to adopt: the supervisor starts with the first pod.
-    list: async (filter) =>
-      connection.isOpen() || hasRecords()
-        ? at(options.nodeAddress(), await listSandboxes(connection, filter?.podUid))
-        : [],
+    list: async (filter) => at(options.nodeAddress(), await list(filter?.podUid)),
     usage: async () => {
-      if (!connection.isOpen() && !hasRecords()) return [];
-      return usageOf(await listSandboxes(connection, undefined), table.scan(), options.clock.now());
+      const all = await list();
+      return all.length === 0 ? [] : usageOf(all, table.scan(), options.clock.now());
     },
     onChange: (listener) => {
       listeners.add(listener);
@@ -107,6 +111,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     shutdown: async (graceMs) => {
       if (connection.isClosed()) return;
       isShuttingDown = true;
+      await sandboxes.end(graceMs);
       // A supervisor without pods exits by itself after a while.
       if (connection.isOpen() || hasRecords() || existsSync(socketPath(stateDirectory)))
         await connection.ask({ method: 'shutdown', graceMs }, graceMs + DEATH_CONFIRM_MS + REQUEST_DEADLINE_MS);
@@ -148,14 +153,14 @@ function supervisorCheck(connection: SupervisorConnection, clock: Clock): () => 
   };
 }
 
-const closing = (guard: ProcessGuard, connection: SupervisorConnection) => (): Promise<void> => {
-  guard.close();
+const closing = (parts: readonly { close(): void }[], connection: SupervisorConnection) => (): Promise<void> => {
+  for (const part of parts) part.close();
   return connection.close();
 };
 
-/** The supervisor recorded the address of the time when the sandbox was made. */
-const at = (ip: string, sandboxes: readonly SandboxStatus[]): readonly SandboxStatus[] =>
-  sandboxes.map((sandbox) => ({ ...sandbox, ip }));
+/** Of pods on the machine's network the supervisor recorded the address of the time when the sandbox was made. */
+const at = (ip: string, sandboxes: readonly NetworkedSandbox[]): readonly SandboxStatus[] =>
+  sandboxes.map((sandbox) => (sandbox.network === undefined ? { ...sandbox, ip } : sandbox));
 
 /** A full disk does not prevent the start: the supervisor keeps the previous limits. */
 function keepLogLimits(stateDirectory: string, { logs = DEFAULT_LOG_LIMITS, log }: ProcessRuntimeOptions): void {
@@ -266,11 +271,6 @@ async function listSandboxes(
   const answer = await connection.ask(request, REQUEST_DEADLINE_MS);
   if (!Array.isArray(answer)) throw new RuntimeError('Internal', 'the supervisor answered list without a list');
   return answer;
-}
-
-function decodeId(answer: unknown): string {
-  if (typeof answer === 'string') return answer;
-  throw new RuntimeError('Internal', 'the supervisor answered without an id');
 }
 
 function decodeExec(answer: unknown): ExecResult {

@@ -8,6 +8,7 @@ import type {
   SandboxStatus,
   TerminalSize,
 } from '../port.ts';
+import type { SandboxNetwork } from './sandbox-network.ts';
 
 /** One JSON text per line in both directions. Requests may overlap; responses carry the request's id. */
 export type ClientLine = { readonly id: number } & (Request | StreamRequest);
@@ -16,7 +17,12 @@ export type Request =
   | { readonly method: 'version' }
   /** Whether it enforces the node's deadline: an older version does not know this request. */
   | { readonly method: 'keepsDeadline' }
-  | { readonly method: 'runSandbox'; readonly config: SandboxConfig; readonly ip: string }
+  | {
+      readonly method: 'runSandbox';
+      readonly config: SandboxConfig;
+      readonly ip: string;
+      readonly network?: SandboxNetwork | undefined;
+    }
   | { readonly method: 'stopSandbox'; readonly sandbox: string; readonly graceMs: number }
   | { readonly method: 'removeSandbox'; readonly sandbox: string }
   | { readonly method: 'createContainer'; readonly sandbox: string; readonly config: ContainerConfig }

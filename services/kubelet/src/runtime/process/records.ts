@@ -6,6 +6,7 @@ import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } f
 import { partsPath } from './log-keeper.ts';
 import { timesPath } from './log-times.ts';
 import type { ProcessIdentity } from './process-table.ts';
+import type { SandboxNetwork } from './sandbox-network.ts';
 
 /** The records for a later supervisor. Files are replaced atomically, so a reader never sees a partial record. */
 export interface SandboxRecord {
@@ -13,7 +14,9 @@ export interface SandboxRecord {
   readonly config: SandboxConfig;
   readonly state: SandboxStatus['state'];
   readonly createdAt: number;
+  /** The machine's address of that time, when the pod shares its network. */
   readonly ip: string;
+  readonly network?: SandboxNetwork | undefined;
 }
 
 export interface ContainerRecord {

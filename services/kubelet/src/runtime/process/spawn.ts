@@ -11,6 +11,7 @@ import { writeIsolationScript } from './isolation-script.ts';
 import { FAILURE_MAX_LENGTH } from './limits.ts';
 import type { NodeIsolation } from './node-isolation.ts';
 import { CONTAINER_MARKER } from './process-table.ts';
+import { enterNetwork, type SandboxNetwork } from './sandbox-network.ts';
 import { terminalCommand } from './terminal.ts';
 import { OWN_DIRECTORY } from './user-namespace.ts';
 
@@ -18,6 +19,8 @@ export interface SpawnRequest {
   readonly containerId: string;
   readonly config: ContainerConfig;
   readonly sandbox: SandboxConfig;
+  /** Absent: the machine's. */
+  readonly network?: SandboxNetwork | undefined;
   readonly workPath: string;
   readonly rootPath: string;
   readonly logPath: string;
@@ -97,7 +100,7 @@ export function carriedLaunch(
   };
 }
 
-/** In the machine's own view. Without another user and without a terminal no helper is needed. */
+/** In the machine's own view. Without another user, network or terminal no helper is needed. */
 export function plainLaunch(
   request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
   words: readonly string[],
@@ -107,19 +110,21 @@ export function plainLaunch(
   const { config, workPath } = request;
   const directory = config.workingDir ?? workPath;
   const becomes = isRoot() && config.user !== undefined && hasHelper('setpriv') ? becomeInPlace(config.user) : [];
-  if (becomes.length === 0 && !tty)
+  const enter = enterNetwork(request.network);
+  if (becomes.length === 0 && enter.length === 0 && !tty)
     return { command: words, environment: containerEnvironment(request), tellsFailure: false, cwd: directory };
   // Only root can reach it by its path when the node's directory is closed.
   const [cwd, from] = config.workingDir === undefined ? [workPath, '.'] : ['/', directory];
   const start = tellFailure ? START_TOLD : START_UNTOLD;
-  const command = [...becomes, '/bin/sh', '-c', start, 'holdfast', from, ...words];
+  const command = [...enter, ...becomes, '/bin/sh', '-c', start, 'holdfast', from, ...words];
   return carriedLaunch(request, { command, cwd, tty });
 }
 
 function isolatedLaunch(request: SpawnRequest): Launch {
   const { config, workPath, rootPath, sandbox, node } = request;
   const script = writeIsolationScript(rootPath, { config: withOwnDirectory(request), sandbox, node: node() });
-  const command = isolatedCommand(script, { config, directory: config.workingDir ?? OWN_DIRECTORY });
+  const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? OWN_DIRECTORY });
+  const command = [...enterNetwork(request.network), ...isolated];
   return carriedLaunch(request, { command, cwd: workPath, tty: config.tty === true });
 }
 

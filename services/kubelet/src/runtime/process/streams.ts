@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type ProcessStreams, RuntimeError, type RuntimeStreams, type SandboxStatus } from '../port.ts';
+import { describeError } from '@holdfast/platform';
+import { type ProcessStreams, RuntimeError, type RuntimeStreams } from '../port.ts';
 import { PORT_CONNECT_MS, REQUEST_DEADLINE_MS } from './limits.ts';
+import type { NetworkedSandbox, ProcessNetwork } from './process-network.ts';
 import {
   asStreamMessage,
   createLineReader,
@@ -17,7 +19,9 @@ export interface ProcessStreamsDeps {
   readonly socketPath: string;
   /** Brings the supervisor back when it was killed. */
   readonly ready: () => Promise<unknown>;
-  readonly list: () => Promise<readonly SandboxStatus[]>;
+  readonly list: () => Promise<readonly NetworkedSandbox[]>;
+  /** The network of pods with addresses of their own. */
+  readonly network?: Pick<ProcessNetwork, 'dial'> | undefined;
 }
 
 /** Each exec and attach has a connection of its own to the supervisor; its end is the end of the streams. */
@@ -29,7 +33,11 @@ export function createProcessStreams(deps: ProcessStreamsDeps): RuntimeStreams {
       const found = (await deps.list()).find(({ id }) => id === sandbox);
       if (found === undefined) throw new RuntimeError('NotFound', `sandbox ${sandbox} does not exist`);
       if (found.state !== 'ready') throw new RuntimeError('IllegalState', `sandbox ${sandbox} is stopped`);
-      return connectPort(port);
+      const { network, ip: host } = found;
+      if (network === undefined || deps.network === undefined) return connectPort(port);
+      return deps.network.dial({ host, port, key: network.key }).catch((error: unknown) => {
+        throw unreachablePort(port, error);
+      });
     },
   };
 }
@@ -111,12 +119,14 @@ function carry(socket: Socket, opened: OpenedStreams, rest: Buffer): ProcessStre
 /** The exit code of a command whose caller disconnected. */
 const KILLED = 137;
 
-/** Processes share this machine's network: a port inside the sandbox is a port of the machine. */
+const unreachablePort = (port: number, error: unknown): RuntimeError =>
+  new RuntimeError('Internal', `failed to connect to localhost:${port}: ${describeError(error)}`, error);
+
+/** In the network of the machine a port of the sandbox is a port of the machine. */
 function connectPort(port: number): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
-    const refuse = (error: Error): void =>
-      reject(new RuntimeError('Internal', `failed to connect to localhost:${port}: ${error.message}`, error));
+    const refuse = (error: Error): void => reject(unreachablePort(port, error));
     socket.setTimeout(PORT_CONNECT_MS, () => socket.destroy(new Error('no answer in time')));
     socket.on('error', refuse);
     socket.once('connect', () => {

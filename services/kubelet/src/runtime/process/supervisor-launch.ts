@@ -41,7 +41,7 @@ function programPath(stateDirectory: string, name: string): string {
 }
 
 /** Replaced by a rename: a supervisor that starts at the same moment reads the old or the new file. */
-function writeProgram(source: string, target: string): void {
+export function writeProgram(source: string, target: string): void {
   const code = stripTypeScriptTypes(readFileSync(source, 'utf8')).replace(/(from '\.[^']*)\.ts'/g, "$1.mjs'");
   const temporary = `${target}.${process.pid}`;
   writeFileSync(temporary, code, { mode: 0o600 });

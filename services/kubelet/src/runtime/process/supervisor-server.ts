@@ -98,7 +98,7 @@ async function dispatch(
     case 'keepsDeadline':
       return undefined;
     case 'runSandbox':
-      return supervisor.runSandbox(line.config, line.ip);
+      return supervisor.runSandbox(line.config, line.ip, line.network);
     case 'stopSandbox':
       return supervisor.stopSandbox(line.sandbox, line.graceMs, owner);
     case 'removeSandbox':

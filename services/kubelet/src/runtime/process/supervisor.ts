@@ -12,6 +12,7 @@ import type { NodeIsolation } from './node-isolation.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from './records.ts';
+import type { SandboxNetwork } from './sandbox-network.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
 import { SupervisedState } from './supervised-state.ts';
 
@@ -74,7 +75,7 @@ export class Supervisor {
     return this.#state.isEmpty();
   }
 
-  runSandbox(config: SandboxConfig, ip: string): string {
+  runSandbox(config: SandboxConfig, ip: string, network?: SandboxNetwork): string {
     this.#assertOpen();
     const same = this.#state
       .sandboxes()
@@ -86,6 +87,7 @@ export class Supervisor {
       state: 'ready',
       createdAt: this.#deps.clock.now(),
       ip,
+      ...(network === undefined ? {} : { network }),
     };
     this.#state.beginSandbox(record);
     return record.id;
@@ -141,7 +143,7 @@ export class Supervisor {
       throw new RuntimeError('IllegalState', `sandbox ${container.record.sandbox} is stopped`);
     }
     this.#assertMayStart(container, sandbox.config, startBeforeMs);
-    container.spawning ??= this.#spawn(container, sandbox.config);
+    container.spawning ??= this.#spawn(container, sandbox);
     const spawned = await container.spawning;
     if (spawned !== undefined && (await spawned.setUp) !== '') await spawned.ended;
   }
@@ -166,13 +168,14 @@ export class Supervisor {
   }
 
   /** Resolves when it is known whether the container has a process. */
-  async #spawn(container: LiveContainer, sandbox: SandboxConfig): Promise<Spawned | undefined> {
+  async #spawn(container: LiveContainer, { config: sandbox, network }: SandboxRecord): Promise<Spawned | undefined> {
     const { record } = container;
     try {
       const outcome = await spawnContainer({
         containerId: record.id,
         config: record.config,
         sandbox,
+        network,
         workPath: this.#deps.files.workPath(record),
         rootPath: this.#deps.files.rootPath(record),
         logPath: this.#deps.files.logPath(record),

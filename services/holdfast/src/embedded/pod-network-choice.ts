@@ -1,0 +1,40 @@
+import { OperatorError } from '@holdfast/platform';
+import type { StartConfig } from '../config.ts';
+import type { DataDirectory } from './data-directory.ts';
+
+export type PodNetworks = typeof import('@holdfast/kubelet/pod-network');
+
+export interface PodNetworkChoice {
+  /** Absent: process pods share the network of the machine. */
+  readonly networks: PodNetworks | undefined;
+  /** The choice and its reason. Absent: it needs no words. */
+  readonly line?: string;
+}
+
+const SHARED: PodNetworkChoice = { networks: undefined };
+
+/** Whether process pods have addresses of their own. `auto` decides once for each data directory. */
+export async function choosePodNetwork(config: StartConfig, directory: DataDirectory): Promise<PodNetworkChoice> {
+  const { podNetwork: wanted, clusterCidr, nodes, runtimeEndpoint } = config;
+  if (wanted === 'host' || nodes === 0 || runtimeEndpoint !== undefined) return SHARED;
+  const kept = wanted === 'auto' ? directory.podNetwork() : undefined;
+  if (kept === 'host') return { ...SHARED, line: 'host (as chosen by an earlier start in this data directory)' };
+  const networks = await import('@holdfast/kubelet/pod-network');
+  const refusal = await networks.networkRefusal();
+  if (refusal === '') {
+    if (wanted === 'auto') directory.keepPodNetwork('private');
+    return { networks, line: `private (every pod has an address of ${clusterCidr})` };
+  }
+  if (wanted === 'private' || kept === 'private') throw impossible(refusal);
+  directory.keepPodNetwork('host');
+  const line = `host (pods share the network of this machine: ${refusal})`;
+  return { ...SHARED, line };
+}
+
+const impossible = (refusal: string): OperatorError =>
+  new OperatorError({
+    code: 'NoPodNetwork',
+    message: `pods cannot have addresses of their own on this machine: ${refusal}`,
+    nextStep:
+      'Install iproute2 and util-linux and allow user namespaces (or run as root), or start with --pod-network=host.',
+  });

@@ -1,0 +1,184 @@
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Clock, Log, Timer } from '@holdfast/platform';
+import { RuntimeError } from '../runtime/port.ts';
+import { FIRST_LINE_MAX_BYTES, REQUEST_LINE_MAX_BYTES } from './agent/limits.ts';
+import { LineReader } from './agent/line-reader.ts';
+import type { AgentAnswer, AgentRequest, DialAnswer, DialLine } from './agent/protocol.ts';
+import { launchAgent } from './launch.ts';
+import { AGENT_REQUEST_DEADLINE_MS, AGENT_START_DEADLINE_MS, AGENT_START_POLL_MS } from './limits.ts';
+
+export interface AgentConnectionDeps {
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** A new connection, before any other request on it. */
+  readonly onOpen: (ask: Ask) => Promise<void>;
+  /** The agent has ended, or this connection to it. */
+  readonly onLost: () => void;
+}
+
+type Ask = (request: AgentRequest) => Promise<unknown>;
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+  readonly deadline: Timer;
+}
+
+/** The way to the agent inside the network of pods. */
+export class AgentConnection {
+  readonly #deps: AgentConnectionDeps;
+  readonly #pending = new Map<number, Pending>();
+  #opening: Promise<Socket> | undefined;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor(deps: AgentConnectionDeps) {
+    this.#deps = deps;
+  }
+
+  get path(): string {
+    return join(this.#deps.directory, 'agent.sock');
+  }
+
+  /** Starts the agent when there is none. */
+  async ask(request: AgentRequest): Promise<unknown> {
+    return this.#send(await this.#open(), request);
+  }
+
+  /** `undefined`: there is no agent. None is started. */
+  async askIfThere(request: AgentRequest): Promise<unknown> {
+    if (this.#opening === undefined) {
+      const found = await tryConnect(this.path);
+      if (found === undefined) return undefined;
+      this.#opening ??= this.#attach(found);
+    }
+    return this.#send(await this.#opening, request);
+  }
+
+  async dial(to: DialLine['dial']): Promise<Socket> {
+    await this.#open();
+    const socket = connect({ path: this.path, allowHalfOpen: true });
+    socket.write(`${JSON.stringify({ dial: to } satisfies DialLine)}\n`);
+    try {
+      await dialled(socket);
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    void this.#opening?.then(
+      (socket) => socket.end(),
+      () => undefined,
+    );
+  }
+
+  #open(): Promise<Socket> {
+    if (this.#isClosed) return Promise.reject(new RuntimeError('Unavailable', 'the network of pods is closed'));
+    this.#opening ??= this.#connectOrLaunch().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connectOrLaunch(): Promise<Socket> {
+    const { clock, directory } = this.#deps;
+    const found = await tryConnect(this.path);
+    if (found !== undefined) return this.#attach(found);
+    launchAgent(directory);
+    const giveUpAt = clock.monotonic() + AGENT_START_DEADLINE_MS;
+    while (clock.monotonic() < giveUpAt) {
+      await clock.sleep(AGENT_START_POLL_MS);
+      const socket = await tryConnect(this.path);
+      if (socket !== undefined) return this.#attach(socket);
+    }
+    throw new RuntimeError('Unavailable', `the network of pods did not start; see agent.log in ${directory}`);
+  }
+
+  async #attach(socket: Socket): Promise<Socket> {
+    const reader = new LineReader(REQUEST_LINE_MAX_BYTES);
+    socket.on('data', (chunk: Buffer) => {
+      for (const line of reader.lines(chunk)) this.#receive(decode<AgentAnswer>(line));
+    });
+    // 'close' follows and fails what is pending.
+    socket.on('error', (error) => this.#deps.log.warn('connection to the network of pods broke', { error }));
+    socket.on('close', () => this.#lost());
+    await this.#deps.onOpen((request) => this.#send(socket, request));
+    return socket;
+  }
+
+  #send(socket: Socket, request: AgentRequest): Promise<unknown> {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      const deadline = this.#deps.clock.timer(AGENT_REQUEST_DEADLINE_MS, () => {
+        this.#pending.delete(id);
+        reject(new RuntimeError('Unavailable', `the network of pods did not answer ${request.method} in time`));
+      });
+      this.#pending.set(id, { resolve, reject, deadline });
+      socket.write(`${JSON.stringify({ ...request, id })}\n`);
+    });
+  }
+
+  #receive(line: AgentAnswer): void {
+    const pending = this.#pending.get(line.id);
+    if (pending === undefined) return;
+    this.#pending.delete(line.id);
+    pending.deadline.cancel();
+    if ('error' in line) pending.reject(new RuntimeError('Internal', line.error));
+    else pending.resolve(line.result);
+  }
+
+  #lost(): void {
+    this.#opening = undefined;
+    for (const pending of this.#pending.values()) {
+      pending.deadline.cancel();
+      pending.reject(new RuntimeError('Unavailable', 'the network of pods ended before it answered'));
+    }
+    this.#pending.clear();
+    if (!this.#isClosed) this.#deps.onLost();
+  }
+}
+
+/** The other end is our own program. */
+const decode = <T>(text: string): T => JSON.parse(text) as T;
+
+function dialled(socket: Socket): Promise<void> {
+  const reader = new LineReader(FIRST_LINE_MAX_BYTES);
+  return new Promise((resolve, reject) => {
+    // Not by 'data': the next reader would have to know that the connection is paused.
+    const read = (): void => {
+      const chunk: unknown = socket.read();
+      const found = chunk instanceof Buffer ? reader.first(chunk) : undefined;
+      if (found === undefined) return;
+      socket.off('readable', read);
+      socket.off('close', gone);
+      if (found.rest.length > 0) socket.unshift(found.rest);
+      const answer = decode<DialAnswer>(found.line);
+      if ('refused' in answer) reject(new Error(answer.refused));
+      else resolve();
+    };
+    const gone = (): void => reject(new Error('the network of pods ended the connection'));
+    socket.on('readable', read);
+    socket.on('error', reject);
+    socket.once('close', gone);
+  });
+}
+
+/** Resolves with `undefined` when nothing listens there. */
+function tryConnect(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    const refuse = (error: NodeJS.ErrnoException): void => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      else reject(new RuntimeError('Unavailable', `cannot reach the network of pods: ${error.message}`, error));
+    };
+    socket.on('error', refuse);
+    socket.once('connect', () => resolve(socket));
+  });
+}

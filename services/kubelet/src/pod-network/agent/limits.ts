@@ -1,0 +1,16 @@
+/** Bounds of the agent inside the network of pods. Units are in the names. */
+
+/** Deadline of one program that changes the network. */
+export const PROGRAM_DEADLINE_MS = 10_000;
+export const PROGRAM_OUTPUT_MAX_BYTES = 16 * 1024;
+/** Namespaces that are made at the same time: the kernel makes them one after the other. */
+export const PARALLEL_CHANGES = 4;
+/** An agent without pods and without a client ends after this time. */
+export const AGENT_IDLE_EXIT_MS = 10_000;
+/** Connection deadline into a pod. */
+export const DIAL_DEADLINE_MS = 10_000;
+/** The first line of a connection. */
+export const FIRST_LINE_MAX_BYTES = 4_096;
+export const REQUEST_LINE_MAX_BYTES = 64 * 1024 * 1024;
+/** Senders of datagrams that may wait for answers at one address; the oldest is forgotten. */
+export const DATAGRAM_PEERS_MAX = 10_000;

@@ -1,0 +1,49 @@
+/** Messages between the control plane and the agent inside the network of pods: one JSON text a line, both ways. */
+export type AgentRequest =
+  /** A namespace with an address of this network. The same key gets the same one again. */
+  | { readonly method: 'attach'; readonly key: string; readonly network: string }
+  | { readonly method: 'detach'; readonly key: string }
+  | { readonly method: 'attached' }
+  /** Addresses of the network's own, and what answers at them. Replaces the earlier ones. */
+  | { readonly method: 'serve'; readonly relays: readonly Relay[] }
+  /** Loads a ruleset of nftables. */
+  | { readonly method: 'filter'; readonly ruleset: string }
+  | { readonly method: 'stop' };
+
+export type AgentLine = { readonly id: number } & AgentRequest;
+
+export type AgentAnswer =
+  | { readonly id: number; readonly result: unknown }
+  | { readonly id: number; readonly error: string };
+
+/** The namespace of a pod as others enter it. */
+export interface Attachment {
+  readonly key: string;
+  readonly address: string;
+  /** A file that exists as long as the agent does. */
+  readonly path: string;
+  /** The agent's process number. */
+  readonly agent: number;
+}
+
+/** What arrives there is carried to a target outside. */
+export interface Relay {
+  readonly address: string;
+  readonly port: number;
+  readonly protocol: 'tcp' | 'udp';
+  readonly target: string;
+}
+
+/** First line of a connection that becomes one into the network. With a `key`: to the loopback address of that pod. */
+export interface DialLine {
+  readonly dial: { readonly host: string; readonly port: number; readonly key?: string };
+}
+
+/** Answer to it; the bytes of the connection follow. */
+export type DialAnswer = { readonly connected: true } | { readonly refused: string };
+
+/** First line of a connection from the agent to the outside. Datagrams follow in frames (`datagram-frames.ts`). */
+export interface OutsideLine {
+  readonly target: string;
+  readonly protocol: 'tcp' | 'udp';
+}

@@ -1,0 +1,125 @@
+import { createSocket, type Socket as DatagramSocket, type RemoteInfo } from 'node:dgram';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { DatagramReader, framedDatagram } from './datagram-frames.ts';
+import { DATAGRAM_PEERS_MAX } from './limits.ts';
+import type { OutsideLine, Relay } from './protocol.ts';
+
+interface Listening {
+  close(): void;
+}
+
+const nameOf = ({ address, port, protocol, target }: Relay): string => `${protocol} ${address}:${port} ${target}`;
+
+/** Listens inside the network and carries what arrives to the control plane, over a socket in the file system. */
+export class Relays {
+  readonly #outside: string;
+  readonly #listening = new Map<string, Listening>();
+
+  constructor(outside: string) {
+    this.#outside = outside;
+  }
+
+  /** Their addresses are there already. */
+  async serve(relays: readonly Relay[]): Promise<void> {
+    const wanted = new Map(relays.map((relay) => [nameOf(relay), relay]));
+    for (const [name, listening] of this.#listening) {
+      if (wanted.has(name)) continue;
+      this.#listening.delete(name);
+      listening.close();
+    }
+    for (const [name, relay] of wanted) {
+      if (this.#listening.has(name)) continue;
+      const begin = relay.protocol === 'tcp' ? listenTcp : listenUdp;
+      this.#listening.set(name, await begin(relay, this.#outside));
+    }
+  }
+}
+
+const firstLine = (line: OutsideLine): string => `${JSON.stringify(line)}\n`;
+
+async function listenTcp({ address, port, target }: Relay, outside: string): Promise<Listening> {
+  const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
+    const outer = connect({ path: outside, allowHalfOpen: true });
+    outer.write(firstLine({ target, protocol: 'tcp' }));
+    join(inner, outer);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(port, address, resolve);
+  });
+  return server;
+}
+
+/** Either side may end its half first; an error ends both. */
+export function join(one: Socket, other: Socket): void {
+  one.pipe(other);
+  other.pipe(one);
+  one.on('error', () => other.destroy());
+  other.on('error', () => one.destroy());
+  one.on('close', () => other.destroySoon());
+  other.on('close', () => one.destroySoon());
+}
+
+async function listenUdp({ address, port, target }: Relay, outside: string): Promise<Listening> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.bind(port, address, resolve);
+  });
+  const line = new DatagramLine(socket, outside, firstLine({ target, protocol: 'udp' }));
+  socket.on('message', (bytes, from) => line.send(bytes, from));
+  return {
+    close: () => {
+      line.close();
+      socket.close();
+    },
+  };
+}
+
+/** All datagrams of one address share a connection to the outside; a lost one is made again by the next datagram. */
+class DatagramLine {
+  readonly #socket: DatagramSocket;
+  readonly #outside: string;
+  readonly #firstLine: string;
+  readonly #peers = new Map<number, RemoteInfo>();
+  #next = 0;
+  #line: Socket | undefined;
+
+  constructor(socket: DatagramSocket, outside: string, line: string) {
+    this.#socket = socket;
+    this.#outside = outside;
+    this.#firstLine = line;
+  }
+
+  send(bytes: Buffer, from: RemoteInfo): void {
+    const peer = this.#next;
+    this.#next = (this.#next + 1) % DATAGRAM_PEERS_MAX;
+    this.#peers.set(peer, from);
+    this.#line ??= this.#connect();
+    this.#line.write(framedDatagram(peer, bytes));
+  }
+
+  close(): void {
+    this.#line?.destroy();
+  }
+
+  #connect(): Socket {
+    const line = connect(this.#outside);
+    const reader = new DatagramReader();
+    line.write(this.#firstLine);
+    line.on('data', (chunk: Buffer) => {
+      for (const { peer, bytes } of reader.push(chunk)) this.#answer(peer, bytes);
+    });
+    line.on('error', () => undefined);
+    line.on('close', () => {
+      if (this.#line === line) this.#line = undefined;
+    });
+    return line;
+  }
+
+  #answer(peer: number, bytes: Buffer): void {
+    const to = this.#peers.get(peer);
+    this.#peers.delete(peer);
+    if (to !== undefined) this.#socket.send(bytes, to.port, to.address, () => undefined);
+  }
+}

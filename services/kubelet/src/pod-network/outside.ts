@@ -1,0 +1,86 @@
+import { rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { DatagramReader, framedDatagram } from './agent/datagram-frames.ts';
+import { FIRST_LINE_MAX_BYTES } from './agent/limits.ts';
+import { LineReader } from './agent/line-reader.ts';
+import type { OutsideLine } from './agent/protocol.ts';
+import { join } from './agent/relays.ts';
+
+/** What pods reach outside their network: a server of this machine, or one that answers datagrams. */
+export interface OutsideTarget {
+  readonly tcp?: () => { readonly host: string; readonly port: number } | undefined;
+  /** Takes over a connection. */
+  readonly accept?: (socket: Socket) => void;
+  /** `undefined`: no answer. */
+  readonly datagram?: (bytes: Buffer) => Promise<Buffer | undefined>;
+}
+
+/** The end of the agent's relays in the control plane, at a path in the file system. */
+export class Outside {
+  readonly #path: string;
+  readonly #targets: ReadonlyMap<string, OutsideTarget>;
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+
+  constructor(path: string, targets: ReadonlyMap<string, OutsideTarget>) {
+    this.#path = path;
+    this.#targets = targets;
+  }
+
+  start(): Promise<void> {
+    rmSync(this.#path, { force: true });
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#serve(socket));
+    this.#server = server;
+    return new Promise((resolve, reject) => {
+      server.on('error', reject);
+      server.listen(this.#path, resolve);
+    });
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    for (const socket of this.#sockets) socket.destroy();
+    if (server !== undefined) await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const reader = new LineReader(FIRST_LINE_MAX_BYTES);
+    const read = (chunk: Buffer): void => {
+      const found = reader.first(chunk);
+      if (found === undefined) return;
+      socket.off('data', read);
+      socket.pause();
+      if (found.rest.length > 0) socket.unshift(found.rest);
+      this.#lead(socket, decode(found.line));
+    };
+    socket.on('data', read);
+  }
+
+  #lead(socket: Socket, { target: name, protocol }: OutsideLine): void {
+    const target = this.#targets.get(name);
+    const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
+    if (protocol === 'udp' && target?.datagram !== undefined) answerDatagrams(socket, target.datagram);
+    else if (protocol === 'tcp' && target?.accept !== undefined) target.accept(socket);
+    else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
+    else socket.destroy();
+  }
+}
+
+/** The agent is our own program. */
+const decode = (text: string): OutsideLine => JSON.parse(text) as OutsideLine;
+
+function answerDatagrams(socket: Socket, answer: (bytes: Buffer) => Promise<Buffer | undefined>): void {
+  const reader = new DatagramReader();
+  socket.on('data', (chunk: Buffer) => {
+    for (const { peer, bytes } of reader.push(chunk))
+      void answer(bytes).then((said) => {
+        if (said !== undefined && socket.writable) socket.write(framedDatagram(peer, said));
+      });
+  });
+  socket.on('end', () => socket.end());
+  socket.resume();
+}

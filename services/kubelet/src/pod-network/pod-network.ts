@@ -1,0 +1,133 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Clock, Log } from '@holdfast/platform';
+import { RuntimeError } from '../runtime/port.ts';
+import { readNetwork } from './agent/address-pool.ts';
+import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
+import { AgentConnection } from './agent-connection.ts';
+import { Outside, type OutsideTarget } from './outside.ts';
+
+export interface PodNetworkDeps {
+  /** A directory with a short path, because paths of sockets are short. */
+  readonly directory: string;
+  /** The network of all pods, `10.244.0.0/16`: its addresses are reached through the agent. */
+  readonly clusterNetwork: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What pods reach outside, by name. */
+  readonly targets: ReadonlyMap<string, OutsideTarget>;
+  /** Where in the network they are reached. */
+  readonly relays: () => readonly Relay[];
+}
+
+/** The network of a cluster's process pods: each has a namespace with an address of its own. */
+export interface PodNetwork {
+  /** The namespace of a sandbox; the same key gets the same one again. */
+  attach(key: string, nodeNetwork: string): Promise<Attachment>;
+  detach(key: string): Promise<void>;
+  /** Empty when there is no agent: none is started for this. */
+  attached(): Promise<readonly Attachment[]>;
+  /** A connection from here into the network. With a key: to this pod, its loopback address included. */
+  dial(place: { readonly host: string; readonly port: number; readonly key?: string }): Promise<Socket>;
+  /** True for addresses of pods. */
+  covers(host: string): boolean;
+  /** Loads a ruleset of nftables into the namespace through which all traffic of pods goes. */
+  filter(ruleset: string): Promise<void>;
+  /** Calls back when all namespaces are lost. */
+  onLost(listener: () => void): () => void;
+  start(): Promise<void>;
+  /** Leaves the namespaces in place, for pods that outlive this process. */
+  close(): Promise<void>;
+  /** Ends the agent, and with it the network. */
+  shutdown(): Promise<void>;
+}
+
+export function createPodNetwork(deps: PodNetworkDeps): PodNetwork {
+  return new AgentNetwork(deps);
+}
+
+class AgentNetwork implements PodNetwork {
+  readonly #deps: PodNetworkDeps;
+  readonly #connection: AgentConnection;
+  readonly #outside: Outside;
+  readonly #listeners = new Set<() => void>();
+  readonly #covers: (host: string) => boolean;
+
+  constructor(deps: PodNetworkDeps) {
+    this.#deps = deps;
+    mkdirSync(deps.directory, { recursive: true, mode: 0o700 });
+    const directory = realpathSync(deps.directory);
+    this.#covers = coverage(deps.clusterNetwork);
+    this.#outside = new Outside(join(directory, 'outside.sock'), deps.targets);
+    this.#connection = new AgentConnection({
+      ...deps,
+      directory,
+      onOpen: async (ask) => {
+        await ask({ method: 'serve', relays: this.#deps.relays() });
+      },
+      onLost: () => {
+        for (const listener of this.#listeners) listener();
+      },
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#outside.start();
+  }
+
+  async attach(key: string, nodeNetwork: string): Promise<Attachment> {
+    return asAttachment(await this.#connection.ask({ method: 'attach', key, network: nodeNetwork }));
+  }
+
+  async detach(key: string): Promise<void> {
+    await this.#connection.askIfThere({ method: 'detach', key });
+  }
+
+  async attached(): Promise<readonly Attachment[]> {
+    const answer = await this.#connection.askIfThere({ method: 'attached' });
+    return Array.isArray(answer) ? answer.map(asAttachment) : [];
+  }
+
+  dial(place: { readonly host: string; readonly port: number; readonly key?: string }): Promise<Socket> {
+    return this.#connection.dial(place);
+  }
+
+  covers(host: string): boolean {
+    return this.#covers(host);
+  }
+
+  async filter(ruleset: string): Promise<void> {
+    await this.#connection.ask({ method: 'filter', ruleset } satisfies AgentRequest);
+  }
+
+  onLost(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+    await this.#outside.stop();
+  }
+
+  async shutdown(): Promise<void> {
+    this.#listeners.clear();
+    await this.#connection.askIfThere({ method: 'stop' }).catch((error: unknown) => {
+      this.#deps.log.warn('the network of pods did not end in order', { error });
+    });
+    await this.close();
+  }
+}
+
+function coverage(clusterNetwork: string): (host: string) => boolean {
+  const network = readNetwork(clusterNetwork);
+  if (network === undefined) throw new RuntimeError('Unsupported', `"${clusterNetwork}" is not a network for pods`);
+  return (host) => {
+    const own = readNetwork(`${host}/30`);
+    return own !== undefined && own.base >= network.base && own.base < network.base + network.size;
+  };
+}
+
+/** The agent is our own program. */
+const asAttachment = (answer: unknown): Attachment => answer as Attachment;

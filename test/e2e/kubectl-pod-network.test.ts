@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { after, before, describe, test } from 'node:test';
+import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
+import { HoldfastProcess } from '../support/holdfast-process.ts';
+import { createKubectl, KubectlStream, spawnKubectl } from '../support/kubectl.ts';
+import { waitFor } from '../support/wait.ts';
+
+/** Another user than root, without a right on the machine, who owns the same files. */
+const WITHOUT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
+
+const USERS = [
+  { who: 'the user of the test', words: [] },
+  { who: 'a user without rights', words: WITHOUT_ROOT },
+] as const;
+
+/** Every replica listens on the same port; a second one only inside the pod. */
+const SERVER = `
+const { createServer } = require('node:http');
+createServer((request, response) => response.end(process.env.POD_IP + ' ' + request.socket.remoteAddress)).listen(80);
+createServer((request, response) => response.end('inside')).listen(81, '127.0.0.1');`;
+
+const ASK = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log);`;
+const API = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+fetch('https://kubernetes.default/version').then((answer) => answer.json()).then(({ major }) => console.log(major));`;
+
+const container = (command: readonly string[]) => ({ name: 'main', image: 'node', command });
+
+const WEB = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'default' },
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        containers: [
+          {
+            ...container([process.execPath, '-e', SERVER]),
+            env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }],
+            readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 },
+            livenessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1, failureThreshold: 60 },
+          },
+        ],
+      },
+    },
+  },
+};
+
+const pod = (name: string, spec: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'default' },
+  spec: { terminationGracePeriodSeconds: 0, containers: [container(['sleep', '1000'])], ...spec },
+});
+
+/** Processes that were started with this word in their command line. */
+const processesOf = (word: string): readonly string[] =>
+  readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).includes(word));
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+before(() => {
+  if (findOnPath('ip') === undefined) ensurePackages(['iproute2']);
+});
+
+for (const { who, words } of USERS) {
+  describe(`private pod network, as ${who}`, () => {
+    let cluster: HoldfastProcess;
+    const { run, send } = createKubectl(() => cluster.ready.kubeconfig);
+    const addresses = async (selector: string): Promise<readonly string[]> =>
+      (await run('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].status.podIP}')).split(' ');
+    const inClient = (script: string, ...args: readonly string[]): Promise<string> =>
+      run('exec', 'client', '--', process.execPath, '-e', script, ...args).then((text) => text.trim());
+
+    before(async () => {
+      cluster = await HoldfastProcess.start(['--memory', '--nodes', '2', '--pod-network', 'private'], undefined, words);
+      await send(['create'], WEB, pod('client'), pod('of-machine', { hostNetwork: true }));
+      await run('expose', 'deployment', 'web', '--port=80');
+      await run('wait', '--for=condition=Ready', 'pod/client', 'pod/of-machine', '--timeout=60s');
+      await run('rollout', 'status', 'deployment/web', '--timeout=60s');
+    });
+    after(async () => {
+      await cluster[Symbol.asyncDispose]();
+    });
+
+    test('[POD-27] replicas listen on the same port, each at an address of its node', async () => {
+      const found = await addresses('app=web');
+      assert.equal(new Set(found).size, 3);
+      const networks = await run('get', 'nodes', '-o', 'jsonpath={.items[*].spec.podCIDR}');
+      for (const address of found) {
+        assert.ok(networks.includes(address.split('.').slice(0, 3).join('.')), `${address} of ${networks}`);
+        const client = await run('get', 'pod', 'client', '-o', 'jsonpath={.status.podIP}');
+        assert.equal(await inClient(ASK, `http://${address}/`), `${address} ::ffff:${client}`);
+      }
+    });
+
+    test('a pod reaches a service and the API by their names', async () => {
+      const found = await addresses('app=web');
+      const [answered = ''] = (await inClient(ASK, 'http://web/')).split(' ');
+      assert.ok(found.includes(answered), `${answered} of ${found.join()}`);
+      assert.equal(await inClient(API), '1');
+    });
+
+    test('[POD-28] a pod has its own localhost, which port-forward reaches', async () => {
+      const name = (await run('get', 'pods', '-l', 'app=web', '-o', 'name')).split('\n')[0] ?? '';
+      assert.equal(await run('exec', name, '--', process.execPath, '-e', ASK, 'http://127.0.0.1:81/'), 'inside\n');
+      await using forward = new KubectlStream(
+        spawnKubectl(cluster.ready.kubeconfig, ['port-forward', name, ':80', ':81'], 60_000),
+      );
+      const ports = await waitFor('two local ports', () => {
+        const all = [...forward.printed.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port);
+        return all.length === 2 ? all : undefined;
+      });
+      const said = await Promise.all(
+        ports.map(async (port) =>
+          (await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })).text(),
+        ),
+      );
+      assert.match(said[0] ?? '', /^10\.244\./);
+      assert.equal(said[1], 'inside');
+    });
+
+    test('a pod on the network of the machine keeps the address of the node', async () => {
+      const [ip, host] = (
+        await run('get', 'pod', 'of-machine', '-o', 'jsonpath={.status.podIP} {.status.hostIP}')
+      ).split(' ');
+      assert.equal(ip, host);
+    });
+
+    test('after the stop nothing is left on the machine', async () => {
+      const links = Object.keys(networkInterfaces()).filter((name) => /^(?:pod|eth0@)/.test(name));
+      assert.deepEqual(links, []);
+      assert.equal(await cluster.stop(), 0);
+      await waitFor('the end of every process', () => processesOf(cluster.dataDir).length === 0);
+      assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(cluster.dataDir));
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { createPodNetwork, networkRefusal, type PodNetwork } from '@holdfast/kubelet/pod-network';
+import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
+import { waitFor } from '../support/wait.ts';
+
+const NODE = '10.244.3.0/24';
+
+if (findOnPath('ip') === undefined) ensurePackages(['iproute2']);
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-network-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function open(t: TestContext, directory: string, port = 0): Promise<PodNetwork> {
+  const network = createPodNetwork({
+    directory,
+    clusterNetwork: '10.244.0.0/16',
+    clock: createSystemClock(),
+    log: createSilentLog(),
+    targets: new Map([['outside', { tcp: () => ({ host: '127.0.0.1', port }) }]]),
+    relays: () => [{ address: '10.96.0.1', port: 443, protocol: 'tcp', target: 'outside' }],
+  });
+  await network.start();
+  t.after(() => network.shutdown());
+  return network;
+}
+
+test('this machine can make networks of pods', async () => {
+  assert.equal(await networkRefusal(), '');
+});
+
+test('namespaces and their addresses outlive the control plane, and a freed one leaves nothing', async (t) => {
+  const directory = folder(t);
+  const first = await open(t, directory);
+  const [one, two] = await Promise.all([first.attach('n/a/0', NODE), first.attach('n/b/0', NODE)]);
+  assert.deepEqual([one.address, two.address].toSorted(), ['10.244.3.2', '10.244.3.3']);
+  assert.deepEqual(await first.attach('n/a/0', NODE), one);
+  await first.close();
+  const second = await open(t, directory);
+  assert.deepEqual(await second.attach('n/a/0', NODE), one);
+  await second.detach('n/b/0');
+  assert.deepEqual(await second.attached(), [one]);
+  assert.equal(existsSync(two.path), false);
+  assert.equal((await second.attach('n/c/0', NODE)).address, '10.244.3.4');
+});
+
+test('what listens in the network is reached from outside, and the network reaches its targets', async (t) => {
+  const server = createServer((_request, response) => response.end('from outside')).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await waitFor('the server', () => server.listening);
+  const network = await open(t, folder(t), (server.address() as AddressInfo).port);
+  await assert.rejects(network.dial({ host: '10.244.3.2', port: 9 }), /EHOSTUNREACH|ENETUNREACH/);
+  const { address: host } = await network.attach('n/a/0', NODE);
+  await assert.rejects(network.dial({ host, port: 9, key: 'n/a/0' }), /ECONNREFUSED 127\.0\.0\.1:9/);
+  const socket = await network.dial({ host: '10.96.0.1', port: 443 });
+  socket.end('GET / HTTP/1.0\r\n\r\n');
+  const parts: string[] = [];
+  for await (const part of socket) parts.push(String(part));
+  assert.match(parts.join(''), /from outside$/);
+});
+
+test('the end of the agent takes every namespace with it and is reported; the next pod gets a new network', async (t) => {
+  const network = await open(t, folder(t));
+  const { agent, path: file } = await network.attach('n/a/0', NODE);
+  let isLost = false;
+  network.onLost(() => (isLost = true));
+  process.kill(agent, 'SIGKILL');
+  await waitFor('the report of the loss', () => isLost);
+  assert.equal(existsSync(file), false);
+  assert.deepEqual(await network.attached(), []);
+  assert.notEqual((await network.attach('n/b/0', NODE)).agent, agent);
+});

@@ -37,7 +37,7 @@ const WEB = {
     template: {
       metadata: { labels: { app: 'web' } },
       spec: {
-        terminationGracePeriodSeconds: 0,
+        terminationGracePeriodSeconds: 1,
         containers: [
           {
             ...container([process.execPath, '-e', SERVER]),
@@ -55,7 +55,7 @@ const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, namespace: 'default' },
-  spec: { terminationGracePeriodSeconds: 0, containers: [container(['sleep', '1000'])], ...spec },
+  spec: { terminationGracePeriodSeconds: 1, containers: [container(['sleep', '1000'])], ...spec },
 });
 
 /** Processes that were started with this word in their command line. */

@@ -22,6 +22,7 @@ createServer((request, response) => response.end(process.env.POD_IP + ' ' + requ
 createServer((request, response) => response.end('inside')).listen(81, '127.0.0.1');`;
 
 const ASK = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log);`;
+const RESOLVE = `require('node:dns').resolve4(process.argv[1], (error, found) => console.log(error ?? found.join()));`;
 const API = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
 fetch('https://kubernetes.default/version').then((answer) => answer.json()).then(({ major }) => console.log(major));`;
 
@@ -71,7 +72,10 @@ function commandOf(pid: string): string {
 }
 
 before(() => {
-  if (findOnPath('ip') === undefined) ensurePackages(['iproute2']);
+  const missing = [['iproute2', 'ip'] as const, ['nftables', 'nft'] as const].filter(
+    ([, program]) => findOnPath(program) === undefined,
+  );
+  if (missing.length > 0) ensurePackages(missing.map(([name]) => name));
 });
 
 for (const { who, words } of USERS) {
@@ -109,6 +113,8 @@ for (const { who, words } of USERS) {
       const found = await addresses('app=web');
       const [answered = ''] = (await inClient(ASK, 'http://web/')).split(' ');
       assert.ok(found.includes(answered), `${answered} of ${found.join()}`);
+      const address = await run('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
+      assert.equal(await inClient(RESOLVE, 'web.default.svc.cluster.local'), address);
       assert.equal(await inClient(API), '1');
     });
 

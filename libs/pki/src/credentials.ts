@@ -21,6 +21,9 @@ export const CERTIFICATE_CONTROLLER_USER = 'system:serviceaccount:kube-system:ce
 /** Reads services and their endpoints for DNS. */
 export const CLUSTER_DNS_USER = 'system:serviceaccount:kube-system:kube-dns';
 
+/** Reads services, their endpoints and nodes for the rules of the packet filter. */
+export const PROXY_USER = 'system:kube-proxy';
+
 /** The only identity that may end pods of a node that its agents have confirmed to be off. */
 export const FENCER_USER = 'system:holdfast:fencer';
 
@@ -38,6 +41,7 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
       ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
     ],
     [CLUSTER_DNS_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
+    [PROXY_USER, ['system:authenticated']],
     [FENCER_USER, ['system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];

@@ -121,7 +121,7 @@ class RunningProxy implements Proxy {
     const key = unit.slice(SERVICE_UNIT.length);
     const [namespace = '', name = ''] = key.split('/');
     const service = this.#services.get({ namespace, name });
-    if (service === undefined) return undefined;
+    if (service === undefined || this.#deps.isServedElsewhere?.(service) === true) return undefined;
     return serviceFragment({ service, slices: this.#slices.byIndex(BY_SERVICE, key) }, family, {
       nodeName,
       zone: zoneOf(node),

@@ -1,3 +1,4 @@
+import type { Service as KubeService } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import type { ApiClient } from '@holdfast/client';
 import type { Clock, Log, Random } from '@holdfast/platform';
@@ -31,6 +32,8 @@ export interface ProxyDeps {
   readonly random: Random;
   readonly log: Log;
   readonly nodeName: string;
+  /** Services whose addresses something else answers in this network. Absent: none. */
+  readonly isServedElsewhere?: ((service: KubeService) => boolean) | undefined;
   readonly filter: PacketFilter;
   readonly flows?: FlowTable | undefined;
   /** Serves the health check ports of services. Absent: they are closed. */

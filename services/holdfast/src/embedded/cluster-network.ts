@@ -1,12 +1,16 @@
-import type { Service as KubeService } from '@holdfast/api';
+import { type Service as KubeService, SERVICES } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
 import { type ClusterNetwork, readClusterNetwork } from '@holdfast/controller-manager';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { OutsideTarget, PodNetwork, Relay } from '@holdfast/kubelet/pod-network';
-import type { Service } from '@holdfast/platform';
+import { StatusError } from '@holdfast/machinery';
+import { ADMIN_USER } from '@holdfast/pki/credentials';
+import type { Log, Service } from '@holdfast/platform';
 import { badSetting } from '@holdfast/platform/config';
 import type { StartConfig } from '../config.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
+import type { PodNetworks } from './pod-network-choice.ts';
 
 /** The first address of the network of services, which the service `kubernetes` has. */
 const API_SERVICE_ADDRESS = '10.96.0.1';
@@ -20,15 +24,22 @@ const DNS: readonly Relay[] = (['tcp', 'udp'] as const).map((protocol) => ({
   target: 'dns',
 }));
 
-/** Pods reach the cluster addresses of the API and of DNS. */
-export const isRouted = ({ spec }: KubeService): boolean =>
+/** The agent of the network answers at these addresses itself. */
+const isOfAgent = ({ spec }: KubeService): boolean =>
   spec.clusterIP === API_SERVICE_ADDRESS || spec.clusterIP === DNS_SERVICE_ADDRESS;
+
+/** Whether pods reach the cluster address of a service. */
+export const routedBy =
+  ({ canFilter }: PodNetworks) =>
+  (service: KubeService): boolean =>
+    canFilter() || isOfAgent(service);
 
 /** The network of all process pods of this cluster. Stopping it ends it: an embedded cluster leaves nothing behind. */
 export function createClusterNetwork(
-  { machine, config, front, directory, podNetworks }: ComponentsDeps,
+  deps: ComponentsDeps,
   names: ClusterNames | undefined,
 ): (Service & { readonly network: PodNetwork }) | undefined {
+  const { machine, config, front, directory, podNetworks } = deps;
   if (podNetworks === undefined) return undefined;
   const api = { tcp: () => ({ host: hostOnMachine(config.host), port: front.https.address().port }) };
   const targets = new Map<string, OutsideTarget>([['api', api]]);
@@ -40,15 +51,67 @@ export function createClusterNetwork(
     targets,
     relays: () => [API, ...(names === undefined ? [] : DNS)],
   });
+  const rules = podNetworks.canFilter() ? createRules(deps, network) : undefined;
   return {
     name: 'network of pods',
     network,
     start: async () => {
       await names?.start();
       await network.start();
+      if (names !== undefined) void publishDns(front.clientOf(ADMIN_USER), machine.log);
     },
-    stop: () => network.shutdown(),
+    stop: async () => {
+      await rules?.stop();
+      await network.shutdown();
+    },
   };
+}
+
+/** The rules of services. They begin with the first pod: before it there is no network, and none is made for them. */
+function createRules(deps: ComponentsDeps, network: PodNetwork) {
+  const { log } = deps.machine;
+  let starting: Promise<Service | undefined> | undefined;
+  const start = async (): Promise<Service> => {
+    const { createServiceRules } = await import('./service-rules.ts');
+    const rules = createServiceRules(deps, { network, isServedElsewhere: isOfAgent });
+    await rules.start();
+    return rules;
+  };
+  const unsubscribe = network.onOpen(() => {
+    starting ??= start().catch((error: unknown) => {
+      log.error('the addresses of services are not routed', { error });
+      return undefined;
+    });
+  });
+  return {
+    stop: async () => {
+      unsubscribe();
+      await (await starting)?.stop();
+    },
+  };
+}
+
+const DNS_SERVICE = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'kube-dns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } },
+  spec: {
+    clusterIP: DNS_SERVICE_ADDRESS,
+    ports: [
+      { name: 'dns', port: 53, protocol: 'UDP' },
+      { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+    ],
+  },
+} as const;
+
+/** Shows the address of DNS, and keeps it from other services. A user may have changed or replaced it. */
+async function publishDns(client: ApiClient, log: Log): Promise<void> {
+  try {
+    await client.create(SERVICES, structuredClone(DNS_SERVICE) as unknown as KubeService);
+  } catch (error) {
+    if (error instanceof StatusError && (error.reason === 'AlreadyExists' || error.code === 422)) return;
+    log.warn('the service of DNS was not created', { error });
+  }
 }
 
 const dnsTarget = (names: ClusterNames): OutsideTarget => ({

@@ -19,7 +19,7 @@ import {
 } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import type { NodeNames } from './cluster.ts';
-import { clusterNetworksOf, createClusterNetwork, isRouted } from './cluster-network.ts';
+import { clusterNetworksOf, createClusterNetwork, routedBy } from './cluster-network.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
@@ -79,7 +79,12 @@ function createNames({
   if (nodeNames.real.length === 0 || config.runtimeEndpoint !== undefined || config.clusterDns !== undefined)
     return undefined;
   const client = front.clientOf(CLUSTER_DNS_USER);
-  return createClusterNames({ ...machine, bus, client, ...(podNetworks === undefined ? {} : { isRouted }) });
+  return createClusterNames({
+    ...machine,
+    bus,
+    client,
+    ...(podNetworks === undefined ? {} : { isRouted: routedBy(podNetworks) }),
+  });
 }
 
 function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki }: ComponentsDeps): readonly Service[] {

@@ -53,6 +53,9 @@ export function networkRefusal(): Promise<string> {
   });
 }
 
+/** Whether rules for services and policies can be loaded. */
+export const canFilter = (): boolean => hasHelper('nft');
+
 /** Starts the agent so that it outlives this process, like the supervisor of the pods whose addresses it keeps. */
 export function launchAgent(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -32,8 +32,10 @@ export interface PodNetwork {
   dial(place: { readonly host: string; readonly port: number; readonly key?: string }): Promise<Socket>;
   /** True for addresses of pods. */
   covers(host: string): boolean;
-  /** Loads a ruleset of nftables into the namespace through which all traffic of pods goes. */
-  filter(ruleset: string): Promise<void>;
+  /** Runs nft in the namespace through which all traffic of pods goes; resolves with its output. */
+  nft(args: readonly string[], input: string): Promise<string>;
+  /** Calls back at each connection to an agent, whose network may be new. */
+  onOpen(listener: () => void): () => void;
   /** Calls back when all namespaces are lost. */
   onLost(listener: () => void): () => void;
   start(): Promise<void>;
@@ -52,6 +54,7 @@ class AgentNetwork implements PodNetwork {
   readonly #connection: AgentConnection;
   readonly #outside: Outside;
   readonly #listeners = new Set<() => void>();
+  readonly #openings = new Set<() => void>();
   readonly #covers: (host: string) => boolean;
 
   constructor(deps: PodNetworkDeps) {
@@ -65,6 +68,7 @@ class AgentNetwork implements PodNetwork {
       directory,
       onOpen: async (ask) => {
         await ask({ method: 'serve', relays: this.#deps.relays() });
+        for (const listener of this.#openings) listener();
       },
       onLost: () => {
         for (const listener of this.#listeners) listener();
@@ -97,8 +101,13 @@ class AgentNetwork implements PodNetwork {
     return this.#covers(host);
   }
 
-  async filter(ruleset: string): Promise<void> {
-    await this.#connection.ask({ method: 'filter', ruleset } satisfies AgentRequest);
+  async nft(args: readonly string[], input: string): Promise<string> {
+    return String(await this.#connection.ask({ method: 'nft', args, input } satisfies AgentRequest));
+  }
+
+  onOpen(listener: () => void): () => void {
+    this.#openings.add(listener);
+    return () => this.#openings.delete(listener);
   }
 
   onLost(listener: () => void): () => void {
@@ -113,6 +122,7 @@ class AgentNetwork implements PodNetwork {
 
   async shutdown(): Promise<void> {
     this.#listeners.clear();
+    this.#openings.clear();
     await this.#connection.askIfThere({ method: 'stop' }).catch((error: unknown) => {
       this.#deps.log.warn('the network of pods did not end in order', { error });
     });

@@ -16,14 +16,17 @@ export interface NftFilterOptions {
   readonly program?: string;
   /** Enters the network namespace: `['nsenter', '--net=/proc/1/ns/net']`. The program and its arguments follow. */
   readonly commandPrefix?: readonly string[];
+  /** Runs nft with these arguments where a prefix cannot reach. Default: a child of this process. */
+  readonly run?: (args: readonly string[], input: string) => Promise<string>;
 }
 
 /** Runs nft once per transaction, with the script on standard input. */
 export function createNftFilter(options: NftFilterOptions): PacketFilter {
   const { clock, random, program = 'nft', commandPrefix = [] } = options;
   const stamp = `0x${(1 + Math.floor(random.float() * (STAMP_MAX - 1))).toString(16).padStart(8, '0')}`;
-  const run = (args: readonly string[], input: string): Promise<string> =>
+  const runHere = (args: readonly string[], input: string): Promise<string> =>
     runProgram([...commandPrefix, program, ...args], { input, clock, timeoutMs: NFT_TIMEOUT_MS });
+  const { run = runHere } = options;
   const script = async (text: string): Promise<void> => {
     if (text !== '') await run(['-f', '-'], text);
   };

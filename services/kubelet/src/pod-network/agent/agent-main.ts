@@ -95,8 +95,8 @@ class Agent {
       case 'serve':
         await this.#namespaces.own([...new Set(line.relays.map(({ address }) => address))]);
         return this.#relays.serve(line.relays);
-      case 'filter':
-        return run([helper('nft'), '-f', '-'], line.ruleset);
+      case 'nft':
+        return run([helper('nft'), ...line.args], line.input);
       case 'stop':
         return rmSync(this.#path, { force: true });
     }

@@ -6,8 +6,8 @@ export type AgentRequest =
   | { readonly method: 'attached' }
   /** Addresses of the network's own, and what answers at them. Replaces the earlier ones. */
   | { readonly method: 'serve'; readonly relays: readonly Relay[] }
-  /** Loads a ruleset of nftables. */
-  | { readonly method: 'filter'; readonly ruleset: string }
+  /** Runs nft, which changes or lists the rules for all traffic between pods; the result is its output. */
+  | { readonly method: 'nft'; readonly args: readonly string[]; readonly input: string }
   | { readonly method: 'stop' };
 
 export type AgentLine = { readonly id: number } & AgentRequest;

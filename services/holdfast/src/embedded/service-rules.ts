@@ -1,0 +1,21 @@
+import type { Service as KubeService } from '@holdfast/api';
+import type { PodNetwork } from '@holdfast/kubelet/pod-network';
+import { PROXY_USER } from '@holdfast/pki/credentials';
+import type { Service } from '@holdfast/platform';
+import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS } from '@holdfast/proxy';
+import type { ComponentsDeps } from './components.ts';
+
+/** The proxy of all process nodes: they share one network, so any node's name serves. */
+export const createServiceRules = (
+  { machine, bus, front, config, nodeNames }: ComponentsDeps,
+  to: { readonly network: PodNetwork; readonly isServedElsewhere: (service: KubeService) => boolean },
+): Service =>
+  createProxy({
+    ...machine,
+    bus,
+    client: front.clientOf(PROXY_USER),
+    nodeName: nodeNames.real[0] ?? '',
+    filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
+    isServedElsewhere: to.isServedElsewhere,
+    options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },
+  });

@@ -137,6 +137,15 @@ for (const { who, words } of USERS) {
       assert.equal(said[1], 'inside');
     });
 
+    test('the API server leads to pods and services', async () => {
+      const [address = ''] = await addresses('app=web');
+      const name = (await run('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[0].metadata.name}')).trim();
+      const raw = (resource: string): Promise<string> =>
+        run('get', '--raw', `/api/v1/namespaces/default/${resource}/proxy/`);
+      assert.match(await raw(`pods/${name}:80`), new RegExp(`^${address} `));
+      assert.match(await raw('services/web'), /^10\.244\./);
+    });
+
     test('a pod on the network of the machine keeps the address of the node', async () => {
       const [ip, host] = (
         await run('get', 'pod', 'of-machine', '-o', 'jsonpath={.status.podIP} {.status.hostIP}')

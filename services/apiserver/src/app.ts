@@ -251,7 +251,8 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   followUnreadable(store, cache);
   const reader = createReader({ store, cache });
   const access = createAccess(deps, { cache, reader });
-  const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock);
+  const nodes = deps.nodes?.(reader);
+  const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock, (place) => nodes?.dial?.(place));
   const catalog = createCatalog(kinds);
   const seats = deps.seats ?? SERVER_SEATS;
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
@@ -279,7 +280,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     metrics,
     serviceLevels: createServiceLevels(),
     tracer,
-    nodes: deps.nodes?.(reader),
+    nodes,
     ownNodes: deps.ownNodes ?? new Set(),
     features: deps.features ?? DEFAULT_FEATURES,
     rules,

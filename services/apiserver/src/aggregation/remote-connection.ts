@@ -4,8 +4,9 @@ import { ENDPOINTS, SERVICES } from '@holdfast/api';
 import type { Ids } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import { AGGREGATED_IDLE_CONNECTIONS_MAX } from '../limits.ts';
+import { securePodAgent } from '../proxy/pod-agent.ts';
 import type { CallTarget } from '../service-calls/port.ts';
-import { type Machine, mayReach, placeOf } from '../service-calls/service-place.ts';
+import { type Machine, mayReach, type NetPlace, placeOf } from '../service-calls/service-place.ts';
 import { tlsOptionsOf } from '../service-calls/tls.ts';
 import type { RemoteApi } from './api-services.ts';
 
@@ -41,15 +42,19 @@ export interface RemoteConnectionsDeps extends Machine {
 
 export function createRemoteConnections(deps: RemoteConnectionsDeps): RemoteConnections {
   let kept: Agent | undefined;
+  // Read each time: the way to pods may come later.
+  const dial = (place: NetPlace) => deps.nodes?.dial?.(place);
   const agent = (): Agent =>
-    (kept ??= new (nodeHttps().Agent)({ keepAlive: true, maxFreeSockets: AGGREGATED_IDLE_CONNECTIONS_MAX }));
+    (kept ??= securePodAgent(dial, { keepAlive: true, maxFreeSockets: AGGREGATED_IDLE_CONNECTIONS_MAX }));
+  /** For one request. */
+  const alone = (): Agent => securePodAgent(dial);
   const { frontProxy } = deps;
   const identity = frontProxy === undefined ? {} : { cert: frontProxy.certificate, key: frontProxy.key };
   return {
     find: (api) => find(deps, api),
     open: ({ target, method, path, headers, signal, isAlone }) =>
       nodeHttps().request({
-        agent: isAlone === true ? false : agent(),
+        agent: isAlone === true ? alone() : agent(),
         ...tlsOptionsOf(target),
         ...identity,
         method,

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 
 /** The way from here to the kubelets: they know what the processes of a pod wrote. */
@@ -9,4 +10,8 @@ export interface NodeGateway {
   request(node: string, request: ApiRequest): Promise<ApiResponse>;
   /** True: the node runs in this process, and its pods have addresses of this machine, loopback ones among them. */
   readonly sharesMachine?: (node: string) => boolean;
+  /** A connection to an address that only this way reaches; `undefined`: an ordinary one does. Absent: always. */
+  readonly dial?:
+    | ((place: { readonly host: string; readonly port: number }) => Promise<Duplex> | undefined)
+    | undefined;
 }

@@ -3,28 +3,32 @@ import type { Agent } from 'node:https';
 import { type Clock, describeError } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_IDLE_CONNECTIONS_MAX } from '../limits.ts';
+import type { NodeGateway } from '../proxy/node-gateway.ts';
+import { securePodAgent } from '../proxy/pod-agent.ts';
 import { type CallTarget, WebhookCallError, type WebhookCaller } from './port.ts';
 import { isStaleConnection, tlsFailureOf, tlsOptionsOf } from './tls.ts';
 
 /** Calls over HTTPS. Connections stay open between calls; one that is idle keeps no process alive. */
-export function createHttpsWebhookCaller(clock: Clock): WebhookCaller {
+export function createHttpsWebhookCaller(clock: Clock, dial?: NodeGateway['dial']): WebhookCaller {
   let agent: Agent | undefined;
+  const alone = (): Agent => securePodAgent(dial);
   return {
     call: (target, body, timeoutMs) => {
-      const open = (agent ??= newAgent());
-      return post({ target, body, agent: open }, clock, timeoutMs);
+      const open = (agent ??= newAgent(dial));
+      return post({ target, body, agent: open, alone }, clock, timeoutMs);
     },
   };
 }
 
-const newAgent = (): Agent =>
-  new (nodeHttps().Agent)({ keepAlive: true, maxFreeSockets: WEBHOOK_IDLE_CONNECTIONS_MAX });
+const newAgent = (dial: NodeGateway['dial']): Agent =>
+  securePodAgent(dial, { keepAlive: true, maxFreeSockets: WEBHOOK_IDLE_CONNECTIONS_MAX });
 
 interface Call {
   readonly target: CallTarget;
   readonly body: string;
-  /** `false`: over a connection of its own. */
-  readonly agent: Agent | false;
+  readonly agent: Agent;
+  /** For a connection of its own. */
+  readonly alone: () => Agent;
 }
 
 function post(call: Call, clock: Clock, timeoutMs: number): Promise<string> {
@@ -68,7 +72,8 @@ class Exchange {
     this.#request = request;
     let isAnswered = false;
     request.on('error', (error) => {
-      if (!this.#isOver && !isAnswered && isStaleConnection(request, error)) this.#send({ ...call, agent: false });
+      if (!this.#isOver && !isAnswered && isStaleConnection(request, error))
+        this.#send({ ...call, agent: call.alone() });
       else this.fail(tlsFailureOf(error), error);
     });
     request.once('response', (answer) => {

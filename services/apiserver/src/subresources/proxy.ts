@@ -3,6 +3,7 @@ import { StatusError } from '@holdfast/machinery';
 import { nodeHttp, nodeHttps } from '@holdfast/platform/http';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { podAgent, securePodAgent } from '../proxy/pod-agent.ts';
 import { asPrivate, behindProxy } from '../proxy/proxy-answer.ts';
 import { brokenBackend, exchangeOverHttp } from '../proxy/proxy-exchange.ts';
 import { encodePath, forwardedHeaders, passedHeaders, queryText } from '../service-calls/passed-request.ts';
@@ -80,9 +81,12 @@ function askNode(core: Core, { request }: ResourceContext, to: { node: string; p
 function forward(core: Core, request: ApiRequest, to: { place: Place; path: string }): Promise<ApiResponse> {
   const { scheme, host, port } = to.place;
   const { request: send } = scheme === 'https' ? nodeHttps() : nodeHttp();
+  const { dial } = core.nodes ?? {};
+  const agent = scheme === 'https' ? securePodAgent : podAgent;
   const sent = send({
     host,
     port,
+    ...(dial === undefined ? {} : { agent: agent(dial) }),
     method: request.method,
     path: `${encodePath(to.path)}${queryText(request.query)}`,
     headers: { host: authorityOf(to.place), ...passedHeaders(request), ...forwardedHeaders(request) },

@@ -51,6 +51,7 @@ export function createClusterNetwork(
     targets,
     relays: () => [API, ...(names === undefined ? [] : DNS)],
   });
+  front.nodes.reachPods((place) => (network.covers(place.host) ? network.dial(place) : undefined));
   const rules = podNetworks.canFilter() ? createRules(deps, network) : undefined;
   return {
     name: 'network of pods',

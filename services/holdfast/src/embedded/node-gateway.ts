@@ -6,16 +6,25 @@ import { StatusError } from '@holdfast/machinery';
 /** Direct calls to the kubelets of this process. */
 export interface DirectNodes {
   add(node: string, handle: ApiHandler): void;
+  /** From now on connections to pods take this way, where it answers. */
+  reachPods(dial: NonNullable<NodeGateway['dial']>): void;
   /** The reader distinguishes a node that does not exist from one whose kubelet is in another process. */
   gateway(reader: Pick<ObjectReader, 'fresh'>): NodeGateway;
 }
 
 export function createDirectNodes(): DirectNodes {
   const handlers = new Map<string, ApiHandler>();
+  let way: NodeGateway['dial'];
   return {
+    reachPods: (dial) => {
+      way = dial;
+    },
     add: (node, handle) => void handlers.set(node, handle),
     gateway: (reader) => ({
       sharesMachine: (node) => handlers.has(node),
+      get dial() {
+        return way;
+      },
       request: async (node, request) => {
         const handle = handlers.get(node);
         if (handle !== undefined) return handle(request);

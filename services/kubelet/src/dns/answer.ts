@@ -1,5 +1,5 @@
-import type { Answer, Packet, Question } from 'dns-packet';
-import { NAME_TTL_SECONDS } from './limits.ts';
+import type { Answer, OptAnswer, Packet, Question } from 'dns-packet';
+import { DNS_EDNS_BYTES, NAME_TTL_SECONDS } from './limits.ts';
 import { type Found, type FoundRecord, type KnownNames, lookUp } from './look-up.ts';
 
 /** The last four bits of a header's flags (RFC 1035, 4.1.1). */
@@ -57,6 +57,7 @@ function withRecords(
 }
 
 function answerOf(name: string, record: FoundRecord): Answer {
+  if (record.type === 'TXT') return { type: 'TXT', name, ttl: NAME_TTL_SECONDS, data: [record.data] };
   if (record.type !== 'SRV') return { type: record.type, name, ttl: NAME_TTL_SECONDS, data: record.data };
   const { port, target } = record;
   return { type: 'SRV', name, ttl: NAME_TTL_SECONDS, data: { port, target, priority: 0, weight: 100 } };
@@ -68,6 +69,20 @@ function soa({ domain }: KnownNames): Answer {
   const data = { mname: `ns.dns.${domain}`, rname: `hostmaster.${domain}`, ...times };
   return { type: 'SOA', name: domain, ttl: NAME_TTL_SECONDS, data };
 }
+
+/** RFC 6891: who asks with this record gets one in the answer. */
+const asksWithExtensions = ({ additionals = [] }: Packet): boolean => additionals.some(({ type }) => type === 'OPT');
+
+const EXTENSIONS: OptAnswer = {
+  type: 'OPT',
+  name: '.',
+  udpPayloadSize: DNS_EDNS_BYTES,
+  extendedRcode: 0,
+  ednsVersion: 0,
+  flags: 0,
+  flag_do: false,
+  options: [],
+};
 
 interface ResponseParts {
   readonly code?: number;
@@ -84,5 +99,6 @@ export function respond(query: Packet, { code = 0, answers = [], authorities = [
     questions: query.questions ?? [],
     answers,
     authorities,
+    ...(asksWithExtensions(query) ? { additionals: [EXTENSIONS] } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import {
+  canonicalIp,
   ENDPOINT_SLICES,
   type EndpointSlice,
   type Service as KubeService,
@@ -43,17 +44,25 @@ export interface ClusterNames extends Service {
 const sliceKey = ({ metadata }: EndpointSlice): string =>
   `${metadata.namespace ?? ''}/${metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`;
 
+/** Only endpoints with host names have names of their own. */
+const addressesWithNames = ({ endpoints }: EndpointSlice): readonly string[] =>
+  endpoints.filter(({ hostname }) => hostname !== undefined).flatMap(({ addresses }) => addresses);
+
 /**
  * The names of services for pods that share this machine's network. `start` resolves when it answers; before the first list
  * is there, it says that it failed, not that a name is missing.
  */
 export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
   const { clock, log, domain = 'cluster.local' } = deps;
-  const services = createInformer<KubeService>({ ...deps, resource: SERVICES });
+  const services = createInformer<KubeService>({
+    ...deps,
+    resource: SERVICES,
+    indexes: { address: ({ spec }) => (spec.clusterIPs ?? []).flatMap((each) => canonicalIp(each) ?? []) },
+  });
   const slices = createInformer<EndpointSlice>({
     ...deps,
     resource: ENDPOINT_SLICES,
-    indexes: { service: (slice) => [sliceKey(slice)] },
+    indexes: { service: (slice) => [sliceKey(slice)], address: addressesWithNames },
   });
   const server = new NameServer({
     clock,
@@ -64,6 +73,8 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
       ...(deps.isRouted === undefined ? {} : { isRouted: deps.isRouted }),
       service: (namespace, name) => services.get({ namespace, name }),
       slices: (namespace, name) => slices.byIndex('service', `${namespace}/${name}`),
+      servicesAt: (address) => services.byIndex('address', address),
+      slicesAt: (address) => slices.byIndex('address', address),
     },
     isComplete: () => isComplete,
     upstream: {

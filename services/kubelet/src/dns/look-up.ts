@@ -1,4 +1,5 @@
-import type { EndpointSlice, Service } from '@holdfast/api';
+import { type EndpointSlice, SERVICE_NAME_LABEL, type Service } from '@holdfast/api';
+import { addressOfLabel, addressOfReverseName } from './reverse-names.ts';
 
 /** The known names of the cluster. */
 export interface KnownNames {
@@ -6,13 +7,18 @@ export interface KnownNames {
   readonly domain: string;
   service(namespace: string, name: string): Service | undefined;
   slices(namespace: string, name: string): readonly EndpointSlice[];
+  /** Services with this cluster address. */
+  servicesAt(address: string): readonly Service[];
+  /** Slices that have this address. */
+  slicesAt(address: string): readonly EndpointSlice[];
   /** True: who asks reaches the cluster address of this service. Absent: of none. */
   isRouted?(service: Service): boolean;
 }
 
 export type FoundRecord =
   | { readonly type: 'A' | 'AAAA'; readonly data: string }
-  | { readonly type: 'SRV'; readonly port: number; readonly target: string };
+  | { readonly type: 'SRV'; readonly port: number; readonly target: string }
+  | { readonly type: 'PTR' | 'TXT'; readonly data: string };
 
 export type Found =
   /** Not a name of this cluster. */
@@ -33,9 +39,12 @@ const NOTHING: Found = { kind: 'records', records: [] };
 export function lookUp(names: KnownNames, name: string, type: string): Found {
   const asked = name.toLowerCase().replace(/\.$/, '');
   if (asked === names.domain) return NOTHING;
-  if (!asked.endsWith(`.${names.domain}`)) return { kind: 'outside' };
+  if (!asked.endsWith(`.${names.domain}`)) return ofAddress(names, asked, type);
+  if (asked === `dns-version.${names.domain}`) return ofType({ type: 'TXT', data: SPECIFICATION }, type);
   const labels = asked.slice(0, -names.domain.length - 1).split('.');
-  if (labels.pop() !== 'svc') return MISSING;
+  const kind = labels.pop();
+  if (kind === 'pod') return ofPod(labels, type);
+  if (kind !== 'svc') return MISSING;
   const namespace = labels.pop();
   const serviceName = labels.pop();
   // Services may be below these.
@@ -46,6 +55,37 @@ export function lookUp(names: KnownNames, name: string, type: string): Found {
   if (labels.length === 0) return ofService(place, type);
   if (labels.length === 1) return ofEndpoint(place, labels[0] ?? '', type);
   return labels.length === 2 ? ofPort(place, [labels[0] ?? '', labels[1] ?? ''], type) : MISSING;
+}
+
+/** The version of the specification that is kept. */
+const SPECIFICATION = '1.1.0';
+
+const ofType = (record: FoundRecord, type: string): Found =>
+  type === record.type || type === 'ANY' ? { kind: 'records', records: [record] } : NOTHING;
+
+/** Names of addresses of services, and of endpoints with a host name. Others belong to other servers. */
+function ofAddress(names: KnownNames, asked: string, type: string): Found {
+  const address = addressOfReverseName(asked);
+  if (address === undefined) return { kind: 'outside' };
+  const services = names.servicesAt(address).map(({ metadata }) => `${metadata.name}.${metadata.namespace}`);
+  // On the network of the machine the address of an endpoint is that of the machine.
+  const slices = names.isRouted === undefined ? [] : names.slicesAt(address);
+  const endpoints = slices.flatMap(({ endpoints: all, metadata }) =>
+    all
+      .filter(({ addresses, hostname }) => hostname !== undefined && addresses.includes(address))
+      .map(({ hostname }) => `${hostname}.${metadata.labels?.[SERVICE_NAME_LABEL]}.${metadata.namespace}`),
+  );
+  const found = [...new Set([...services, ...endpoints])].map((each) => `${each}.svc.${names.domain}`);
+  if (found.length === 0) return { kind: 'outside' };
+  if (type !== 'PTR' && type !== 'ANY') return NOTHING;
+  return { kind: 'records', records: found.map((data) => ({ type: 'PTR', data })) };
+}
+
+/** `10-244-1-5.default.pod.cluster.local`: any address has such a name, whether there is a pod or not. */
+function ofPod(labels: readonly string[], type: string): Found {
+  if (labels.length < 2) return NOTHING;
+  const address = labels.length === 2 ? addressOfLabel(labels[0] ?? '') : undefined;
+  return address === undefined ? MISSING : records([{ address }], type);
 }
 
 interface Place {
@@ -112,7 +152,7 @@ function ofPort(
   return { kind: 'records', records: [...unique.values()].map((each) => ({ type: 'SRV', ...each })) };
 }
 
-/** The ports of the endpoints; without endpoints, the port of the service. */
+/** The ports of the service, where its cluster address is routed, and without endpoints; else those of the endpoints. */
 function portsOf(
   names: KnownNames,
   service: Service,
@@ -122,7 +162,7 @@ function portsOf(
   const listening = readyAddresses(names, service).flatMap(({ slice }) =>
     (slice.ports ?? []).filter(isAsked).flatMap(({ port }) => (port === undefined ? [] : [port])),
   );
-  return own.length === 0 || listening.length === 0 ? own : listening;
+  return own.length === 0 || listening.length === 0 || names.isRouted?.(service) === true ? own : listening;
 }
 
 function records(addresses: readonly { readonly address: string }[], type: string): Found {

@@ -36,6 +36,8 @@ const NAMES: KnownNames = {
   domain: 'cluster.local',
   service: (namespace, name) => KNOWN.find(({ metadata }) => namespace === 'shop' && metadata.name === name),
   slices: (_namespace, name) => (name === 'many' ? [MANY] : []),
+  servicesAt: (address) => KNOWN.filter(({ spec }) => spec.clusterIP === address),
+  slicesAt: () => [],
 };
 
 /** The machine's own name server, which knows `example` alone. */
@@ -85,6 +87,26 @@ test('[EXP-11] service names are answered, missing names are NXDOMAIN, and exter
   assert.deepEqual(await resolver.resolve4('www.example'), ['192.0.2.1']);
   await assert.rejects(resolver.resolve4('www.nowhere'), { code: 'ENOTFOUND' });
   assert.deepEqual(upstream.asked, ['www.example', 'www.nowhere']);
+});
+
+test('reverse names and texts are encoded, and a question with EDNS gets an answer with EDNS', async (t) => {
+  const { resolver, listening } = await open(t);
+  assert.deepEqual(await resolver.reverse('10.96.0.7'), ['web.shop.svc.cluster.local']);
+  assert.deepEqual(await resolver.resolveTxt('dns-version.cluster.local'), [['1.1.0']]);
+  const socket = createSocket('udp4');
+  t.after(() => socket.close());
+  const ask = async (udpPayloadSize?: number): Promise<Packet> => {
+    const questions = [{ type: 'A' as const, name: 'web.shop.svc.cluster.local' }];
+    const rest = { name: '.', extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] };
+    const additionals = udpPayloadSize === undefined ? [] : [{ type: 'OPT' as const, udpPayloadSize, ...rest }];
+    const query = codec.encode({ type: 'query', id: 1, questions, additionals });
+    socket.send(query, listening.port, listening.address);
+    const [answer] = await once(socket, 'message');
+    return codec.decode(answer);
+  };
+  assert.deepEqual((await ask()).additionals, []);
+  const [answered] = (await ask(4_096)).additionals ?? [];
+  assert.ok(answered?.type === 'OPT' && answered.udpPayloadSize === 1_232);
 });
 
 test('a CNAME to an external name includes its addresses', async (t) => {

@@ -1,7 +1,7 @@
 import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
 import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
-import { isPiece } from '../http/pieces.ts';
+import { PIECE_BYTES } from '../http/pieces.ts';
 import { ANSWER_BYTES_IN_FLIGHT_MAX, REFUSAL_PAUSE_MS, REFUSALS_PAUSED_MAX } from '../limits.ts';
 import type { AnswersUnderWay } from '../turns/answers-under-way.ts';
 import { discard, type LongBody, longBody, shortBody } from './answer-bodies.ts';
@@ -143,7 +143,7 @@ export class Answering {
       if (window.isClosed) break;
       const chunk = each instanceof Uint8Array ? each : each.bytes();
       const { length } = chunk;
-      if (release !== undefined && isPiece(chunk) && chunk.buffer instanceof ArrayBuffer) {
+      if (release !== undefined && length === PIECE_BYTES && chunk.buffer instanceof ArrayBuffer) {
         exchange.lent += 1;
         outbox.move({ kind: 'piece', id, piece: new Uint8Array(chunk.buffer) }, chunk.buffer);
         // Long enough to be sent immediately.

@@ -2,8 +2,8 @@
 export const RECEIPT_BYTES = 32 * 1024;
 /** Bytes that may be on their way to a client of whom nothing is known. */
 const FIRST_BYTES = 128 * 1024;
-/** And to a client that reads: enough that a long list flows without waiting for receipts. */
-const MOST_BYTES = 512 * 1024;
+/** And to a client that reads: enough that neither thread waits for the other during a long list. */
+const MOST_BYTES = 2 * 1024 * 1024;
 
 /**
  * The budget of all long responses in flight, divided equally. While earlier ones hold more than is left, the others

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inPieces, joined, LARGE_PIECE_BYTES, madeInPieces, PIECE_BYTES, partsInPieces, whole } from './pieces.ts';
+import { inPieces, joined, madeInPieces, PIECE_BYTES, partsInPieces, whole } from './pieces.ts';
 
 const [HEAD, TAIL] = [Buffer.from('['), Buffer.from(']')];
 
@@ -77,27 +77,6 @@ test('a piece transferred to another thread in the middle of the document is rep
     moved,
   );
   assert.ok(Buffer.concat(sent).equals(wanted));
-});
-
-test('a very long document has few, large pieces, which are reused too', () => {
-  const item = itemOf(Buffer.alloc(9_999, 1), 0);
-  const list = { head: HEAD, items: Array.from({ length: 3_000 }, () => item), tail: TAIL };
-  const document = inPieces(list);
-  const lengths: number[] = [];
-  const seen = new Set<Uint8Array>();
-  for (const piece of document.pieces) {
-    lengths.push(piece.length);
-    seen.add(piece);
-    document.release?.(piece);
-  }
-  const large = Math.floor(document.length / LARGE_PIECE_BYTES);
-  assert.equal(lengths.filter((length) => length === LARGE_PIECE_BYTES).length, large);
-  assert.ok(lengths.length <= large + LARGE_PIECE_BYTES / PIECE_BYTES);
-  assert.equal(
-    lengths.reduce((sum, length) => sum + length, 0),
-    document.length,
-  );
-  assert.ok(seen.size <= 3, 'one large piece, one piece, and the rest');
 });
 
 test('existing bytes are sliced, not copied', () => {

@@ -3,22 +3,13 @@ import { invariant } from '@holdfast/platform';
 
 /** The size of one write: large enough that a long response has few, small enough to hold for a slow client. */
 export const PIECE_BYTES = 64 * 1024;
-/** The same for a very long response, where passing pieces between the threads costs as much as their encryption. */
-export const LARGE_PIECE_BYTES = 256 * 1024;
-/** A response of more bytes has large pieces. The items of such a list keep no bytes: all together they would take more memory than the objects. */
-export const KEPT_LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Sent pieces that are kept to be filled again. Without them a few long lists make V8 collect its whole heap for their
- * sake. Each is all of its memory, so that it can be moved to the thread that sends it, and back.
+ * Sent pieces that are kept to be filled again. Without them a few long lists make V8 collect its whole heap for their sake. Each is
+ * all of its memory, so that it can be moved to the thread that sends it, and back.
  */
-const SPARE_BYTES_MAX = 2 * 1024 * 1024;
-const sparePieces: Buffer[] = [];
-const spareLargePieces: Buffer[] = [];
-
-/** True for memory that can be moved to another thread: `allocUnsafe` returns parts of a pool. */
-export const isPiece = ({ length, buffer }: Uint8Array): boolean =>
-  (length === PIECE_BYTES || length === LARGE_PIECE_BYTES) && buffer.byteLength === length;
+const SPARE_PIECES_MAX = 32;
+const spare: Buffer[] = [];
 
 /** The JSON of a list: its items stand as objects between what begins it and what ends it. */
 export interface ItemList {
@@ -64,6 +55,9 @@ function* filledAsMade({ head, items, tail }: MadeParts, length: number): Genera
   yield* filling.add(tail);
   yield* filling.rest();
 }
+
+/** The items of a longer list do not keep the bytes that it made of them: they would take more memory than all objects. */
+export const KEPT_LIST_BYTES_MAX = 16 * 1024 * 1024;
 
 const FIRST_ITEM = Buffer.from('{');
 const NEXT_ITEM = Buffer.from(',{');
@@ -143,12 +137,10 @@ class Filling {
   #at = 0;
   /** Bytes of the document from the start of this piece. */
   #left: number;
-  readonly #isLong: boolean;
 
   constructor(length: number) {
     this.#left = length;
-    this.#isLong = length > KEPT_LIST_BYTES_MAX;
-    this.#piece = pieceFor(length, this.#isLong);
+    this.#piece = pieceFor(length);
   }
 
   /** Adds an item, if there is room for all of it. */
@@ -193,20 +185,14 @@ class Filling {
 
   #turn(): void {
     invariant(this.#left > 0, 'a document has its declared length');
-    this.#piece = pieceFor(this.#left, this.#isLong);
+    this.#piece = pieceFor(this.#left);
     this.#at = 0;
   }
 }
 
-function pieceFor(left: number, isLong: boolean): Buffer {
-  if (isLong && left >= LARGE_PIECE_BYTES) return spareLargePieces.pop() ?? newPiece(LARGE_PIECE_BYTES);
-  return left < PIECE_BYTES ? Buffer.allocUnsafe(left) : (sparePieces.pop() ?? newPiece(PIECE_BYTES));
-}
-
-const newPiece = (bytes: number): Buffer => Buffer.from(new ArrayBuffer(bytes));
+const pieceFor = (left: number): Buffer =>
+  left < PIECE_BYTES ? Buffer.allocUnsafe(left) : (spare.pop() ?? Buffer.from(new ArrayBuffer(PIECE_BYTES)));
 
 function release(piece: Uint8Array): void {
-  if (!isPiece(piece) || !Buffer.isBuffer(piece)) return;
-  const spare = piece.length === PIECE_BYTES ? sparePieces : spareLargePieces;
-  if (spare.length < SPARE_BYTES_MAX / piece.length) spare.push(piece);
+  if (piece.length === PIECE_BYTES && spare.length < SPARE_PIECES_MAX && Buffer.isBuffer(piece)) spare.push(piece);
 }

@@ -14,16 +14,20 @@ export interface PodNetworkChoice {
 const SHARED: PodNetworkChoice = { networks: undefined };
 
 /** Whether process pods have addresses of their own. `auto` decides once for each data directory. */
-export async function choosePodNetwork(config: StartConfig, directory: DataDirectory): Promise<PodNetworkChoice> {
+export async function choosePodNetwork(
+  config: Pick<StartConfig, 'podNetwork' | 'clusterCidr' | 'nodes' | 'runtimeEndpoint'>,
+  directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork'>,
+  load: () => Promise<PodNetworks> = () => import('@holdfast/kubelet/pod-network'),
+): Promise<PodNetworkChoice> {
   const { podNetwork: wanted, clusterCidr, nodes, runtimeEndpoint } = config;
   if (wanted === 'host' || nodes === 0 || runtimeEndpoint !== undefined) return SHARED;
   const kept = wanted === 'auto' ? directory.podNetwork() : undefined;
   if (kept === 'host') return { ...SHARED, line: 'host (as chosen by an earlier start in this data directory)' };
-  const networks = await import('@holdfast/kubelet/pod-network');
+  const networks = await load();
   const refusal = await networks.networkRefusal();
   if (refusal === '') {
     if (wanted === 'auto') directory.keepPodNetwork('private');
-    return { networks, line: `private (every pod has an address of ${clusterCidr})` };
+    return { networks, line: `private (every pod has an address of ${clusterCidr}; no way to other networks)` };
   }
   if (wanted === 'private' || kept === 'private') throw impossible(refusal);
   directory.keepPodNetwork('host');

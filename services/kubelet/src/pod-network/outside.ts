@@ -64,8 +64,10 @@ export class Outside {
     const target = this.#targets.get(name);
     const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
     if (protocol === 'udp' && target?.datagram !== undefined) answerDatagrams(socket, target.datagram);
-    else if (protocol === 'tcp' && target?.accept !== undefined) target.accept(socket);
-    else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
+    else if (protocol === 'tcp' && target?.accept !== undefined) {
+      target.accept(socket);
+      socket.resume();
+    } else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
     else socket.destroy();
   }
 }

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OperatorError } from '@holdfast/platform';
+import type { StartConfig } from '../config.ts';
+import { choosePodNetwork, type PodNetworks } from './pod-network-choice.ts';
+
+const CONFIG = { clusterCidr: '10.244.0.0/16', nodes: 1, runtimeEndpoint: undefined };
+
+/** `refusals`: what each trial of this machine says; '' = it can. */
+function machine(...refusals: readonly string[]) {
+  const left = [...refusals];
+  let kept: string | undefined;
+  const networks = { networkRefusal: async () => left.shift() ?? assert.fail('an unexpected trial') };
+  const directory = {
+    podNetwork: () => kept,
+    keepPodNetwork: (mode: string) => {
+      kept = mode;
+    },
+  };
+  return async (podNetwork: StartConfig['podNetwork'], config: object = {}) => {
+    const choice = await choosePodNetwork(
+      { ...CONFIG, podNetwork, ...config },
+      directory,
+      async () => networks as unknown as PodNetworks,
+    );
+    return [choice.networks === undefined ? 'host' : 'private', choice.line];
+  };
+}
+
+test('without a wish, without process nodes and with a container runtime nothing is tried or said', async () => {
+  const choose = machine();
+  assert.deepEqual(await choose('host'), ['host', undefined]);
+  assert.deepEqual(await choose('private', { nodes: 0 }), ['host', undefined]);
+  assert.deepEqual(await choose('auto', { runtimeEndpoint: 'unix:///run/c.sock' }), ['host', undefined]);
+});
+
+test('auto decides once for a data directory, and says why', async () => {
+  const unable = machine('ip is not installed');
+  assert.deepEqual(await unable('auto'), [
+    'host',
+    'host (pods share the network of this machine: ip is not installed)',
+  ]);
+  assert.deepEqual(await unable('auto'), ['host', 'host (as chosen by an earlier start in this data directory)']);
+  const able = machine('', '', 'the system refuses network namespaces');
+  const [mode, line = ''] = await able('auto');
+  assert.match(`${mode}: ${line}`, /^private: private \(every pod has an address of 10\.244\.0\.0\/16/);
+  assert.equal((await able('auto'))[0], 'private');
+  await assert.rejects(able('auto'), OperatorError, 'pods of this directory count on it');
+});
+
+test('private on a machine that cannot is refused, with the reason and the next step', async () => {
+  await assert.rejects(machine('ip is not installed')('private'), (error: unknown) => {
+    assert.ok(error instanceof OperatorError);
+    assert.match(error.message, /ip is not installed/);
+    assert.match(error.nextStep, /--pod-network=host/);
+    return true;
+  });
+});

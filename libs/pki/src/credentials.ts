@@ -64,6 +64,6 @@ export function parseTokenFile(text: string): ReadonlyMap<string, Credential> | 
   return credentials;
 }
 
-function newToken(): string {
+export function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }

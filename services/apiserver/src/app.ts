@@ -111,6 +111,8 @@ export interface ApiServerDeps {
   readonly frontProxy?: FrontProxy | undefined;
   /** The services that the encryption of the store depends on. */
   readonly keyServices?: KeyServices;
+  /** True: the store is a copy in which a server of this version with these settings has written the system objects. */
+  readonly hasSystemObjects?: boolean;
   /** True: a new cluster gets the storage class "standard". */
   readonly defaultStorageClass?: boolean;
 }
@@ -166,7 +168,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const start = async (): Promise<void> => {
     for (const sink of audit?.sinks ?? []) await sink.start();
     await untilStoreServes(core, starting.signal, () => core.cache.start());
-    await ensureSystemObjects(handleAsSystem, deps.clock, systemFacts(deps));
+    if (deps.hasSystemObjects !== true) await ensureSystemObjects(handleAsSystem, deps.clock, systemFacts(deps));
     eventSweeper.start();
     definitions.start();
     core.aggregation.start({ ...core, handle: handleAsSystem });

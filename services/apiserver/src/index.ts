@@ -5,4 +5,5 @@ export { parseTokenFile, type StaticTokens } from './authentication/static-token
 export { COMPONENT_GRANTS, type ComponentGrants } from './authorization/component-grants.ts';
 export type { ObjectReader } from './cache/reader.ts';
 export { withRevision as spliceResourceVersion } from './cache/stored-json.ts';
+export { createDirectNodes, type DirectNodes } from './proxy/direct-nodes.ts';
 export type { NodeGateway } from './proxy/node-gateway.ts';

@@ -9,6 +9,8 @@ const EPOCH_MS = 1_767_225_600_000;
 export interface VirtualClock extends Clock {
   /** Lets time pass. Fires timers in order; promises settle before the first, between two, and after the last. */
   advance(ms: number): Promise<void>;
+  /** Fires the next timer up to this monotonic time. False when there is none: then the clock is at that time. */
+  fireNext(untilMs: number): boolean;
   /** The same without a pause: timers fire, but no promise settles in between. */
   skip(ms: number): void;
   /** Moves the wall clock alone, as an operator does: no time passes. */
@@ -35,7 +37,6 @@ export function createVirtualClock(startMs = EPOCH_MS): VirtualClock {
     pending.add(entry);
     return { cancel: () => void pending.delete(entry) };
   };
-  /** Fires the next timer up to `untilMs`; false when there is none. */
   const fireNext = (untilMs: number): boolean => {
     for (let first = heap.peek(); first !== undefined && first.atMs <= untilMs; first = heap.peek()) {
       heap.pop();
@@ -52,6 +53,7 @@ export function createVirtualClock(startMs = EPOCH_MS): VirtualClock {
     monotonic: () => elapsedMs,
     timer,
     sleep: (delayMs, signal) => sleepOn(timer, delayMs, signal),
+    fireNext,
     advance: async (ms) => {
       const untilMs = elapsedMs + ms;
       await nextTurn();

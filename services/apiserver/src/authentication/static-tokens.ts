@@ -5,12 +5,13 @@ import { bearerToken } from './bearer-token.ts';
 import { AUTHENTICATED_GROUP, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
-/** Token to user, as in the token file of kube-apiserver. */
+/** Token to user, as in the token file of kube-apiserver. Users may be added later. */
 export type StaticTokens = ReadonlyMap<string, User>;
 
 export function createStaticTokenAuthenticator(tokens: StaticTokens): Authenticator {
   // Looked up by digest, so that the lookup time reveals nothing about the token.
-  const byDigest = new Map([...tokens].map(([token, user]) => [digest(token), { token, user }]));
+  const read = () => new Map([...tokens].map(([token, user]) => [digest(token), { token, user }]));
+  let byDigest = read();
   const verified = new Map<string, User>();
   return {
     authenticate: (request: ApiRequest) => {
@@ -18,6 +19,7 @@ export function createStaticTokenAuthenticator(tokens: StaticTokens): Authentica
       if (token === undefined) return undefined;
       const known = verified.get(token);
       if (known !== undefined) return known;
+      if (byDigest.size !== tokens.size) byDigest = read();
       const entry = byDigest.get(digest(token));
       if (entry === undefined || !sameText(entry.token, token)) return undefined;
       const user = authenticated(entry.user);

@@ -166,6 +166,8 @@ export class ClientAnswer implements Asker {
 
   /** The timeouts of Node's own sockets and streams start again with whatever else happens on the connection. */
   #watchStall(): void {
+    // A closed response has nothing left to wait for: its timer would only keep the process alive.
+    if (this.#isClosed) return;
     if (!this.#isFollowed) this.#follow();
     this.#stalled ??= this.#options.clock.timer(this.#options.stallMs, () => cutOff(this.#raw));
   }

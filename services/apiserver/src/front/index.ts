@@ -45,7 +45,7 @@ export interface HttpsServerDeps {
   readonly answers?: AnswersUnderWay;
 }
 
-const STANDARD_LIMITS: HttpsLimits = {
+export const STANDARD_LIMITS: HttpsLimits = {
   receiveTimeoutMs: REQUEST_RECEIVE_TIMEOUT_MS,
   handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS,
   idleTimeoutMs: CONNECTION_IDLE_MS,
@@ -121,11 +121,7 @@ class Front {
     }
     const { host, port } = this.#deps;
     const why = message.kind === 'not-listening' ? message.why : 'it was stopped';
-    throw new OperatorError({
-      code: 'LISTEN',
-      message: `The API cannot listen on ${host}:${port}: ${why}.`,
-      nextStep: adviceOn(why),
-    });
+    throw notListening({ host, port, why });
   }
 
   async stop(): Promise<void> {
@@ -182,6 +178,13 @@ class Front {
     });
   }
 }
+
+export const notListening = ({ host, port, why }: { host: string; port: number; why: string }): OperatorError =>
+  new OperatorError({
+    code: 'LISTEN',
+    message: `The API cannot listen on ${host}:${port}: ${why}.`,
+    nextStep: adviceOn(why),
+  });
 
 const silence = (wish: string): OperatorError =>
   new OperatorError({

@@ -60,6 +60,15 @@ test('answers of disconnected clients are not checked', () => {
   assert.equal(looks(), 0);
 });
 
+test('the end of an answer whose client is gone starts no timer', () => {
+  const { begin, looks } = answering();
+  const [raw, answer] = begin();
+  answer.begin(200, {});
+  raw.emit('close');
+  answer.end();
+  assert.equal(looks(), 0);
+});
+
 test('an answer that waits behind another is cut off with its connection', () => {
   const { answer, look } = answering();
   const waits = answer();

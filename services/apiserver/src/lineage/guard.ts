@@ -20,10 +20,24 @@ export interface LineageGuard {
 
 export function createLineageGuard(deps: { readonly store: Store; readonly cache: WatchCache }): LineageGuard {
   const { store, cache } = deps;
-  const tokenAt = (request: ApiRequest, revision: number): string | undefined =>
-    request.headers[SEEN_HEADER] === undefined
-      ? undefined
-      : tokenOf(store.lineage(), revision, cache.writeIdAt(revision));
+  /** The last one: clients that start together, and watchers of one change, are at one revision. */
+  let last:
+    | {
+        readonly revision: number;
+        readonly epoch: number;
+        readonly writeId: string | undefined;
+        readonly token: string;
+      }
+    | undefined;
+  const tokenAt = (request: ApiRequest, revision: number): string | undefined => {
+    if (request.headers[SEEN_HEADER] === undefined) return undefined;
+    const lineage = store.lineage();
+    const writeId = cache.writeIdAt(revision);
+    if (last?.revision === revision && last.epoch === lineage.epoch && last.writeId === writeId) return last.token;
+    const token = tokenOf(lineage, revision, writeId);
+    last = { revision, epoch: lineage.epoch, writeId, token };
+    return token;
+  };
   const named = (name: string, token: string | undefined): Readonly<Record<string, string>> =>
     token === undefined ? {} : { [name]: token };
   return {

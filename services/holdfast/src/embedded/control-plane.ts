@@ -1,4 +1,10 @@
-import { type ApiServer, type AuditOptions, createApiServer } from '@holdfast/apiserver';
+import {
+  type ApiServer,
+  type AuditOptions,
+  createApiServer,
+  createDirectNodes,
+  type DirectNodes,
+} from '@holdfast/apiserver';
 import type { Encryption } from '@holdfast/apiserver/encryption-setting';
 import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
@@ -11,7 +17,6 @@ import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
-import { createDirectNodes, type DirectNodes } from './node-gateway.ts';
 
 export interface ApiFrontDeps {
   readonly machine: Machine;

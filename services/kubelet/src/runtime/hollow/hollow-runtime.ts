@@ -26,6 +26,24 @@ export interface HollowRuntimeOptions {
   /** A planted bug: the guard keeps no deadline. */
   readonly guard?: 'broken';
   readonly startDelayMs?: { readonly min: number; readonly max: number };
+  /** The machine continues from this state of another one. */
+  readonly state?: HollowState | undefined;
+}
+
+/**
+ * Everything that a simulated machine holds, as plain data. Its containers have run for as long as their times say. A
+ * stop that was under way is not part of it: the kubelet asks for it again.
+ */
+export interface HollowState {
+  readonly sandboxes: readonly HollowSandbox[];
+  readonly containers: readonly HollowContainerState[];
+  readonly addresses: number;
+}
+
+export interface HollowContainerState {
+  readonly sandbox: string;
+  readonly config: ContainerConfig;
+  readonly status: ContainerStatus;
 }
 
 export interface HollowProcessFact {
@@ -46,6 +64,8 @@ export interface HollowRuntime extends ContainerRuntime {
   connect(): ContainerRuntime;
   /** Every process ends immediately, as in a power cut. Records stay. */
   powerOff(): void;
+  /** Its present state, from which another machine can continue. */
+  state(): HollowState;
 }
 
 interface HollowContainer {
@@ -62,7 +82,7 @@ interface HollowContainer {
   readonly waiters: Set<{ readonly owner: object; readonly resolve: () => void }>;
 }
 
-type HollowSandbox = Omit<SandboxStatus, 'containers'>;
+export type HollowSandbox = Omit<SandboxStatus, 'containers'>;
 
 const VERSION = `${HOLLOW_RUNTIME}://0.1.0`;
 const SIGTERM = 15;
@@ -76,6 +96,7 @@ export function createHollowRuntime(options: HollowRuntimeOptions): HollowRuntim
     ...createHollowClient(machine),
     connect: () => createHollowClient(machine),
     powerOff: () => machine.powerOff(),
+    state: () => machine.state(),
   };
 }
 
@@ -128,6 +149,18 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
   };
 }
 
+const newContainer = ({ sandbox, config, status }: HollowContainerState): HollowContainer => ({
+  sandbox,
+  script: readScript(config.command, config.args),
+  config,
+  watchers: new Set(),
+  readers: new Set(),
+  status,
+  timers: new Set(),
+  stop: undefined,
+  waiters: new Set(),
+});
+
 class HollowMachine implements HollowStreamMachine {
   readonly #options: HollowRuntimeOptions;
   readonly #ids: Ids;
@@ -141,7 +174,28 @@ class HollowMachine implements HollowStreamMachine {
   constructor(options: HollowRuntimeOptions) {
     this.#options = options;
     this.#ids = createIds(options.random);
-    this.#addresses = options.random.int(0x1_0000) * 0x100;
+    const { state } = options;
+    this.#addresses = state?.addresses ?? options.random.int(0x1_0000) * 0x100;
+    for (const sandbox of state?.sandboxes ?? []) this.#sandboxes.set(sandbox.id, sandbox);
+    for (const container of state?.containers ?? []) this.#continue(container);
+  }
+
+  state(): HollowState {
+    return {
+      sandboxes: [...this.#sandboxes.values()],
+      containers: [...this.#containers.values()].map(({ sandbox, config, status }) => ({ sandbox, config, status })),
+      addresses: this.#addresses,
+    };
+  }
+
+  #continue({ sandbox, config, status }: HollowContainerState): void {
+    const container = newContainer({ sandbox, config, status });
+    this.#containers.set(status.id, container);
+    const { exitAfterMs, exitCode } = container.script;
+    if (status.state !== 'running' || exitAfterMs === undefined) return;
+    const { clock } = this.#options;
+    const leftMs = (status.startedAt ?? clock.now()) + exitAfterMs - clock.now();
+    this.#after(container, Math.max(0, leftMs), () => this.#end(container, exitCode));
   }
 
   runSandbox(config: SandboxConfig): string {
@@ -185,17 +239,8 @@ class HollowMachine implements HollowStreamMachine {
     if (same !== undefined) return same.status.id;
     const id = this.#ids.uuid();
     const createdAt = this.#options.clock.now();
-    this.#containers.set(id, {
-      sandbox: sandboxId,
-      script: readScript(config.command, config.args),
-      config,
-      watchers: new Set(),
-      readers: new Set(),
-      status: { id, config: { name, image, restartCount }, state: 'created', createdAt },
-      timers: new Set(),
-      stop: undefined,
-      waiters: new Set(),
-    });
+    const status: ContainerStatus = { id, config: { name, image, restartCount }, state: 'created', createdAt };
+    this.#containers.set(id, newContainer({ sandbox: sandboxId, config, status }));
     this.#changed(sandbox.config.podUid);
     return id;
   }

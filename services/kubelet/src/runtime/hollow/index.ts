@@ -3,4 +3,5 @@ export {
   type HollowProcessFact,
   type HollowRuntime,
   type HollowRuntimeOptions,
+  type HollowState,
 } from './hollow-runtime.ts';

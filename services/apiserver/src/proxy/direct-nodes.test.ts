@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeObject } from '@holdfast/api';
 import type { ApiRequest } from '@holdfast/client';
-import { createDirectNodes } from './node-gateway.ts';
+import { createDirectNodes } from './direct-nodes.ts';
 
 const ASKED: ApiRequest = { method: 'GET', path: '/healthz', query: new URLSearchParams(), headers: {} };
 

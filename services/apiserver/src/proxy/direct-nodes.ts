@@ -1,7 +1,8 @@
 import { NODES } from '@holdfast/api';
-import type { NodeGateway, ObjectReader } from '@holdfast/apiserver';
 import type { ApiHandler } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import type { ObjectReader } from '../cache/reader.ts';
+import type { NodeGateway } from './node-gateway.ts';
 
 /** Direct calls to the kubelets of this process. */
 export interface DirectNodes {

@@ -1,0 +1,173 @@
+import {
+  type ApiClient,
+  type ApiHandler,
+  createApiClient,
+  createDirectTransport,
+  TransportError,
+} from '@holdfast/client';
+import { createSystemClock } from '@holdfast/platform';
+import type { Cluster, ClusterAccess, NewUser } from './access.ts';
+import { type ClusterFetch, createFetch } from './fetch.ts';
+import { firstState } from './first-state.ts';
+import { createKeys } from './keys.ts';
+import { type Life, type LifeDeps, startLife } from './life.ts';
+import { badOption, type ClusterConfig, type ClusterOptions, readOptions } from './options.ts';
+import { type ClusterPort, createClusterPort } from './port.ts';
+import { filtered, type RequestFilter, Requests } from './requests.ts';
+import { Snapshot, type SnapshotContent } from './snapshot.ts';
+import type { ClusterKeys, ClusterState } from './state.ts';
+import { until } from './until.ts';
+import { ClusterUsers } from './users.ts';
+
+export class RunningCluster implements Cluster {
+  readonly client: ApiClient;
+  readonly fetch: ClusterFetch;
+  readonly #options: ClusterOptions;
+  readonly #config: ClusterConfig;
+  readonly #deps: LifeDeps;
+  readonly #requests = new Requests();
+  /** They see the requests of clients, not those of the components. */
+  readonly filters: RequestFilter[] = [];
+  #port: ClusterPort | undefined;
+  #life: Life | undefined;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(options: ClusterOptions, keys: ClusterKeys) {
+    const config = readOptions(options);
+    this.#options = options;
+    this.#config = config;
+    const users = new ClusterUsers(config.hollowNodes.map(({ name }) => name));
+    this.#deps = { config, keys, users, requests: this.#requests };
+    const admin = this.#accessWith(users.admin);
+    this.client = admin.client;
+    this.fetch = admin.fetch;
+  }
+
+  /** Throws an `OperatorError` for options that do not fit. */
+  static async start({ options, state, keys }: Partial<SnapshotContent>): Promise<RunningCluster> {
+    const cluster = new RunningCluster(options ?? {}, keys ?? (await createKeys(createSystemClock().now())));
+    const { port } = cluster.#config;
+    try {
+      await cluster.#begin(state ?? (await firstState(cluster.#config, cluster.#deps.keys)));
+      if (port !== undefined) await cluster.#listen(port);
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+    return cluster;
+  }
+
+  get kubeconfig(): string {
+    return this.#kubeconfig(this.#deps.users.admin);
+  }
+
+  get url(): string {
+    return this.#openPort.url();
+  }
+
+  now(): number {
+    return this.#running.time.clock.now();
+  }
+
+  advance(duration: string | number): Promise<void> {
+    return this.#running.time.advance(duration);
+  }
+
+  settle(): Promise<void> {
+    return this.#running.time.settle();
+  }
+
+  until<T>(condition: () => T | Promise<T>, within: string | number = '1m'): Promise<T> {
+    return until(this.#running.time, condition, within);
+  }
+
+  access({ name, groups = [] }: NewUser): ClusterAccess {
+    if (name === '') throw badOption('a user needs a name', 'Name it, as in access({ name: "operator" }).');
+    const token = this.#deps.users.add(name, groups);
+    const kubeconfig = (): string => this.#kubeconfig(token);
+    return {
+      ...this.#accessWith(token),
+      get kubeconfig() {
+        return kubeconfig();
+      },
+    };
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    await this.settle();
+    const state = await this.#running.state();
+    return new Snapshot({ state, options: this.#options, keys: this.#deps.keys }, (content) =>
+      RunningCluster.start(content),
+    );
+  }
+
+  async restore({ content }: Snapshot): Promise<void> {
+    const before = this.#running;
+    this.#life = undefined;
+    await before.stop();
+    await this.#begin(content.state);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #begin(state: ClusterState | undefined): Promise<void> {
+    this.#life = await startLife(this.#deps, state);
+  }
+
+  async #listen(port: number): Promise<void> {
+    const { machineOf } = this.#running;
+    const { pki } = this.#deps.keys;
+    const opening = createClusterPort({ port, pki, log: machineOf('https').log, handle: this.#fromOutside });
+    await opening.start();
+    this.#port = opening;
+  }
+
+  async #stop(): Promise<void> {
+    const life = this.#life;
+    this.#life = undefined;
+    await this.#port?.stop();
+    await life?.stop();
+  }
+
+  #accessWith(token: string): Omit<ClusterAccess, 'kubeconfig'> {
+    const transport = createDirectTransport(this.#asked);
+    return {
+      client: createApiClient({ transport, token, userAgent: 'holdfast-cluster' }),
+      fetch: createFetch(this.#asked, token),
+    };
+  }
+
+  #kubeconfig(token: string): string {
+    return this.#openPort.kubeconfig(token);
+  }
+
+  /** Requests of clients in this process and elsewhere. */
+  readonly #asked: ApiHandler = (request) => {
+    const life = this.#life;
+    if (life === undefined) {
+      return Promise.reject(new TransportError('the cluster does not run', { possiblySent: false }));
+    }
+    return filtered(this.filters, life.handle)(request);
+  };
+
+  readonly #fromOutside: ApiHandler = this.#requests.fromOutside((request) => this.#asked(request));
+
+  get #running(): Life {
+    if (this.#life === undefined) throw badOption('the cluster was stopped', 'Start another one.');
+    return this.#life;
+  }
+
+  get #openPort(): ClusterPort {
+    if (this.#port === undefined) {
+      throw badOption('the cluster has no HTTPS port, so there is no kubeconfig', 'Start it with https: true.');
+    }
+    return this.#port;
+  }
+}

@@ -1,0 +1,149 @@
+import { DEFAULT_FEATURES, type Features } from '@holdfast/api';
+import { type LogLevel, OperatorError } from '@holdfast/platform';
+
+/** Everything is optional. Without options: a control plane in memory, on real time, without nodes. */
+export interface ClusterOptions {
+  /** Nodes that simulate their pods. A number, or what is special about each. */
+  readonly hollowNodes?: number | readonly HollowNodeOptions[];
+  /** `memory`, or the directory of a SQLite store that survives the process. Default: memory. */
+  readonly store?: 'memory' | { readonly sqlite: string };
+  /** `virtual`: time stands still until `advance`. Default: real. */
+  readonly clock?: 'real' | 'virtual';
+  /** Makes uids, generated names and random choices repeatable. Default on virtual time: 1. */
+  readonly seed?: number;
+  readonly features?: Partial<Features>;
+  /** Present: clients of other processes reach the cluster, and `kubeconfig` is known. Port 0 takes a free one. */
+  readonly https?: boolean | { readonly port?: number };
+  /** Parts to omit, to run your own. */
+  readonly without?: readonly OptionalPart[];
+  /** Default: 40, as in Kubernetes. */
+  readonly nodeMonitorGraceSeconds?: number;
+  /** Only on virtual time: `advance` waits until clients of other processes were quiet for this real time. Default: 10. */
+  readonly settleMs?: number;
+  /** Receives the log lines of the components. */
+  readonly onLog?: (line: LogLine) => void;
+}
+
+export interface HollowNodeOptions {
+  /** Default: `hollow-1`, `hollow-2`, ... */
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Default: 32 CPUs, 256Gi of memory, 110 pods. */
+  readonly capacity?: Readonly<Record<string, string>>;
+}
+
+export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
+
+export interface LogLine {
+  readonly level: Exclude<LogLevel, 'silent'>;
+  readonly component: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** The same, complete and checked. */
+export interface ClusterConfig {
+  readonly hollowNodes: readonly Required<HollowNodeOptions>[];
+  /** Absent: in memory. */
+  readonly sqlite: string | undefined;
+  readonly isVirtual: boolean;
+  /** Absent: the machine's randomness. */
+  readonly seed: number | undefined;
+  readonly features: Features;
+  /** Absent: no port. */
+  readonly port: number | undefined;
+  readonly without: ReadonlySet<OptionalPart>;
+  readonly nodeMonitorGraceSeconds: number | undefined;
+  readonly settleMs: number;
+  readonly onLog: ((line: LogLine) => void) | undefined;
+}
+
+const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
+  'hollowNodes',
+  'store',
+  'clock',
+  'seed',
+  'features',
+  'https',
+  'without',
+  'nodeMonitorGraceSeconds',
+  'settleMs',
+  'onLog',
+]);
+const HOLLOW_NODES_MAX = 10_000;
+const SETTLE_MS = 10;
+const SETTLE_MS_MAX = 10_000;
+
+/** Throws an `OperatorError` that names the wrong option. The values may come from JSON. */
+export function readOptions(options: ClusterOptions): ClusterConfig {
+  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name));
+  if (unknown !== undefined) {
+    throw badOption(`"${unknown}" is not an option of a cluster`, `Use one of ${[...OPTION_NAMES].join(', ')}.`);
+  }
+  const isVirtual = oneOf('clock', options.clock ?? 'real', ['real', 'virtual'] as const) === 'virtual';
+  const config = {
+    hollowNodes: hollowNodesOf(options.hollowNodes ?? 0),
+    sqlite: sqliteOf(options.store ?? 'memory'),
+    isVirtual,
+    seed: options.seed === undefined ? (isVirtual ? 1 : undefined) : whole('seed', options.seed, 2 ** 32 - 1),
+    features: { ...DEFAULT_FEATURES, ...featuresOf(options.features ?? {}) },
+    port: portOf(options.https ?? false),
+    without: new Set((options.without ?? []).map((part) => oneOf('without', part, OPTIONAL_PARTS))),
+    nodeMonitorGraceSeconds:
+      options.nodeMonitorGraceSeconds === undefined
+        ? undefined
+        : whole('nodeMonitorGraceSeconds', options.nodeMonitorGraceSeconds, 86_400),
+    settleMs: whole('settleMs', options.settleMs ?? SETTLE_MS, SETTLE_MS_MAX),
+    onLog: options.onLog,
+  };
+  if (isVirtual && config.sqlite !== undefined) {
+    throw badOption('a SQLite store runs on real time', "Use store: 'memory' with clock: 'virtual'.");
+  }
+  return config;
+}
+
+function hollowNodesOf(given: number | readonly HollowNodeOptions[]): readonly Required<HollowNodeOptions>[] {
+  const nodes: readonly HollowNodeOptions[] = Array.isArray(given)
+    ? given
+    : Array.from({ length: whole('hollowNodes', given, HOLLOW_NODES_MAX) }, () => ({}));
+  const named = nodes.map(({ name, labels = {}, capacity = {} }, i) => ({
+    name: name ?? `hollow-${i + 1}`,
+    labels,
+    capacity,
+  }));
+  const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
+  if (twice !== undefined) throw badOption(`two nodes have the name "${twice.name}"`, 'Give each its own name.');
+  return named;
+}
+
+function sqliteOf(store: NonNullable<ClusterOptions['store']>): string | undefined {
+  if (store === 'memory') return undefined;
+  if (typeof store === 'object' && typeof store.sqlite === 'string' && store.sqlite !== '') return store.sqlite;
+  throw badOption('the store is unknown', "Use store: 'memory' or store: { sqlite: directory }.");
+}
+
+function portOf(https: NonNullable<ClusterOptions['https']>): number | undefined {
+  if (typeof https === 'boolean') return https ? 0 : undefined;
+  return whole('https.port', https.port ?? 0, 65_535);
+}
+
+function featuresOf(features: Partial<Features>): Partial<Features> {
+  const unknown = Object.keys(features).find((name) => !Object.hasOwn(DEFAULT_FEATURES, name));
+  if (unknown === undefined) return features;
+  throw badOption(`"${unknown}" is not a feature`, `Use one of ${Object.keys(DEFAULT_FEATURES).join(', ')}.`);
+}
+
+function whole(option: string, value: unknown, max: number): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max) return value;
+  throw badOption(`${option} has to be a whole number from 0 to ${max}`, 'Correct the option.');
+}
+
+function oneOf<T extends string>(option: string, value: string, known: readonly T[]): T {
+  const found = known.find((each) => each === value);
+  if (found !== undefined) return found;
+  throw badOption(`${option} cannot be ${JSON.stringify(value)}`, `Use ${known.join(' or ')}.`);
+}
+
+export const badOption = (message: string, nextStep: string): OperatorError =>
+  new OperatorError({ code: 'ClusterOption', message, nextStep, exitCode: 2 });

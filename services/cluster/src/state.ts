@@ -1,0 +1,26 @@
+import type { ClusterPki } from '@holdfast/pki/cluster-pki';
+import type { Revision, StoredObject } from '@holdfast/store';
+import type { HollowStates } from './hollow-nodes.ts';
+
+/** The content of a store, as of one revision. The objects are never changed, so that many stores share them. */
+export interface StoreContent {
+  readonly objects: readonly StoredObject[];
+  readonly revision: Revision;
+}
+
+/** Everything from which a cluster can continue. */
+export interface ClusterState extends StoreContent {
+  /** True when an API server of this version has written the system objects. */
+  readonly isComplete: boolean;
+  readonly hollow: HollowStates;
+  readonly nowMs: number;
+  /** Distinguishes the ids of a cluster from those of the cluster that it comes from. */
+  readonly generation: string;
+}
+
+/** The secrets of a cluster. A fork in the same process has the same ones. */
+export interface ClusterKeys {
+  readonly pki: ClusterPki;
+  /** PEM; signs the tokens of service accounts. */
+  readonly serviceAccountKey: string;
+}

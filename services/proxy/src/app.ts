@@ -115,7 +115,7 @@ class RunningProxy implements Proxy {
   }
 
   #fragmentOf(unit: string, family: Family): Fragment | undefined {
-    const { nodeName, options } = this.#deps;
+    const { nodeName, isForAllNodes, options } = this.#deps;
     const node = this.#nodes.get({ name: nodeName });
     if (unit === BASE_UNIT) return baseFragment(family, node, options);
     const key = unit.slice(SERVICE_UNIT.length);
@@ -123,7 +123,7 @@ class RunningProxy implements Proxy {
     const service = this.#services.get({ namespace, name });
     if (service === undefined || this.#deps.isServedElsewhere?.(service) === true) return undefined;
     return serviceFragment({ service, slices: this.#slices.byIndex(BY_SERVICE, key) }, family, {
-      nodeName,
+      nodeName: isForAllNodes === true ? undefined : nodeName,
       zone: zoneOf(node),
     });
   }

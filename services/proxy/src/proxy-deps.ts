@@ -32,6 +32,8 @@ export interface ProxyDeps {
   readonly random: Random;
   readonly log: Log;
   readonly nodeName: string;
+  /** All nodes share this network namespace: endpoints of each of them are local. */
+  readonly isForAllNodes?: boolean | undefined;
   /** Services whose addresses something else answers in this network. Absent: none. */
   readonly isServedElsewhere?: ((service: KubeService) => boolean) | undefined;
   readonly filter: PacketFilter;

@@ -56,7 +56,8 @@ const isBetter = (one: Endpoint, other: Endpoint): boolean => isEndpointReady(on
 
 /** Where the traffic is seen from. */
 export interface TrafficPlace {
-  readonly nodeName: string;
+  /** Absent: all nodes share this place, and every endpoint is local. */
+  readonly nodeName: string | undefined;
   readonly zone?: string | undefined;
 }
 
@@ -72,7 +73,8 @@ export interface TrafficChoice {
  * still serve. Hints choose among the ready ones.
  */
 export function chooseTargets(targets: readonly TrafficTarget[], place: TrafficPlace): TrafficChoice {
-  const local = targets.filter(({ endpoint }) => endpoint.nodeName === place.nodeName);
+  const { nodeName } = place;
+  const local = targets.filter(({ endpoint }) => nodeName === undefined || endpoint.nodeName === nodeName);
   return { cluster: usable(targets, nearby(place, targets)), local: usable(local, () => true) };
 }
 

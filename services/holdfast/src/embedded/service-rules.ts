@@ -5,7 +5,7 @@ import type { Service } from '@holdfast/platform';
 import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS } from '@holdfast/proxy';
 import type { ComponentsDeps } from './components.ts';
 
-/** The proxy of all process nodes: they share one network, so any node's name serves. */
+/** The proxy of all process nodes: they share one network, and the address of the machine. */
 export const createServiceRules = (
   { machine, bus, front, config, nodeNames }: ComponentsDeps,
   to: { readonly network: PodNetwork; readonly isServedElsewhere: (service: KubeService) => boolean },
@@ -15,6 +15,7 @@ export const createServiceRules = (
     bus,
     client: front.clientOf(PROXY_USER),
     nodeName: nodeNames.real[0] ?? '',
+    isForAllNodes: true,
     filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
     isServedElsewhere: to.isServedElsewhere,
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },

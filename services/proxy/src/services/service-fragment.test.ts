@@ -91,6 +91,13 @@ describe('a cluster address', () => {
     assert.equal(ends(one({}, TWO), { source: '10.244.0.2' }), '10.244.0.2:8080! 10.244.1.3:8080');
   });
 
+  test('has endpoints of every node where all nodes share the rules', () => {
+    const place = { nodeName: undefined };
+    assert.equal(ends({ ...one({}, TWO), place }, { source: '10.244.1.3' }), '10.244.0.2:8080 10.244.1.3:8080!');
+    const local = one({ internalTrafficPolicy: 'Local' }, TWO);
+    assert.equal(ends({ ...local, place }), '10.244.0.2:8080 10.244.1.3:8080');
+  });
+
   test('stays on the node by internalTrafficPolicy Local', () => {
     const local = { internalTrafficPolicy: 'Local' };
     assert.equal(ends(one(local, TWO)), '10.244.0.2:8080');

@@ -112,7 +112,8 @@ function addBalance(
 /** A target that reaches itself must not see its own address as the source: it would answer past this machine. */
 function addOwnPairs(builder: FragmentBuilder, targets: readonly TrafficTarget[], { nodeName }: TrafficPlace): void {
   for (const { address, endpoint } of targets) {
-    if (endpoint.nodeName !== undefined && endpoint.nodeName !== nodeName) continue;
+    const isElsewhere = nodeName !== undefined && endpoint.nodeName !== undefined && endpoint.nodeName !== nodeName;
+    if (isElsewhere) continue;
     const ip = canonicalIp(address);
     builder.element(OWN_PAIRS, `${ip} . ${ip}`);
   }

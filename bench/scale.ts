@@ -73,7 +73,9 @@ async function runFresh(): Promise<void> {
 /** The same data in a new process. */
 async function runAgain(): Promise<void> {
   await using server = await startServer();
-  const note = `until ready; ${cpuMs(server.pid).toFixed(0)} ms on the cores`;
+  const readyMs = cpuMs(server.pid);
+  const restedMs = await restedCpuMs(server.pid);
+  const note = `until ready; ${readyMs} ms on the cores, ${restedMs} ms until nothing is left to do`;
   printFigure({ row: 'restart', value: server.startMs / 1000, unit: 's', note });
   printFigure({ row: 'peak', value: peakResidentMb(server.pid), unit: 'MB RSS', note: 'until ready' });
   await lists(server);

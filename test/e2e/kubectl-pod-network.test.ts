@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
@@ -162,3 +163,39 @@ for (const { who, words } of USERS) {
     });
   });
 }
+
+test('pods keep their addresses when the cluster is killed, and get new networks when theirs is lost', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-e2e-network-'));
+  const flags = ['--pod-network', 'private'];
+  let cluster = await HoldfastProcess.start(flags, folder);
+  try {
+    const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
+    const field = (name: string): Promise<string> => run('get', 'pod', 'client', '-o', `jsonpath={${name}}`);
+    const isReady = (): Promise<string> => run('wait', '--for=condition=Ready', 'pod/client', '--timeout=60s');
+    /** The pod has this address in its own network. */
+    const isInside = (address: string): Promise<boolean> =>
+      waitFor(`${address} in the pod`, async () => {
+        const { stdout } = await attempt('exec', 'client', '--', 'cat', '/proc/net/fib_trie');
+        return new RegExp(`-- ${address}\\b`).test(stdout);
+      });
+    await send(['create'], pod('client'));
+    await isReady();
+    const before = await field('.status.podIP');
+    await cluster.stop('SIGKILL');
+    cluster = await HoldfastProcess.start(flags, folder);
+    await isReady();
+    assert.deepEqual(
+      [await field('.status.podIP'), await field('.status.containerStatuses[0].restartCount')],
+      [before, '0'],
+    );
+    await isInside(before);
+    for (const agent of processesOf(`agent-main.mjs\0${folder}`)) process.kill(Number(agent), 'SIGKILL');
+    await waitFor('the restart', async () => (await field('.status.containerStatuses[0].restartCount')) === '1');
+    await isReady();
+    const after = await field('.status.podIP');
+    await isInside(after);
+  } finally {
+    await cluster[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

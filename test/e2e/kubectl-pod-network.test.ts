@@ -82,7 +82,7 @@ before(() => {
 for (const { who, words } of USERS) {
   describe(`private pod network, as ${who}`, () => {
     let cluster: HoldfastProcess;
-    const { run, send } = createKubectl(() => cluster.ready.kubeconfig);
+    const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
     const addresses = async (selector: string): Promise<readonly string[]> =>
       (await run('get', 'pods', '-l', selector, '-o', 'jsonpath={.items[*].status.podIP}')).split(' ');
     const inClient = (script: string, ...args: readonly string[]): Promise<string> =>
@@ -112,7 +112,12 @@ for (const { who, words } of USERS) {
 
     test('a pod reaches a service and the API by their names', async () => {
       const found = await addresses('app=web');
-      const [answered = ''] = (await inClient(ASK, 'http://web/')).split(' ');
+      // The rules follow the endpoints a moment later.
+      const said = await waitFor('an answer of the service', async () => {
+        const { code, stdout } = await attempt('exec', 'client', '--', process.execPath, '-e', ASK, 'http://web/');
+        return code === 0 && stdout;
+      });
+      const [answered = ''] = said.split(' ');
       assert.ok(found.includes(answered), `${answered} of ${found.join()}`);
       const address = await run('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
       assert.equal(await inClient(RESOLVE, 'web.default.svc.cluster.local'), address);

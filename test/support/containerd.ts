@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { CNI_PLUGINS, ensureContainerd } from '../../tools/setup/containerd.ts';
 import { PAUSE_IMAGE, writeTestImages } from '../../tools/setup/test-images.ts';
+import { mountsBelow, spawnQuietly } from './machine-leftovers.ts';
 import { waitFor } from './wait.ts';
 
 /** A containerd of its own: own socket, state, images, cgroups and network. */
@@ -173,21 +174,4 @@ function answers(socket: string): Promise<boolean> {
 function hasIpv6(): boolean {
   const file = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
   return existsSync(file) && readFileSync(file, 'utf8').trim() === '0';
-}
-
-/** The innermost first. */
-function mountsBelow(directory: string): readonly string[] {
-  return readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' ')[1] ?? '')
-    .filter((target) => target.startsWith(`${directory}/`))
-    .toReversed();
-}
-
-function spawnQuietly(program: string, args: readonly string[]): void {
-  try {
-    execFileSync(program, args, { stdio: 'ignore', timeout: 20_000 });
-  } catch {
-    // Already gone.
-  }
 }

@@ -14,6 +14,12 @@ export function ensureDocker(): void {
   if (!composeAnswers()) installComposePlugin();
 }
 
+/** For tests that start an engine of their own. */
+export function ensureDockerPrograms(): void {
+  if (findOnPath('docker') === undefined || findOnPath('dockerd') === undefined)
+    ensurePackages(['docker.io', 'iptables']);
+}
+
 function engineAnswers(): boolean {
   return spawnSync('docker', ['info', '--format', '{{.ServerVersion}}']).status === 0;
 }

@@ -24,7 +24,10 @@ interface Descriptor {
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 const MEDIA = 'application/vnd.oci.image';
 
-/** Writes images of one layer each as an OCI archive: what `ctr images import` and `docker load` read. No registry is involved. */
+/**
+ * Writes images of one layer each as an OCI archive, which `ctr images import` reads, with the index that `docker load` of
+ * every version reads. No registry is involved.
+ */
 export function writeOciArchive(file: string, images: readonly OciImage[]): void {
   const blobs = new Map<string, Buffer>();
   const put = (mediaType: string, content: Buffer): Descriptor => {
@@ -33,7 +36,7 @@ export function writeOciArchive(file: string, images: readonly OciImage[]): void
     return { mediaType, digest: `sha256:${hex}`, size: content.length };
   };
   const json = (mediaType: string, value: unknown): Descriptor => put(mediaType, Buffer.from(JSON.stringify(value)));
-  const manifests = images.flatMap((image) => {
+  const described = images.map((image) => {
     const layer = put(`${MEDIA}.layer.v1.tar`, tar(image.entries));
     const config = json(`${MEDIA}.config.v1+json`, {
       architecture: ARCHITECTURES[arch()] ?? arch(),
@@ -43,16 +46,27 @@ export function writeOciArchive(file: string, images: readonly OciImage[]): void
     });
     const mediaType = `${MEDIA}.manifest.v1+json`;
     const manifest = json(mediaType, { schemaVersion: 2, mediaType, config, layers: [layer] });
-    return image.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } }));
+    return { image, layer, config, manifest };
   });
+  const manifests = described.flatMap(({ image, manifest }) =>
+    image.names.map((name) => ({ ...manifest, annotations: { 'io.containerd.image.name': name } })),
+  );
+  const forDocker = described.map(({ image, layer, config }) => ({
+    Config: blobPath(config),
+    RepoTags: image.names,
+    Layers: [blobPath(layer)],
+  }));
   const text = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
   const files: LayerEntry[] = [
     { kind: 'file', path: 'oci-layout', content: text({ imageLayoutVersion: '1.0.0' }) },
     { kind: 'file', path: 'index.json', content: text({ schemaVersion: 2, manifests }) },
+    { kind: 'file', path: 'manifest.json', content: text(forDocker) },
     ...[...blobs].map(([path, content]) => ({ kind: 'file', path, content }) as const),
   ];
   writeFileSync(file, tar(files));
 }
+
+const blobPath = ({ digest }: Descriptor): string => `blobs/${digest.replace(':', '/')}`;
 
 const BLOCK = 512;
 

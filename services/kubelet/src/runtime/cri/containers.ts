@@ -1,9 +1,9 @@
 import type { Clock } from '@holdfast/platform';
+import type { PodFiles } from '../pod-files.ts';
 import { type ContainerConfig, type ExecResult, RuntimeError } from '../port.ts';
 import { type CallLimits, type CriConnection, isCode, textOf, unlessGone } from './connection.ts';
 import { ContainerState, type ContainerStatus as CriContainerStatus } from './generated/cri_pb.js';
 import { EXEC_OUTPUT_MAX_BYTES, STOP_CONFIRM_MS, WORK_DEADLINE_MS } from './limits.ts';
-import type { PodFiles } from './pod-files.ts';
 import { containerRequest, sandboxRequest } from './requests.ts';
 import type { CriStore } from './store.ts';
 

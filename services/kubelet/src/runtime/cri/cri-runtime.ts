@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
+import { createPodFiles } from '../pod-files.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
@@ -8,7 +9,6 @@ import { readHealth, readUsage, readUserNamespaceRefusal, readVersion } from './
 import { createImages } from './images.ts';
 import { podUidOf } from './labels.ts';
 import { CriLogKeeper } from './log-keeper.ts';
-import { createPodFiles } from './pod-files.ts';
 import { CriSandboxes } from './sandboxes.ts';
 import { CriStore } from './store.ts';
 import { createStreams } from './streams.ts';

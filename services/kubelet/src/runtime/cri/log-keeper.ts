@@ -1,6 +1,7 @@
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { renameSync, statSync } from 'node:fs';
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
 import type { LogLimits } from '../log-limits.ts';
+import { moveAside } from '../log-rotation.ts';
 import type { CriConnection } from './connection.ts';
 import { QUICK_DEADLINE_MS } from './limits.ts';
 import type { CriStore } from './store.ts';
@@ -75,9 +76,7 @@ export async function rotateLog(
 ): Promise<void> {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= maxBytes) return;
-  for (let age = maxFiles - 2; age >= 1; age--)
-    if (existsSync(`${path}.${age}`)) renameSync(`${path}.${age}`, `${path}.${age + 1}`);
-  renameSync(path, `${path}.1`);
+  moveAside(path, maxFiles);
   try {
     await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, ({ runtime }, options) =>
       runtime.reopenContainerLog({ containerId }, options),

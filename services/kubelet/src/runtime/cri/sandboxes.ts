@@ -1,9 +1,9 @@
+import type { PodFiles } from '../pod-files.ts';
 import { RuntimeError, type SandboxConfig } from '../port.ts';
 import { type CallLimits, type CriConnection, isCode, unlessGone } from './connection.ts';
 import { type CriContainers, isAlive } from './containers.ts';
 import type { PodSandbox } from './generated/cri_pb.js';
 import { LEFT_OVER_GRACE_MS, WORK_DEADLINE_MS } from './limits.ts';
-import type { PodFiles } from './pod-files.ts';
 import { sandboxRequest } from './requests.ts';
 import type { CriStore } from './store.ts';
 

@@ -1,4 +1,5 @@
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import { changedPods } from '../changed-pods.ts';
 import type { CriConnection } from './connection.ts';
 import { podUidOf } from './labels.ts';
 import { LISTEN_RETRY_MS, RELIST_MS } from './limits.ts';
@@ -108,10 +109,3 @@ function isUnimplemented(error: unknown): boolean {
 
 /** gRPC code. */
 const UNIMPLEMENTED = 12;
-
-export function changedPods(before: States, now: States): ReadonlySet<string> {
-  const changed = new Set<string>();
-  for (const [id, { podUid, state }] of now) if (before.get(id)?.state !== state) changed.add(podUid);
-  for (const [id, { podUid }] of before) if (!now.has(id)) changed.add(podUid);
-  return changed;
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changedPods } from './watch.ts';
+import { changedPods } from './changed-pods.ts';
 
 const states = (entries: Readonly<Record<string, readonly [podUid: string, state: number]>>) =>
   new Map(Object.entries(entries).map(([id, [podUid, state]]) => [id, { podUid, state }]));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { createPodDirectories, type PodDirectories } from '../pod-directories.ts';
-import type { SandboxIdentity } from '../port.ts';
+import { createPodDirectories, type PodDirectories } from './pod-directories.ts';
+import type { SandboxIdentity } from './port.ts';
 
 /** The kubelet's files for a pod beside its containers. They end with the pod's last sandbox. */
 export interface PodFiles extends Pick<PodDirectories, 'volumesPath' | 'sweep'> {

@@ -1,0 +1,1 @@
+export { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';

@@ -1,0 +1,127 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ensureDockerPrograms } from '../../tools/setup/docker.ts';
+import { writeTestImages } from '../../tools/setup/test-images.ts';
+import { mountsBelow, spawnQuietly } from './machine-leftovers.ts';
+import { waitFor } from './wait.ts';
+
+const COMMAND_DEADLINE_MS = 60_000;
+
+/** A Docker engine of its own: own socket, state, images and network. */
+export class TestDockerd implements AsyncDisposable {
+  readonly directory: string;
+  readonly #bridge: string;
+  #child: ChildProcess | undefined;
+
+  private constructor(directory: string) {
+    this.directory = directory;
+    this.#bridge = `hd${process.pid % 1_000_000}`;
+  }
+
+  static async start(): Promise<TestDockerd> {
+    ensureDockerPrograms();
+    const dockerd = new TestDockerd(mkdtempSync(path.join(tmpdir(), 'holdfast-docker-')));
+    try {
+      dockerd.#makeNetwork();
+      await dockerd.launch();
+      writeTestImages(dockerd.#file('images.tar'));
+      dockerd.docker('load', '--quiet', '--input', dockerd.#file('images.tar'));
+      return dockerd;
+    } catch (error) {
+      await dockerd[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get endpoint(): string {
+    return `unix://${this.#file('docker.sock')}`;
+  }
+
+  docker(...args: readonly string[]): string {
+    const own = ['--host', this.endpoint, ...args];
+    return execFileSync('docker', own, { encoding: 'utf8', timeout: COMMAND_DEADLINE_MS, stdio: 'pipe' });
+  }
+
+  /** Ids of all containers, those that ended too. */
+  containers(...filters: readonly string[]): readonly string[] {
+    const args = filters.flatMap((filter) => ['--filter', filter]);
+    return this.docker('ps', '--all', '--quiet', '--no-trunc', ...args)
+      .split('\n')
+      .filter(Boolean);
+  }
+
+  /** Resolves when the engine answers. */
+  async launch(): Promise<void> {
+    const log = openSync(this.#file('log'), 'a');
+    this.#child = spawn('dockerd', this.#flags(), { stdio: ['ignore', log, log] });
+    closeSync(log);
+    await waitFor('the Docker engine answers', async () => this.#answers()).catch((error: unknown) => {
+      throw new Error(readFileSync(this.#file('log'), 'utf8').slice(-4_000), { cause: error });
+    });
+  }
+
+  /** The engine ends as by a service manager; its containers run on (`--live-restore`). */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child !== undefined) this.#removeContainers();
+    await this.stop();
+    spawnQuietly('ip', ['link', 'delete', this.#bridge]);
+    for (const mount of mountsBelow(this.directory)) spawnQuietly('umount', ['-l', mount]);
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** Remaining containers of a failed test. */
+  #removeContainers(): void {
+    try {
+      const left = this.containers();
+      if (left.length > 0) this.docker('rm', '--force', '--volumes', ...left);
+    } catch {
+      // It does not answer any more.
+    }
+  }
+
+  /** Tests change no packet filters of the machine: containers reach each other and this machine, nothing else. */
+  #flags(): readonly string[] {
+    return [
+      `--host=${this.endpoint}`,
+      `--pidfile=${this.#file('pid')}`,
+      `--data-root=${this.#file('root')}`,
+      `--exec-root=${this.#file('exec')}`,
+      `--bridge=${this.#bridge}`,
+      '--iptables=false',
+      '--ip6tables=false',
+      '--live-restore',
+    ];
+  }
+
+  #makeNetwork(): void {
+    const address = `10.${192 + (process.pid % 63)}.${(process.pid >> 6) % 250}.1/24`;
+    execFileSync('ip', ['link', 'add', this.#bridge, 'type', 'bridge']);
+    execFileSync('ip', ['address', 'add', address, 'dev', this.#bridge]);
+    execFileSync('ip', ['link', 'set', this.#bridge, 'up']);
+  }
+
+  #answers(): boolean {
+    try {
+      this.docker('version');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #file(name: string): string {
+    return path.join(this.directory, name);
+  }
+}

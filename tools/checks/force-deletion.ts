@@ -39,6 +39,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/integration/kubelet-hollow.test.ts':
     'processes of pods that were forced away are ended; what the node sends itself',
   'test/integration/kubelet-static-pods.test.ts': 'forcing a mirror away ends nothing',
+  'test/support/dockerd.ts': 'removes what a failed test left in an engine of its own',
   'test/integration/storage-server.test.ts': 'the storage refuses the pod that goes on behind the cut',
   'test/integration/volume-attach.test.ts': 'forcing a pod away does not free its volume',
   'test/chaos/partition.test.ts': 'the double run that an administrator forces is found',

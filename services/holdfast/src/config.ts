@@ -47,9 +47,18 @@ export const START_SETTINGS = {
     min: 0,
     max: NODES_MAX,
   },
+  runtime: {
+    kind: 'enum',
+    values: ['auto', 'process', 'docker', 'cri'],
+    help: 'What runs the pods of all nodes; auto: containerd or Docker where they answer, else processes, chosen once for a data directory; default: processes, or cri with an endpoint',
+  },
   'container-runtime-endpoint': {
     kind: 'string',
-    help: 'Container runtime (CRI) for the pods of all nodes, unix:///run/containerd/containerd.sock; default: pods are processes',
+    help: 'Socket of the container runtime; default: unix:///run/containerd/containerd.sock for cri, unix:///var/run/docker.sock for docker',
+  },
+  'pod-infra-container-image': {
+    kind: 'string',
+    help: 'Image of the sandboxes of pods in a Docker engine; default: a tiny one that the node makes itself',
   },
   'cluster-dns': {
     kind: 'list',
@@ -103,8 +112,11 @@ export interface StartConfig {
   /** Default: derived from the heap size. */
   readonly storeLimitMb: number | undefined;
   readonly nodes: number;
-  /** Absent: pods are processes of this machine. */
+  /** Absent: processes of this machine, or a CRI runtime where there is an endpoint. */
+  readonly runtime: 'auto' | 'process' | 'docker' | 'cri' | undefined;
+  /** Absent: the usual one of the runtime. */
   readonly runtimeEndpoint: string | undefined;
+  readonly sandboxImage: string | undefined;
   /** Absent: this process serves DNS, when pods are processes of this machine. */
   readonly clusterDns: readonly string[] | undefined;
   readonly podNetwork: 'auto' | 'host' | 'private';
@@ -145,7 +157,9 @@ export function readStartConfig(source: SettingSource): StartConfig {
     allowUnsafeStore: settings['allow-unsafe-store'],
     storeLimitMb: settings['store-limit-mb'],
     nodes: settings.nodes,
+    runtime: settings.runtime,
     runtimeEndpoint: settings['container-runtime-endpoint'],
+    sandboxImage: settings['pod-infra-container-image'],
     clusterDns: addressesOf(settings['cluster-dns']),
     podNetwork: settings['pod-network'],
     clusterCidr: settings['cluster-cidr'],

@@ -19,9 +19,18 @@ export const KUBELET_SETTINGS = {
   'node-name': { kind: 'string', help: 'name of this node; default: the host name' },
   'node-labels': { kind: 'string', help: 'labels of the node: key=value, separated by commas' },
   'state-dir': { kind: 'string', help: 'directory for data that outlive this process: container records and logs' },
+  runtime: {
+    kind: 'enum',
+    values: ['process', 'docker', 'cri'],
+    help: 'what runs the pods; default: processes of this machine, or cri with an endpoint',
+  },
   'container-runtime-endpoint': {
     kind: 'string',
-    help: 'socket of a container runtime (CRI), unix:///run/containerd/containerd.sock; default: pods are processes',
+    help: 'socket of the container runtime; default: unix:///run/containerd/containerd.sock for cri, unix:///var/run/docker.sock for docker',
+  },
+  'pod-infra-container-image': {
+    kind: 'string',
+    help: 'image of the sandboxes of pods in a Docker engine; default: a tiny one that the node makes itself',
   },
   'pod-manifest-path': { kind: 'string', help: 'directory with files of static pods' },
   'cluster-dns': { kind: 'list', help: 'addresses of DNS servers for service names', default: [] },
@@ -75,8 +84,10 @@ export interface KubeletConfig {
   readonly nodeName: string;
   readonly nodeLabels: Readonly<Record<string, string>>;
   readonly stateDirectory: string;
-  /** Absent: pods are processes of this machine. */
+  readonly runtime: 'process' | 'docker' | 'cri';
+  /** Absent: the usual one of the runtime. */
   readonly runtimeEndpoint: string | undefined;
+  readonly sandboxImage: string | undefined;
   /** Absent: this node has no static pods. */
   readonly staticPodPath: string | undefined;
   readonly dns: ClusterDns;
@@ -111,7 +122,9 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     nodeName: (settings['node-name'] ?? hostname()).toLowerCase(),
     nodeLabels: readLabels(settings['node-labels'] ?? ''),
     stateDirectory: needed['state-dir'],
+    runtime: settings.runtime ?? (settings['container-runtime-endpoint'] === undefined ? 'process' : 'cri'),
     runtimeEndpoint: settings['container-runtime-endpoint'],
+    sandboxImage: settings['pod-infra-container-image'],
     staticPodPath: settings['pod-manifest-path'],
     dns: {
       domain: settings['cluster-domain'],

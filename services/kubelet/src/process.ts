@@ -115,13 +115,14 @@ async function openServer(
 
 /** Only the one that is used is loaded. */
 async function openRuntime(
-  { stateDirectory, runtimeEndpoint: endpoint, logs, nodeName }: KubeletConfig,
+  { stateDirectory, runtime: kind, runtimeEndpoint, sandboxImage, logs, nodeName }: KubeletConfig,
   machine: { readonly clock: Clock; readonly log: Log; readonly nodeAddress: () => string },
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
-  if (endpoint === undefined) {
+  if (kind === 'process') {
     const { createProcessRuntime } = await import('./runtime/process/index.ts');
     return { runtime: createProcessRuntime({ ...machine, stateDirectory, logs }), runtimeName: 'process' };
   }
-  const { openCriRuntime } = await import('./runtime/cri/index.ts');
-  return openCriRuntime({ ...machine, endpoint, stateDirectory, nodeName, logs });
+  const { CONTAINER_ENDPOINTS, openContainerRuntime } = await import('./runtime/container-runtimes.ts');
+  const endpoint = runtimeEndpoint ?? CONTAINER_ENDPOINTS[kind];
+  return openContainerRuntime(kind, { ...machine, endpoint, sandboxImage, stateDirectory, nodeName, logs });
 }

@@ -20,6 +20,7 @@ import { openBus } from './open-bus.ts';
 import { beginStore } from './open-store.ts';
 import { choosePodNetwork } from './pod-network-choice.ts';
 import type { Progress } from './progress.ts';
+import { chooseRuntime, type RuntimeProbes } from './runtime-choice.ts';
 
 export interface EmbeddedClusterDeps {
   readonly machine: Machine;
@@ -33,6 +34,8 @@ interface ClusterFacts {
   readonly url: string;
   readonly kubeconfig: string;
   readonly warnings: readonly string[];
+  /** What `auto` found to run pods. */
+  readonly runtime?: string | undefined;
   /** Absent: pods share the network of the machine, and nothing else was asked for. */
   readonly podNetwork?: string | undefined;
 }
@@ -58,7 +61,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
-    const choosing = choosePodNetwork(config, directory);
+    const choosing = chooseForNodes(config, directory, machine);
     // Reads the files first: a mistake is reported before anything runs.
     const { scheduling, ...apiFiles } = await readFiles(config, machine);
     const lock = await lockDataDirectory(directory.path);
@@ -98,14 +101,14 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const { createComponents } = await components;
     const url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
-    const { networks: podNetworks, line: podNetwork } = await choosing;
+    const { said, ...chosen } = await choosing;
     const cautions = new Set<string>();
-    const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, podNetworks };
+    const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, ...chosen };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
     );
     const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
-    facts = { ...facts, url, podNetwork, warnings: [...known, ...(await front.apiServer.health())] };
+    facts = { ...facts, ...said, url, warnings: [...known, ...(await front.apiServer.health())] };
   };
   return {
     name: 'holdfast',
@@ -180,3 +183,16 @@ function kubeconfig(server: string, caCertificate: string, credentials: Readonly
     token: credentials.get(ADMIN_USER)?.token ?? '',
   });
 }
+
+/** What runs the pods of this machine's nodes, and on which network; `said` is for the operator. */
+async function chooseForNodes(config: StartConfig, directory: DataDirectory, { clock }: Machine) {
+  const { runtime, line } = await chooseRuntime(config, directory, runtimeProbes(clock));
+  const { networks: podNetworks, line: podNetwork } = await choosePodNetwork(config, runtime, directory);
+  return { runtime, podNetworks, said: { runtime: line, podNetwork } };
+}
+
+const runtimeProbes = (clock: Machine['clock']): RuntimeProbes => ({
+  isRoot: process.getuid?.() === 0,
+  version: async (kind, endpoint) =>
+    (await import('@holdfast/kubelet/container-runtimes')).probeContainerRuntime(kind, endpoint, clock),
+});

@@ -25,6 +25,7 @@ import type { DataDirectory } from './data-directory.ts';
 import type { Machine } from './machine.ts';
 import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
+import type { NodeRuntime } from './runtime-choice.ts';
 
 export interface ComponentsDeps {
   readonly machine: Machine;
@@ -39,20 +40,20 @@ export interface ComponentsDeps {
   readonly pki: ClusterPki;
   /** Warnings that the operator gets when the cluster is ready. */
   readonly cautions: Set<string>;
+  readonly runtime: NodeRuntime;
   /** Absent: process pods share the network of the machine. */
   readonly podNetworks: PodNetworks | undefined;
 }
 
 /** All API clients: scheduler, controllers and the kubelets of all nodes. */
 export function createComponents(deps: ComponentsDeps): readonly Service[] {
-  const { config, nodeNames } = deps;
-  const { runtimeEndpoint } = config;
+  const { config, nodeNames, runtime } = deps;
   const names = createNames(deps);
   const network = createClusterNetwork(deps, names);
   const nodes = nodeNames.real.map((name) =>
-    runtimeEndpoint === undefined
+    runtime.kind === 'process'
       ? createProcessNode({ ...deps, names, network: network?.network }, name)
-      : createContainerNode(deps, name, runtimeEndpoint),
+      : createContainerNode(deps, name, runtime),
   );
   return [
     ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
@@ -75,9 +76,9 @@ function createNames({
   config,
   nodeNames,
   podNetworks,
+  runtime,
 }: ComponentsDeps): ClusterNames | undefined {
-  if (nodeNames.real.length === 0 || config.runtimeEndpoint !== undefined || config.clusterDns !== undefined)
-    return undefined;
+  if (nodeNames.real.length === 0 || runtime.kind !== 'process' || config.clusterDns !== undefined) return undefined;
   const client = front.clientOf(CLUSTER_DNS_USER);
   return createClusterNames({
     ...machine,

@@ -92,6 +92,15 @@ export class DataDirectory {
     if (!this.#ephemeral) this.#write('pod-network', `${mode}\n`);
   }
 
+  /** The runtime that an earlier start found. */
+  runtime(): string | undefined {
+    return this.#read('runtime')?.trim();
+  }
+
+  keepRuntime(kind: string): void {
+    if (!this.#ephemeral) this.#write('runtime', `${kind}\n`);
+  }
+
   /** The folder of the network of pods; elsewhere when its sockets would have too long paths here. */
   get networkFolder(): string {
     const inside = path.join(this.path, 'network');

@@ -25,6 +25,7 @@ import {
   userRangePool,
 } from '@holdfast/kubelet';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
+import { openContainerRuntime } from '@holdfast/kubelet/container-runtimes';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import type { PodNetwork } from '@holdfast/kubelet/pod-network';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
@@ -34,6 +35,7 @@ import { hostOnMachine } from './api-place.ts';
 import { DNS_SERVICE_ADDRESS } from './cluster-network.ts';
 import type { ComponentsDeps } from './components.ts';
 import { nodeIdentity } from './node-identity.ts';
+import type { NodeRuntime } from './runtime-choice.ts';
 
 /** Grace period of all pods when the cluster stops. */
 const SHUTDOWN_GRACE_MS = 5_000;
@@ -154,7 +156,11 @@ const userRangesOf = ({ config, nodeNames }: ComponentsDeps, name: string): Kube
   config.features.userNamespacesSupport ? userRangePool(nodeNames.real.indexOf(name)) : undefined;
 
 /** A node whose pods are containers of a local runtime. Stopping it ends them, as with processes. */
-export function createContainerNode(deps: ComponentsDeps, name: string, endpoint: string): Service {
+export function createContainerNode(
+  deps: ComponentsDeps,
+  name: string,
+  { kind, ...chosen }: Exclude<NodeRuntime, { kind: 'process' }>,
+): Service {
   const { machine, bus, front, directory, config } = deps;
   const running: { stop(): Promise<void> }[] = [];
   const start = async (): Promise<void> => {
@@ -165,10 +171,9 @@ export function createContainerNode(deps: ComponentsDeps, name: string, endpoint
     await volumes.forget();
     const sharedBy = deps.nodeNames.real.length;
     const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), ...identity };
-    const { openCriRuntime } = await import('@holdfast/kubelet/cri-runtime');
     const address = new NodeAddress({ ...machine, read: machineAddress });
-    const place = { endpoint, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
-    const { runtime, runtimeName } = await openCriRuntime({ ...machine, ...place });
+    const place = { ...chosen, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
+    const { runtime, runtimeName } = await openContainerRuntime(kind, { ...machine, ...place });
     const kubelet = createKubelet({
       ...machine,
       bus,

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
 import { choosePodNetwork, type PodNetworks } from './pod-network-choice.ts';
+import type { NodeRuntime } from './runtime-choice.ts';
 
-const CONFIG = { clusterCidr: '10.244.0.0/16', nodes: 1, runtimeEndpoint: undefined };
+const CONFIG = { clusterCidr: '10.244.0.0/16', nodes: 1 };
 
 /** `refusals`: what each trial of this machine says; '' = it can. */
 function machine(...refusals: readonly string[]) {
@@ -17,9 +18,10 @@ function machine(...refusals: readonly string[]) {
       kept = mode;
     },
   };
-  return async (podNetwork: StartConfig['podNetwork'], config: object = {}) => {
+  return async (podNetwork: StartConfig['podNetwork'], config: object = {}, kind: NodeRuntime['kind'] = 'process') => {
     const choice = await choosePodNetwork(
       { ...CONFIG, podNetwork, ...config },
+      { kind },
       directory,
       async () => networks as unknown as PodNetworks,
     );
@@ -31,7 +33,7 @@ test('without a wish, without process nodes and with a container runtime nothing
   const choose = machine();
   assert.deepEqual(await choose('host'), ['host', undefined]);
   assert.deepEqual(await choose('private', { nodes: 0 }), ['host', undefined]);
-  assert.deepEqual(await choose('auto', { runtimeEndpoint: 'unix:///run/c.sock' }), ['host', undefined]);
+  assert.deepEqual(await choose('auto', {}, 'docker'), ['host', undefined]);
 });
 
 test('auto decides once for a data directory, and says why', async () => {

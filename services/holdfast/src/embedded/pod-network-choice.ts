@@ -1,6 +1,7 @@
 import { OperatorError } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
 import type { DataDirectory } from './data-directory.ts';
+import type { NodeRuntime } from './runtime-choice.ts';
 
 export type PodNetworks = typeof import('@holdfast/kubelet/pod-network');
 
@@ -15,12 +16,13 @@ const SHARED: PodNetworkChoice = { networks: undefined };
 
 /** Whether process pods have addresses of their own. `auto` decides once for each data directory. */
 export async function choosePodNetwork(
-  config: Pick<StartConfig, 'podNetwork' | 'clusterCidr' | 'nodes' | 'runtimeEndpoint'>,
+  config: Pick<StartConfig, 'podNetwork' | 'clusterCidr' | 'nodes'>,
+  { kind }: Pick<NodeRuntime, 'kind'>,
   directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork'>,
   load: () => Promise<PodNetworks> = () => import('@holdfast/kubelet/pod-network'),
 ): Promise<PodNetworkChoice> {
-  const { podNetwork: wanted, clusterCidr, nodes, runtimeEndpoint } = config;
-  if (wanted === 'host' || nodes === 0 || runtimeEndpoint !== undefined) return SHARED;
+  const { podNetwork: wanted, clusterCidr, nodes } = config;
+  if (wanted === 'host' || nodes === 0 || kind !== 'process') return SHARED;
   const kept = wanted === 'auto' ? directory.podNetwork() : undefined;
   if (kept === 'host') return { ...SHARED, line: 'host (as chosen by an earlier start in this data directory)' };
   const networks = await load();

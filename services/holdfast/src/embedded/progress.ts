@@ -10,6 +10,7 @@ export interface ReadyFacts {
   readonly url: string;
   readonly kubeconfig: string;
   /** The network of pods and why. */
+  readonly runtime?: string | undefined;
   readonly podNetwork?: string | undefined;
   readonly nextCommand: string;
   /** Warnings about this cluster's durability. */
@@ -38,6 +39,7 @@ export function createTextProgress(options: ProgressOptions): Progress {
       for (const warning of facts.warnings) options.print(`  Warning     ${warning}`);
       options.print(`  API         ${facts.url}`);
       options.print(`  Kubeconfig  ${facts.kubeconfig}`);
+      if (facts.runtime !== undefined) options.print(`  Runtime     ${facts.runtime}`);
       if (facts.podNetwork !== undefined) options.print(`  Pod network ${facts.podNetwork}`);
       options.print(`  Next        ${facts.nextCommand}`);
       options.print('Ctrl-C stops it.');

@@ -49,6 +49,16 @@ export async function openCriRuntime(
   return { runtime, runtimeName: name === '' ? guessed : name };
 }
 
+/** `name://version` of the runtime at this socket. */
+export async function readCriVersion(endpoint: string, clock: Clock): Promise<string> {
+  const connection = new CriConnection(endpoint, clock);
+  try {
+    return await readVersion(connection);
+  } finally {
+    connection.close();
+  }
+}
+
 /** Containers of a runtime that speaks CRI v1, such as containerd or CRI-O. Connects with the first request. */
 export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const { clock, log, nodeAddress, nodeName: node } = options;

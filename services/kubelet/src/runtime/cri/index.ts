@@ -1,1 +1,1 @@
-export { type CriRuntimeOptions, createCriRuntime, openCriRuntime } from './cri-runtime.ts';
+export { type CriRuntimeOptions, createCriRuntime, openCriRuntime, readCriVersion } from './cri-runtime.ts';

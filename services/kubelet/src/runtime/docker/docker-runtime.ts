@@ -41,6 +41,26 @@ const abilities = (): RuntimeAbilities => {
 
 const NO_USER_NAMESPACES = 'a Docker engine gives no users of its own to single pods';
 
+/** The name is `docker` for an engine that does not answer yet. */
+export async function openDockerRuntime(
+  options: DockerRuntimeOptions,
+): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
+  const runtime = createDockerRuntime(options);
+  const version = await runtime.version().catch(() => '');
+  const [name = ''] = version.split('://');
+  return { runtime, runtimeName: name === '' ? 'docker' : name };
+}
+
+/** `name://version` of the engine at this socket. */
+export async function readDockerVersion(endpoint: string, clock: Clock): Promise<string> {
+  const engine = new Engine(endpoint, clock);
+  try {
+    return await readVersion(engine);
+  } finally {
+    engine.close();
+  }
+}
+
 /** Containers of a Docker engine, or of Podman's compatible socket. Connects with the first request. */
 export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRuntime {
   const { clock, log, nodeAddress, nodeName: node } = options;

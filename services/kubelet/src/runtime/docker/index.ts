@@ -1,1 +1,6 @@
-export { createDockerRuntime, type DockerRuntimeOptions } from './docker-runtime.ts';
+export {
+  createDockerRuntime,
+  type DockerRuntimeOptions,
+  openDockerRuntime,
+  readDockerVersion,
+} from './docker-runtime.ts';

@@ -74,6 +74,10 @@ export const KUBELET_SETTINGS = {
     help: 'pods that a watchdog ends when the API acknowledges no heartbeat for 8 s, so that they can run elsewhere; exclusive: those of StatefulSets and those with claims; always off for container runtimes',
     default: 'exclusive',
   },
+  'watchdog-device': {
+    kind: 'string',
+    help: 'watchdog device of this machine, /dev/watchdog: it resets the machine when exclusive pods cannot be ended; its time-out must be 9 s',
+  },
   config: { kind: 'file', help: 'KubeletConfiguration, a YAML or JSON file; flags and variables override it' },
   'feature-gates': FEATURE_GATES_SETTING,
   help: { kind: 'boolean', help: 'print the settings and exit' },
@@ -108,6 +112,8 @@ export interface KubeletConfig {
   readonly userRanges: UserRangePool | undefined;
   /** Absent: the node promises nothing. */
   readonly selfFencing: SelfFencingPolicy | undefined;
+  /** Absent: only processes keep the promise. */
+  readonly watchdogDevice: string | undefined;
   readonly logs: LogLimits;
   readonly logLevel: LogLevel;
 }
@@ -145,6 +151,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     }),
     userRanges: readFeatures(settings['feature-gates']).userNamespacesSupport ? userRangePool() : undefined,
     selfFencing: settings['self-fencing'] === 'off' ? undefined : settings['self-fencing'],
+    watchdogDevice: settings['watchdog-device'],
     logs: readLogFlags(settings),
     logLevel: settings['log-level'],
   };

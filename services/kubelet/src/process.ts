@@ -1,8 +1,16 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
 import { openComponent } from '@holdfast/client/component-config';
-import { type Clock, createIds, createSystemRandom, type Log, type Service, stopInReverse } from '@holdfast/platform';
+import {
+  type Clock,
+  createIds,
+  createSystemRandom,
+  type Log,
+  OperatorError,
+  type Service,
+  stopInReverse,
+} from '@holdfast/platform';
 import { healthServers } from '@holdfast/platform/health-server';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
 import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
@@ -33,6 +41,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     logDirectory,
   } = config;
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+  requireDevice(config.watchdogDevice);
   const incarnation = readIncarnation(stateDirectory, createIds(createSystemRandom()));
   const machine = { ...readMachineFacts({ name, labels, stateDirectory, maxPods, sharedBy }), incarnation };
   const { connection, ...tools } = await openComponent(config.component, {
@@ -82,6 +91,17 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   return { ...kubelet, stop: () => stopInReverse(running) };
 }
 
+/** The watchdog opens it; a name that is wrong is found here. */
+function requireDevice(path: string | undefined): void {
+  if (path === undefined || existsSync(path)) return;
+  throw new OperatorError({
+    code: 'BadSetting',
+    message: `--watchdog-device ${path} does not exist on this machine`,
+    nextStep: 'Load its driver (modprobe softdog soft_margin=9), or leave the setting out.',
+    exitCode: 2,
+  });
+}
+
 async function openStaticPods(
   { staticPodPath: directory, nodeName }: KubeletConfig,
   machine: { readonly clock: Clock; readonly log: Log },
@@ -115,12 +135,15 @@ async function openServer(
 
 /** Only the one that is used is loaded. */
 async function openRuntime(
-  { stateDirectory, runtime: kind, runtimeEndpoint, sandboxImage, logs, nodeName }: KubeletConfig,
+  { stateDirectory, runtime: kind, runtimeEndpoint, sandboxImage, logs, nodeName, watchdogDevice }: KubeletConfig,
   machine: { readonly clock: Clock; readonly log: Log; readonly nodeAddress: () => string },
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   if (kind === 'process') {
     const { createProcessRuntime } = await import('./runtime/process/index.ts');
-    return { runtime: createProcessRuntime({ ...machine, stateDirectory, logs }), runtimeName: 'process' };
+    return {
+      runtime: createProcessRuntime({ ...machine, stateDirectory, logs, watchdogDevice }),
+      runtimeName: 'process',
+    };
   }
   const { CONTAINER_ENDPOINTS, openContainerRuntime } = await import('./runtime/container-runtimes.ts');
   const endpoint = runtimeEndpoint ?? CONTAINER_ENDPOINTS[kind];

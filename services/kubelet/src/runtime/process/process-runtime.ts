@@ -26,6 +26,7 @@ import { createProcessStreams } from './streams.ts';
 import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
 import { usageOf } from './usage.ts';
 import { userNamespaceRefusal } from './user-namespace-trial.ts';
+import { writeDevicePath } from './watchdog-device.ts';
 
 export interface ProcessRuntimeOptions {
   /** Everything that must outlive the kubelet: records, logs, the supervisor's socket. Its own per node. */
@@ -42,6 +43,8 @@ export interface ProcessRuntimeOptions {
   readonly hidden?: readonly string[];
   /** Directories of the server above the state directory: users of pods may pass there where nothing can be mounted. */
   readonly above?: readonly string[];
+  /** The machine's watchdog device, which backs the promise of the node. */
+  readonly watchdogDevice?: string | undefined;
   /** Default: what a trial shows. */
   readonly abilities?: RuntimeAbilities;
 }
@@ -191,6 +194,7 @@ function keepIsolation(
 /** Writes the supervisor's input, and determines what this user can provide to pods. */
 function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): RuntimeAbilities {
   keepLogLimits(stateDirectory, options);
+  writeDevicePath(stateDirectory, options.watchdogDevice);
   const detected = detectAbilities();
   const abilities = options.abilities ?? detected.abilities;
   openWays(stateDirectory, abilities, options.above);

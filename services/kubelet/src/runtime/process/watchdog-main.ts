@@ -9,6 +9,7 @@ import { coveredRecords } from './records.ts';
 import { watchdogAddress } from './socket-path.ts';
 import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
 import { enforceDeadline } from './watchdog.ts';
+import { readDevicePath, WatchdogDevice } from './watchdog-device.ts';
 
 /**
  * Keeps the deadline of a node beside its supervisor, and does nothing else: it lives until nothing that it could end is left and no
@@ -41,11 +42,16 @@ async function main(stateArgument: string): Promise<void> {
     kill: killProcess,
     tell,
   };
+  const device = new WatchdogDevice(() => readDevicePath(stateDirectory), tell);
   for (;;) {
     looks();
-    await enforceDeadline(deps).catch((error: unknown) => tell(`a look failed: ${String(error)}`));
+    const alive = await enforceDeadline(deps).catch((error: unknown) => tell(`a look failed: ${String(error)}`));
+    device.look({ deadline: deps.deadline(), nowMs: deps.now(), alive: alive ?? undefined });
     const isYoung = !wasAsked && machineClock.monotonic() - startedAtMs < WATCHDOG_START_GRACE_MS;
-    if (connections.size === 0 && !isYoung && coveredRecords(stateDirectory, 'all').length === 0) process.exit(0);
+    if (connections.size === 0 && !isYoung && coveredRecords(stateDirectory, 'all').length === 0) {
+      device.disarm();
+      process.exit(0);
+    }
     await machineClock.sleep(WATCHDOG_LOOK_MS);
   }
 }

@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt and mutate. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt, chaos and mutate. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,6 +16,7 @@ const PROGRAMS = {
   unit: ['tools/test/main.ts', 'unit'],
   holdfast: ['services/holdfast/src/main.ts'],
   hunt: ['tools/hunt/main.ts'],
+  chaos: ['tools/chaos/main.ts'],
   mutate: ['tools/mutation/main.ts'],
   images: ['scripts/images/build.ts'],
 };
@@ -53,7 +54,7 @@ const program = PROGRAMS[command];
 if (program === undefined)
   fail(
     `unknown command "${command}"`,
-    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt or mutate.',
+    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos or mutate.',
   );
 const node = pinnedNode();
 installDependencies();

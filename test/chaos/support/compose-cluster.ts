@@ -30,15 +30,26 @@ export interface ComposeCluster extends AsyncDisposable {
   connect(service: string, network?: Network): Promise<void>;
   /** SIGKILL, and start again. */
   crash(service: string): Promise<void>;
+  /** The name of the container of a service. */
+  containerOf(service: string): string;
   /** The last output of the containers, for a failed test. */
   logs(): Promise<string>;
 }
 
 export type Network = 'cluster' | 'control';
 
+export interface ComposeExtras {
+  readonly profiles?: readonly string[];
+  /** Further compose files, absolute paths: what they say is added to docker-compose.yml. */
+  readonly files?: readonly string[];
+}
+
+const COMPOSE_FILE = path.join(root, 'docker-compose.yml');
+
 export async function startComposeCluster(
   project: string,
   settings: Readonly<Record<string, string>>,
+  { profiles = [], files = [] }: ComposeExtras = {},
 ): Promise<ComposeCluster> {
   await execute(process.execPath, ['scripts/images/build.ts'], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES });
   const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-chaos-'));
@@ -61,7 +72,11 @@ export async function startComposeCluster(
       .join(''),
   );
   const compose = async (...args: string[]): Promise<string> => {
-    const common = ['compose', '--project-name', project, '--env-file', environmentFile];
+    const chosen = [
+      ...[COMPOSE_FILE, ...files].flatMap((file) => ['--file', file]),
+      ...profiles.flatMap((profile) => ['--profile', profile]),
+    ];
+    const common = ['compose', '--project-name', project, '--env-file', environmentFile, ...chosen];
     return (await execute('docker', [...common, ...args], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES })).stdout;
   };
   const cleanUp = async (): Promise<void> => {
@@ -70,8 +85,9 @@ export async function startComposeCluster(
   };
   try {
     // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
-    await new DockerComposeEnvironment(root, 'docker-compose.yml')
+    await new DockerComposeEnvironment(root, [COMPOSE_FILE, ...files])
       .withProjectName(project)
+      .withProfiles(...profiles)
       .withEnvironmentFile(environmentFile)
       .withAutoCleanup(false)
       .withClientOptions({ commandOptions: ['--wait'] })
@@ -79,21 +95,23 @@ export async function startComposeCluster(
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
     const servers = ports.map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);
+    const containerOf = (service: string): string => `${project}-${service}-1`;
     return {
       admin,
+      containerOf,
       kubeconfig,
       servers,
       sharedFolder,
       disconnect: async (service, network = 'cluster') => {
-        await execute('docker', ['network', 'disconnect', `${project}_${network}`, `${project}-${service}-1`]);
+        await execute('docker', ['network', 'disconnect', `${project}_${network}`, containerOf(service)]);
       },
       connect: async (service, network = 'cluster') => {
-        const target = [`${project}_${network}`, `${project}-${service}-1`];
+        const target = [`${project}_${network}`, containerOf(service)];
         await execute('docker', ['network', 'connect', '--alias', service, ...target]);
       },
       crash: async (service) => {
-        await execute('docker', ['kill', '--signal', 'KILL', `${project}-${service}-1`]);
-        await execute('docker', ['start', `${project}-${service}-1`]);
+        await execute('docker', ['kill', '--signal', 'KILL', containerOf(service)]);
+        await execute('docker', ['start', containerOf(service)]);
       },
       logs: () => compose('logs', '--no-color', '--tail', LOG_LINES_SHOWN),
       [Symbol.asyncDispose]: async () => {

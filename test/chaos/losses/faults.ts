@@ -1,0 +1,118 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { ComposeCluster } from '../support/compose-cluster.ts';
+import type { LossKind } from './plan.ts';
+
+const execute = promisify(execFile);
+
+/** Loses nodes of a compose cluster, and returns them. Needs root: it works on their networks and processes from outside. */
+export class NodeFaults {
+  readonly #cluster: ComposeCluster;
+
+  constructor(cluster: ComposeCluster) {
+    this.#cluster = cluster;
+  }
+
+  async begin(kind: LossKind, node: string): Promise<void> {
+    const container = this.#cluster.containerOf(node);
+    switch (kind) {
+      case 'isolate':
+        return this.#cluster.disconnect(node);
+      case 'power-loss':
+        return void (await docker('kill', '--signal', 'KILL', container));
+      case 'pause':
+        return void (await docker('pause', container));
+      case 'kubelet-stopped':
+        return void process.kill(await kubeletOf(container), 'SIGSTOP');
+      case 'cut-api':
+      case 'cut-to-api':
+      case 'cut-from-api':
+        for (const rule of await this.#rules(kind)) await inNetworkOf(container, ['iptables', '--insert', ...rule]);
+    }
+  }
+
+  async end(kind: LossKind, node: string): Promise<void> {
+    const container = this.#cluster.containerOf(node);
+    switch (kind) {
+      case 'isolate':
+        return this.#cluster.connect(node);
+      case 'power-loss':
+        return void (await docker('start', container));
+      case 'pause':
+        return killPaused(container);
+      case 'kubelet-stopped':
+        return void process.kill(await kubeletOf(container), 'SIGCONT');
+      case 'cut-api':
+      case 'cut-to-api':
+      case 'cut-from-api':
+        for (const rule of await this.#rules(kind)) await inNetworkOf(container, ['iptables', '--delete', ...rule]);
+    }
+  }
+
+  async #rules(kind: 'cut-api' | 'cut-to-api' | 'cut-from-api'): Promise<readonly (readonly string[])[]> {
+    const servers = await Promise.all(
+      ['apiserver-1', 'apiserver-2'].map((service) => addressesOf(this.#cluster.containerOf(service))),
+    );
+    return servers
+      .flat()
+      .flatMap((address) => [
+        ...(kind === 'cut-from-api' ? [] : [['OUTPUT', '--destination', address, '--jump', 'DROP']]),
+        ...(kind === 'cut-to-api' ? [] : [['INPUT', '--source', address, '--jump', 'DROP']]),
+      ]);
+  }
+}
+
+export async function docker(...args: readonly string[]): Promise<string> {
+  return (await dockerBytes(...args)).toString().trim();
+}
+
+/** The output as it is. */
+export async function dockerBytes(...args: readonly string[]): Promise<Buffer> {
+  return (await execute('docker', args, { encoding: 'buffer', maxBuffer: OUTPUT_BYTES_MAX })).stdout;
+}
+
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
+async function addressesOf(container: string): Promise<readonly string[]> {
+  const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
+  return (await docker('inspect', '--format', format, container)).split(' ').filter((address) => address !== '');
+}
+
+const pidOf = async (container: string): Promise<string> => docker('inspect', '--format', '{{.State.Pid}}', container);
+
+async function inNetworkOf(container: string, command: readonly string[]): Promise<void> {
+  await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);
+}
+
+/** The child of the container's first process that runs the program of a kubelet. */
+async function kubeletOf(container: string): Promise<number> {
+  const first = await pidOf(container);
+  const found = readdirSync('/proc').find((entry) => {
+    if (!/^\d+$/.test(entry)) return false;
+    return readProc(entry, 'cmdline').includes('kubelet/src/main.ts') && parentOf(entry) === first;
+  });
+  if (found === undefined) throw new Error(`no kubelet runs in ${container}`);
+  return Number(found);
+}
+
+const parentOf = (pid: string): string =>
+  readProc(pid, 'stat')
+    .replace(/^.*\) /, '')
+    .split(' ')[1] ?? '';
+
+function readProc(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** No instruction of a suspended machine runs any more: its processes have a SIGKILL before they are resumed. */
+async function killPaused(container: string): Promise<void> {
+  const [, ...pids] = (await docker('top', container, '-eo', 'pid')).split('\n').map((line) => line.trim());
+  for (const pid of pids) process.kill(Number(pid), 'SIGKILL');
+  // The restart policy of the container starts it again.
+  await docker('unpause', container);
+}

@@ -2,7 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type ApiServer, createApiServer, type User } from '@holdfast/apiserver';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
-import { type ApiHandler, type ApiTransport, TransportError } from '@holdfast/client';
+import {
+  type ApiHandler,
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTransport,
+  TransportError,
+} from '@holdfast/client';
 import type { Log, Service } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import {
@@ -34,6 +40,7 @@ export interface ApiServersOptions {
   readonly logOf?: ((party: string) => Log) | undefined;
   readonly onCommit: (commit: Commit) => void;
   readonly onWrite?: ((party: string) => void) | undefined;
+  readonly events?: 'stored' | 'dropped' | undefined;
 }
 
 interface RunningServer {
@@ -59,6 +66,11 @@ export class ApiServers {
       options.network.join(party);
       this.#boot(party);
     }
+  }
+
+  /** Without the faults of anybody's way to it. */
+  get data(): Store {
+    return this.#data;
   }
 
   /** As the first of them sees it. */
@@ -94,7 +106,7 @@ export class ApiServers {
 
   /** A client's way to them: to one as long as it answers, then to the next. */
   transportFor(machine: SimulatedMachine): ApiTransport {
-    const { kernel, network, parties, onWrite } = this.#options;
+    const { kernel, network, parties, onWrite, events } = this.#options;
     const ways = parties.map((to) =>
       createSimulatedTransport({
         kernel,
@@ -111,6 +123,8 @@ export class ApiServers {
     let used = ways.length === 1 ? 0 : machine.random.int(ways.length);
     return {
       request: async (request) => {
+        if (events === 'dropped' && request.method === 'POST' && request.path.endsWith('/events'))
+          return taken(request);
         const way = used;
         try {
           const answer = (ways[way] ?? never(parties)).request(request);
@@ -142,6 +156,13 @@ export class ApiServers {
     this.#running.set(party, running);
     return running;
   }
+}
+
+/** As if it had been stored. */
+function taken({ body = '' }: ApiRequest): ApiResponse {
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const bytes = (): Uint8Array => new TextEncoder().encode(text);
+  return { status: 201, headers: {}, body: { kind: 'json', bytes, value: () => JSON.parse(text) as unknown } };
 }
 
 function never(parties: readonly string[]): never {

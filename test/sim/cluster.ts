@@ -15,7 +15,7 @@ import {
 import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
-import type { Store } from '@holdfast/store';
+import type { Store, StoredObject } from '@holdfast/store';
 import { copyUpTo } from '@holdfast/store/contract';
 import { createMemoryStore } from '@holdfast/store/memory';
 import {
@@ -59,6 +59,10 @@ export interface SimClusterOptions {
   readonly podEviction?: NonNullable<ControllerManagerDeps['podEviction']>;
   readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
   readonly storeOf?: StoreOf;
+  /** What the store has at the start: the data of a cluster that ran before. Default: nothing. */
+  readonly data?: SimData | undefined;
+  /** `dropped`: Events are taken and not stored, as where they go to another system. */
+  readonly events?: 'stored' | 'dropped';
   /** Numbers of replicas; two or more use leases. Default: 1. */
   readonly replicas?: { readonly apiServers?: number; readonly schedulers?: number; readonly managers?: number };
   /** `off`: all replicas act at once. */
@@ -68,6 +72,11 @@ export interface SimClusterOptions {
   readonly observeCommit?: (commit: Commit) => void;
   readonly defaultTolerationSeconds?: number;
   readonly nodeMonitorGraceSeconds?: number;
+}
+
+export interface SimData {
+  readonly objects: readonly StoredObject[];
+  readonly revision: number;
 }
 
 /** One of several possible fencers, each its own process. */
@@ -211,6 +220,12 @@ export class SimCluster {
     for (const service of services) this.background(service.start());
   }
 
+  /** A copy of what is stored, for another cluster to start on. */
+  async data(): Promise<SimData> {
+    const { objects, revision } = await this.#apis.data.list('');
+    return { objects, revision };
+  }
+
   /** The processes of the control plane that can crash alone, API servers first. */
   get controlPlane(): readonly string[] {
     return [...this.apiParties, ...this.#parts.keys()];
@@ -341,17 +356,26 @@ export class SimCluster {
   }
 
   #createApis(): ApiServers {
-    const { storeOf, logOf, onWrite, defaultTolerationSeconds, ownershipRule = 'enforced' } = this.#options;
+    const {
+      storeOf,
+      logOf,
+      onWrite,
+      defaultTolerationSeconds,
+      ownershipRule = 'enforced',
+      data,
+      events,
+    } = this.#options;
+    this.committed.replace(data?.objects ?? []);
     const onCommit = (commit: Commit): void => {
       this.committed.apply(commit);
       this.#options.observeCommit?.(commit);
     };
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
-    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite };
+    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite, events };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
-      createMemoryStore(),
+      createMemoryStore(data === undefined ? {} : { adopted: data }),
     );
   }
 

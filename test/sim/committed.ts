@@ -15,6 +15,17 @@ interface Entry {
   object?: KubeObject;
 }
 
+const parsed = new WeakMap<WriteOperation, KubeObject>();
+
+/** The written object, the last state for a deletion. Parsed once for all rules: never change it. */
+export function objectOf({ operation }: Commit): KubeObject {
+  const known = parsed.get(operation);
+  if (known !== undefined) return known;
+  const object = JSON.parse(operation.value) as KubeObject;
+  parsed.set(operation, object);
+  return object;
+}
+
 /** A copy of the store's content: tests read it as often as needed without requests to the API. */
 export class CommittedState {
   readonly #entries = new Map<string, Entry>();

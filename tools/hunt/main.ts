@@ -12,21 +12,21 @@ const TABLE = 'docs/internals/planted-bugs.md';
 const RESULTS = 'tools/hunt/planted-results.json';
 const USAGE = `usage: npm run hunt -- [--minutes N] [--jobs N] [--from SEED]   plays fresh seeds (10 minutes, 1 job)
        npm run hunt -- --replay FILE                            plays a scenario file again, with its planted bug if it has one
-       npm run hunt -- --planted NAME,...|all [--seeds N] [--minutes N] [--jobs N] [--resume]
+       npm run hunt -- --planted NAME,...|all [--seeds N] [--minutes N] [--jobs N] [--together N] [--resume]
                                                                 hunts for planted bugs, each in at most N seeds (400) and minutes,
                                                                 and writes ${TABLE}; --resume goes on after the seeds
-                                                                that were played in vain
+                                                                that were played in vain; --together plants N at once (1)
 `;
 
 const options = readOptions();
 process.exit(await hunt());
 
 async function hunt(): Promise<number> {
-  const { replay: file, planted: which, seeds, minutes, jobs, from, resumes } = options;
+  const { replay: file, planted: which, seeds, minutes, jobs, from, resumes, together } = options;
   if (file !== undefined) return replay(file);
   if (which === undefined) return huntFresh({ minutes, jobs, from, say, folder: path.join(root, 'hunt-found') });
   const files = { results: path.join(root, RESULTS), table: path.join(root, TABLE) };
-  return huntPlanted({ which, seeds, minutes, jobs, resumes, say, ...files });
+  return huntPlanted({ which, seeds, minutes, jobs, resumes, together, say, ...files });
 }
 
 function readOptions() {
@@ -39,6 +39,7 @@ function readOptions() {
         seeds: { type: 'string', default: '400' },
         replay: { type: 'string' },
         planted: { type: 'string' },
+        together: { type: 'string', default: '1' },
         resume: { type: 'boolean', default: false },
       },
     });
@@ -46,7 +47,8 @@ function readOptions() {
     const [jobs, seeds] = [whole('jobs', values.jobs), whole('seeds', values.seeds)];
     const minutes = Number(values.minutes);
     if (!(minutes > 0)) throw new Error(`--minutes ${values.minutes} is not a number above 0`);
-    return { minutes, jobs, seeds, from, replay: values.replay, planted: values.planted, resumes: values.resume };
+    const { replay, planted, resume: resumes } = values;
+    return { minutes, jobs, seeds, from, replay, planted, resumes, together: whole('together', values.together) };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
     process.exit(2);

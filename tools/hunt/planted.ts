@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { PLANTED_BUGS } from '../../test/sim/hunt/planted.mjs';
+import path from 'node:path';
+import { editsOf, PLANTED_BUGS, plantInto } from '../../test/sim/hunt/planted.mjs';
 import { type PlantedRow, renderPlanted } from './planted-table.ts';
 import { type Report, runWorker } from './worker.ts';
 
@@ -10,6 +11,8 @@ export interface PlantedOptions {
   /** The longest time for one bug. */
   readonly minutes: number;
   readonly jobs: number;
+  /** How many bugs are planted at once. */
+  readonly together: number;
   /** Goes on after the seeds that the last hunt for a bug has played in vain. */
   readonly resumes: boolean;
   readonly say: (text: string) => void;
@@ -34,16 +37,16 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
     );
     return 2;
   }
-  const left = [...names];
+  const left = groupsOf(names, options.together);
   const rows: PlantedRow[] = [];
   const over = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => over.abort());
   const job = async (): Promise<void> => {
-    for (let name = left.shift(); name !== undefined && !over.signal.aborted; name = left.shift()) {
-      const row = await huntOne(name, options, over.signal);
-      say(inWords(row));
-      rows.push(row);
-      keep(row, options);
+    for (let group = left.shift(); group !== undefined && !over.signal.aborted; group = left.shift()) {
+      for (const row of await new Group(group, options).hunt(over.signal)) {
+        say(inWords(row));
+        rows.push(row);
+      }
     }
   };
   await Promise.all(Array.from({ length: jobs }, job));
@@ -52,31 +55,112 @@ export async function huntPlanted(options: PlantedOptions): Promise<number> {
   return found === names.length ? 0 : 1;
 }
 
-async function huntOne(name: string, options: PlantedOptions, stop: AbortSignal): Promise<PlantedRow> {
-  const last = options.resumes ? readRows(options.results).find((each) => each.name === name) : undefined;
-  let row: PlantedRow = last ?? { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
-  const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), options.minutes * MINUTE_MS);
-  const signal = AbortSignal.any([stop, over.signal]);
-  while (row.rule === undefined && row.seeds < options.seeds && !signal.aborted) {
-    const args = [String(row.seeds + 1), String(Math.min(SEEDS_PER_PROCESS, options.seeds - row.seeds))];
-    const work = { command: 'plain', args, planted: name, signal } as const;
-    const end = await runWorker(work, (line) => (row = after(row, JSON.parse(line) as Report)));
-    if (end !== undefined)
-      row = { ...row, seeds: row.seeds + 1, rule: `the process ended: ${end.why.split('\n').at(-1)}` };
+/** Bugs that change different places of the sources, at most so many in a group. */
+function groupsOf(names: readonly string[], size: number): string[][] {
+  const groups: string[][] = [];
+  for (const name of names) {
+    const group = groups.find((each) => each.length < size && fitTogether([...each, name]));
+    if (group === undefined) groups.push([name]);
+    else group.push(name);
   }
-  clearTimeout(timer);
-  return row;
+  return groups;
 }
 
-const SEEDS_PER_PROCESS = 200;
+function fitTogether(names: readonly string[]): boolean {
+  const sources = new Map<string, string>();
+  const edits = PLANTED_BUGS.filter(({ name }) => names.includes(name)).flatMap(editsOf);
+  try {
+    for (const edit of edits) {
+      const source = sources.get(edit.file) ?? readFileSync(path.join(ROOT, edit.file), 'utf8');
+      sources.set(edit.file, plantInto(edit, source));
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
 
-const after = (row: PlantedRow, { cpuMs, scenario }: Report): PlantedRow => ({
-  name: row.name,
-  rule: scenario?.rule,
-  seeds: row.seeds + 1,
-  cpuSeconds: Math.round((row.cpuSeconds + cpuMs / 1000) * 10) / 10,
-});
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const SEEDS_PER_PROCESS = 200;
+const ONE_SEED_MS = 3 * MINUTE_MS;
+
+/**
+ * Plays seeds with several planted bugs at once. A seed that breaks a rule is played again with each of them alone, so
+ * that bugs that are hard to find share the seeds that are played in vain.
+ */
+class Group {
+  readonly #options: PlantedOptions;
+  readonly #rows: Map<string, PlantedRow>;
+
+  constructor(names: readonly string[], options: PlantedOptions) {
+    this.#options = options;
+    const last = options.resumes ? readRows(options.results) : [];
+    const rowOf = (name: string): PlantedRow =>
+      last.find((each) => each.name === name) ?? { name, rule: undefined, seeds: 0, cpuSeconds: 0 };
+    this.#rows = new Map(names.map((name) => [name, rowOf(name)]));
+  }
+
+  async hunt(stop: AbortSignal): Promise<readonly PlantedRow[]> {
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), this.#options.minutes * MINUTE_MS);
+    const signal = AbortSignal.any([stop, over.signal]);
+    while (this.#left().length > 0 && this.#seedsPlayed() < this.#options.seeds && !signal.aborted) {
+      const failing = await this.#playTogether(signal);
+      if (failing === undefined) continue;
+      for (const name of this.#left()) if (!stop.aborted) await this.#playAlone(name, failing);
+    }
+    clearTimeout(timer);
+    return [...this.#rows.values()];
+  }
+
+  #left(): readonly string[] {
+    return [...this.#rows.values()].filter(({ rule }) => rule === undefined).map(({ name }) => name);
+  }
+
+  #seedsPlayed(): number {
+    return Math.min(...this.#left().map((name) => this.#rows.get(name)?.seeds ?? 0));
+  }
+
+  /** Resolves with the seed that fails. */
+  async #playTogether(signal: AbortSignal): Promise<number | undefined> {
+    const left = this.#left();
+    const first = this.#seedsPlayed() + 1;
+    let failing: number | undefined;
+    let next = first;
+    const count = Math.min(SEEDS_PER_PROCESS, this.#options.seeds - first + 1);
+    const work = {
+      command: 'plain',
+      args: [String(first), String(count)],
+      planted: left.join(','),
+      signal,
+      silentMs: ONE_SEED_MS,
+    } as const;
+    const end = await runWorker(work, (line) => {
+      const { seed, scenario, cpuMs } = JSON.parse(line) as Report;
+      next = seed + 1;
+      if (scenario !== undefined) failing = seed;
+      for (const name of left) this.#note(name, { seeds: seed, cpuMs: cpuMs / left.length });
+    });
+    return end === undefined ? failing : next;
+  }
+
+  async #playAlone(name: string, seed: number): Promise<void> {
+    const work = { command: 'plain', args: [String(seed), '1'], planted: name, silentMs: ONE_SEED_MS } as const;
+    const end = await runWorker(work, (line) => {
+      const { scenario, cpuMs } = JSON.parse(line) as Report;
+      this.#note(name, { seeds: seed, cpuMs, rule: scenario?.rule });
+    });
+    const rule = `the process ended: ${end?.why.split('\n').at(-1) ?? ''}`;
+    if (end !== undefined) this.#note(name, { seeds: seed, cpuMs: 0, rule });
+  }
+
+  #note(name: string, { seeds, cpuMs, rule }: { seeds: number; cpuMs: number; rule?: string | undefined }): void {
+    const before = this.#rows.get(name)?.cpuSeconds ?? 0;
+    const row = { name, rule, seeds, cpuSeconds: Math.round((before + cpuMs / 1000) * 10) / 10 };
+    this.#rows.set(name, row);
+    keep(row, this.#options);
+  }
+}
 
 const inWords = ({ name, rule, seeds, cpuSeconds }: PlantedRow): string =>
   `${name}: ${rule === undefined ? `not found in ${seeds} seeds` : `${rule}, seed ${seeds}`} (${cpuSeconds} s of CPU)`;

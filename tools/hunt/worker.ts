@@ -18,6 +18,8 @@ export interface Work {
   readonly planted?: string | undefined;
   /** When it is aborted, the process finishes the seed at which it is. */
   readonly signal?: AbortSignal;
+  /** A process that prints nothing for this long is ended. */
+  readonly silentMs?: number;
   /** For tests: replaces the program that runs seeds. */
   readonly program?: string;
 }
@@ -63,7 +65,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
       resolve(code === 0 || isAsked ? '' : `exit ${code ?? signal}`);
     });
   });
-  const silence = setTimeout(() => child.kill('SIGKILL'), SILENT_MS);
+  const silence = setTimeout(() => child.kill('SIGKILL'), work.silentMs ?? SILENT_MS);
   for await (const line of createInterface(child.stdout)) {
     silence.refresh();
     told(line);

@@ -1,6 +1,6 @@
 import type { Pod, PodDisruptionBudget } from '@holdfast/api';
 import type { Oracle } from '@holdfast/testing';
-import type { Commit } from '../committed.ts';
+import { type Commit, objectOf } from '../committed.ts';
 import { appOf, isReady } from '../workloads.ts';
 import { WEB_MIN_AVAILABLE } from './workloads.ts';
 
@@ -16,15 +16,16 @@ export class BudgetRule implements Oracle {
   readonly #spentUnder = new Map<string, { readonly least: number; readonly otherLosses: number }>();
   #story: string | undefined;
 
-  observe({ operation: { kind, key, value } }: Commit): void {
-    if (key === BUDGET && kind !== 'delete') this.#budgetIs(JSON.parse(value) as PodDisruptionBudget);
+  observe(commit: Commit): void {
+    const { kind, key } = commit.operation;
+    if (key === BUDGET && kind !== 'delete') this.#budgetIs(objectOf(commit) as PodDisruptionBudget);
     if (!key.startsWith('core/pods/')) return;
     const old = this.#pods.get(key);
     if (kind === 'delete') {
       this.#pods.delete(key);
       return;
     }
-    const pod = JSON.parse(value) as Pod;
+    const pod = objectOf(commit) as Pod;
     this.#pods.set(key, pod);
     if (old === undefined || appOf(old) !== 'web' || !isReady(old)) return;
     const mark = pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget');

@@ -10,9 +10,9 @@ import {
   volumeInUse,
 } from '@holdfast/api';
 import { FENCER } from '@holdfast/apiserver';
-import { parseKey } from '@holdfast/store';
+import { parseKey, type StoredObject } from '@holdfast/store';
 import type { Oracle } from '@holdfast/testing';
-import type { Commit } from '../committed.ts';
+import { type Commit, objectOf } from '../committed.ts';
 
 /** An object before and after one commit; `after` is absent when it was removed. */
 export interface CommittedChange {
@@ -159,10 +159,16 @@ export class CommitOracle implements Oracle {
     return this.#broken?.rule ?? 'what is stored';
   }
 
-  observe({ operation, by = 'nobody', revision }: Commit): void {
+  /** What was stored before the first commit. */
+  startOn(objects: readonly StoredObject[]): void {
+    for (const { key, value } of objects) this.#objects.set(key, JSON.parse(value) as KubeObject);
+  }
+
+  observe(commit: Commit): void {
+    const { operation, by = 'nobody', revision } = commit;
     const { resource, name } = parseKey(operation.key);
     const before = this.#objects.get(operation.key);
-    const last = JSON.parse(operation.value) as KubeObject;
+    const last = objectOf(commit);
     const after = operation.kind === 'delete' ? undefined : last;
     const nodeOf = (node: string): Node | undefined => this.#objects.get(`core/nodes/-/${node}`) as Node | undefined;
     const nowMs = this.#now();

@@ -28,6 +28,10 @@ export interface HuntPlan {
   readonly selfFencing?: boolean;
   /** Each pod of `db` has a disk of its own. */
   readonly hasDisks?: boolean;
+  /** The API servers start on an empty store, not on the data of a cluster that ran before. */
+  readonly startsEmpty?: boolean;
+  /** Events are stored; otherwise they are taken and dropped. */
+  readonly keepsEvents?: boolean;
   /** How long faults and users disturb the cluster. */
   readonly seconds: number;
   readonly steps: readonly Step[];
@@ -118,6 +122,9 @@ const DELAYS: ReadonlySet<string> = new Set([
   'crash-writing',
   'pause',
 ]);
+/** They cost a third of the speed and matter to few bugs. */
+const CHANCE_OF_EMPTY = 0.1;
+const CHANCE_OF_EVENTS = 0.2;
 const SECONDS = [45, 120] as const;
 const BURSTS_PER_MINUTE = 2.5;
 const BURST_STEPS = [3, 8] as const;
@@ -139,6 +146,8 @@ export function planOf(seed: number): HuntPlan {
     isLeaderless: random.float() < 0.3,
     selfFencing: random.float() < 0.4,
     hasDisks: random.float() < 0.5,
+    startsEmpty: random.float() < CHANCE_OF_EMPTY,
+    keepsEvents: random.float() < CHANCE_OF_EVENTS,
     seconds: Math.round(between(random, SECONDS)),
   };
   const isCalmSeed = random.float() < CHANCE_OF_CALM;

@@ -3,10 +3,11 @@ import type { Informer } from '@holdfast/client';
 import { InvariantViolation } from '@holdfast/platform';
 import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
 import { SimCluster, type SimClusterOptions } from '../cluster.ts';
-import type { Commit } from '../committed.ts';
+import { type Commit, objectOf } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
 import { World } from '../world.ts';
 import { ACTIONS, heal, liftEverything } from './actions.ts';
+import { bootedData } from './booted.ts';
 import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { wrote } from './fault-actions.ts';
@@ -53,7 +54,8 @@ const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}): Promise<HuntOutcome> {
-  const hunt = new Hunt(plan, extra);
+  const data = plan.startsEmpty === true ? undefined : await bootedData();
+  const hunt = new Hunt(plan, { ...extra, data });
   const violation = await hunt.run();
   const { kernel } = hunt.cluster;
   return {
@@ -72,7 +74,7 @@ export class Hunt {
   readonly #watches: WatchOracle;
   readonly #observer: Informer<Pod>;
 
-  constructor(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}) {
+  constructor(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf' | 'data'> = {}) {
     this.#plan = plan;
     const ways = new Map<string, StoreWay>();
     const living = new Living((name) => diskOf(plan, name));
@@ -80,6 +82,7 @@ export class Hunt {
     const now = (): number => cluster.kernel.elapsedMs;
     const history = historyRules({ living, named, isCalm: isCalm(plan) });
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
+    commits.startOn(extra.data?.objects ?? []);
     const budget = new BudgetRule();
     const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
@@ -88,6 +91,7 @@ export class Hunt {
       nodes: plan.nodes,
       identities: /^/,
       ...extra,
+      events: plan.keepsEvents === true ? 'stored' : 'dropped',
       replicas: { apiServers, schedulers, managers },
       leases: plan.isLeaderless === true ? 'off' : undefined,
       selfFencing: plan.selfFencing === true ? { policy: 'exclusive' } : undefined,
@@ -263,9 +267,10 @@ export class Hunt {
 const mayJudgeGrace = (scene: Scene, { node, podName }: ProcessFact): boolean =>
   scene.plan.selfFencing !== true && !isOff(scene, node) && !podName.includes('job');
 
-function noteRequest(living: Living, { operation: { kind, key, value } }: Commit, atMs: number): void {
+function noteRequest(living: Living, commit: Commit, atMs: number): void {
+  const { kind, key } = commit.operation;
   if (!key.startsWith('core/pods/')) return;
-  const { metadata, status } = JSON.parse(value) as Pod;
+  const { metadata, status } = objectOf(commit) as Pod;
   const { uid = '', deletionTimestamp, deletionGracePeriodSeconds: graceSeconds = 0 } = metadata;
   const isOver = kind === 'delete' || status.phase === 'Succeeded' || status.phase === 'Failed';
   if (isOver) living.endRequested(uid, undefined);
@@ -273,9 +278,11 @@ function noteRequest(living: Living, { operation: { kind, key, value } }: Commit
 }
 
 /** Records ends that a kubelet declared; other writers only give a pod up, and its node may not know yet. */
-function noteEnd(living: Living, { operation: { kind, key, value }, by = '' }: Commit): void {
+function noteEnd(living: Living, commit: Commit): void {
+  const { operation, by = '' } = commit;
+  const { kind, key } = operation;
   if (kind !== 'update' || !key.startsWith('core/pods/') || !by.startsWith('system:node:')) return;
-  const { metadata, status } = JSON.parse(value) as Pod;
+  const { metadata, status } = objectOf(commit) as Pod;
   if (status.phase === 'Succeeded' || status.phase === 'Failed') living.ended(metadata.uid ?? '');
 }
 

@@ -9,6 +9,9 @@ export const VOLUME_NAME_CHARS_MAX = 253;
 export const OPEN_MS = 10_000;
 /** A connection without a byte in either direction is closed. */
 export const IDLE_MS = 300_000;
+/** Equal failures are logged once in this time. */
+export const FAILURE_REPORT_MS = 60_000;
+export const FAILURE_KINDS_MAX = 1_000;
 export const CONNECTIONS_DEFAULT = 256;
 export const VOLUME_MIB_DEFAULT = 1_024;
 export const VOLUMES_DEFAULT = 1_000;

@@ -2,6 +2,7 @@ import { createServer as createPlainServer, type Server, type Socket } from 'nod
 import { createServer as createTlsServer } from 'node:tls';
 import { type Clock, describeError, type Log, OperatorError, type Service } from '@holdfast/platform';
 import { BadRequest, RequestReader } from './domain/requests.ts';
+import { FailureLog } from './failure-log.ts';
 import { StaleToken } from './fenced-volume.ts';
 import { IDLE_MS, OPEN_MS } from './limits.ts';
 import type { StorageMetrics } from './metrics.ts';
@@ -28,10 +29,12 @@ export class VolumeServer implements Service {
   readonly #sockets = new Set<Socket>();
   /** Below TLS, when there is TLS: those in a handshake, too. */
   readonly #transports = new Set<Socket>();
+  readonly #failures: FailureLog;
   #server: Server | undefined;
 
   constructor(deps: VolumeServerDeps) {
     this.#deps = deps;
+    this.#failures = new FailureLog(deps);
   }
 
   /** Known once the server listens. */
@@ -146,7 +149,7 @@ export class VolumeServer implements Service {
       this.#deps.log[log]('a writer of an earlier attachment was refused', { operation, why: error.message });
       return { code: 'stale', text: error.message };
     }
-    this.#deps.log.error('a request failed', { operation, error });
+    this.#failures.report(operation, error);
     return { code: 'failed', text: 'the storage server could not do this; its log says why' };
   }
 }

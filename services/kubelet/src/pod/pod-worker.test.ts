@@ -124,12 +124,21 @@ test('a pod missing in the API terminates with its processes', async () => {
   assert.deepEqual([facts.map(({ kind }) => kind), await runtime.list()], [['started', 'ended'], []]);
 });
 
-test('[SAFE-26] the same name with another UID is another pod', async () => {
+test('[SAFE-26] the same name with another UID is another pod', async (t) => {
   const other = { ...pod, metadata: { ...pod.metadata, uid: 'u2' } };
+  // A worker that takes the other pod for its own starts it without end, and no time-out of the test would fire.
+  let looks = 0;
   const { worker, facts } = world(
     () => other,
-    (each) => each,
+    (runtime) => ({
+      ...runtime,
+      list: (filter) => {
+        looks += 1;
+        return looks > 100 ? Promise.reject(new Error('the worker never rests')) : runtime.list(filter);
+      },
+    }),
   );
+  t.after(() => worker.stop());
   worker.wake();
   await eventually(() => worker.hasEnded(), 'the worker ended');
   assert.deepEqual(facts, []);

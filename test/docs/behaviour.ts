@@ -15,6 +15,8 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/ResourceQuota': 'admission, counted in the same write as the object; resource quota controller',
   'v1/ComponentStatus': 'answers for the store',
   'node.k8s.io/v1/RuntimeClass': 'admission of pods: overhead, node selector, tolerations',
+  'networking.k8s.io/v1/NetworkPolicy':
+    'enforced by the packet filter in the private network of process pods (`--pod-network=private`); nothing elsewhere',
   'networking.k8s.io/v1/IngressClass': 'the default class is set on ingresses that name none',
   'autoscaling/v1/HorizontalPodAutoscaler': 'the other form of the v2 object',
   'autoscaling/v2/HorizontalPodAutoscaler':

@@ -23,6 +23,9 @@ createServer((request, response) => response.end(process.env.POD_IP + ' ' + requ
 createServer((request, response) => response.end('inside')).listen(81, '127.0.0.1');`;
 
 const ASK = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log);`;
+/** A packet that a policy drops is not answered, so only time tells. */
+const IS_CUT = `require('node:net').connect({ host: process.argv[1], port: 80, timeout: 1_000 })
+  .on('timeout', () => process.exit(0)).on('connect', () => process.exit(1)).on('error', () => process.exit(2));`;
 const RESOLVE = `require('node:dns').resolve4(process.argv[1], (error, found) => console.log(error ?? found.join()));`;
 const API = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
 fetch('https://kubernetes.default/version').then((answer) => answer.json()).then(({ major }) => console.log(major));`;
@@ -58,6 +61,13 @@ const pod = (name: string, spec: object = {}) => ({
   kind: 'Pod',
   metadata: { name, namespace: 'default' },
   spec: { terminationGracePeriodSeconds: 1, containers: [container(['sleep', '1000'])], ...spec },
+});
+
+const policy = (name: string, ingress: readonly object[]) => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name, namespace: 'default' },
+  spec: { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress'], ingress },
 });
 
 /** Processes that were started with this word in their command line. */
@@ -157,6 +167,26 @@ for (const { who, words } of USERS) {
         await run('get', 'pod', 'of-machine', '-o', 'jsonpath={.status.podIP} {.status.hostIP}')
       ).split(' ');
       assert.equal(ip, host);
+    });
+
+    test('network policies cut pods off and let clients in by label and port, and never the node', async () => {
+      const [address = ''] = await addresses('app=web');
+      const isDone = async (...command: readonly string[]): Promise<boolean> =>
+        (await attempt('exec', 'client', '--', process.execPath, '-e', ...command)).code === 0;
+      await send(['create'], policy('deny', []));
+      await waitFor('the cut', () => isDone(IS_CUT, address));
+      assert.equal(await inClient(API), '1');
+      const name = (await run('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[0].metadata.name}')).trim();
+      const answer = await run('get', '--raw', `/api/v1/namespaces/default/pods/${name}:80/proxy/`);
+      assert.match(answer, /^10\.244\./, 'the node reaches its pods');
+      const from = [{ podSelector: { matchLabels: { role: 'client' } } }];
+      await send(['create'], policy('allow', [{ from, ports: [{ port: 80 }] }]));
+      await run('label', 'pod', 'client', 'role=client');
+      await waitFor('an answer to the client', () => isDone(ASK, 'http://web/'));
+      await run('label', 'pod', 'client', 'role-');
+      await waitFor('the cut of a pod without the label', () => isDone(IS_CUT, address));
+      await run('delete', 'networkpolicy', 'allow', 'deny');
+      await waitFor('an answer without policies', () => isDone(ASK, 'http://web/'));
     });
 
     test('after the stop nothing is left on the machine', async () => {

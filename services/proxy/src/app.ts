@@ -12,6 +12,7 @@ import {
 import { createInformer, type Informer } from '@holdfast/client';
 import type { Service } from '@holdfast/platform';
 import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
+import { NetworkPolicies } from './policies/network-policies.ts';
 import type { ProxyDeps } from './proxy-deps.ts';
 import { BASE_UNIT, baseFragment } from './ruleset/base.ts';
 import type { Fragment } from './ruleset/fragment.ts';
@@ -41,6 +42,7 @@ class RunningProxy implements Proxy {
   readonly #slices: Informer<EndpointSlice>;
   readonly #nodes: Informer<Node>;
   readonly #metrics: ProxyMetrics = createProxyMetrics();
+  readonly #policies: NetworkPolicies | undefined;
   readonly #sync: RuleSync;
   readonly #unsubscribe: (() => void)[] = [];
   #ready = false;
@@ -62,6 +64,9 @@ class RunningProxy implements Proxy {
       resource: NODES,
       selection: { fieldSelector: `metadata.name=${nodeName}` },
     });
+    if (deps.options.networkPolicies) {
+      this.#policies = new NetworkPolicies({ ...deps, touch: (units) => this.#sync.touch(units) });
+    }
     const fragmentOf = (unit: string, family: Family) => this.#fragmentOf(unit, family);
     this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf });
   }
@@ -78,7 +83,7 @@ class RunningProxy implements Proxy {
     const informers = [this.#services, this.#slices, this.#nodes];
     await Promise.all(informers.map((informer) => informer.start()));
     this.#subscribe();
-    await Promise.all(informers.map((informer) => informer.synced()));
+    await Promise.all([...informers.map((informer) => informer.synced()), this.#policies?.start()]);
     await this.#sync.start(this.#allUnits());
     this.#ready = true;
   }
@@ -87,6 +92,7 @@ class RunningProxy implements Proxy {
     this.#ready = false;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#sync.stop();
+    await this.#policies?.stop();
     await Promise.all([this.#services, this.#slices, this.#nodes].map((informer) => informer.stop()));
   }
 
@@ -111,10 +117,11 @@ class RunningProxy implements Proxy {
     const services = this.#services
       .list()
       .map(({ metadata }) => `${SERVICE_UNIT}${metadata.namespace}/${metadata.name}`);
-    return [BASE_UNIT, ...services];
+    return [BASE_UNIT, ...services, ...(this.#policies?.units() ?? [])];
   }
 
   #fragmentOf(unit: string, family: Family): Fragment | undefined {
+    if (this.#policies?.has(unit) === true) return this.#policies.fragmentOf(unit, family);
     const { nodeName, isForAllNodes, options } = this.#deps;
     const node = this.#nodes.get({ name: nodeName });
     if (unit === BASE_UNIT) return baseFragment(family, node, options);

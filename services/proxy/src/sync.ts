@@ -3,6 +3,7 @@ import type { FlowTable, PacketFilter } from './filter/port.ts';
 import { NO_FLOW_TABLE } from './filter/port.ts';
 import { CHECK_INTERVAL_MS, GATHER_MS, RETRY_BASE_MS, RETRY_MAX_MS } from './limits.ts';
 import type { ProxyMetrics } from './metrics.ts';
+import { isPolicyUnit } from './policies/policy-names.ts';
 import { Assembly } from './ruleset/assembly.ts';
 import { BASE_UNIT } from './ruleset/base.ts';
 import type { Fragment } from './ruleset/fragment.ts';
@@ -94,7 +95,7 @@ export class RuleSync {
   async #write(): Promise<void> {
     const { filter, flows = NO_FLOW_TABLE, clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
-    const units = baseFirst(this.#dirty);
+    const units = setsFirst(this.#dirty);
     this.#dirty.clear();
     const updates = [...this.#assemblies].map(([family, assembly]) => this.#update(family, assembly, units));
     const changes = updates.flatMap(({ change }) => change ?? []);
@@ -153,6 +154,8 @@ export class RuleSync {
   }
 }
 
-/** Every other unit fills sets of the base. */
-const baseFirst = (units: ReadonlySet<string>): readonly string[] =>
-  units.has(BASE_UNIT) ? [BASE_UNIT, ...[...units].filter((unit) => unit !== BASE_UNIT)] : [...units];
+/** A set must be there before other units fill it: those of the base, then those of policies. */
+function setsFirst(units: ReadonlySet<string>): readonly string[] {
+  const rank = (unit: string): number => (unit === BASE_UNIT ? 0 : isPolicyUnit(unit) ? 1 : 2);
+  return [...units].toSorted((a, b) => rank(a) - rank(b));
+}

@@ -1,5 +1,6 @@
 export * from './api-services.ts';
 export * from './jobs.ts';
+export * from './network-policies.ts';
 export * from './nodes.ts';
 export * from './pods.ts';
 export * from './qos.ts';

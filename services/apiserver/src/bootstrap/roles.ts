@@ -35,6 +35,7 @@ export const BOOTSTRAP_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   binding('system:volume-scheduler', toUser('system:kube-scheduler')),
   binding('system:kube-dns', toAccount('kube-dns')),
   binding('system:node-proxier', toUser('system:kube-proxy')),
+  binding('holdfast:network-policy', toUser('system:kube-proxy')),
   // A kubelet has what belongs to its node, and not this for all of them.
   binding('system:node', []),
 ];

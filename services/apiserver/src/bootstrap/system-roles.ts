@@ -99,6 +99,12 @@ const OF_NODES: readonly BootstrapRole[] = [
     WRITE_EVENTS,
     rule('list watch', 'discovery.k8s.io', 'endpointslices'),
   ),
+  // The proxy here enforces network policies, too; the role above is the one of Kubernetes.
+  role(
+    'holdfast:network-policy',
+    rule('list watch', '', 'namespaces pods'),
+    rule('list watch', 'networking.k8s.io', 'networkpolicies'),
+  ),
   role(
     'system:kubelet-api-admin',
     rule(READ, '', 'nodes'),

@@ -57,7 +57,7 @@ test('a deployment on a Docker engine: replicas with addresses, names, logs, exe
   const addresses = await kubectl.run('get', 'pods', '-l', 'app=web', '-o', 'jsonpath={.items[*].status.podIP}');
   assert.equal(new Set(addresses.split(' ')).size, 3, addresses);
   const names = (await kubectl.run('get', 'pods', '-o', 'jsonpath={.items[*].metadata.name}')).split(' ');
-  assert.equal(await kubectl.run('logs', names[0] ?? ''), 'begun\n');
+  await waitFor('the log has its line', async () => (await kubectl.run('logs', names[0] ?? '')) === 'begun\n');
   assert.equal((await kubectl.run('exec', names[1] ?? '', '--', 'hostname')).trim(), names[1]);
   const answer = await waitFor('the service answers', async () => {
     const { code, stdout } = await kubectl.attempt('get', '--raw', PAGE);

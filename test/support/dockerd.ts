@@ -106,7 +106,8 @@ export class TestDockerd implements AsyncDisposable {
   }
 
   #makeNetwork(): void {
-    const address = `10.${192 + (process.pid % 63)}.${(process.pid >> 6) % 250}.1/24`;
+    // Apart from the addresses of pods (10.244.0.0/16) and services.
+    const address = `10.${200 + (process.pid % 40)}.${Math.floor(process.pid / 40) % 250}.1/24`;
     execFileSync('ip', ['link', 'add', this.#bridge, 'type', 'bridge']);
     execFileSync('ip', ['address', 'add', address, 'dev', this.#bridge]);
     execFileSync('ip', ['link', 'set', this.#bridge, 'up']);

@@ -16,7 +16,7 @@ export function commandOf(config: ContainerConfig): readonly string[] {
   throw new RuntimeError(
     'Unsupported',
     `container "${config.name}" has no command: this node runs commands of its machine and cannot read the command of image ` +
-      `"${config.image}"; set the command of the container`,
+      `"${config.image}"; set the command of the container, or start the cluster with --runtime=docker or --runtime=cri`,
   );
 }
 

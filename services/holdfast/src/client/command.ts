@@ -12,7 +12,8 @@ export interface Terminal {
 }
 
 export interface Command {
-  run(argv: readonly string[], terminal: Terminal): Promise<void>;
+  /** Resolves with the exit code. Default: 0. */
+  run(argv: readonly string[], terminal: Terminal): Promise<number | void>;
 }
 
 interface CommandForm<S extends SettingSpecs> {

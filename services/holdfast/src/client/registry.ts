@@ -20,4 +20,8 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Break the attachment of a volume to its node',
     load: async () => (await import('./commands/detach.ts')).DETACH,
   },
+  run: {
+    summary: 'Run a command with a cluster of its own: run -- go test ./...',
+    load: async () => (await import('./commands/run.ts')).RUN,
+  },
 };

@@ -15,8 +15,7 @@ export async function runCommand(name: string, argv: readonly string[], terminal
   try {
     const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (entry === undefined) throw unknownCommand(name);
-    await (await entry.load()).run(argv, terminal);
-    return 0;
+    return (await (await entry.load()).run(argv, terminal)) ?? 0;
   } catch (error) {
     return explain(error, terminal);
   }

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { constants, tmpdir } from 'node:os';
+import path from 'node:path';
+import { startCluster } from '@holdfast/cluster';
+import { describeError, OperatorError } from '@holdfast/platform';
+import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import type { Command, Terminal } from '../command.ts';
+import { misuse } from '../misuse.ts';
+
+const SETTINGS = {
+  'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 1, min: 0, max: 1_000 },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Starts a cluster in memory, runs the command with KUBECONFIG set, stops the cluster, and exits with the code of the\n' +
+  'command. Signals reach the command.';
+
+export const RUN: Command = {
+  run: async (argv, terminal) => {
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(
+        `holdfast run [flags] -- <command> [arguments]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`,
+      );
+      return 0;
+    }
+    const [program, ...args] = words;
+    if (program === undefined) throw misuse('no command is given', 'Write it after --, as in `run -- go test ./...`.');
+    await using cluster = await startCluster({ hollowNodes: settings['hollow-nodes'], https: true });
+    const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-run-'));
+    try {
+      const kubeconfig = path.join(folder, 'kubeconfig');
+      await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+      return await exitCodeOf(program, args, { ...terminal.env, KUBECONFIG: kubeconfig });
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** 128 and the number of the signal for a command that a signal ended, as in a shell. */
+function exitCodeOf(program: string, args: readonly string[], env: Terminal['env']): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const child = spawn(program, args, { env, stdio: 'inherit' });
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  // A terminal sends Ctrl-C to the command itself; a second one would end it at once.
+  const onInterrupt = process.stdin.isTTY ? (): void => {} : pass;
+  process.on('SIGINT', onInterrupt).on('SIGTERM', pass).on('SIGHUP', pass);
+  child.on('error', (error) => reject(notStarted(program, error)));
+  child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+  return promise.finally(() => {
+    process.off('SIGINT', onInterrupt).off('SIGTERM', pass).off('SIGHUP', pass);
+  });
+}
+
+const notStarted = (program: string, cause: Error): OperatorError =>
+  new OperatorError({
+    code: 'CommandNotStarted',
+    message: `the command ${program} cannot be started: ${describeError(cause)}`,
+    nextStep: 'Check its name and the PATH.',
+    exitCode: 127,
+    cause,
+  });

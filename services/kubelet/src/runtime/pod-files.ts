@@ -7,7 +7,7 @@ import type { SandboxIdentity } from './port.ts';
 export interface PodFiles extends Pick<PodDirectories, 'volumesPath' | 'sweep'> {
   /** The directory for seccomp profiles that pods name. */
   readonly seccompRoot: string;
-  readonly logDirectory: (pod: SandboxIdentity) => string;
+  readonly logDirectory: (pod: Pick<SandboxIdentity, 'podNamespace' | 'podName' | 'podUid'>) => string;
   readonly logPath: (container: string, restartCount: number) => string;
   prepare(pod: SandboxIdentity): void;
   prepareContainer(pod: SandboxIdentity, container: string): void;
@@ -20,7 +20,7 @@ const PRIVATE = { recursive: true, mode: 0o700 } as const;
 
 export function createPodFiles(stateDirectory: string): PodFiles {
   const directories = createPodDirectories(stateDirectory);
-  const logDirectory = ({ podNamespace, podName, podUid }: SandboxIdentity): string =>
+  const logDirectory: PodFiles['logDirectory'] = ({ podNamespace, podName, podUid }) =>
     join(stateDirectory, 'logs', `${podNamespace}_${podName}_${podUid}`);
   return {
     seccompRoot: join(stateDirectory, 'seccomp'),

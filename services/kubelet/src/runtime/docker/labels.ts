@@ -84,13 +84,20 @@ export const attemptOf = (labels: Labels): number => Number(labels[ATTEMPT] ?? 0
 export const sandboxIdOf = (labels: Labels): string => labels[SANDBOX_ID] ?? '';
 export const imageOf = (labels: Labels): string => labels[IMAGE] ?? '';
 
-/** What somebody else wrote there gives what the other labels tell. */
+/**
+ * The pod of a container or a sandbox, by labels that every request sets. The labels of an image are those of its
+ * containers too, where no request sets them: an image must not choose whose log its container writes.
+ */
+export function podOf(labels: Labels): { readonly podUid: string; readonly podName: string; readonly podNamespace: string } {
+  return { podUid: podUidOf(labels), podName: labels[POD_NAME] ?? '', podNamespace: labels[POD_NAMESPACE] ?? '' };
+}
+
+/** Only for the labels of a sandbox. What somebody else wrote there gives what the other labels tell. */
 export function storedSandbox(labels: Labels): StoredSandbox {
   try {
     return JSON.parse(labels[SANDBOX] ?? '') as StoredSandbox;
   } catch {
-    const podName = labels[POD_NAME] ?? '';
-    const podNamespace = labels[POD_NAMESPACE] ?? '';
-    return { podUid: podUidOf(labels), podName, podNamespace, hostname: podName, attempt: attemptOf(labels) };
+    const pod = podOf(labels);
+    return { ...pod, hostname: pod.podName, attempt: attemptOf(labels) };
   }
 }

@@ -30,6 +30,8 @@ export const PROCESSES_GONE_LOOKS_MAX = 1_500;
 export const LOG_DRAIN_MS = 5_000;
 /** One line, or part of one, in an answer of the engine. */
 export const FRAME_MAX_BYTES = 16 * 1024 * 1024;
+/** A longer line of a terminal is written in parts: the engine cuts other output at this size, too. */
+export const TERMINAL_LINE_MAX_BYTES = 16 * 1024;
 /** Answers of the engine that are kept as a whole. */
 export const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 /** Kubernetes calls off a pull that made no progress for this long. */

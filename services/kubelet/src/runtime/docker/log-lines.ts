@@ -1,4 +1,5 @@
 import type { Output } from './frames.ts';
+import { TERMINAL_LINE_MAX_BYTES } from './limits.ts';
 
 /** One line of a log, or a part of a long one, as the engine gives it: its time, a space, its text. */
 export interface LogLine {
@@ -19,25 +20,45 @@ export function logLine(output: Output, bytes: Buffer): LogLine {
   return { time, bytes: Buffer.concat([head, text, Buffer.from('\n')]) };
 }
 
-/** The output of a terminal has no frames: its lines are separated by line breaks only. */
+/**
+ * The output of a terminal has no frames: its lines are separated by line breaks only. A program may never write one, so
+ * a long line becomes parts with the time of its beginning.
+ */
 export class TerminalLines {
   #kept: Buffer = Buffer.alloc(0);
+  /** The time of a line of which parts were given, and a space. */
+  #time: Buffer | undefined;
 
   push(chunk: Buffer): readonly Buffer[] {
     const bytes = Buffer.concat([this.#kept, chunk]);
     const lines: Buffer[] = [];
     let at = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, at)) {
-      lines.push(bytes.subarray(at, end + 1));
+      lines.push(this.#line(bytes.subarray(at, end + 1)));
       at = end + 1;
     }
     this.#kept = bytes.subarray(at);
+    if (this.#kept.length > TERMINAL_LINE_MAX_BYTES) lines.push(this.#part());
     return lines;
   }
 
   /** What came after the last line break. */
   rest(): readonly Buffer[] {
-    return this.#kept.length === 0 ? [] : [this.#kept];
+    return this.#kept.length === 0 ? [] : [this.#line(this.#kept)];
+  }
+
+  #part(): Buffer {
+    const bytes = this.#kept;
+    this.#kept = Buffer.alloc(0);
+    if (this.#time !== undefined) return Buffer.concat([this.#time, bytes]);
+    this.#time = Buffer.from(bytes.subarray(0, bytes.indexOf(SPACE) + 1));
+    return bytes;
+  }
+
+  #line(bytes: Buffer): Buffer {
+    const time = this.#time;
+    this.#time = undefined;
+    return time === undefined ? bytes : Buffer.concat([time, bytes]);
   }
 }
 

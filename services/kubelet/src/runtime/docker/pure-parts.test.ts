@@ -5,12 +5,17 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { parseTime } from '@holdfast/platform';
 import { containerConfig, sandboxConfig } from '../contract.ts';
+import { createPodFiles } from '../pod-files.ts';
+import type { InspectedContainer } from './engine-types.ts';
 import { FrameReader } from './frames.ts';
 import { fullImageName, pullName } from './image-names.ts';
 import { JsonLines } from './json-lines.ts';
+import { podOf } from './labels.ts';
+import { TERMINAL_LINE_MAX_BYTES } from './limits.ts';
 import { logLine, placeAfter, SkipKnown, sinceOf, TerminalLines } from './log-lines.ts';
 import { LogWriter } from './log-writer.ts';
 import { containerName, containerRequest, sandboxRequest } from './requests.ts';
+import { DockerStore, type StoreDeps } from './store.ts';
 import { apiVersion } from './versions.ts';
 
 const frame = (output: number, text: string): Buffer => {
@@ -43,6 +48,16 @@ test('the output of a terminal is cut into lines, the last one without a line br
   const lines = new TerminalLines();
   const found = [...lines.push(Buffer.from('t a\nt b')), ...lines.push(Buffer.from('c\nt d')), ...lines.rest()];
   assert.deepEqual(found.map(String), ['t a\n', 't bc\n', 't d']);
+});
+
+test('a terminal that writes no line break is kept in parts with the time of the line', () => {
+  const lines = new TerminalLines();
+  const long = 'x'.repeat(TERMINAL_LINE_MAX_BYTES);
+  const found = [`t ${long}`, long, `${long}x`, 'end\nt b\n'].flatMap((text) => lines.push(Buffer.from(text)));
+  assert.deepEqual(found.map(String), [`t ${long}`, `t ${long}${long}x`, 't end\n', 't b\n']);
+  assert.deepEqual(lines.rest(), []);
+  const written = found.map((bytes) => logLine('stdout', bytes).bytes.toString('latin1', 0, 12));
+  assert.deepEqual(written, ['t stdout P x', 't stdout P x', 't stdout F e', 't stdout F b']);
 });
 
 test('a log is continued after its last line, also when several lines have its time', () => {
@@ -124,6 +139,22 @@ test('the machine is shared as the pod asks, and each container has processes of
   const sandbox = { ...sandboxConfig('u1'), namespaces };
   const { HostConfig } = containerRequest(containerConfig(['a']), { id: 'box', sandbox }, place);
   assert.deepEqual([HostConfig.NetworkMode, HostConfig.IpcMode, HostConfig.PidMode], ['container:box', 'host', '']);
+});
+
+test('labels of an image do not choose whose log its container writes', () => {
+  const sandbox = sandboxConfig('u1');
+  const { Labels } = containerRequest(containerConfig(['a']), { id: 'box', sandbox }, place);
+  const other = { podUid: 'u2', podName: '../../etc', podNamespace: 'kube-system' };
+  const ofImage = { 'holdfast.io/sandbox': JSON.stringify(other) };
+  assert.deepEqual(podOf({ ...ofImage, ...Labels }), {
+    podUid: 'u1',
+    podName: sandbox.podName,
+    podNamespace: sandbox.podNamespace,
+  });
+  const store = new DockerStore({ files: createPodFiles('/state') } as unknown as StoreDeps);
+  const found = { Config: { Labels: { ...ofImage, ...Labels } } } as unknown as InspectedContainer;
+  const directory = `/state/logs/${sandbox.podNamespace}_${sandbox.podName}_u1/`;
+  assert.ok(store.logPath(found).startsWith(directory), store.logPath(found));
 });
 
 test('names of containers have only letters that engines accept', () => {

@@ -14,9 +14,9 @@ import {
   type Labels,
   type Owner,
   ownerFilters,
+  podOf,
   podUidOf,
   sandboxIdOf,
-  storedSandbox,
 } from './labels.ts';
 import { EXIT_SETTLES_MS } from './limits.ts';
 import { processesOf } from './local-processes.ts';
@@ -115,7 +115,7 @@ export class DockerStore {
     const labels = labelsOf(found);
     const { files } = this.#deps;
     const relative = files.logPath(containerNameOf(labels), attemptOf(labels));
-    return join(files.logDirectory(storedSandbox(labels)), relative);
+    return join(files.logDirectory(podOf(labels)), relative);
   }
 
   async bury(found: InspectedContainer): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -160,3 +160,34 @@ test('a directory serves one instance at a time, and is free when that one ends'
 });
 
 const isOperatorError = (code: string) => (error: unknown) => error instanceof OperatorError && error.code === code;
+
+function withLongPath(t: TestContext): { readonly data: DataDirectory; readonly parent: string } {
+  const temporary = mkdtempSync(path.join(tmpdir(), 'holdfast-data-directory-'));
+  t.after(() => rmSync(temporary, { recursive: true }));
+  const data = new DataDirectory(path.join(temporary, 'd'.repeat(100)), { ephemeral: false, temporary });
+  return { data, parent: path.join(temporary, `holdfast-${process.getuid?.() ?? 0}`) };
+}
+
+test('the sockets of the network of pods are hidden from pods, also outside the data directory', (t) => {
+  const { data, parent } = withLongPath(t);
+  const folder = data.networkFolder;
+  assert.equal(path.dirname(folder), parent);
+  assert.equal(statSync(parent).mode & 0o777, 0o700);
+  assert.deepEqual(data.hiddenPaths, [data.path, folder]);
+  const near = directory(t);
+  assert.deepEqual(near.hiddenPaths, [near.path, path.join(near.path, 'network')]);
+  assert.equal(near.networkFolder, path.join(near.path, 'network'));
+});
+
+test('a folder for sockets that others can write is refused', (t) => {
+  const { data, parent } = withLongPath(t);
+  mkdirSync(parent);
+  chmodSync(parent, 0o777);
+  const refusal = (error: unknown): boolean => error instanceof OperatorError && error.code === 'NetworkFolderUnsafe';
+  assert.throws(() => data.networkFolder, refusal);
+  rmSync(parent, { recursive: true });
+  const elsewhere = path.join(path.dirname(parent), 'elsewhere');
+  mkdirSync(elsewhere, { mode: 0o700 });
+  symlinkSync(elsewhere, parent);
+  assert.throws(() => data.networkFolder, refusal);
+});

@@ -28,11 +28,13 @@ export class DataDirectory {
   readonly path: string;
 
   readonly #ephemeral: boolean;
+  readonly #temporary: string;
 
-  /** `ephemeral` keeps only the kubeconfig. */
-  constructor(directory: string, options: { readonly ephemeral: boolean }) {
+  /** `ephemeral` keeps only the kubeconfig. `temporary` is for sockets; default: the directory of the machine. */
+  constructor(directory: string, options: { readonly ephemeral: boolean; readonly temporary?: string }) {
     this.path = path.resolve(directory);
     this.#ephemeral = options.ephemeral;
+    this.#temporary = options.temporary ?? tmpdir();
     try {
       makeFolder(this.path);
       tightenModes(this.path);
@@ -103,10 +105,21 @@ export class DataDirectory {
 
   /** The folder of the network of pods; elsewhere when its sockets would have too long paths here. */
   get networkFolder(): string {
+    const folder = this.#networkPath;
+    if (path.dirname(folder) !== this.path) makeOwnFolder(path.dirname(folder));
+    return folder;
+  }
+
+  /** No pod may see these: they hold keys, and sockets that lead to all pods. */
+  get hiddenPaths(): readonly string[] {
+    return [this.path, this.#networkPath];
+  }
+
+  get #networkPath(): string {
     const inside = path.join(this.path, 'network');
     if (Buffer.byteLength(inside) <= NETWORK_FOLDER_MAX_BYTES) return inside;
     const hash = createHash('sha256').update(this.path).digest('hex').slice(0, 32);
-    return path.join(tmpdir(), `holdfast-${process.getuid?.() ?? 0}`, hash);
+    return path.join(this.#temporary, `holdfast-${process.getuid?.() ?? 0}`, hash);
   }
 
   /** The key that signs service account tokens. It is kept, so that tokens outlive a restart. */
@@ -196,6 +209,19 @@ function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeFolder(path.dirname(folder));
   mkdirSync(folder, { mode: PRIVATE_FOLDER });
+}
+
+/** In a directory where everybody may create it first, and then exchange what is in it. */
+function makeOwnFolder(folder: string): void {
+  mkdirSync(path.dirname(folder), { recursive: true });
+  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, { mode: PRIVATE_FOLDER });
+  const found = lstatSync(folder);
+  if (found.isDirectory() && found.uid === process.getuid?.() && (found.mode & OF_OTHERS) === 0) return;
+  throw new OperatorError({
+    code: 'NetworkFolderUnsafe',
+    message: `the sockets of the network of pods cannot be in ${folder}: it is not a directory of this user alone`,
+    nextStep: 'Remove it, or choose a data directory with a shorter path with --data-dir.',
+  });
 }
 
 const OF_OTHERS = 0o077;

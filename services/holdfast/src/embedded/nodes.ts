@@ -68,7 +68,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   const above = [path.dirname(stateDirectory), directory.path];
   const client = front.clientOf(nodeUser(name), identity.incarnation);
   const network = nodeNetworkOf(deps, client, name);
-  const hidden = [directory.path];
+  const hidden = directory.hiddenPaths;
   const runtime = createProcessRuntime({ ...machine, stateDirectory, nodeAddress, hidden, above, network });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) deps.cautions.add(caution);

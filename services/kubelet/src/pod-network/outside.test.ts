@@ -5,10 +5,13 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { DatagramReader, framedDatagram } from './agent/datagram-frames.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
 
-async function open(t: TestContext, target: OutsideTarget): Promise<(first: object) => Socket> {
+type Dial = ((first: object) => Socket) & { readonly raw: (text: string) => Socket };
+
+async function open(t: TestContext, target: OutsideTarget): Promise<Dial> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-outside-'));
   const path = join(directory, 'outside.sock');
   const outside = new Outside(path, new Map([['it', target]]));
@@ -17,12 +20,14 @@ async function open(t: TestContext, target: OutsideTarget): Promise<(first: obje
     await outside.stop();
     rmSync(directory, { recursive: true, force: true });
   });
-  return (first) => {
+  const raw = (text: string): Socket => {
     const socket = connect(path);
     t.after(() => socket.destroy());
-    socket.write(`${JSON.stringify(first)}\n`);
+    socket.on('error', () => undefined);
+    socket.write(text);
     return socket;
   };
+  return Object.assign((first: object) => raw(`${JSON.stringify(first)}\n`), { raw });
 }
 
 const answerOf = async (socket: Socket): Promise<string> => String((await once(socket, 'data'))[0]);
@@ -61,6 +66,38 @@ test('datagrams are answered to the peer that sent them', async (t) => {
     reader.push(chunk).map(({ peer, bytes }) => [peer, String(bytes)]),
     [[4_000_000_000, 're one']],
   );
+});
+
+test('answers to a reader that stopped are lost, not kept without bound', async (t) => {
+  const big = Buffer.alloc(60_000);
+  const asked: string[] = [];
+  const dial = await open(t, {
+    datagram: async (bytes) => {
+      asked.push(String(bytes));
+      return String(bytes) === 'last' ? bytes : big;
+    },
+  });
+  const line = dial({ target: 'it', protocol: 'udp' });
+  line.pause();
+  for (let i = 0; i < 1_000; i += 1) line.write(framedDatagram(i, Buffer.from('q')));
+  while (asked.length < 1_000) await turn();
+  const reader = new DatagramReader();
+  const sizes: number[] = [];
+  line.on('data', (chunk: Buffer) => {
+    for (const { bytes } of reader.push(chunk)) sizes.push(bytes.length);
+  });
+  line.resume();
+  while (sizes.at(-1) !== 4 && !t.signal.aborted) {
+    line.write(framedDatagram(0, Buffer.from('last')));
+    await turn();
+  }
+  assert.ok(sizes.length < 500, `${sizes.length} answers were kept`);
+});
+
+test('what is not a line of the agent is closed', async (t) => {
+  const dial = await open(t, { tcp: () => undefined });
+  for (const wrong of ['x'.repeat(5_000), 'nonsense\n', 'null\n']) await once(dial.raw(wrong), 'close');
+  await once(dial({ target: 'it', protocol: 'udp' }), 'close');
 });
 
 test('what leads nowhere is closed', async (t) => {

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DatagramReader, framedDatagram } from './agent/datagram-frames.ts';
-import { FIRST_LINE_MAX_BYTES } from './agent/limits.ts';
+import { DATAGRAM_BACKLOG_MAX_BYTES, FIRST_LINE_MAX_BYTES } from './agent/limits.ts';
 import { LineReader } from './agent/line-reader.ts';
 import type { OutsideLine } from './agent/protocol.ts';
 import { join } from './agent/relays.ts';
@@ -50,12 +50,17 @@ export class Outside {
     socket.on('error', () => socket.destroy());
     const reader = new LineReader(FIRST_LINE_MAX_BYTES);
     const read = (chunk: Buffer): void => {
-      const found = reader.first(chunk);
-      if (found === undefined) return;
-      socket.off('data', read);
-      socket.pause();
-      if (found.rest.length > 0) socket.unshift(found.rest);
-      this.#lead(socket, decode(found.line));
+      try {
+        const found = reader.first(chunk);
+        if (found === undefined) return;
+        socket.off('data', read);
+        socket.pause();
+        if (found.rest.length > 0) socket.unshift(found.rest);
+        this.#lead(socket, decode(found.line));
+      } catch {
+        // Not a line of the agent: somebody else found the socket.
+        socket.destroy();
+      }
     };
     socket.on('data', read);
   }
@@ -80,7 +85,8 @@ function answerDatagrams(socket: Socket, answer: (bytes: Buffer) => Promise<Buff
   socket.on('data', (chunk: Buffer) => {
     for (const { peer, bytes } of reader.push(chunk))
       void answer(bytes).then((said) => {
-        if (said !== undefined && socket.writable) socket.write(framedDatagram(peer, said));
+        const hasRoom = socket.writable && socket.writableLength <= DATAGRAM_BACKLOG_MAX_BYTES;
+        if (said !== undefined && hasRoom) socket.write(framedDatagram(peer, said));
       });
   });
   socket.on('end', () => socket.end());

@@ -1,22 +1,28 @@
 import { createSocket, type Socket as DatagramSocket, type RemoteInfo } from 'node:dgram';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DatagramReader, framedDatagram } from './datagram-frames.ts';
-import { DATAGRAM_PEERS_MAX } from './limits.ts';
+import { DATAGRAM_BACKLOG_MAX_BYTES, DATAGRAM_PEERS_MAX, RELAY_CONNECTIONS_PER_POD_MAX } from './limits.ts';
 import type { OutsideLine, Relay } from './protocol.ts';
 
 interface Listening {
   close(): void;
 }
 
+interface RelayDeps {
+  /** The path of the control plane's socket. */
+  readonly outside: string;
+  readonly connectionsPerPod: number;
+}
+
 const nameOf = ({ address, port, protocol, target }: Relay): string => `${protocol} ${address}:${port} ${target}`;
 
 /** Listens inside the network and carries what arrives to the control plane, over a socket in the file system. */
 export class Relays {
-  readonly #outside: string;
+  readonly #deps: RelayDeps;
   readonly #listening = new Map<string, Listening>();
 
-  constructor(outside: string) {
-    this.#outside = outside;
+  constructor(outside: string, connectionsPerPod = RELAY_CONNECTIONS_PER_POD_MAX) {
+    this.#deps = { outside, connectionsPerPod };
   }
 
   /** Their addresses are there already. */
@@ -30,15 +36,20 @@ export class Relays {
     for (const [name, relay] of wanted) {
       if (this.#listening.has(name)) continue;
       const begin = relay.protocol === 'tcp' ? listenTcp : listenUdp;
-      this.#listening.set(name, await begin(relay, this.#outside));
+      this.#listening.set(name, await begin(relay, this.#deps));
     }
   }
 }
 
 const firstLine = (line: OutsideLine): string => `${JSON.stringify(line)}\n`;
 
-async function listenTcp({ address, port, target }: Relay, outside: string): Promise<Listening> {
+async function listenTcp(
+  { address, port, target }: Relay,
+  { outside, connectionsPerPod }: RelayDeps,
+): Promise<Listening> {
+  const isWelcome = boundPerPeer(connectionsPerPod);
   const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
+    if (!isWelcome(inner)) return void inner.destroy();
     const outer = connect({ path: outside, allowHalfOpen: true });
     outer.write(firstLine({ target, protocol: 'tcp' }));
     join(inner, outer);
@@ -48,6 +59,23 @@ async function listenTcp({ address, port, target }: Relay, outside: string): Pro
     server.listen(port, address, resolve);
   });
   return server;
+}
+
+/** No pod takes the connections of all others. */
+function boundPerPeer(most: number): (socket: Socket) => boolean {
+  const open = new Map<string, number>();
+  return (socket) => {
+    const { remoteAddress: peer = '' } = socket;
+    const count = (open.get(peer) ?? 0) + 1;
+    if (count > most) return false;
+    open.set(peer, count);
+    socket.on('close', () => {
+      const left = (open.get(peer) ?? 1) - 1;
+      if (left === 0) open.delete(peer);
+      else open.set(peer, left);
+    });
+    return true;
+  };
 }
 
 /** Either side may end its half first; an error ends both. */
@@ -60,7 +88,7 @@ export function join(one: Socket, other: Socket): void {
   other.on('close', () => one.destroySoon());
 }
 
-async function listenUdp({ address, port, target }: Relay, outside: string): Promise<Listening> {
+async function listenUdp({ address, port, target }: Relay, { outside }: RelayDeps): Promise<Listening> {
   const socket = createSocket('udp4');
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
@@ -77,25 +105,26 @@ async function listenUdp({ address, port, target }: Relay, outside: string): Pro
 }
 
 /** All datagrams of one address share a connection to the outside; a lost one is made again by the next datagram. */
-class DatagramLine {
-  readonly #socket: DatagramSocket;
+export class DatagramLine {
+  readonly #socket: Pick<DatagramSocket, 'send'>;
   readonly #outside: string;
   readonly #firstLine: string;
   readonly #peers = new Map<number, RemoteInfo>();
   #next = 0;
   #line: Socket | undefined;
 
-  constructor(socket: DatagramSocket, outside: string, line: string) {
+  constructor(socket: Pick<DatagramSocket, 'send'>, outside: string, line: string) {
     this.#socket = socket;
     this.#outside = outside;
     this.#firstLine = line;
   }
 
   send(bytes: Buffer, from: RemoteInfo): void {
+    this.#line ??= this.#connect();
+    if (this.#line.writableLength > DATAGRAM_BACKLOG_MAX_BYTES) return;
     const peer = this.#next;
     this.#next = (this.#next + 1) % DATAGRAM_PEERS_MAX;
     this.#peers.set(peer, from);
-    this.#line ??= this.#connect();
     this.#line.write(framedDatagram(peer, bytes));
   }
 

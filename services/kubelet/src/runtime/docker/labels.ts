@@ -88,7 +88,11 @@ export const imageOf = (labels: Labels): string => labels[IMAGE] ?? '';
  * The pod of a container or a sandbox, by labels that every request sets. The labels of an image are those of its
  * containers too, where no request sets them: an image must not choose whose log its container writes.
  */
-export function podOf(labels: Labels): { readonly podUid: string; readonly podName: string; readonly podNamespace: string } {
+export function podOf(labels: Labels): {
+  readonly podUid: string;
+  readonly podName: string;
+  readonly podNamespace: string;
+} {
   return { podUid: podUidOf(labels), podName: labels[POD_NAME] ?? '', podNamespace: labels[POD_NAMESPACE] ?? '' };
 }
 

@@ -24,4 +24,8 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Run a command with a cluster of its own: run -- go test ./...',
     load: async () => (await import('./commands/run.ts')).RUN,
   },
+  testenv: {
+    summary: 'Serve clusters for tests in any language, over HTTP',
+    load: async () => (await import('./commands/testenv.ts')).TESTENV,
+  },
 };

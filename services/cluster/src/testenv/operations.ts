@@ -1,0 +1,137 @@
+import type { ClusterOptions } from '../options.ts';
+import type { Holdings } from './holdings.ts';
+import type { ObjectSchema } from './schema.ts';
+import {
+  ADVANCE_SCHEMA,
+  CLUSTER_SCHEMA,
+  CLUSTERS_SCHEMA,
+  NOTHING_SCHEMA,
+  OPTIONS_SCHEMA,
+  RESTORE_SCHEMA,
+  SNAPSHOT_SCHEMA,
+  SNAPSHOTS_SCHEMA,
+  TIME_SCHEMA,
+} from './schemas.ts';
+
+/** One operation of the control endpoint: what it is for clients, and what it does. */
+export interface Operation {
+  /** `operationId` of OpenAPI. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `{id}` stands for one segment. */
+  readonly path: string;
+  readonly summary: string;
+  readonly body?: ObjectSchema;
+  /** The status of success. */
+  readonly status: 200 | 201 | 204;
+  /** Absent: the answer has no body. */
+  readonly answer?: ObjectSchema;
+  act(holdings: Holdings, given: Given): unknown;
+}
+
+/** The body fits the schema of the operation. */
+export interface Given {
+  readonly id: string;
+  readonly body: unknown;
+}
+
+// The schema of each operation checks its body before the operation runs.
+const optionsOf = ({ body }: Given): ClusterOptions => body as ClusterOptions;
+const advanceOf = ({ body }: Given) => body as { readonly duration: string | number };
+const restoreOf = ({ body }: Given) => body as { readonly snapshot: string };
+
+export const OPERATIONS: readonly Operation[] = [
+  {
+    id: 'createCluster',
+    method: 'POST',
+    path: '/clusters',
+    summary: 'Start a cluster',
+    body: OPTIONS_SCHEMA,
+    status: 201,
+    answer: CLUSTER_SCHEMA,
+    act: (holdings, given) => holdings.start(optionsOf(given)),
+  },
+  {
+    id: 'listClusters',
+    method: 'GET',
+    path: '/clusters',
+    summary: 'List the clusters',
+    status: 200,
+    answer: CLUSTERS_SCHEMA,
+    act: (holdings) => ({ items: holdings.clusters() }),
+  },
+  {
+    id: 'getCluster',
+    method: 'GET',
+    path: '/clusters/{id}',
+    summary: 'Read a cluster with its kubeconfig',
+    status: 200,
+    answer: CLUSTER_SCHEMA,
+    act: (holdings, { id }) => holdings.cluster(id),
+  },
+  {
+    id: 'deleteCluster',
+    method: 'DELETE',
+    path: '/clusters/{id}',
+    summary: 'Stop a cluster. Its snapshots stay',
+    status: 204,
+    act: (holdings, { id }) => holdings.remove(id),
+  },
+  {
+    id: 'advanceCluster',
+    method: 'POST',
+    path: '/clusters/{id}/advance',
+    summary: 'Let virtual time pass. The answer comes when everything that it caused has happened',
+    body: ADVANCE_SCHEMA,
+    status: 200,
+    answer: TIME_SCHEMA,
+    act: (holdings, given) => holdings.advance(given.id, advanceOf(given).duration),
+  },
+  {
+    id: 'createSnapshot',
+    method: 'POST',
+    path: '/clusters/{id}/snapshots',
+    summary: 'Take a snapshot of a cluster',
+    body: NOTHING_SCHEMA,
+    status: 201,
+    answer: SNAPSHOT_SCHEMA,
+    act: (holdings, { id }) => holdings.takeSnapshot(id),
+  },
+  {
+    id: 'restoreCluster',
+    method: 'POST',
+    path: '/clusters/{id}/restore',
+    summary: 'Put a snapshot in place of the present state. The kubeconfig stays',
+    body: RESTORE_SCHEMA,
+    status: 200,
+    answer: CLUSTER_SCHEMA,
+    act: (holdings, given) => holdings.restore(given.id, restoreOf(given).snapshot),
+  },
+  {
+    id: 'listSnapshots',
+    method: 'GET',
+    path: '/snapshots',
+    summary: 'List the snapshots',
+    status: 200,
+    answer: SNAPSHOTS_SCHEMA,
+    act: (holdings) => ({ items: holdings.snapshots() }),
+  },
+  {
+    id: 'forkSnapshot',
+    method: 'POST',
+    path: '/snapshots/{id}/fork',
+    summary: 'Start a cluster that continues from a snapshot. Given options replace those of the first cluster',
+    body: OPTIONS_SCHEMA,
+    status: 201,
+    answer: CLUSTER_SCHEMA,
+    act: (holdings, given) => holdings.fork(given.id, optionsOf(given)),
+  },
+  {
+    id: 'deleteSnapshot',
+    method: 'DELETE',
+    path: '/snapshots/{id}',
+    summary: 'Forget a snapshot. Its forks stay',
+    status: 204,
+    act: (holdings, { id }) => holdings.removeSnapshot(id),
+  },
+];

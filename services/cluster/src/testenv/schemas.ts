@@ -1,0 +1,120 @@
+import type { ClusterOptions } from '../options.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
+
+/** Options of a cluster that JSON can carry. A cluster of the control endpoint always listens. */
+type WireOptions = Omit<ClusterOptions, 'onLog'>;
+
+const TEXT: Schema = { type: 'string' };
+const NAME: Schema = { type: 'string', minLength: 1 };
+const TEXTS: ObjectSchema = { type: 'object', additionalProperties: TEXT };
+const HOLLOW_NODES_MAX = 10_000;
+
+const HOLLOW_NODE: ObjectSchema = {
+  type: 'object',
+  properties: { name: NAME, labels: TEXTS, capacity: TEXTS },
+  additionalProperties: false,
+};
+
+const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
+  hollowNodes: {
+    description: 'Nodes that simulate their pods: a number, or what is special about each.',
+    anyOf: [
+      { type: 'integer', minimum: 0, maximum: HOLLOW_NODES_MAX },
+      { type: 'array', items: HOLLOW_NODE, maxItems: HOLLOW_NODES_MAX },
+    ],
+  },
+  clock: { type: 'string', enum: ['real', 'virtual'], description: 'virtual: time stands still until it is advanced.' },
+  seed: { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1, description: 'Makes uids and random choices repeatable.' },
+  https: {
+    description: 'The HTTPS port of the cluster on 127.0.0.1. Default: a free one.',
+    type: 'object',
+    properties: { port: { type: 'integer', minimum: 0, maximum: 65_535 } },
+    additionalProperties: false,
+  },
+  store: {
+    description: 'memory, or the directory of a SQLite store.',
+    anyOf: [
+      { type: 'string', enum: ['memory'] },
+      { type: 'object', properties: { sqlite: NAME }, required: ['sqlite'], additionalProperties: false },
+    ],
+  },
+  features: {
+    type: 'object',
+    additionalProperties: { type: 'boolean' },
+    description: 'Switches of the API server and the scheduler.',
+  },
+  without: {
+    type: 'array',
+    items: { type: 'string', enum: ['scheduler', 'controllers'] },
+    description: 'Parts that do not run.',
+  },
+  nodeMonitorGraceSeconds: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 86_400,
+    description: 'After this time a silent node is Unknown.',
+  },
+  settleMs: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 10_000,
+    description: 'On virtual time: how long clients have to be silent before a step ends.',
+  },
+};
+
+export const OPTIONS_SCHEMA: ObjectSchema = {
+  type: 'object',
+  description: 'All fields are optional.',
+  properties: OPTION_SCHEMAS,
+  additionalProperties: false,
+};
+
+export const ADVANCE_SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: {
+    duration: {
+      description: 'A text such as "90s", "5m" or "1h30m", or milliseconds.',
+      anyOf: [TEXT, { type: 'number', minimum: 0 }],
+    },
+  },
+  required: ['duration'],
+  additionalProperties: false,
+};
+
+export const RESTORE_SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: { snapshot: { type: 'string', minLength: 1, description: 'The id of a snapshot.' } },
+  required: ['snapshot'],
+  additionalProperties: false,
+};
+
+/** Requests without fields. */
+export const NOTHING_SCHEMA: ObjectSchema = { type: 'object', properties: {}, additionalProperties: false };
+
+const answer = (properties: Readonly<Record<string, Schema>>): ObjectSchema => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+
+const CLUSTER_FIELDS = {
+  id: TEXT,
+  url: { ...TEXT, description: 'The address of the API server.' },
+  clock: { type: 'string', enum: ['real', 'virtual'] },
+  now: { ...TEXT, description: 'The time of the cluster, RFC 3339.' },
+} as const;
+
+export const CLUSTER_SCHEMA: ObjectSchema = answer({
+  ...CLUSTER_FIELDS,
+  kubeconfig: { ...TEXT, description: 'The text of a kubeconfig of an administrator.' },
+});
+export const CLUSTERS_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: answer(CLUSTER_FIELDS) } });
+export const TIME_SCHEMA: ObjectSchema = answer({ now: CLUSTER_FIELDS.now });
+export const SNAPSHOT_SCHEMA: ObjectSchema = answer({
+  id: TEXT,
+  revision: { type: 'integer' },
+  objects: { type: 'integer' },
+});
+export const SNAPSHOTS_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: SNAPSHOT_SCHEMA } });
+export const PROBLEM_SCHEMA: ObjectSchema = answer({ message: TEXT, nextStep: TEXT });

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { CONFIG_MAPS, PODS } from '@holdfast/api';
+import { type ApiClient, createApiClient } from '@holdfast/client';
+import { createHttpsTransport } from '@holdfast/client/https';
+import { createSystemClock } from '@holdfast/platform';
+import { openTestenv } from './index.ts';
+
+const TOKEN = 'right-token';
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: the test reads whatever JSON comes.
+  readonly body: any;
+}
+
+type Ask = (method: string, path: string, body?: unknown, token?: string) => Promise<Answered>;
+
+async function serve(t: TestContext, limits = { clusters: 10, snapshots: 10 }): Promise<Ask> {
+  const failures: unknown[] = [];
+  const testenv = openTestenv({ port: 0, token: TOKEN, limits, onFailure: (error) => failures.push(error) });
+  await testenv.start();
+  t.after(async () => {
+    await testenv.stop();
+    assert.deepEqual(failures, []);
+  });
+  return async (method, path, body, token = TOKEN) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await fetch(`${testenv.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(text === undefined ? {} : { body: text }),
+    });
+    const received = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: received === '' ? undefined : JSON.parse(received),
+    };
+  };
+}
+
+function clientOf(
+  t: TestContext,
+  { url, kubeconfig }: { readonly url: string; readonly kubeconfig: string },
+): ApiClient {
+  const fieldOf = (name: string): string => new RegExp(`${name}: (\\S+)`).exec(kubeconfig)?.[1] ?? '';
+  const caPem = Buffer.from(fieldOf('certificate-authority-data'), 'base64').toString();
+  const transport = createHttpsTransport({ servers: [url], caPem, clock: createSystemClock() });
+  t.after(() => transport.close());
+  return createApiClient({ transport, token: fieldOf('token'), userAgent: 'test' });
+}
+
+const configMap = (name: string) => ({
+  apiVersion: 'v1' as const,
+  kind: 'ConfigMap' as const,
+  metadata: { name, namespace: 'default' },
+});
+
+test('a cluster is created, its time moves, and it is deleted', async (t) => {
+  const ask = await serve(t);
+  const created = await ask('POST', '/clusters', { hollowNodes: 1, clock: 'virtual' });
+  assert.equal(created.status, 201);
+  const { id, now, kubeconfig, ...summary } = created.body;
+  assert.equal(summary.clock, 'virtual');
+  const client = clientOf(t, created.body);
+  await client.create(PODS, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'once', namespace: 'default' },
+    spec: { containers: [{ name: 'main', image: 'app', resources: {} }] },
+    status: {},
+  });
+  const advanced = await ask('POST', `/clusters/${id}/advance`, { duration: '1m' });
+  assert.deepEqual([advanced.status, Date.parse(advanced.body.now) - Date.parse(now)], [200, 60_000]);
+  assert.equal((await client.get(PODS, { namespace: 'default', name: 'once' })).status?.phase, 'Running');
+  assert.deepEqual((await ask('GET', `/clusters/${id}`)).body.kubeconfig, kubeconfig);
+  assert.deepEqual((await ask('GET', '/clusters')).body, { items: [{ id, ...summary, now: advanced.body.now }] });
+  assert.equal((await ask('DELETE', `/clusters/${id}`)).status, 204);
+  assert.equal((await ask('DELETE', `/clusters/${id}`)).status, 404);
+  assert.deepEqual((await ask('GET', '/clusters')).body, { items: [] });
+});
+
+test('snapshots are forked and restored, and outlive their cluster', async (t) => {
+  const ask = await serve(t);
+  const { body: first } = await ask('POST', '/clusters');
+  const client = clientOf(t, first);
+  await client.create(CONFIG_MAPS, configMap('before'));
+  const { status, body: snapshot } = await ask('POST', `/clusters/${first.id}/snapshots`);
+  assert.equal(status, 201);
+  assert.deepEqual((await ask('GET', '/snapshots')).body, { items: [snapshot] });
+  await client.create(CONFIG_MAPS, configMap('after'));
+  const namesOf = async (from: ApiClient): Promise<readonly (string | undefined)[]> =>
+    (await from.list(CONFIG_MAPS, { namespace: 'default' })).items.map(({ metadata }) => metadata.name);
+  const restored = await ask('POST', `/clusters/${first.id}/restore`, { snapshot: snapshot.id });
+  assert.deepEqual([restored.status, restored.body.kubeconfig], [200, first.kubeconfig]);
+  assert.deepEqual(await namesOf(client), ['before', 'kube-root-ca.crt']);
+  await ask('DELETE', `/clusters/${first.id}`);
+  const fork = await ask('POST', `/snapshots/${snapshot.id}/fork`, { clock: 'virtual' });
+  assert.deepEqual([fork.status, fork.body.clock], [201, 'virtual']);
+  assert.deepEqual(await namesOf(clientOf(t, fork.body)), ['before', 'kube-root-ca.crt']);
+  assert.equal((await ask('DELETE', `/snapshots/${snapshot.id}`)).status, 204);
+  assert.equal((await ask('POST', `/snapshots/${snapshot.id}/fork`)).status, 404);
+});
+
+test('every mistake is answered with one sentence, the next step, and the fitting status', async (t) => {
+  const ask = await serve(t, { clusters: 1, snapshots: 1 });
+  const { body: real } = await ask('POST', '/clusters', {});
+  const rows: readonly (readonly [number, RegExp, string, string, unknown?])[] = [
+    [404, /no path \/cluster/, 'GET', '/cluster'],
+    [404, /no path/, 'GET', '/clusters/'],
+    [404, /no cluster "__proto__"/, 'GET', '/clusters/__proto__'],
+    [404, /no snapshot "snapshot-9"/, 'DELETE', '/snapshots/snapshot-9'],
+    [404, /no snapshot "x"/, 'POST', `/clusters/${real.id}/restore`, { snapshot: 'x' }],
+    [405, /has no method PUT/, 'PUT', '/clusters'],
+    [400, /no operation has query parameters/, 'GET', '/clusters?limit=1'],
+    [400, /is not JSON/, 'POST', '/clusters', '{'],
+    [400, /the body has to be an object/, 'POST', '/clusters', '[]'],
+    [400, /no field nodes$/, 'POST', '/clusters', { nodes: 1 }],
+    [400, /no field onLog$/, 'POST', '/clusters', { onLog: 1 }],
+    [400, /no field __proto__$/, 'POST', '/clusters', '{"__proto__": {}}'],
+    [400, /hollowNodes has to be a whole number from 0 to 10000 or a list/, 'POST', '/clusters', { hollowNodes: 'x' }],
+    [400, /hollowNodes\[0\]\.name has to be a text/, 'POST', '/clusters', { hollowNodes: [{ name: 1 }] }],
+    [400, /clock has to be "real" or "virtual"/, 'POST', '/clusters', { clock: 'fast' }],
+    [400, /https has to be an object/, 'POST', '/clusters', { https: false }],
+    [400, /the field duration is missing/, 'POST', `/clusters/${real.id}/advance`, {}],
+    [400, /no field more$/, 'POST', `/clusters/${real.id}/snapshots`, { more: 1 }],
+    [409, /runs on real time/, 'POST', `/clusters/${real.id}/advance`, { duration: '1s' }],
+    [413, /larger than/, 'POST', '/clusters', JSON.stringify({ a: 'x'.repeat(1024 * 1024) })],
+    [429, /there are 1 clusters/, 'POST', '/clusters', {}],
+  ];
+  for (const [status, message, method, path, body] of rows) {
+    const answer = await ask(method, path, body);
+    assert.equal(answer.status, status, `${method} ${path} ${answer.body.message}`);
+    assert.match(answer.body.message, message);
+    assert.notEqual(answer.body.nextStep, '');
+    assert.deepEqual(Object.keys(answer.body), ['message', 'nextStep']);
+  }
+  assert.equal((await ask('PUT', '/clusters')).headers.get('allow'), 'POST, GET');
+  assert.equal((await ask('GET', '/clusters')).body.items.length, 1);
+  assert.equal((await ask('POST', `/clusters/${real.id}/snapshots`)).status, 201);
+  assert.equal((await ask('POST', `/clusters/${real.id}/snapshots`)).status, 429);
+  await ask('DELETE', `/clusters/${real.id}`);
+  for (const [body, message] of [
+    [{ features: { magic: true } }, /"magic" is not a feature/],
+    [{ hollowNodes: [{ name: 'a' }, { name: 'a' }] }, /two nodes have the name/],
+  ] as const) {
+    const answer = await ask('POST', '/clusters', body);
+    assert.equal(answer.status, 400);
+    assert.match(answer.body.message, message);
+  }
+  const { body: virtual } = await ask('POST', '/clusters', { clock: 'virtual' });
+  const soon = await ask('POST', `/clusters/${virtual.id}/advance`, { duration: 'soon' });
+  assert.deepEqual([soon.status, soon.body.message], [400, '"soon" is not a duration']);
+});
+
+test('without the token nothing is answered but the description, which names every operation', async (t) => {
+  const ask = await serve(t);
+  for (const token of ['wrong', '', `${TOKEN}x`]) {
+    const answer = await ask('POST', '/clusters', {}, token);
+    assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer']);
+  }
+  assert.deepEqual((await ask('GET', '/clusters')).body.items, []);
+  const { body } = await ask('GET', '/openapi.json', undefined, 'none');
+  assert.match(body.openapi, /^3\./);
+  assert.deepEqual(Object.keys(body.paths).toSorted(), [
+    '/clusters',
+    '/clusters/{id}',
+    '/clusters/{id}/advance',
+    '/clusters/{id}/restore',
+    '/clusters/{id}/snapshots',
+    '/snapshots',
+    '/snapshots/{id}',
+    '/snapshots/{id}/fork',
+  ]);
+  assert.equal(body.paths['/clusters'].post.operationId, 'createCluster');
+  assert.equal(body.paths['/clusters/{id}'].parameters[0].name, 'id');
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
+import { runCommand } from '../run.ts';
+
+const MAIN = path.join(import.meta.dirname, '..', '..', 'main.ts');
+
+test('testenv prints one ready line, keeps the token in a file of its owner, and ends with a signal', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-testenv-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'token');
+  writeFileSync(file, 'of another run', { mode: 0o644 });
+  const args = [...process.execArgv, MAIN, 'testenv', '--json', '--token-file', file];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const { value: line = '' } = await lines.next();
+  const { url, openapi, ...more } = JSON.parse(line);
+  assert.deepEqual([openapi, more], [`${url}/openapi.json`, { tokenFile: file }]);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const headers = { authorization: `Bearer ${readFileSync(file, 'utf8').trim()}` };
+  const created = await fetch(`${url}/clusters`, { method: 'POST', headers });
+  assert.equal(created.status, 201);
+  await created.arrayBuffer();
+  child.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+  assert.equal((await lines.next()).done, true);
+  assert.equal(existsSync(file), false);
+});
+
+test('wrong flags of testenv and a token file that cannot be written are told with the next step', async () => {
+  const told: string[] = [];
+  const note = (line: string): void => void told.push(line);
+  const terminal = { print: note, tell: note, env: {}, clock: createSystemClock() };
+  assert.equal(await runCommand('testenv', ['assets'], terminal), 2);
+  assert.equal(await runCommand('testenv', ['--token-file', '/no/such/folder/token'], terminal), 1);
+  assert.match(told.join('\n'), /does not know "assets"\n.*--help.*\n.*the token cannot be written.*\n.*--token-file/);
+  assert.equal(await runCommand('testenv', ['--help'], terminal), 0);
+  assert.match(told.at(-1) ?? '', /--max-snapshots/);
+});

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { openTestenv, type Testenv } from '@holdfast/cluster/testenv';
+import { newToken } from '@holdfast/pki/credentials';
+import { describeError, OperatorError } from '@holdfast/platform';
+import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import type { Command, Terminal } from '../command.ts';
+import { misuse } from '../misuse.ts';
+
+const SETTINGS = {
+  port: { kind: 'integer', help: 'Port on 127.0.0.1; 0 takes a free one', default: 0, min: 0, max: 65_535 },
+  'token-file': { kind: 'string', help: 'Writes the token to this file instead of the ready line' },
+  'max-clusters': { kind: 'integer', help: 'Clusters at one time', default: 100, min: 1, max: 10_000 },
+  'max-snapshots': { kind: 'integer', help: 'Snapshots at one time', default: 1_000, min: 1, max: 100_000 },
+  json: { kind: 'boolean', help: 'Prints the ready line as JSON' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Serves clusters for tests over HTTP and JSON on 127.0.0.1, until a signal ends it. /openapi.json describes the\n' +
+  'operations. Every other request needs the token of the ready line.';
+
+export const TESTENV: Command = {
+  run: async (argv, terminal) => {
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(`holdfast testenv [flags]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      return 0;
+    }
+    if (words[0] !== undefined) throw misuse(`testenv does not know "${words[0]}"`, 'Use flags; --help lists them.');
+    const token = newToken();
+    const testenv = openTestenv({
+      port: settings.port,
+      token,
+      limits: { clusters: settings['max-clusters'], snapshots: settings['max-snapshots'] },
+      onFailure: (error) => terminal.tell(`holdfast testenv: a request failed: ${describeError(error)}`),
+    });
+    await testenv.start();
+    try {
+      await serveUntilSignal(testenv, { token, tokenFile: settings['token-file'], asJson: settings.json }, terminal);
+    } finally {
+      await testenv.stop();
+    }
+    return 0;
+  },
+};
+
+interface Readiness {
+  readonly token: string;
+  /** Absent: the ready line has the token. */
+  readonly tokenFile: string | undefined;
+  readonly asJson: boolean;
+}
+
+async function serveUntilSignal({ url }: Testenv, readiness: Readiness, { print }: Terminal): Promise<void> {
+  const { token, tokenFile, asJson } = readiness;
+  // Before the ready line: who reads it may send the signal at once.
+  const ended = signalOf(process);
+  if (tokenFile !== undefined) await writeToken(tokenFile, token);
+  try {
+    print(asJson ? jsonLine(url, readiness) : textLine(url, readiness));
+    await ended;
+  } finally {
+    if (tokenFile !== undefined) await rm(tokenFile, { force: true });
+  }
+}
+
+const jsonLine = (url: string, { token, tokenFile }: Readiness): string =>
+  JSON.stringify({ url, openapi: `${url}/openapi.json`, ...(tokenFile === undefined ? { token } : { tokenFile }) });
+
+const textLine = (url: string, { token, tokenFile }: Readiness): string =>
+  `testenv is ready at ${url} (${tokenFile === undefined ? `token ${token}` : `token in ${tokenFile}`})`;
+
+/** A new file replaces one that others may read. */
+async function writeToken(file: string, token: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  try {
+    await writeFile(draft, `${token}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(draft, file);
+  } catch (cause) {
+    throw new OperatorError({
+      code: 'TokenFile',
+      message: `the token cannot be written to ${file}: ${describeError(cause)}`,
+      nextStep: 'Choose another file with --token-file.',
+      cause,
+    });
+  }
+}
+
+async function signalOf(source: NodeJS.Process): Promise<void> {
+  const listening = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  await Promise.race(signals.map((signal) => once(source, signal, { signal: listening.signal })));
+  listening.abort();
+}

@@ -191,6 +191,19 @@ test('restore takes a cluster back, and its kubeconfig stays', async () => {
   assert.equal(cluster.kubeconfig, kubeconfig);
 });
 
+test('a cluster with a SQLite store forks into memory, and refuses what it cannot restore', async (t) => {
+  const store = { sqlite: makeFolder(t) };
+  await using cluster = await startCluster({ store });
+  const snapshot = await cluster.snapshot();
+  await cluster.client.create(CONFIG_MAPS, configMap('later'));
+  const refusal = { message: 'a SQLite store cannot continue from a snapshot' };
+  await assert.rejects(cluster.restore(snapshot), refusal);
+  await assert.rejects(snapshot.fork({ store: { sqlite: makeFolder(t) } }), refusal);
+  assert.notEqual(await cluster.client.find(CONFIG_MAPS, { namespace: 'default', name: 'later' }), undefined);
+  await using fork = await snapshot.fork();
+  assert.equal(await fork.client.find(CONFIG_MAPS, { namespace: 'default', name: 'later' }), undefined);
+});
+
 test('a snapshot goes into a file and comes back; other files are refused in one sentence', async (t) => {
   const folder = makeFolder(t);
   const file = path.join(folder, 'snapshot.json');

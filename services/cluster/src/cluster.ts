@@ -47,6 +47,7 @@ export class RunningCluster implements Cluster {
   static async start({ options, state, keys }: Partial<SnapshotContent>): Promise<RunningCluster> {
     const cluster = new RunningCluster(options ?? {}, keys ?? (await createKeys(createSystemClock().now())));
     const { port } = cluster.#config;
+    if (state !== undefined) cluster.#requireMemory();
     try {
       await cluster.#begin(state ?? (await firstState(cluster.#config, cluster.#deps.keys)));
       if (port !== undefined) await cluster.#listen(port);
@@ -103,6 +104,7 @@ export class RunningCluster implements Cluster {
 
   async restore({ content }: Snapshot): Promise<void> {
     const before = this.#running;
+    this.#requireMemory();
     this.#life = undefined;
     await before.stop();
     await this.#begin(content.state);
@@ -115,6 +117,11 @@ export class RunningCluster implements Cluster {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  #requireMemory(): void {
+    if (this.#config.sqlite === undefined) return;
+    throw badOption('a SQLite store cannot continue from a snapshot', "Use store: 'memory'.");
   }
 
   async #begin(state: ClusterState | undefined): Promise<void> {

@@ -33,11 +33,12 @@ export class Snapshot {
   }
 
   /**
-   * Starts a cluster that continues from here. Given options replace those of the first cluster. With a seed, forks of one snapshot give the
+   * Starts a cluster that continues from here. Given options replace those of the first cluster; the store is in memory. With a seed, forks of one snapshot give the
    * same names and uids to the same requests.
    */
   fork(options: ClusterOptions = {}): Promise<Cluster> {
-    const { https: _, ...kept } = this.content.options;
+    // A port and a directory belong to one cluster.
+    const { https: _, store: __, ...kept } = this.content.options;
     return this.#start({ ...this.content, options: { ...kept, ...options } });
   }
 

@@ -41,6 +41,7 @@ interface HeldCluster {
 /** The clusters and snapshots of one control endpoint, by id. Both are bounded. */
 export class Holdings {
   readonly #deps: HoldingsDeps;
+  readonly #limits: ReadonlyMap<keyof HoldingsLimits, number>;
   readonly #clusters = new Map<string, HeldCluster>();
   readonly #snapshots = new Map<string, Snapshot>();
   /** Clusters that start and snapshots that are taken; they count as well. */
@@ -50,6 +51,11 @@ export class Holdings {
 
   constructor(deps: HoldingsDeps) {
     this.#deps = deps;
+    const { clusters, snapshots } = deps.limits;
+    this.#limits = new Map([
+      ['clusters', clusters],
+      ['snapshots', snapshots],
+    ]);
   }
 
   start(options: ClusterOptions): Promise<ClusterView> {
@@ -82,7 +88,7 @@ export class Holdings {
     if (held.clock === 'real') {
       throw new Problem(409, `${id} runs on real time`, 'Create it with "clock": "virtual" to move its time.');
     }
-    return await this.#inTurn(id, held, async () => {
+    return this.#inTurn(id, held, async () => {
       await held.cluster.advance(duration);
       return { now: formatTime(held.cluster.now()) };
     });
@@ -91,7 +97,7 @@ export class Holdings {
   async restore(id: string, snapshotId: string): Promise<ClusterView> {
     const held = this.#held(id);
     const snapshot = this.#snapshot(snapshotId);
-    return await this.#inTurn(id, held, async () => {
+    return this.#inTurn(id, held, async () => {
       await held.cluster.restore(snapshot);
       return viewOf(id, held);
     });
@@ -99,7 +105,7 @@ export class Holdings {
 
   async takeSnapshot(id: string): Promise<SnapshotView> {
     const held = this.#held(id);
-    return await this.#counted('snapshots', this.#snapshots.size, async () => {
+    return this.#counted('snapshots', this.#snapshots.size, async () => {
       const snapshot = await this.#inTurn(id, held, () => held.cluster.snapshot());
       const snapshotId = `snapshot-${++this.#made.snapshots}`;
       this.#snapshots.set(snapshotId, snapshot);
@@ -140,7 +146,7 @@ export class Holdings {
   }
 
   async #counted<T>(kind: keyof HoldingsLimits, present: number, make: () => Promise<T>): Promise<T> {
-    const limit = this.#deps.limits[kind];
+    const limit = this.#limits.get(kind) ?? 0;
     if (present + this.#coming[kind] >= limit) {
       throw new Problem(429, `there are ${limit} ${kind}, the limit`, `Delete one, or start with --max-${kind}.`);
     }
@@ -158,7 +164,7 @@ export class Holdings {
       return act();
     });
     held.last = turn.catch(() => {});
-    return await turn;
+    return turn;
   }
 
   #held(id: string): HeldCluster {

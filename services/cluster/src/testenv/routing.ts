@@ -3,7 +3,7 @@ import { Problem } from './problem.ts';
 
 export interface Route {
   readonly operation: Operation;
-  /** Of the cluster or snapshot in the path; empty without one. */
+  /** The id in the path; empty without one. */
   readonly id: string;
 }
 

@@ -49,7 +49,10 @@ export function check(schema: Schema, value: unknown, at: string): void {
       return checkList(schema, value, at);
     case 'object':
       return checkObject(schema, value, at);
-    default:
+    case 'boolean':
+    case 'integer':
+    case 'number':
+    case 'string':
       if (!isScalarOf(schema, value)) throw misfit(schema, at);
   }
 }

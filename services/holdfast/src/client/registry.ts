@@ -8,6 +8,10 @@ interface RegistryEntry {
 /** All commands except `start`. Only the used one is loaded. */
 export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
   get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
+  why: {
+    summary: 'Say what an object waits for and what ends the wait: why pod/web-1',
+    load: async () => (await import('./commands/why.ts')).WHY,
+  },
   delete: {
     summary: 'Delete objects; with --force without confirmation by their node',
     load: async () => (await import('./commands/delete.ts')).DELETE,

@@ -26,7 +26,7 @@ const textOfCell = (cell: unknown): string =>
   typeof cell === 'string' ? harmless(cell) : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
 
 /** Like kubectl, returns one line without terminal control characters: the text may come from anyone. */
-function harmless(text: string): string {
+export function harmless(text: string): string {
   const [line = '', ...more] = text.split(/[\n\r\f]/);
   return more.length === 0 ? escaped(line) : `${escaped(line)}...`;
 }

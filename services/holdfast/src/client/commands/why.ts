@@ -1,0 +1,51 @@
+import { OperatorError } from '@holdfast/platform';
+import { defineCommand } from '../command.ts';
+import { misuse } from '../misuse.ts';
+import { type Named, resolveWords } from '../resources.ts';
+import type { Session } from '../session.ts';
+import { type Asked, explain } from '../why/kinds.ts';
+import { createReader } from '../why/reader.ts';
+import { documentOf, type Explained, paragraphOf } from '../why/text.ts';
+
+export const WHY = defineCommand({
+  usage: 'why <resource>/<name>...',
+  about:
+    'Says in one paragraph what an object waits for and what would end the wait: pods, claims, nodes, namespaces,\n' +
+    'Deployments, StatefulSets, Jobs and disruption budgets; of other kinds, the finalizers that hold them.',
+  settings: {
+    json: { kind: 'boolean', help: 'One JSON document a line: subject, waitsFor, endsWhen, since' },
+  },
+  act: async ({ settings, words }, session, { print, clock }) => {
+    const { named } = await resolveWords(words, session);
+    if (named.length === 0) throw misuse('no object was named', 'Name at least one: `why pod/web`.');
+    for (const each of named) {
+      const now = clock.now();
+      const explained = await explainNamed(each, session, now);
+      print(settings.json ? JSON.stringify(documentOf(explained)) : paragraphOf(explained, now));
+    }
+  },
+});
+
+async function explainNamed({ resource, name }: Named, session: Session, now: number): Promise<Explained> {
+  const target = resource.namespaced ? { namespace: session.namespace, name } : { name };
+  const reader = createReader(session.client);
+  const asked: Asked = { resource, target };
+  const finding = await explain(asked, reader, now);
+  const subject = `${resource.kind.toLowerCase()} ${resource.namespaced ? `${session.namespace}/` : ''}${name}`;
+  if (typeof finding !== 'string') return { subject, finding, unread: [...reader.unread] };
+  throw finding === 'absent' ? absent(subject, asked) : unread(subject);
+}
+
+const absent = (subject: string, { resource }: Asked): OperatorError =>
+  new OperatorError({
+    code: 'NotFound',
+    message: `there is no ${subject}, and nothing is going to make it`,
+    nextStep: `Look at \`get ${resource.plural}\`${resource.namespaced ? ', and name another namespace with -n' : ''}.`,
+  });
+
+const unread = (subject: string): OperatorError =>
+  new OperatorError({
+    code: 'Forbidden',
+    message: `you may not read ${subject}`,
+    nextStep: 'Ask an administrator for the right to get it.',
+  });

@@ -37,6 +37,9 @@ export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
 export const SECCOMP_POD_ANNOTATION = 'seccomp.security.alpha.kubernetes.io/pod';
 
+/** Annotation of Deployments and their ReplicaSets. */
+export const DEPLOYMENT_REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
+
 /** Labels and annotations of the pods of a Job. */
 export const JOB_UID_LABEL = 'batch.kubernetes.io/controller-uid';
 export const JOB_NAME_LABEL = 'batch.kubernetes.io/job-name';

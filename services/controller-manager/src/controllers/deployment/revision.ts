@@ -1,10 +1,10 @@
-import type { Deployment, PodTemplateSpec, ReplicaSet } from '@holdfast/api';
+import { DEPLOYMENT_REVISION_ANNOTATION, type Deployment, type PodTemplateSpec, type ReplicaSet } from '@holdfast/api';
 import { LAST_APPLIED_ANNOTATION } from '@holdfast/machinery';
 import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
 import { byName, controllerReference, createdAt, nameOf, namespaceOf } from '../../common/meta.ts';
 import { desiredReplicas, maxReplicas } from './bounds.ts';
 
-export const REVISION = 'deployment.kubernetes.io/revision';
+export const REVISION = DEPLOYMENT_REVISION_ANNOTATION;
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';

@@ -1,4 +1,4 @@
-import { type Deployment, REPLICA_SETS } from '@holdfast/api';
+import { DEPLOYMENT_REVISION_ANNOTATION, type Deployment, REPLICA_SETS } from '@holdfast/api';
 import { type Finding, isWait } from './finding.ts';
 import type { Reader } from './reader.ts';
 import {
@@ -17,11 +17,10 @@ export interface DeploymentFacts extends WorkloadFacts {
   readonly deployment: Deployment;
 }
 
-const REVISION = 'deployment.kubernetes.io/revision';
-
 export async function observeDeployment(deployment: Deployment, reader: Reader): Promise<DeploymentFacts> {
   const sets = (await reader.list(REPLICA_SETS, deployment.metadata.namespace)).filter(ownedBy(deployment));
-  const revisionOf = (set: (typeof sets)[number]): number => Number(set.metadata.annotations?.[REVISION] ?? 0);
+  const revisionOf = (set: (typeof sets)[number]): number =>
+    Number(set.metadata.annotations?.[DEPLOYMENT_REVISION_ANNOTATION] ?? 0);
   const newest = sets.toSorted((a, b) => revisionOf(b) - revisionOf(a))[0];
   if (newest === undefined)
     return { deployment, pods: [], blocker: undefined, events: await reader.events(deployment) };

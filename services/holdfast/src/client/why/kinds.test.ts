@@ -12,6 +12,7 @@ import type {
   StatefulSet,
   StorageClass,
 } from '@holdfast/api';
+import { parseTime } from '@holdfast/platform';
 import { explainBudget } from './budget.ts';
 import { type ClaimFacts, explainClaim } from './claim.ts';
 import { explainDeployment } from './deployment.ts';
@@ -24,7 +25,7 @@ import type { PodFacts } from './pod-facts.ts';
 import { explainMissingPod, explainStatefulSet, identityOf } from './stateful-set.ts';
 import { documentOf, paragraphOf } from './text.ts';
 
-const NOW = Date.parse('2026-01-01T00:10:00Z');
+const NOW = parseTime('2026-01-01T00:10:00Z') ?? 0;
 const ENDING = { deletionTimestamp: '2026-01-01T00:05:00Z' };
 
 /** An object as the server stores it; a case states only what it is about. */

@@ -6,6 +6,7 @@ import {
   type Node,
   type NodePromise,
   nodeCondition,
+  OUT_OF_SERVICE_TAINT,
   promiseOf,
 } from '@holdfast/api';
 import { parseTime } from '@holdfast/platform';
@@ -34,8 +35,7 @@ export function explainNode({ node, lease }: NodeFacts, now: number): Finding {
     return { waitsFor, endsWhen: 'its kubelet reports that it is ready', since };
   }
   const waitsFor = `${lossOf(lease)}; ${promiseText(lease, now)}`;
-  const endsWhen =
-    'its kubelet reaches the API again, or somebody who knows that the machine is off deletes the Node or sets the taint node.kubernetes.io/out-of-service';
+  const endsWhen = `its kubelet reaches the API again, or somebody who knows that the machine is off deletes the Node or sets the taint ${OUT_OF_SERVICE_TAINT}`;
   return { waitsFor, endsWhen, since };
 }
 

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerState, Event, Lease, Node, Pod } from '@holdfast/api';
 import { SELF_FENCING, SELF_FENCING_BROKEN } from '@holdfast/api';
+import { parseTime } from '@holdfast/platform';
 import { isWait } from './finding.ts';
 import { explainPod } from './pod.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { paragraphOf } from './text.ts';
 
-const NOW = Date.parse('2026-01-01T00:10:00Z');
+const NOW = parseTime('2026-01-01T00:10:00Z') ?? 0;
 const BEFORE = '2026-01-01T00:09:30Z';
 
 interface Given {

@@ -17,10 +17,17 @@ export const COMPLAINT_CHARS_MAX = 500;
 export const NFT_ANSWER_BYTES_MAX = 65_536;
 /** Slots of the smallest pool. */
 export const POOL_SLOTS_MIN = 4;
+/**
+ * Slots of one map of targets. For each rule that reads a map the kernel walks through the whole map, so few rules share
+ * one; and nft lists all maps before each transaction, so there are not many.
+ */
+export const MAP_SLOTS = 1_024;
 /** Default time that a client stays with its endpoint. */
 export const AFFINITY_SECONDS_DEFAULT = 10_800;
 
 // Relations between limits. A violation fails every test of this service.
 invariant(GATHER_MS < RETRY_BASE_MS, 'a failed transaction is not repeated as fast as changes come');
+invariant(POOL_SLOTS_MIN <= MAP_SLOTS, 'the smallest pool fits into a map');
+invariant(Number.isInteger(Math.log2(MAP_SLOTS / POOL_SLOTS_MIN)), 'large pools end where a map ends');
 invariant(RETRY_BASE_MS <= RETRY_MAX_MS, 'the back-off grows');
 invariant(COMPLAINT_CHARS_MAX <= NFT_ANSWER_BYTES_MAX, 'what is quoted is a part of the answer');

@@ -1,6 +1,6 @@
 import type { Fragment, SharedElement } from './fragment.ts';
 import { EMPTY_FRAGMENT } from './fragment.ts';
-import type { Chain, Element, Family, Hook, Rule, SetShape, Table, TableChange } from './model.ts';
+import type { Chain, Element, Family, Hook, Protocol, Rule, SetShape, Table, TableChange } from './model.ts';
 import { targetsMap } from './render.ts';
 import { SlotTable } from './slots.ts';
 
@@ -62,13 +62,25 @@ export class Assembly {
     for (const name of new Set([...before.pools.keys(), ...after.pools.keys()])) {
       const pool = after.pools.get(name);
       const { protocol } = pool ?? before.pools.get(name) ?? { protocol: 'TCP' };
-      const { offset, count, changes } = this.#slots.place(name, pool?.targets ?? []);
-      offsets.set(name, { offset, count });
-      for (const { slot, target, hadTarget } of changes) {
-        this.#setElement({ set: targetsMap(protocol), key: `${slot}` }, { value: target, hadValue: hadTarget, step });
+      const { map, offset, count, changes } = this.#slots.place(name, pool?.targets ?? []);
+      offsets.set(name, { map: targetsMap(protocol, map), offset, count });
+      for (const change of changes) {
+        const set = this.#targetsMap(protocol, change.map, step);
+        const [value, hadValue] = [change.target, change.hadTarget];
+        this.#setElement({ set, key: `${change.slot}` }, { value, hadValue, step });
       }
     }
     return offsets;
+  }
+
+  /** The map is made when the first pool gets slots in it, and stays: the next pool will use it. */
+  #targetsMap(protocol: Protocol, map: number, step: Step): string {
+    const name = targetsMap(protocol, map);
+    if (this.#sets.has(name)) return name;
+    const shape = { kind: 'targets', protocol } as const;
+    this.#sets.set(name, shape);
+    step.addSets.push([name, shape]);
+    return name;
   }
 
   #changeSets(before: Fragment, after: Fragment, step: Step): void {
@@ -151,13 +163,14 @@ export class Assembly {
 }
 
 interface Slots {
+  readonly map: string;
   readonly offset: number;
   readonly count: number;
 }
 
 function withSlots({ matches, action }: Rule, offsets: ReadonlyMap<string, Slots>): Rule {
   if (action.kind !== 'balance') return { matches, action };
-  const slots = offsets.get(action.pool) ?? { offset: 0, count: 0 };
+  const slots = offsets.get(action.pool) ?? { map: '', offset: 0, count: 0 };
   return { matches, action: { kind: 'slots', protocol: action.protocol, ...slots } };
 }
 

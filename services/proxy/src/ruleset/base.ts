@@ -1,7 +1,7 @@
 import { canonicalIp, isIpv6, type Node } from '@holdfast/api';
 import { mergeRanges, rangeOf, rangeTexts, withoutRanges } from '../addresses/ranges.ts';
 import { type Fragment, FragmentBuilder } from './fragment.ts';
-import { type Family, type Hook, PROTOCOLS, type Rule, rule, verdict } from './model.ts';
+import { type Family, type Hook, type Rule, rule, verdict } from './model.ts';
 import {
   CLUSTER_ADDRESSES,
   EGRESS_PODS_MAP,
@@ -14,7 +14,6 @@ import {
   SERVICES_CHAIN,
   SERVICES_MAP,
 } from './names.ts';
-import { targetsMap } from './render.ts';
 
 export interface BaseOptions {
   /** The networks of all pods. Empty: those of this node's `spec.podCIDRs`, and no masquerade for cluster addresses. */
@@ -44,7 +43,6 @@ export function baseFragment(family: Family, node: Node | undefined, options: Ba
   sets.set(POD_NETWORKS, { kind: 'networks' });
   sets.set(NODE_ADDRESSES, { kind: 'networks' });
   sets.set(OWN_PAIRS, { kind: 'pairs' });
-  for (const protocol of PROTOCOLS) sets.set(targetsMap(protocol), { kind: 'targets', protocol });
   for (const text of podNetworks(family, node, options)) builder.element(POD_NETWORKS, text);
   for (const text of nodeNetworks(family, node, options)) builder.element(NODE_ADDRESSES, text);
   addServiceChains(builder, options);

@@ -38,8 +38,14 @@ export type Action =
   | { readonly kind: 'dispatch'; readonly by: DispatchKey; readonly map: string }
   /** Sends the flow to a random target of a pool. */
   | { readonly kind: 'balance'; readonly protocol: Protocol; readonly pool: string }
-  /** The same after the pool got its slots: targets `offset` to `offset + count - 1`. */
-  | { readonly kind: 'slots'; readonly protocol: Protocol; readonly offset: number; readonly count: number }
+  /** The same after the pool got its slots: targets `offset` to `offset + count - 1` of a map. */
+  | {
+      readonly kind: 'slots';
+      readonly protocol: Protocol;
+      readonly map: string;
+      readonly offset: number;
+      readonly count: number;
+    }
   /** Continues in a random chain. */
   | { readonly kind: 'choose'; readonly chains: readonly string[] }
   | { readonly kind: 'translate'; readonly protocol: Protocol; readonly address: string; readonly port: number }

@@ -153,7 +153,7 @@ function renderAction(family: Family, action: Action): string {
     case 'balance':
       throw new Error(`the pool ${action.pool} has no slots yet`);
     case 'slots':
-      return `meta l4proto ${lower(action.protocol)} dnat ${family} to numgen random mod ${action.count} offset ${action.offset} map @${targetsMap(action.protocol)}`;
+      return `meta l4proto ${lower(action.protocol)} dnat ${family} to numgen random mod ${action.count} offset ${action.offset} map @${action.map}`;
     case 'choose':
       return `numgen random mod ${action.chains.length} vmap { ${action.chains.map((chain, i) => `${i} : goto ${chain}`).join(', ')} }`;
     case 'translate':
@@ -170,5 +170,5 @@ const dispatchKey = (family: Family, by: DispatchKey): string => {
   return by === 'port' ? 'meta l4proto . th dport' : `${family} ${by}`;
 };
 
-/** The map that holds the targets of a protocol, by slot. */
-export const targetsMap = (protocol: string): string => `map-targets-${lower(protocol)}`;
+/** A map that holds targets of a protocol, by slot. */
+export const targetsMap = (protocol: string, map: number): string => `map-targets-${lower(protocol)}-${map}`;

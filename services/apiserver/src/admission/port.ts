@@ -1,4 +1,5 @@
 import type { DeleteOptions, KubeObject, ResourceDefinition } from '@holdfast/api';
+import type { JsonObject } from '@holdfast/machinery';
 import type { Clock, Ids, Log } from '@holdfast/platform';
 import type { WriteOperation, WriteResult } from '@holdfast/store';
 import type { ClaimReader } from '../allocation/claims.ts';
@@ -30,6 +31,8 @@ export interface AdmissionRequest {
   readonly old: KubeObject | undefined;
   /** DELETE only; plugins change it in `admit` only. */
   readonly deleteOptions?: DeleteOptions;
+  /** UPDATE only: the client sends an object of another kind than the stored one. */
+  readonly representation?: Representation;
   readonly dryRun: boolean;
   /** UPDATE only: whether the client names the state that it replaces. */
   readonly namesRevision?: () => boolean;
@@ -38,6 +41,14 @@ export interface AdmissionRequest {
   readonly audit: AuditNotes | undefined;
   /** For `validate`: adds operations to the store write of the object. */
   readonly accompany: (companion: WriteCompanion) => void;
+}
+
+/** The kind that a subresource reads and writes. Webhooks and policies see objects of this kind; plugins see the stored ones. */
+export interface Representation {
+  readonly kind: Attributes['kind'];
+  readonly of: (object: KubeObject) => JsonObject;
+  /** Changes the object as the representation of it was changed. Throws when the representation is invalid. */
+  readonly applyTo: (object: KubeObject, representation: JsonObject) => void;
 }
 
 /**

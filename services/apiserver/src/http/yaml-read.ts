@@ -11,6 +11,7 @@ import {
   Lexer,
   type Pair,
   parseDocument,
+  type ScalarTag,
   type Tags,
   type YAMLError,
 } from 'yaml';
@@ -76,18 +77,17 @@ const isTextInGo = ({ tag, format }: Exclude<Tags[number], string>): boolean =>
 
 /** Digits become an integer at a cost that grows faster than their number. */
 function withBoundedIntegers(tag: Tags[number]): Tags[number] {
-  if (typeof tag === 'string' || tag.collection !== undefined || tag.tag !== INTEGER_TAG) return tag;
-  return {
-    ...tag,
-    resolve: (text, onError, options) => {
-      if (text.length > YAML_INTEGER_CHARS_MAX)
-        throw new Error(`an integer has ${text.length} characters, the limit is ${YAML_INTEGER_CHARS_MAX}`);
-      return tag.resolve(text, onError, options);
-    },
+  if (!isIntegerTag(tag)) return tag;
+  const resolve: ScalarTag['resolve'] = (text, onError, options) => {
+    if (text.length > YAML_INTEGER_CHARS_MAX)
+      throw new Error(`an integer has ${text.length} characters, the limit is ${YAML_INTEGER_CHARS_MAX}`);
+    return tag.resolve(text, onError, options);
   };
+  return { ...tag, resolve };
 }
 
-const INTEGER_TAG = 'tag:yaml.org,2002:int';
+const isIntegerTag = (tag: Tags[number]): tag is ScalarTag =>
+  typeof tag !== 'string' && tag.tag === 'tag:yaml.org,2002:int';
 
 /** Go's messages, which omit the line for errors on the first. */
 const IN_GO: ReadonlyMap<string, string> = new Map(

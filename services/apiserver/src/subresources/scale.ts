@@ -12,6 +12,7 @@ import {
   unclassifiedError,
 } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
+import type { Representation } from '../admission/port.ts';
 import type { CachedObject } from '../cache/cached-object.ts';
 import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
@@ -66,6 +67,14 @@ const patch: Handler = async (core, context, definition) => {
   return change(core, context, definition, { ...options, wanted });
 };
 
+/** Admission sees the scale before and after, and may change the replicas. */
+const representationOf = (definition: ResourceDefinition): Representation => ({
+  kind: SCALE,
+  of: (object) => scaleOf(definition, object),
+  applyTo: (object, changed) =>
+    accessOf(definition).setReplicas(object, readReplicas(changed, object, definition.custom !== undefined)),
+});
+
 const SCALE = { group: 'autoscaling', version: 'v1', kind: 'Scale' } as const;
 /** Versions of the same shape that clients may still send. */
 const OLDER_SCALES = ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'];
@@ -87,6 +96,7 @@ async function applyScale(core: Core, context: ResourceContext, definition: Reso
   const { object } = await updateObject(core, context, {
     definition,
     strategy: { ...updateStrategyFor(definition, ''), subresource: 'scale' },
+    representation: representationOf(definition),
     dryRun: options.dryRun,
     change: (current) => {
       checkPreconditions(config, current, definition);
@@ -142,6 +152,7 @@ async function change(
   const { object } = await updateObject(core, context, {
     definition,
     strategy: { ...updateStrategyFor(definition, ''), subresource: 'scale' },
+    representation: representationOf(definition),
     dryRun,
     // Kubernetes tracks scaling of custom resources only for apply.
     ...(definition.custom === undefined ? { fieldManager } : {}),

@@ -10,7 +10,7 @@ import {
   unclassifiedError,
   Verbatim,
 } from '@holdfast/machinery';
-import type { AdmissionRequest, WriteCompanion } from '../admission/port.ts';
+import type { AdmissionRequest, Representation, WriteCompanion } from '../admission/port.ts';
 import { CachedObject } from '../cache/cached-object.ts';
 import { readLatest } from '../cache/reader.ts';
 import { encodeStored } from '../cache/stored-json.ts';
@@ -39,6 +39,8 @@ export interface UpdateStrategy {
 export interface Update {
   readonly definition: ResourceDefinition;
   readonly strategy: UpdateStrategy;
+  /** What webhooks and policies see instead of the object. */
+  readonly representation?: Representation;
   readonly dryRun: boolean;
   /** Owner of the fields that this update changes; absent = ownership is not touched, or already settled by `change`. */
   readonly fieldManager?: string;
@@ -262,6 +264,7 @@ function admissionRequest(
     user: context.user,
     object,
     old: current.object,
+    ...(update.representation === undefined ? {} : { representation: update.representation }),
     dryRun: update.dryRun,
     namesRevision: () => namesRevision(context.request),
     warn: context.warn,

@@ -26,18 +26,22 @@ const OPTIONS_KINDS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE
 
 /** The object is read lazily: mutating webhooks change it. */
 export function attributesOf(request: AdmissionRequest): Attributes {
-  const { definition, operation } = request;
+  const { definition, operation, representation } = request;
   const { group, version, kind } = definition;
+  const shown = (object: KubeObject | undefined): JsonObject | null => {
+    if (object === undefined) return null;
+    return representation === undefined ? asSent(object, definition) : representation.of(object);
+  };
   return {
     operation,
     definition,
-    kind: { group, version, kind },
+    kind: representation?.kind ?? { group, version, kind },
     subresource: request.subresource,
     namespace: request.namespace,
     name: request.name || (request.object?.metadata.name ?? ''),
     user: request.user,
-    object: request.object === undefined ? null : asSent(request.object, definition),
-    oldObject: request.old === undefined ? null : asSent(request.old, definition),
+    object: shown(request.object),
+    oldObject: shown(request.old),
     options: {
       kind: OPTIONS_KINDS[operation],
       apiVersion: 'meta.k8s.io/v1',

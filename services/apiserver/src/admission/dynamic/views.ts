@@ -43,15 +43,16 @@ export class Views {
 
   async #converted(to: ResourceDefinition): Promise<View> {
     const { definition, kind, object, oldObject } = this.#own.attributes;
+    const own = { ...this.#own.attributes, definition: to, requested: { definition, kind } };
+    // The representation of a subresource is the same in every version.
+    if (!isOfKind(definition, kind)) return { attributes: own, values: new RequestValues(own, this.#deps) };
     const shown = (json: JsonObject | null): Promise<JsonObject> | null =>
       json === null ? null : this.#json(json, { from: definition, to });
     const attributes: Attributes = {
-      ...this.#own.attributes,
-      definition: to,
+      ...own,
       kind: { group: to.group, version: to.version, kind: to.kind },
       object: await shown(object),
       oldObject: await shown(oldObject),
-      requested: { definition, kind },
     };
     return { attributes, values: new RequestValues(attributes, this.#deps) };
   }
@@ -60,6 +61,9 @@ export class Views {
     return asSent(await this.#deps.convert(decoded(json, kinds.from), kinds), kinds.to);
   }
 }
+
+const isOfKind = (definition: ResourceDefinition, { group, kind }: Attributes['kind']): boolean =>
+  definition.group === group && definition.kind === kind;
 
 export const decoded = (json: JsonObject, definition: ResourceDefinition): KubeObject =>
   decodeStored(json, definition) as unknown as KubeObject;

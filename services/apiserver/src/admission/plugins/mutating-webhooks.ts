@@ -61,7 +61,8 @@ async function invoke(
   if (answer.patch !== undefined && object !== undefined && shown.object !== null) {
     const json = applied(hook, shown.object, answer.patch);
     refuseOtherIdentity(hook, shown, json);
-    replaceBy(object, request.definition, await convertedBack(json, shown, request.definition, deps));
+    if (request.representation !== undefined) request.representation.applyTo(object, json);
+    else replaceBy(object, request.definition, await convertedBack(json, shown, request.definition, deps));
     notePatch(request, invoked, answer.patch);
   }
   const after = JSON.stringify(attributesOf(request).object);

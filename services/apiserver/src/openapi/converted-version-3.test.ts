@@ -25,13 +25,14 @@ const VERSION_2: JsonObject = {
         consumes: ['application/json', 'application/yaml'],
         produces: ['application/json'],
         parameters: [
-          { name: 'body', in: 'body', required: true, schema: { $ref: '#/definitions/Fish' } },
+          { name: 'body', in: 'body', description: 'the fish', required: true, schema: { $ref: '#/definitions/Fish' } },
           { name: 'dryRun', in: 'query', type: 'string' },
         ],
         responses: { '200': { description: 'OK', schema: { $ref: '#/definitions/Fish' } }, '401': {} },
         'x-kubernetes-action': 'put',
       },
       post: { parameters: [{ $ref: '#/parameters/body' }], responses: {} },
+      'x-owner': { consumes: ['kept as it is'] },
     },
   },
   definitions: {
@@ -71,7 +72,11 @@ const VERSION_3: JsonObject = {
         operationId: 'replaceFish',
         tags: ['fish'],
         parameters: [{ name: 'dryRun', in: 'query', schema: { type: 'string' } }],
-        requestBody: { required: true, content: { 'application/json': FISH, 'application/yaml': FISH } },
+        requestBody: {
+          description: 'the fish',
+          required: true,
+          content: { 'application/json': FISH, 'application/yaml': FISH },
+        },
         responses: {
           '200': { description: 'OK', content: { 'application/json': FISH } },
           '401': { description: '' },
@@ -79,6 +84,7 @@ const VERSION_3: JsonObject = {
         'x-kubernetes-action': 'put',
       },
       post: { parameters: [], requestBody: { $ref: '#/components/requestBodies/body' }, responses: {} },
+      'x-owner': { consumes: ['kept as it is'] },
     },
   },
   components: {

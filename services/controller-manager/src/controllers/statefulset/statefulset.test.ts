@@ -196,6 +196,20 @@ test('a recreated set adopts the revisions of its orphans, and restarts none of 
   assert.equal(revision?.metadata.ownerReferences?.[0]?.uid, uidOf(again));
 });
 
+test('a set does not adopt orphaned revisions of other owners with the same labels', async () => {
+  const { world, controller } = await worldWith(statefulSet());
+  await run(world, [controller]);
+  const [own] = world.api.list(CONTROLLER_REVISIONS);
+  assert.ok(own !== undefined);
+  const { uid: _own, ownerReferences: _owners, ...metadata } = own.metadata;
+  const orphan = (name: string, data: unknown): typeof own =>
+    world.api.put(CONTROLLER_REVISIONS, { ...own, metadata: { ...metadata, name }, data, revision: 9 } as typeof own);
+  const orphans = [orphan('cache-1', own.data), orphan('db-1', { spec: {} })];
+  await run(world, [controller]);
+  for (const each of orphans)
+    assert.equal(world.api.get(CONTROLLER_REVISIONS, targetOf(each)).metadata.ownerReferences, undefined, nameOf(each));
+});
+
 test('updates work without ControllerRevisions', async () => {
   const { world, controller } = await worldWith(statefulSet(), WITHOUT_REVISIONS);
   await run(world, [controller]);

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn as turn } from '@holdfast/platform';
 import { DatagramReader, framedDatagram } from './agent/datagram-frames.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
 

@@ -9,7 +9,7 @@ import {
   SERVICES,
   ZONE_LABEL,
 } from '@holdfast/api';
-import { createInformer, type Informer } from '@holdfast/client';
+import { createEventRecorder, createInformer, type Informer, type RunningEventRecorder } from '@holdfast/client';
 import type { Service } from '@holdfast/platform';
 import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
 import { NetworkPolicies } from './policies/network-policies.ts';
@@ -25,8 +25,12 @@ export interface Proxy extends Service {
   metrics(): string;
   /** True while the kernel has the rules. */
   isReady(): boolean;
+  /** Writes every rule again: the network namespace is a new one. */
+  rewrite(): void;
 }
 
+/** `source.component` of its events. */
+const COMPONENT = 'kube-proxy';
 const BY_SERVICE = 'service';
 const SERVICE_UNIT = 'service ';
 
@@ -43,13 +47,14 @@ class RunningProxy implements Proxy {
   readonly #nodes: Informer<Node>;
   readonly #metrics: ProxyMetrics = createProxyMetrics();
   readonly #policies: NetworkPolicies | undefined;
+  readonly #events: RunningEventRecorder;
   readonly #sync: RuleSync;
   readonly #unsubscribe: (() => void)[] = [];
   #ready = false;
 
   constructor(deps: ProxyDeps) {
     this.#deps = deps;
-    const { client, bus, clock, random, log, nodeName, filter, flows } = deps;
+    const { client, bus, clock, random, ids, log, nodeName, filter, flows } = deps;
     const tools = { client, bus, clock, random, log };
     const selection = { labelSelector: PROXIED_SELECTOR };
     this.#services = createInformer({ ...tools, resource: SERVICES, selection });
@@ -64,11 +69,13 @@ class RunningProxy implements Proxy {
       resource: NODES,
       selection: { fieldSelector: `metadata.name=${nodeName}` },
     });
+    this.#events = createEventRecorder({ client, component: COMPONENT, host: nodeName, clock, ids, log });
     if (deps.options.networkPolicies) {
       this.#policies = new NetworkPolicies({ ...deps, touch: (units) => this.#sync.touch(units) });
     }
     const fragmentOf = (unit: string, family: Family) => this.#fragmentOf(unit, family);
-    this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf });
+    const onFailure = (reason: string) => this.#reportFailure(reason);
+    this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf, onFailure });
   }
 
   metrics(): string {
@@ -77,6 +84,10 @@ class RunningProxy implements Proxy {
 
   isReady(): boolean {
     return this.#ready && !this.#sync.isFailing();
+  }
+
+  rewrite(): void {
+    this.#sync.rewrite();
   }
 
   async start(): Promise<void> {
@@ -94,6 +105,14 @@ class RunningProxy implements Proxy {
     await this.#sync.stop();
     await this.#policies?.stop();
     await Promise.all([this.#services, this.#slices, this.#nodes].map((informer) => informer.stop()));
+    await this.#events.stop();
+  }
+
+  #reportFailure(reason: string): void {
+    const node = this.#nodes.get({ name: this.#deps.nodeName });
+    if (node === undefined) return;
+    const message = `Addresses of services are not routed and network policies are not enforced as they should be: ${reason}`;
+    this.#events.event(node, { type: 'Warning', reason: 'FailedToSyncProxyRules', message });
   }
 
   #subscribe(): void {
@@ -122,13 +141,14 @@ class RunningProxy implements Proxy {
 
   #fragmentOf(unit: string, family: Family): Fragment | undefined {
     if (this.#policies?.has(unit) === true) return this.#policies.fragmentOf(unit, family);
-    const { nodeName, isForAllNodes, options } = this.#deps;
+    const { nodeName, isForAllNodes, options, relayed = [] } = this.#deps;
     const node = this.#nodes.get({ name: nodeName });
-    if (unit === BASE_UNIT) return baseFragment(family, node, options);
+    if (unit === BASE_UNIT)
+      return baseFragment(family, { node, relayed: relayed.map(({ address }) => address) }, options);
     const key = unit.slice(SERVICE_UNIT.length);
     const [namespace = '', name = ''] = key.split('/');
     const service = this.#services.get({ namespace, name });
-    if (service === undefined || this.#deps.isServedElsewhere?.(service) === true) return undefined;
+    if (service === undefined) return undefined;
     return serviceFragment({ service, slices: this.#slices.byIndex(BY_SERVICE, key) }, family, {
       nodeName: isForAllNodes === true ? undefined : nodeName,
       zone: zoneOf(node),

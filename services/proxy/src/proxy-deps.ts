@@ -1,7 +1,7 @@
-import type { Service as KubeService } from '@holdfast/api';
+import type { ContainerPort } from '@holdfast/api';
 import type { Bus } from '@holdfast/bus';
 import type { ApiClient } from '@holdfast/client';
-import type { Clock, Log, Random } from '@holdfast/platform';
+import type { Clock, Ids, Log, Random } from '@holdfast/platform';
 import type { FlowTable, PacketFilter } from './filter/port.ts';
 import type { HealthPorts } from './health/port.ts';
 
@@ -23,6 +23,19 @@ export const DEFAULT_PROXY_OPTIONS: ProxyOptions = {
   networkPolicies: true,
 };
 
+/** A server of this cluster that answers at a cluster address by itself. No rule translates the address. */
+export interface RelayedServer {
+  readonly address: string;
+  /** The pod that egress policies take it for. Absent: they see its address only. */
+  readonly seenAs?: RelayedPod | undefined;
+}
+
+export interface RelayedPod {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ports: readonly ContainerPort[];
+}
+
 export interface ProxyDeps {
   /** Carries the identity `system:kube-proxy`. */
   readonly client: ApiClient;
@@ -30,12 +43,13 @@ export interface ProxyDeps {
   readonly bus?: Bus | undefined;
   readonly clock: Clock;
   readonly random: Random;
+  readonly ids: Ids;
   readonly log: Log;
   readonly nodeName: string;
   /** All nodes share this network namespace: endpoints of each of them are local. */
   readonly isForAllNodes?: boolean | undefined;
-  /** Services whose addresses something else answers in this network. Absent: none. */
-  readonly isServedElsewhere?: ((service: KubeService) => boolean) | undefined;
+  /** Servers that answer in this network without rules. Absent: none. */
+  readonly relayed?: readonly RelayedServer[] | undefined;
   readonly filter: PacketFilter;
   readonly flows?: FlowTable | undefined;
   /** Serves the health check ports of services. Absent: they are closed. */

@@ -20,6 +20,8 @@ export interface SyncOptions {
   fragmentOf(unit: string, family: Family): Fragment | undefined;
   /** Called after each successful update. */
   onSynced?(): void;
+  /** Called when updates begin to fail, and again when they fail for another reason. */
+  onFailure?(reason: string): void;
 }
 
 /**
@@ -32,6 +34,7 @@ export class RuleSync {
   readonly #dirty = new Set<string>();
   #needsReset = true;
   #failures = 0;
+  #reason = '';
   #pending: Timer | undefined;
   #check: Timer | undefined;
   #running: Promise<void> | undefined;
@@ -53,13 +56,19 @@ export class RuleSync {
     return this.#failures > 0;
   }
 
-  /** Writes everything, and then follows the changes. Rejects when the first write fails. */
+  /** Writes everything, and then follows the changes. A write that fails is repeated, the first one included. */
   async start(units: Iterable<string>): Promise<void> {
     for (const unit of units) this.#dirty.add(unit);
-    await this.#write();
     this.#isStarted = true;
+    this.#running = this.#pass();
+    await this.#running;
     this.#armCheck();
-    if (this.#dirty.size > 0) this.#schedule(GATHER_MS);
+  }
+
+  /** Writes everything again: the filter is a new one. */
+  rewrite(): void {
+    this.#needsReset = true;
+    this.#schedule(GATHER_MS);
   }
 
   async stop(): Promise<void> {
@@ -82,14 +91,24 @@ export class RuleSync {
     try {
       await this.#write();
       this.#failures = 0;
+      this.#reason = '';
     } catch (error) {
       this.#failures += 1;
-      this.#options.metrics.failed();
-      this.#options.log.warn('the rules cannot be written, all of them will be written again', { error });
+      this.#failed(error);
     }
     this.#running = undefined;
     if (this.#failures > 0) this.#schedule(Math.min(RETRY_BASE_MS * 2 ** (this.#failures - 1), RETRY_MAX_MS));
     else if (this.#dirty.size > 0 || this.#needsReset) this.#schedule(GATHER_MS);
+  }
+
+  /** A reason is stated once: the attempts go on until it is gone. */
+  #failed(error: unknown): void {
+    this.#options.metrics.failed();
+    const reason = describeError(error);
+    if (reason === this.#reason) return;
+    this.#reason = reason;
+    this.#options.log.warn('the rules cannot be written, the proxy tries again until it succeeds', { error });
+    this.#options.onFailure?.(reason);
   }
 
   async #write(): Promise<void> {
@@ -100,13 +119,14 @@ export class RuleSync {
     const updates = [...this.#assemblies].map(([family, assembly]) => this.#update(family, assembly, units));
     const changes = updates.flatMap(({ change }) => change ?? []);
     const kind = this.#needsReset ? 'full' : 'partial';
-    if (kind === 'full') {
-      await filter.reset([...this.#assemblies.values()].map((assembly) => assembly.table()));
-      this.#needsReset = false;
-    } else if (changes.length > 0) {
+    // A rewrite that is requested while this one runs is another one.
+    this.#needsReset = false;
+    try {
+      if (kind === 'full') await filter.reset([...this.#assemblies.values()].map((assembly) => assembly.table()));
+      else if (changes.length > 0) await filter.apply(changes);
+    } catch (error) {
       this.#needsReset = true;
-      await filter.apply(changes);
-      this.#needsReset = false;
+      throw error;
     }
     if (kind === 'full' || changes.length > 0) {
       metrics.synced({ kind, seconds: (clock.monotonic() - startedMs) / 1_000, nowMs: clock.now() });
@@ -149,8 +169,7 @@ export class RuleSync {
     if (this.#running !== undefined || (await this.#options.filter.isIntact())) return;
     if (this.#running !== undefined) return;
     this.#options.log.warn('another program removed the rules, all of them will be written again', {});
-    this.#needsReset = true;
-    this.#schedule(GATHER_MS);
+    this.rewrite();
   }
 }
 

@@ -11,6 +11,10 @@ export const isProxied = ({ metadata, spec }: Pick<Service, 'metadata' | 'spec'>
   spec.clusterIP !== 'None' &&
   [PROXY_NAME_LABEL, HEADLESS_LABEL].every((label) => !Object.hasOwn(metadata.labels ?? {}, label));
 
+/** The service whose endpoints are the API servers. */
+export const isApiServerService = ({ metadata }: Pick<Service, 'metadata'>): boolean =>
+  metadata.namespace === 'default' && metadata.name === 'kubernetes';
+
 /** The label selector of a proxy for services and slices. */
 export const PROXIED_SELECTOR = `!${PROXY_NAME_LABEL},!${HEADLESS_LABEL}`;
 

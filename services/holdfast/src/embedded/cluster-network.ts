@@ -7,6 +7,7 @@ import { StatusError } from '@holdfast/machinery';
 import { ADMIN_USER } from '@holdfast/pki/credentials';
 import type { Log, Service } from '@holdfast/platform';
 import { badSetting } from '@holdfast/platform/config';
+import type { Proxy, RelayedServer } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
@@ -23,6 +24,19 @@ const DNS: readonly Relay[] = (['tcp', 'udp'] as const).map((protocol) => ({
   protocol,
   target: 'dns',
 }));
+
+/** Policies for egress select the server of DNS as if it were the pods that answer in other clusters. */
+const DNS_SERVER: RelayedServer = {
+  address: DNS_SERVICE_ADDRESS,
+  seenAs: {
+    namespace: 'kube-system',
+    labels: { 'k8s-app': 'kube-dns' },
+    ports: [
+      { name: 'dns', containerPort: 53, protocol: 'UDP' },
+      { name: 'dns-tcp', containerPort: 53, protocol: 'TCP' },
+    ],
+  },
+};
 
 /** The agent of the network answers at these addresses itself. */
 const isOfAgent = ({ spec }: KubeService): boolean =>
@@ -52,7 +66,9 @@ export function createClusterNetwork(
     relays: () => [API, ...(names === undefined ? [] : DNS)],
   });
   front.nodes.reachPods((place) => (network.covers(place.host) ? network.dial(place) : undefined));
-  const rules = podNetworks.canFilter() ? createRules(deps, network) : undefined;
+  const rules = podNetworks.canFilter()
+    ? createRules(deps, network, [{ address: API_SERVICE_ADDRESS }, ...(names === undefined ? [] : [DNS_SERVER])])
+    : undefined;
   return {
     name: 'network of pods',
     network,
@@ -69,25 +85,27 @@ export function createClusterNetwork(
 }
 
 /** The rules of services. They begin with the first pod: before it there is no network, and none is made for them. */
-function createRules(deps: ComponentsDeps, network: PodNetwork) {
-  const { log } = deps.machine;
-  let starting: Promise<Service | undefined> | undefined;
-  const start = async (): Promise<Service> => {
+function createRules(deps: ComponentsDeps, network: PodNetwork, relayed: readonly RelayedServer[]) {
+  let rules: Promise<Proxy> | undefined;
+  let isStopped = false;
+  const create = async (): Promise<Proxy> => {
     const { createServiceRules } = await import('./service-rules.ts');
-    const rules = createServiceRules(deps, { network, isServedElsewhere: isOfAgent });
-    await rules.start();
-    return rules;
+    const made = createServiceRules(deps, { network, relayed });
+    void made.start().catch((error: unknown) => {
+      if (!isStopped) deps.machine.log.error('the addresses of services are not routed', { error });
+    });
+    return made;
   };
   const unsubscribe = network.onOpen(() => {
-    starting ??= start().catch((error: unknown) => {
-      log.error('the addresses of services are not routed', { error });
-      return undefined;
-    });
+    // A later connection may lead to a new network, which has no rules.
+    if (rules === undefined) rules = create();
+    else void rules.then((made) => made.rewrite());
   });
   return {
     stop: async () => {
+      isStopped = true;
       unsubscribe();
-      await (await starting)?.stop();
+      await (await rules)?.stop();
     },
   };
 }

@@ -1,15 +1,13 @@
-import type { Service as KubeService } from '@holdfast/api';
 import type { PodNetwork } from '@holdfast/kubelet/pod-network';
 import { PROXY_USER } from '@holdfast/pki/credentials';
-import type { Service } from '@holdfast/platform';
-import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS } from '@holdfast/proxy';
+import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS, type Proxy, type RelayedServer } from '@holdfast/proxy';
 import type { ComponentsDeps } from './components.ts';
 
 /** The proxy of all process nodes: they share one network, and the address of the machine. */
 export const createServiceRules = (
   { machine, bus, front, config, nodeNames }: ComponentsDeps,
-  to: { readonly network: PodNetwork; readonly isServedElsewhere: (service: KubeService) => boolean },
-): Service =>
+  to: { readonly network: PodNetwork; readonly relayed: readonly RelayedServer[] },
+): Proxy =>
   createProxy({
     ...machine,
     bus,
@@ -17,6 +15,6 @@ export const createServiceRules = (
     nodeName: nodeNames.real[0] ?? '',
     isForAllNodes: true,
     filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
-    isServedElsewhere: to.isServedElsewhere,
+    relayed: to.relayed,
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },
   });

@@ -6,7 +6,12 @@ import { FIRST_LINE_MAX_BYTES, REQUEST_LINE_MAX_BYTES } from './agent/limits.ts'
 import { LineReader } from './agent/line-reader.ts';
 import type { AgentAnswer, AgentRequest, DialAnswer, DialLine } from './agent/protocol.ts';
 import { launchAgent } from './launch.ts';
-import { AGENT_REQUEST_DEADLINE_MS, AGENT_START_DEADLINE_MS, AGENT_START_POLL_MS } from './limits.ts';
+import {
+  AGENT_NFT_DEADLINE_MS,
+  AGENT_REQUEST_DEADLINE_MS,
+  AGENT_START_DEADLINE_MS,
+  AGENT_START_POLL_MS,
+} from './limits.ts';
 
 export interface AgentConnectionDeps {
   readonly directory: string;
@@ -116,7 +121,8 @@ export class AgentConnection {
   #send(socket: Socket, request: AgentRequest): Promise<unknown> {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
-      const deadline = this.#deps.clock.timer(AGENT_REQUEST_DEADLINE_MS, () => {
+      const deadlineMs = request.method === 'nft' ? AGENT_NFT_DEADLINE_MS : AGENT_REQUEST_DEADLINE_MS;
+      const deadline = this.#deps.clock.timer(deadlineMs, () => {
         this.#pending.delete(id);
         reject(new RuntimeError('Unavailable', `the network of pods did not answer ${request.method} in time`));
       });

@@ -1,5 +1,12 @@
-import { type Cidr, parseCidr } from '@holdfast/api';
+import { type Cidr, canonicalIp, isIpv6, parseCidr } from '@holdfast/api';
 import type { Family } from '../ruleset/model.ts';
+
+/** The canonical addresses of a family. */
+export const addressesOf = (texts: readonly string[], family: Family): readonly string[] =>
+  texts
+    .map((text) => canonicalIp(text))
+    .filter((ip) => ip !== undefined)
+    .filter((ip) => isIpv6(ip) === (family === 'ip6'));
 
 /** The networks of a family, without those that lie in another one: nft refuses ranges that overlap. */
 export function rangesOfFamily(texts: readonly string[], family: Family): readonly string[] {

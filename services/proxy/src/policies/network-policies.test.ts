@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import {
   type KubeObject,
   NAMESPACES,
@@ -13,12 +13,12 @@ import {
 } from '@holdfast/api';
 import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { FakeApi, pathFor } from '@holdfast/client/testing';
-import { createSeededRandom, createSilentLog } from '@holdfast/platform';
+import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import fc from 'fast-check';
 import { createProxy } from '../app.ts';
 import { MemoryFilter } from '../filter/memory-filter.ts';
-import { DEFAULT_PROXY_OPTIONS, type ProxyOptions } from '../proxy-deps.ts';
+import { DEFAULT_PROXY_OPTIONS, type ProxyOptions, type RelayedServer } from '../proxy-deps.ts';
 import { type Flow, mayFlow, type PolicyWorld } from '../testing/policy-oracle.ts';
 import { routePacket } from '../testing/route-packet.ts';
 
@@ -27,7 +27,7 @@ const SLOTS = [0, 1, 2, 3, 4];
 const OUTSIDE = '203.0.113.9';
 const addressOf = (slot: number): string => `10.244.0.${slot + 2}`;
 
-async function rig(options: Partial<ProxyOptions> = {}) {
+async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly RelayedServer[] = []) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
   const random = createSeededRandom(1, 'proxy');
@@ -37,9 +37,11 @@ async function rig(options: Partial<ProxyOptions> = {}) {
     client: createApiClient({ transport, userAgent: 'test' }),
     clock,
     random,
+    ids: createIds(random),
     log: createSilentLog(),
     nodeName: 'a',
     isForAllNodes: true,
+    relayed,
     filter,
     options: { ...DEFAULT_PROXY_OPTIONS, ...options },
   });
@@ -62,7 +64,9 @@ async function rig(options: Partial<ProxyOptions> = {}) {
       const table = filter.tables.get('ip');
       assert.ok(table !== undefined);
       const packet = { ...flow, protocol: flow.protocol as 'TCP' };
-      return routePacket(packet, { table, own: new Set(), random: 0 }).kind === 'sent';
+      return (
+        routePacket(packet, { table, own: new Set(relayed.map(({ address }) => address)), random: 0 }).kind === 'sent'
+      );
     },
   };
 }
@@ -290,4 +294,60 @@ test('without network policies nothing about them is read', async () => {
   await started;
   assert.ok(to.api.requests.every(({ path }) => !path.endsWith('/networkpolicies')));
   await to.proxy.stop();
+});
+
+describe('policies for egress bind what pods send to servers of the network itself', () => {
+  const [API, DNS] = ['10.96.0.1', '10.96.0.10'];
+  const RELAYED: readonly RelayedServer[] = [
+    { address: API },
+    {
+      address: DNS,
+      seenAs: {
+        namespace: 'kube-system',
+        labels: { 'k8s-app': 'kube-dns' },
+        ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' }],
+      },
+    },
+  ];
+  const sent = (address: string): readonly Flow[] => [
+    { source: addressOf(0), destination: API, protocol: 'TCP', port: 443 },
+    { source: addressOf(0), destination: DNS, protocol: 'UDP', port: 53 },
+    { source: address, destination: DNS, protocol: 'UDP', port: 53 },
+  ];
+
+  /** Whether the pod of the policy reaches the API and DNS, and another pod DNS. */
+  async function reached(...egress: NonNullable<NetworkPolicySpec['egress']>): Promise<readonly boolean[]> {
+    const to = await rig({}, RELAYED);
+    to.put(NAMESPACES, namespace('kube-system', { 'kubernetes.io/metadata.name': 'kube-system' }));
+    to.put(PODS, pod('east', 0, { labels: { app: 'x' } }));
+    to.put(PODS, pod('west', 1));
+    const started = to.proxy.start();
+    await to.settle();
+    await started;
+    to.put(NETWORK_POLICIES, policy('east', 'p', { podSelector: {}, policyTypes: ['Egress'], egress }));
+    await to.settle();
+    await to.settle();
+    const passed = sent(addressOf(1)).map((flow) => to.passes(flow));
+    await to.proxy.stop();
+    return passed;
+  }
+
+  test('a policy that allows nothing closes both', async () => {
+    assert.deepEqual(await reached(), [false, false, true]);
+  });
+
+  test('a port, a network and an address open them', async () => {
+    assert.deepEqual(await reached({ ports: [{ port: 53, protocol: 'UDP' }] }), [false, true, true]);
+    assert.deepEqual(await reached({ to: [{ ipBlock: { cidr: `${API}/32` } }] }), [true, false, true]);
+    assert.deepEqual(await reached({}), [true, true, true]);
+  });
+
+  test('DNS is what policies select as the pods of the DNS of a cluster', async () => {
+    const podSelector = { matchLabels: { 'k8s-app': 'kube-dns' } };
+    const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } };
+    const ports = [{ port: 'dns', protocol: 'UDP' }];
+    assert.deepEqual(await reached({ to: [{ namespaceSelector, podSelector }], ports }), [false, true, true]);
+    assert.deepEqual(await reached({ to: [{ namespaceSelector: {} }] }), [false, true, true]);
+    assert.deepEqual(await reached({ to: [{ podSelector }] }), [false, false, true], 'of the namespace of the policy');
+  });
 });

@@ -22,9 +22,10 @@ import { podFragment } from './pod-fragment.ts';
 import { policyFragment } from './policy-fragment.ts';
 import { asksPortsOfAll, PolicyIndex } from './policy-index.ts';
 import { isPodUnit, isPolicyUnit, podUnit, policyUnit, targetOf } from './policy-names.ts';
+import { relayedPod } from './relayed-pod.ts';
 
 export interface NetworkPoliciesOptions
-  extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'log' | 'nodeName' | 'isForAllNodes'> {
+  extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'log' | 'nodeName' | 'isForAllNodes' | 'relayed'> {
   touch(units: readonly string[]): void;
 }
 
@@ -37,6 +38,8 @@ export class NetworkPolicies {
   readonly #policies: Informer<NetworkPolicy>;
   readonly #pods: Informer<Pod>;
   readonly #namespaces: Informer<Namespace>;
+  /** By their keys. */
+  readonly #relayed: ReadonlyMap<string, Pod>;
   readonly #index = new PolicyIndex();
   readonly #unsubscribe: (() => void)[] = [];
   #opening: Promise<void> | undefined;
@@ -45,7 +48,8 @@ export class NetworkPolicies {
 
   constructor(options: NetworkPoliciesOptions) {
     this.#options = options;
-    const { client, bus, clock, random, log } = options;
+    const { client, bus, clock, random, log, relayed = [] } = options;
+    this.#relayed = new Map(relayed.flatMap(relayedPod).map((pod) => [keyOf(pod), pod]));
     const tools = { client, bus, clock, random, log };
     this.#policies = createInformer({ ...tools, resource: NETWORK_POLICIES });
     this.#pods = createInformer({ ...tools, resource: PODS });
@@ -60,7 +64,7 @@ export class NetworkPolicies {
       }),
       this.#namespaces.onChange(({ key, object, old }) => {
         if (!this.#isOpen || deepEqual(object?.metadata.labels, old?.metadata.labels)) return;
-        this.#options.touch(this.#pods.list(key).map(unitOf));
+        this.#options.touch(this.#podsIn(key).map(unitOf));
       }),
     );
     await this.#policies.start();
@@ -76,7 +80,7 @@ export class NetworkPolicies {
 
   units(): readonly string[] {
     if (!this.#isOpen) return [];
-    return [...this.#policies.list().map((policy) => policyUnit(keyOf(policy))), ...this.#pods.list().map(unitOf)];
+    return [...this.#policies.list().map((policy) => policyUnit(keyOf(policy))), ...this.#podsIn().map(unitOf)];
   }
 
   /** True for the units that `fragmentOf` knows. */
@@ -90,7 +94,7 @@ export class NetworkPolicies {
       const policy = this.#policies.get(target);
       return policy === undefined ? undefined : policyFragment(policy, family);
     }
-    const pod = this.#pods.get(target);
+    const pod = this.#pods.get(target) ?? this.#relayed.get(`${target.namespace}/${target.name}`);
     if (pod === undefined) return undefined;
     const { nodeName, isForAllNodes } = this.#options;
     return podFragment(
@@ -102,6 +106,14 @@ export class NetworkPolicies {
       },
       family,
     );
+  }
+
+  /** Of one namespace, or all. */
+  #podsIn(namespace?: string): readonly Pod[] {
+    const relayed = [...this.#relayed.values()].filter(
+      ({ metadata }) => (namespace ?? metadata.namespace) === metadata.namespace,
+    );
+    return [...this.#pods.list(namespace), ...relayed];
   }
 
   #namespaceOf({ metadata }: Pod): Namespace | undefined {
@@ -137,7 +149,7 @@ export class NetworkPolicies {
     const isOfAll = rules.some((each) => each.isOfAll);
     const { namespace } = policy.metadata;
     const isWide = isOfAll || peers.some(({ namespaceSelector }) => namespaceSelector !== undefined);
-    return this.#pods.list(isWide ? undefined : namespace).filter((pod) => {
+    return this.#podsIn(isWide ? undefined : namespace).filter((pod) => {
       if (isOfAll || policySelects(policy, pod)) return true;
       const seen = { metadata: pod.metadata, namespace: this.#namespaceOf(pod) };
       return peers.some((peer) => peerSelects(peer, namespace, seen));

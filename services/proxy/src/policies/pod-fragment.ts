@@ -12,10 +12,10 @@ import {
   policyRules,
   policySelects,
 } from '@holdfast/api';
+import { addressesOf } from '../addresses/ranges.ts';
 import { type Fragment, FragmentBuilder } from '../ruleset/fragment.ts';
 import { type Family, verdict } from '../ruleset/model.ts';
 import { EGRESS_PODS_MAP, INGRESS_PODS_MAP } from '../ruleset/names.ts';
-import { addressesOf } from '../services/service-fragment.ts';
 import { isSafeUid, peerSet, podChain, policyChain, portSet } from './policy-names.ts';
 
 export interface PodView {

@@ -58,7 +58,7 @@ function fragmentOf(name: string, state: State): Fragment | undefined {
 
 function start(): Assembly {
   const assembly = new Assembly('ip');
-  assembly.replace([[BASE_UNIT, baseFragment('ip', node('a'), OPTIONS)]]);
+  assembly.replace([[BASE_UNIT, baseFragment('ip', { node: node('a') }, OPTIONS)]]);
   return assembly;
 }
 

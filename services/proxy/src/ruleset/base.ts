@@ -1,16 +1,18 @@
-import { canonicalIp, isIpv6, type Node } from '@holdfast/api';
-import { mergeRanges, rangeOf, rangeTexts, withoutRanges } from '../addresses/ranges.ts';
+import type { Node } from '@holdfast/api';
+import { addressesOf, mergeRanges, rangeOf, rangeTexts, withoutRanges } from '../addresses/ranges.ts';
 import { type Fragment, FragmentBuilder } from './fragment.ts';
 import { type Family, type Hook, type Rule, rule, verdict } from './model.ts';
 import {
   CLUSTER_ADDRESSES,
   EGRESS_PODS_MAP,
+  EXTERNAL_MAP,
   INGRESS_PODS_MAP,
   NODE_ADDRESSES,
   NODE_PORTS_MAP,
   OWN_PAIRS,
   POD_NETWORKS,
   REFUSE_CHAIN,
+  RELAYED_ADDRESSES,
   SERVICES_CHAIN,
   SERVICES_MAP,
 } from './names.ts';
@@ -24,6 +26,12 @@ export interface BaseOptions {
   readonly nodePortAddresses: readonly string[];
 }
 
+export interface BaseView {
+  readonly node: Node | undefined;
+  /** Cluster addresses at which something else answers. No service takes them over. */
+  readonly relayed?: readonly string[];
+}
+
 export const BASE_UNIT = 'base';
 
 const DESTINATION_NAT = -100;
@@ -32,14 +40,16 @@ const FILTER = 0;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /** What every other unit needs: hooks, shared sets, and what depends on the node alone. */
-export function baseFragment(family: Family, node: Node | undefined, options: BaseOptions): Fragment {
+export function baseFragment(family: Family, { node, relayed = [] }: BaseView, options: BaseOptions): Fragment {
   const builder = new FragmentBuilder();
   const sets = builder.sets;
   sets.set(SERVICES_MAP, { kind: 'verdicts', by: 'destination' });
+  sets.set(EXTERNAL_MAP, { kind: 'verdicts', by: 'destination' });
   sets.set(NODE_PORTS_MAP, { kind: 'verdicts', by: 'port' });
   sets.set(INGRESS_PODS_MAP, { kind: 'verdicts', by: 'daddr' });
   sets.set(EGRESS_PODS_MAP, { kind: 'verdicts', by: 'saddr' });
   sets.set(CLUSTER_ADDRESSES, { kind: 'addresses' });
+  sets.set(RELAYED_ADDRESSES, { kind: 'addresses' });
   sets.set(POD_NETWORKS, { kind: 'networks' });
   sets.set(NODE_ADDRESSES, { kind: 'networks' });
   sets.set(OWN_PAIRS, { kind: 'pairs' });
@@ -47,6 +57,9 @@ export function baseFragment(family: Family, node: Node | undefined, options: Ba
   for (const text of nodeNetworks(family, node, options)) builder.element(NODE_ADDRESSES, text);
   addServiceChains(builder, options);
   addPolicyChains(builder);
+  const addresses = addressesOf(relayed, family);
+  for (const address of addresses) builder.element(RELAYED_ADDRESSES, address);
+  if (addresses.length > 0) addRelayChain(builder);
   return builder;
 }
 
@@ -66,6 +79,8 @@ function addServiceChains({ chains }: FragmentBuilder, options: BaseOptions): vo
   });
 }
 
+const TO_RELAYED = { kind: 'address', side: 'daddr', set: RELAYED_ADDRESSES } as const;
+
 function serviceRules({ clusterCidrs, masqueradeAll }: BaseOptions): readonly Rule[] {
   const toCluster = { kind: 'address', side: 'daddr', set: CLUSTER_ADDRESSES } as const;
   const fromOutside = { kind: 'address', side: 'saddr', set: POD_NETWORKS, not: true } as const;
@@ -75,10 +90,13 @@ function serviceRules({ clusterCidrs, masqueradeAll }: BaseOptions): readonly Ru
       ? [rule({ kind: 'mark' }, toCluster, fromOutside)]
       : [];
   return [
+    verdict('return', TO_RELAYED),
     ...masquerade,
     rule({ kind: 'dispatch', by: 'destination', map: SERVICES_MAP }),
     // Nobody else has these addresses, so what no port of a service took would be lost on its way.
     verdict(`goto ${REFUSE_CHAIN}`, toCluster),
+    // After every cluster address: a user may name any address here, those of other services included.
+    rule({ kind: 'dispatch', by: 'destination', map: EXTERNAL_MAP }),
     rule(
       { kind: 'dispatch', by: 'port', map: NODE_PORTS_MAP },
       { kind: 'address', side: 'daddr', set: NODE_ADDRESSES },
@@ -87,21 +105,30 @@ function serviceRules({ clusterCidrs, masqueradeAll }: BaseOptions): readonly Ru
   ];
 }
 
+const KNOWN = verdict('accept', { kind: 'flow', state: 'known' });
+
+/** Traffic to a relay ends in this namespace, so it is not forwarded. Policies bind the pods that send it. */
+function addRelayChain({ chains }: FragmentBuilder): void {
+  chains.set('policy-relays', {
+    hook: { type: 'filter', hook: 'input', priority: FILTER },
+    rules: [KNOWN, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP }, TO_RELAYED)],
+  });
+}
+
 /**
  * Both directions of a flow must be allowed, so each has a base chain of its own: `accept` ends only the chain that
  * gives it. Traffic between a node and its own pods passes neither: it is not forwarded.
  */
 function addPolicyChains({ chains }: FragmentBuilder): void {
-  const known = verdict('accept', { kind: 'flow', state: 'known' });
   const toItself = verdict('accept', { kind: 'pair', set: OWN_PAIRS });
   const forward = (priority: number): Hook => ({ type: 'filter', hook: 'forward', priority });
   chains.set('policy-egress', {
     hook: forward(FILTER),
-    rules: [known, toItself, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP })],
+    rules: [KNOWN, toItself, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP })],
   });
   chains.set('policy-ingress', {
     hook: forward(FILTER + 1),
-    rules: [known, toItself, rule({ kind: 'dispatch', by: 'daddr', map: INGRESS_PODS_MAP })],
+    rules: [KNOWN, toItself, rule({ kind: 'dispatch', by: 'daddr', map: INGRESS_PODS_MAP })],
   });
 }
 
@@ -114,8 +141,8 @@ function nodeNetworks(family: Family, node: Node | undefined, { nodePortAddresse
   if (nodePortAddresses.length > 0) return networkTexts(nodePortAddresses, family);
   return (node?.status?.addresses ?? [])
     .filter(({ type }) => type === 'InternalIP')
-    .flatMap(({ address }) => canonicalIp(address) ?? [])
-    .filter((ip) => isIpv6(ip) === (family === 'ip6') && !ip.startsWith('127.') && ip !== '::1');
+    .flatMap(({ address }) => addressesOf([address], family))
+    .filter((ip) => !ip.startsWith('127.') && ip !== '::1');
 }
 
 function networkTexts(texts: readonly string[], family: Family): readonly string[] {

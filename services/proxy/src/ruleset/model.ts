@@ -70,7 +70,7 @@ export type SetShape =
 
 export interface Hook {
   readonly type: 'nat' | 'filter';
-  readonly hook: 'prerouting' | 'output' | 'postrouting' | 'forward';
+  readonly hook: 'prerouting' | 'output' | 'postrouting' | 'forward' | 'input';
   readonly priority: number;
 }
 

@@ -1,12 +1,17 @@
 import type { Protocol } from './model.ts';
 
 /** Sets and maps that several units fill. */
+/** Cluster addresses of services. */
 export const SERVICES_MAP = 'map-services';
+/** Addresses that users choose: external ones, and those of load balancers. They are asked last. */
+export const EXTERNAL_MAP = 'map-external';
 export const NODE_PORTS_MAP = 'map-node-ports';
 export const INGRESS_PODS_MAP = 'map-ingress-pods';
 export const EGRESS_PODS_MAP = 'map-egress-pods';
 /** Addresses of services inside the cluster. */
 export const CLUSTER_ADDRESSES = 'cluster-addresses';
+/** Cluster addresses at which something else answers in this network. */
+export const RELAYED_ADDRESSES = 'relayed-addresses';
 /** The networks of the pods of the cluster. */
 export const POD_NETWORKS = 'pod-networks';
 /** Addresses of this node at which node ports answer. */

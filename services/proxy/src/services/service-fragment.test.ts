@@ -22,11 +22,12 @@ interface Scene {
   readonly place?: TrafficPlace;
   readonly options?: Partial<BaseOptions>;
   readonly family?: Family;
+  readonly relayed?: readonly string[];
 }
 
-function tableOf({ services, place = HERE, options, family = 'ip' }: Scene): Table {
+function tableOf({ services, place = HERE, options, family = 'ip', relayed = [] }: Scene): Table {
   const assembly = new Assembly(family);
-  assembly.replace([[BASE_UNIT, baseFragment(family, node('a'), { ...OPTIONS, ...options })]]);
+  assembly.replace([[BASE_UNIT, baseFragment(family, { node: node('a'), relayed }, { ...OPTIONS, ...options })]]);
   for (const [each, slices] of services) {
     const unit = `service default/${each.metadata.name}`;
     assembly.replace([[unit, serviceFragment({ service: each, slices }, family, place)]]);
@@ -159,6 +160,40 @@ describe('a cluster address', () => {
     const scene = one({}, TWO);
     const services = [[thief, [slice([{ address: '10.244.0.66' }], { of: 'a-thief' })]] as const, ...scene.services];
     assert.equal(ends({ services }), '10.244.0.2:8080 10.244.1.3:8080');
+    assert.equal(ends({ services }, { port: 81 }), 'refused', 'a port that the owner of the address does not have');
+  });
+});
+
+describe('addresses that no service of a user takes over', () => {
+  const [API, DNS] = ['10.96.0.1', '10.96.0.10'];
+  const thiefAt = (...addresses: readonly string[]): readonly [Service, readonly EndpointSlice[]] => [
+    service({
+      name: 'a-thief',
+      type: 'LoadBalancer',
+      clusterIP: '10.96.0.2',
+      ports: [{ port: 443 }, { name: 'api', port: 6443 }, { name: 'dns', port: 53, protocol: 'UDP' }],
+      externalIPs: [...addresses],
+      ingress: addresses.map((ip) => ({ ip })),
+    }),
+    [slice([{ address: '10.244.0.66' }], { of: 'a-thief' })],
+  ];
+
+  test('those at which the network itself answers, by whatever field it names them', () => {
+    const relayed = [API, DNS];
+    const scene: Scene = { services: [thiefAt(API, DNS)], relayed };
+    assert.equal(ends(scene, { destination: API, port: 443 }), `${API}:443`);
+    assert.equal(ends(scene, { destination: DNS, port: 53, protocol: 'UDP' }), `${DNS}:53`);
+    const owner = service({ name: 'owner', clusterIP: DNS, ports: [{ port: 53, protocol: 'UDP' }] });
+    const taken: Scene = { services: [[owner, [slice(TWO, { of: 'owner', protocol: 'UDP' })]]], relayed };
+    assert.equal(ends(taken, { destination: DNS, port: 53, protocol: 'UDP' }), `${DNS}:53`);
+  });
+
+  test('the places of the API servers', () => {
+    const servers = slice([{ address: '192.0.2.77' }], { of: 'kubernetes', port: 6443 });
+    const api: Scene['services'][number] = [service({ name: 'kubernetes', clusterIP: API }), [servers]];
+    const packet = { destination: '192.0.2.77', port: 6443 };
+    assert.equal(ends({ services: [thiefAt('192.0.2.77')] }, packet), 'refused', 'the thief alone gets the traffic');
+    assert.equal(ends({ services: [thiefAt('192.0.2.77'), api] }, packet), '192.0.2.77:6443');
   });
 });
 

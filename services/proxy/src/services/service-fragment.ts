@@ -2,7 +2,7 @@ import {
   canonicalIp,
   chooseTargets,
   type EndpointSlice,
-  isIpv6,
+  isApiServerService,
   isProxied,
   type Service,
   type ServicePort,
@@ -11,11 +11,12 @@ import {
   trafficTargets,
   virtualIngressAddresses,
 } from '@holdfast/api';
-import { rangesOfFamily } from '../addresses/ranges.ts';
+import { addressesOf, rangesOfFamily } from '../addresses/ranges.ts';
 import { type Fragment, FragmentBuilder } from '../ruleset/fragment.ts';
 import { type Family, PROTOCOLS, type Protocol, type Rule, rule, type Verdict, verdict } from '../ruleset/model.ts';
 import {
   CLUSTER_ADDRESSES,
+  EXTERNAL_MAP,
   isSafeName,
   NODE_PORTS_MAP,
   OWN_PAIRS,
@@ -43,8 +44,8 @@ interface PortView {
 }
 
 const REFUSE: Verdict = `goto ${REFUSE_CHAIN}`;
-/** Addresses of the cluster win over addresses from outside that a user can choose. */
-const OWN_ADDRESS = 0;
+/** The places of the API servers win over addresses from outside, which a user can choose. */
+const API_PLACE = 0;
 const OUTSIDE_ADDRESS = 1;
 
 /** The rules of one service. `undefined`: this program does not serve it. */
@@ -73,13 +74,6 @@ export function serviceFragment(
 const isSafeTarget = ({ address, port }: TrafficTarget): boolean =>
   canonicalIp(address) !== undefined && Number.isInteger(port) && port > 0 && port < 65_536;
 
-/** The canonical addresses of a family. */
-export const addressesOf = (texts: readonly string[], family: Family): readonly string[] =>
-  texts
-    .map((text) => canonicalIp(text))
-    .filter((ip) => ip !== undefined)
-    .filter((ip) => isIpv6(ip) === (family === 'ip6'));
-
 function addPort(builder: FragmentBuilder, view: PortView, place: TrafficPlace): void {
   const { service, id, cluster, local } = view;
   const isInsideLocal = service.spec.internalTrafficPolicy === 'Local';
@@ -87,6 +81,7 @@ function addPort(builder: FragmentBuilder, view: PortView, place: TrafficPlace):
   if (!isInsideLocal || hasOutside(view)) addBalance(builder, view, { chain: `cluster/${id}`, targets: cluster });
   if (isInsideLocal || isOutsideLocal) addBalance(builder, view, { chain: `local/${id}`, targets: local });
   addOwnPairs(builder, [...cluster, ...local], place);
+  if (isApiServerService(service)) addApiPlaces(builder, view);
   if (view.protocol === 'UDP') addUdpTargets(builder, view);
   addInside(builder, view, isInsideLocal);
   if (hasOutside(view)) addOutside(builder, view, isOutsideLocal);
@@ -124,7 +119,15 @@ function addInside(builder: FragmentBuilder, view: PortView, isLocal: boolean): 
   const [targets, chain] = isLocal ? [local, `local/${id}`] : [cluster, `cluster/${id}`];
   const value = targets.length > 0 ? (`goto ${chain}` as const) : cluster.length > 0 ? 'drop' : REFUSE;
   for (const address of addressesOf(service.spec.clusterIPs ?? [service.spec.clusterIP ?? ''], family)) {
-    builder.element(SERVICES_MAP, destination(address, protocol, port.port), { value, rank: OWN_ADDRESS });
+    builder.element(SERVICES_MAP, destination(address, protocol, port.port), { value });
+  }
+}
+
+/** A service that received the traffic of an API server would receive the credentials of its clients. */
+function addApiPlaces(builder: FragmentBuilder, { protocol, cluster, local }: PortView): void {
+  for (const { address, port } of [...cluster, ...local]) {
+    const key = destination(canonicalIp(address) ?? '', protocol, port);
+    builder.element(EXTERNAL_MAP, key, { value: 'return', rank: API_PLACE });
   }
 }
 
@@ -163,12 +166,12 @@ function addOutside(builder: FragmentBuilder, view: PortView, isLocal: boolean):
   const nodePort = nodePortOf(view);
   if (nodePort !== undefined) builder.element(NODE_PORTS_MAP, `${protocol.toLowerCase()} . ${nodePort}`, { value });
   for (const address of addressesOf(service.spec.externalIPs ?? [], family)) {
-    builder.element(SERVICES_MAP, destination(address, protocol, port.port), { value, rank: OUTSIDE_ADDRESS });
+    builder.element(EXTERNAL_MAP, destination(address, protocol, port.port), { value, rank: OUTSIDE_ADDRESS });
   }
   const balanced = addressesOf(virtualIngressAddresses(service), family);
   const entry = balanced.length > 0 ? addFirewall(builder, view, value) : value;
   for (const address of balanced) {
-    builder.element(SERVICES_MAP, destination(address, protocol, port.port), { value: entry, rank: OUTSIDE_ADDRESS });
+    builder.element(EXTERNAL_MAP, destination(address, protocol, port.port), { value: entry, rank: OUTSIDE_ADDRESS });
   }
 }
 

@@ -59,10 +59,11 @@ class Walk {
     const isFromHere = this.#machine.own.has(this.#packet.source);
     const hooks: readonly Hook['hook'][] = isFromHere
       ? ['output', 'postrouting']
-      : ['prerouting', 'forward', 'postrouting'];
+      : ['prerouting', 'input', 'forward', 'postrouting'];
     for (const hook of hooks) {
       // A packet for the machine itself is not forwarded.
-      if (hook === 'forward' && this.#machine.own.has(this.#state.destination)) continue;
+      const isForMachine = this.#machine.own.has(this.#state.destination);
+      if (isForMachine ? hook === 'forward' : hook === 'input') continue;
       const end = this.#runHook(hook);
       if (end !== 'sent') return this.#fate(end);
     }

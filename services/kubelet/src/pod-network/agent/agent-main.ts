@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { helper } from '../../runtime/helpers.ts';
 import { closeInherited, machineClock } from '../../runtime/process/standalone.ts';
 import { dial, refuse } from './dial.ts';
-import { AGENT_IDLE_EXIT_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
+import { AGENT_IDLE_EXIT_MS, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
 import { LineReader } from './line-reader.ts';
 import { Namespaces } from './namespaces.ts';
 import type { AgentLine, DialLine } from './protocol.ts';
@@ -96,7 +96,7 @@ class Agent {
         await this.#namespaces.own([...new Set(line.relays.map(({ address }) => address))]);
         return this.#relays.serve(line.relays);
       case 'nft':
-        return run([helper('nft'), ...line.args], line.input);
+        return run([helper('nft'), ...line.args], line.input, NFT_DEADLINE_MS);
       case 'stop':
         return rmSync(this.#path, { force: true });
     }

@@ -2,6 +2,8 @@
 
 /** Deadline of one program that changes the network. */
 export const PROGRAM_DEADLINE_MS = 10_000;
+/** Deadline of nft, which may write the rules of thousands of services at once. */
+export const NFT_DEADLINE_MS = 60_000;
 export const PROGRAM_OUTPUT_MAX_BYTES = 16 * 1024;
 /** Namespaces that are made at the same time: the kernel makes them one after the other. */
 export const PARALLEL_CHANGES = 4;

@@ -3,12 +3,12 @@ import { HELPER_ENVIRONMENT } from '../../runtime/helpers.ts';
 import { PROGRAM_DEADLINE_MS, PROGRAM_OUTPUT_MAX_BYTES } from './limits.ts';
 
 /** Runs a program to its end. Resolves with its output; rejects with what it complained about when it fails. */
-export function run(command: readonly string[], input = ''): Promise<string> {
+export function run(command: readonly string[], input = '', deadlineMs = PROGRAM_DEADLINE_MS): Promise<string> {
   const [program = '', ...args] = command;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       env: HELPER_ENVIRONMENT,
-      timeout: PROGRAM_DEADLINE_MS,
+      timeout: deadlineMs,
       killSignal: 'SIGKILL',
       stdio: ['pipe', 'pipe', 'pipe'],
     });

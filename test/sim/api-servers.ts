@@ -54,8 +54,8 @@ export class ApiServers {
   readonly #options: ApiServersOptions;
   readonly #processes = new Map<string, SimulatedProcess>();
   readonly #running = new Map<string, RunningServer>();
-  /** The requester of the current write. */
-  readonly #asking = new AsyncLocalStorage<string>();
+  /** The request that makes the current write. */
+  readonly #asking = new AsyncLocalStorage<{ readonly by: string; readonly askedAtMs: number }>();
   #data: Store;
 
   constructor(options: ApiServersOptions, data: Store) {
@@ -144,14 +144,16 @@ export class ApiServers {
     const process = this.#processes.get(party) ?? new SimulatedProcess(kernel, party);
     const machine = process.boot(logOf?.(party));
     const recorded = recordCommits(this.#data, kernel, (commit) =>
-      this.#options.onCommit({ ...commit, by: this.#asking.getStore() ?? party }),
+      this.#options.onCommit({ ...commit, ...(this.#asking.getStore() ?? { by: party }) }),
     );
     const store = storeOf?.(recorded, machine) ?? recorded;
     const toleration = defaultTolerationSeconds === undefined ? {} : { defaultTolerationSeconds };
     const server: ApiServer = createApiServer({ ...machine, store, tokens, ownershipRule, ...toleration });
     const relay = createRelay({ ...machine, store, bus: hub, knownState: server.knownState });
-    const handle: ApiHandler = (request) =>
-      this.#asking.run((request.headers['authorization'] ?? '').slice(BEARER.length), () => server.handle(request));
+    const handle: ApiHandler = (request) => {
+      const by = (request.headers['authorization'] ?? '').slice(BEARER.length);
+      return this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
+    };
     const running = { store, handle, services: [server, relay] };
     this.#running.set(party, running);
     return running;

@@ -7,6 +7,8 @@ export interface Commit {
   readonly operation: WriteOperation;
   /** The requesting user, or the API server that wrote it by itself. */
   readonly by?: string;
+  /** When the API server got the request of this write, in virtual time. */
+  readonly askedAtMs?: number;
 }
 
 interface Entry {

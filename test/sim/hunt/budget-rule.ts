@@ -11,14 +11,19 @@ export class BudgetRule implements Oracle {
   readonly name = 'a budget is not overspent';
   readonly #pods = new Map<string, Pod>();
   #minAvailable = WEB_MIN_AVAILABLE;
-  /** Ready pods that were lost without an eviction. */
-  #otherLosses = 0;
-  readonly #spentUnder = new Map<string, { readonly least: number; readonly otherLosses: number }>();
+  /** When ready pods were lost without an eviction. */
+  readonly #otherLossesAt: number[] = [];
+  readonly #spentUnder = new Map<string, { readonly least: number; readonly countedAtMs: number }>();
+  readonly #now: () => number;
   #story: string | undefined;
+
+  constructor(now: () => number = () => 0) {
+    this.#now = now;
+  }
 
   observe(commit: Commit): void {
     const { kind, key } = commit.operation;
-    if (key === BUDGET && kind !== 'delete') this.#budgetIs(objectOf(commit) as PodDisruptionBudget);
+    if (key === BUDGET && kind !== 'delete') this.#budgetIs(commit);
     if (!key.startsWith('core/pods/')) return;
     const old = this.#pods.get(key);
     if (kind === 'delete') {
@@ -31,25 +36,31 @@ export class BudgetRule implements Oracle {
     const mark = pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
     if (isReady(pod)) return;
     if (pod.metadata.deletionTimestamp === undefined || mark?.reason !== 'EvictionByEvictionAPI') {
-      this.#otherLosses += 1;
+      this.#otherLossesAt.push(this.#now());
       return;
     }
     const left = [...this.#pods.values()].filter((each) => appOf(each) === 'web' && isReady(each)).length;
     const spent = this.#spentUnder.get(pod.metadata.name ?? '');
     const least = spent?.least ?? this.#minAvailable;
-    // Rollouts, users and lost nodes ask no budget, also between the spending and the deletion.
-    const othersSince = this.#otherLosses - (spent?.otherLosses ?? this.#otherLosses);
+    // Rollouts, users and lost nodes ask no budget, also between the count of the eviction and its deletion.
+    const countedAtMs = spent?.countedAtMs ?? commit.askedAtMs ?? this.#now();
+    const othersSince = this.#otherLossesAt.filter((atMs) => atMs >= countedAtMs).length;
     if (left + othersSince < least) this.#story ??= `the eviction of ${key} leaves ${left} ready pods of ${least}`;
   }
 
-  /** An eviction is measured by the budget as it was when it was spent. */
-  #budgetIs({ spec, status }: PodDisruptionBudget): void {
+  /**
+   * An eviction is measured by the budget as it was when it was spent. It counts the pods after its request has arrived
+   * and before it spends: no transaction spans all pods, so it cannot know who is lost in between.
+   */
+  #budgetIs(commit: Commit): void {
+    const { spec, status } = objectOf(commit) as PodDisruptionBudget;
     this.#minAvailable = Number(spec.minAvailable);
     const spent = Object.keys(status.disruptedPods ?? {});
     for (const pod of this.#spentUnder.keys()) if (!spent.includes(pod)) this.#spentUnder.delete(pod);
     for (const pod of spent)
       if (!this.#spentUnder.has(pod)) {
-        this.#spentUnder.set(pod, { least: this.#minAvailable, otherLosses: this.#otherLosses });
+        const countedAtMs = commit.askedAtMs ?? this.#now();
+        this.#spentUnder.set(pod, { least: this.#minAvailable, countedAtMs });
       }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -34,6 +34,15 @@ function play(args: readonly string[], planted = ''): string {
 for (const seed of FRESH_SEEDS) {
   test(`[TEST-01] a random schedule of faults and user actions breaks no rule, and everything recovers (seed ${seed})`, async () => {
     const { violation } = await runPlan(planOf(seed));
+    assert.equal(violation, undefined, violation?.story);
+  });
+}
+
+/** Shrunk schedules that once broke a rule of the product or showed a fault of the simulator. */
+const REGRESSIONS = path.join(import.meta.dirname, 'regressions');
+for (const file of readdirSync(REGRESSIONS)) {
+  test(`[TEST-07] a schedule that once broke a rule breaks none any more: ${path.parse(file).name}`, async () => {
+    const { violation } = await runPlan(readScenario(path.join(REGRESSIONS, file)).plan);
     assert.equal(violation, undefined, violation?.story);
   });
 }

@@ -6,6 +6,7 @@ import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules.ts';
 import { Living } from './living.ts';
 import { RateRule } from './rate-rule.ts';
+import { hasStrayed, isAdoptable } from './strays.ts';
 
 const pod = (over: { metadata?: object; spec?: object; status?: object } = {}): Pod =>
   ({
@@ -204,6 +205,59 @@ test('[TEST-07] [DISR-08] an eviction that leaves too few ready pods is seen', (
   assert.equal(rule.check(), undefined);
   write('b', { metadata: deleted(10), status: evicted });
   assert.match(rule.check() ?? '', /leaves 1 ready pods of 2/);
+});
+
+/** Seed 65: a pod was lost after the eviction had counted, and 0.6 s before a slow store wrote that it spends. */
+test('[TEST-07] [DISR-08] a loss that an eviction could not count is not blamed on it, an earlier one is', () => {
+  const evictAfterLossAt = (lostAtMs: number): string | undefined => {
+    let nowMs = 0;
+    const rule = new BudgetRule(() => nowMs);
+    const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    const put = (name: string, over: Parameters<typeof pod>[0]) => {
+      const value = JSON.stringify(pod({ ...over, metadata: { ...over?.metadata, name, labels: { app: 'web' } } }));
+      rule.observe({ revision: 1, operation: { kind: 'create', key: `core/pods/default/${name}`, value } });
+    };
+    for (const name of ['a', 'b', 'c']) put(name, { status: ready });
+    nowMs = lostAtMs;
+    put('c', { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }] } });
+    nowMs = 57_889;
+    const budget = { spec: { minAvailable: 2 }, status: { disruptedPods: { a: 'now' } } };
+    const operation = {
+      kind: 'create',
+      key: 'policy/poddisruptionbudgets/default/web',
+      value: JSON.stringify(budget),
+    } as const;
+    rule.observe({ revision: 2, askedAtMs: 57_000, operation });
+    const mark = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' };
+    nowMs = 59_446;
+    put('a', { metadata: deleted(10), status: { ...ready, conditions: [...ready.conditions, mark] } });
+    return rule.check();
+  };
+  assert.equal(evictAfterLossAt(57_282), undefined);
+  assert.match(evictAfterLossAt(56_900) ?? '', /leaves 1 ready pods of 2/);
+});
+
+/** Seed 78: the user took a pod from its ReplicaSet, and had deleted that one when he gave the label back. */
+test('a pod that a user has relabelled is his to delete when no living controller can adopt it', () => {
+  const set = (hash: string, metadata: object = {}): KubeObject =>
+    ({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: `web-${hash}`, ...metadata },
+      spec: { selector: { matchLabels: { app: 'web', 'pod-template-hash': hash } } },
+    }) as KubeObject;
+  const stray = { labels: { app: 'web', was: 'web', 'pod-template-hash': 'old' } };
+  const among = (...sets: readonly KubeObject[]) => ({
+    list: <T extends KubeObject>({ plural }: { readonly plural: string }): readonly T[] =>
+      plural === 'replicasets' ? (sets as readonly T[]) : [],
+  });
+  assert.equal(hasStrayed(stray), true);
+  assert.equal(hasStrayed({ labels: { app: 'web' } }), false, 'what an orphaned set leaves has to be adopted');
+  assert.equal(isAdoptable(among(set('new')), stray), false);
+  assert.equal(isAdoptable(among(set('new'), set('old')), stray), true);
+  assert.equal(isAdoptable(among(set('old', deleted(0))), stray), false);
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-old', uid: 'u', controller: true };
+  assert.equal(isAdoptable(among(), { ...stray, ownerReferences: [owner] }), true);
 });
 
 /** Writes once a millisecond, and two events each, for so many milliseconds. */

@@ -19,6 +19,7 @@ import { APPS, type HuntPlan, isCalm, OBSERVER, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
 import { RateRule } from './rate-rule.ts';
 import { isOff, meantNow, type Scene } from './scene.ts';
+import { hasStrayed, isAdoptable } from './strays.ts';
 import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
 import {
@@ -83,7 +84,7 @@ export class Hunt {
     const history = historyRules({ living, named, isCalm: isCalm(plan) });
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
     commits.startOn(extra.data?.objects ?? []);
-    const budget = new BudgetRule();
+    const budget = new BudgetRule(now);
     const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
     const cluster = new SimCluster({
@@ -198,6 +199,7 @@ export class Hunt {
         await quietly(letGo(admin, metadata.name ?? ''));
       }
       await this.#bringStraysBack();
+      await this.#clearStrays();
       for (const app of APPS) await quietly(createApp(this.#plan, admin, app));
       if (this.#world.findPod('one') === undefined) await quietly(createOne(admin));
       await machine.sleep();
@@ -211,6 +213,16 @@ export class Hunt {
       const body = { metadata: { labels: { app: metadata.labels['was'] } } };
       const target = { namespace: 'default', name: metadata.name ?? '' };
       await admin.patch(PODS, target, { type: 'merge', body }).catch(() => undefined);
+    }
+  }
+
+  /** The user deletes pods that he took from their controller, and that no controller can adopt any more. */
+  async #clearStrays(): Promise<void> {
+    const { committed, admin } = this.cluster;
+    for (const { metadata } of committed.list(PODS)) {
+      if (!hasStrayed(metadata) || isAdoptable(committed, metadata)) continue;
+      const target = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+      await admin.delete(PODS, target).catch(() => undefined);
     }
   }
 

@@ -19,6 +19,7 @@ import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metr
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import type { ClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
+import type { LoadBalancers } from './controllers/service-load-balancer/index.ts';
 import { InformerPool } from './informers.ts';
 import { AGGREGATED_BOUNDS, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
@@ -68,6 +69,10 @@ export interface ControllerManagerSettings {
   readonly signingAuthority?: { readonly certificate: string; readonly key: string };
   /** Networks that are cut into networks of nodes for their pods. Absent: nodes get none. */
   readonly clusterNetworks?: readonly ClusterNetwork[];
+  /** A proxy or a network plugin enforces network policies. Otherwise each policy gets a warning. */
+  readonly networkPoliciesEnforced: boolean;
+  /** What makes load balancers for services. Absent: another program does. */
+  readonly loadBalancers?: LoadBalancers;
 }
 
 const DEFAULTS: ControllerManagerSettings = {
@@ -77,6 +82,7 @@ const DEFAULTS: ControllerManagerSettings = {
   controllers: ['*'],
   leaderElection: false,
   autoscaling: AUTOSCALING_DEFAULTS,
+  networkPoliciesEnforced: false,
 };
 
 export interface ControllerManagerService extends Service {
@@ -115,6 +121,8 @@ class ControllerManager implements ControllerManagerService {
       autoscaling: this.#settings.autoscaling,
       metricsSource: deps.metricsSource,
       nodeIpam: this.#settings.clusterNetworks && { clusterNetworks: this.#settings.clusterNetworks },
+      loadBalancers: this.#settings.loadBalancers,
+      networkPoliciesEnforced: this.#settings.networkPoliciesEnforced,
       ...certificateSettings(deps),
       resources,
     });

@@ -16,6 +16,7 @@ test('defaults are those of Kubernetes 1.32', () => {
     clockRatePerMille: 10,
     terminatedPodThreshold: 12_500,
     controllers: ['*'],
+    networkPoliciesEnforced: false,
     leaderElection: false,
     autoscaling: AUTOSCALING_DEFAULTS,
   });
@@ -73,6 +74,7 @@ const ALL = allControllers({
   terminatedPodThreshold: 0,
   podEviction: createGracefulEviction,
   autoscaling: AUTOSCALING_DEFAULTS,
+  networkPoliciesEnforced: false,
   resources: [],
 });
 const SERVED = ALL.flatMap(({ watches }) => watches);

@@ -81,6 +81,10 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     min: 1,
     max: 126,
   },
+  'network-policies-enforced': {
+    kind: 'boolean',
+    help: 'a network plugin or the proxy enforces network policies; otherwise each policy gets a warning event',
+  },
   'leader-elect': { kind: 'boolean', help: 'only one of several managers works at a time' },
   help: { kind: 'boolean', help: 'print this list' },
 } as const satisfies SettingSpecs;
@@ -125,6 +129,7 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       controllers: settings.controllers.length === 0 ? ['*'] : settings.controllers,
       leaderElection: settings['leader-elect'],
       ...(settings['allocate-node-cidrs'] ? { clusterNetworks: clusterNetworksOf(settings) } : {}),
+      networkPoliciesEnforced: settings['network-policies-enforced'],
       autoscaling: {
         syncPeriodMs: settings['horizontal-pod-autoscaler-sync-period'],
         downscaleStabilizationMs: settings['horizontal-pod-autoscaler-downscale-stabilization'],

@@ -21,6 +21,7 @@ import {
 import { jobController } from './controllers/job/index.ts';
 import { localPathController } from './controllers/local-path/index.ts';
 import { namespaceController } from './controllers/namespace/index.ts';
+import { networkPolicyWarningController } from './controllers/network-policy-warning/index.ts';
 import { type NodeIpamSettings, nodeIpamController } from './controllers/node-ipam/index.ts';
 import { type NodeLifecycleSettings, nodeLifecycleController } from './controllers/node-lifecycle/index.ts';
 import { nodeTtlController } from './controllers/node-ttl/index.ts';
@@ -32,6 +33,7 @@ import { resourceQuotaController } from './controllers/resource-quota/index.ts';
 import { type RootCaSettings, rootCaController } from './controllers/root-ca/index.ts';
 import { type SelfFencingSettings, selfFencingController } from './controllers/self-fencing/index.ts';
 import { serviceAccountController } from './controllers/service-account/index.ts';
+import { type LoadBalancers, serviceLoadBalancerController } from './controllers/service-load-balancer/index.ts';
 import { statefulSetController } from './controllers/statefulset/index.ts';
 import { ttlAfterFinishedController } from './controllers/ttl-after-finished/index.ts';
 import { volumeBindingController } from './controllers/volume-binding/index.ts';
@@ -49,6 +51,10 @@ export interface ControllerSettings
   readonly signing?: SigningSettings | undefined;
   /** Absent: nodes get no networks for pods. */
   readonly nodeIpam?: NodeIpamSettings | undefined;
+  /** What makes load balancers. Absent: another program gives services of type LoadBalancer their addresses. */
+  readonly loadBalancers?: LoadBalancers | undefined;
+  /** A proxy or a network plugin does. */
+  readonly networkPoliciesEnforced: boolean;
   /** The kinds that namespaces and owners can contain. */
   readonly resources: readonly ResourceRef[];
 }
@@ -76,6 +82,8 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   endpointsController,
   endpointSliceController,
   endpointSliceMirroringController,
+  ...(settings.loadBalancers === undefined ? [] : [serviceLoadBalancerController(settings.loadBalancers)]),
+  ...(settings.networkPoliciesEnforced ? [] : [networkPolicyWarningController]),
   volumeBindingController,
   localPathController,
   attachDetachController,

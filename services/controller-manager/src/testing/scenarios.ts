@@ -82,6 +82,7 @@ export const CONTROLLERS: readonly ControllerDefinition[] = allControllers({
   metricsSource: sharedLoad,
   approving: { readRequest: readModelRequest, access: () => () => Promise.resolve(true) },
   signing: { readRequest: readModelRequest, authority: modelAuthority },
+  networkPoliciesEnforced: false,
   resources: RESOURCES,
 });
 

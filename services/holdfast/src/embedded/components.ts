@@ -120,6 +120,7 @@ function createControllers({ machine, bus, front, config, pki, podNetworks }: Co
       nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds,
       rootCa: pki.caCertificate,
       ...(podNetworks === undefined ? {} : { clusterNetworks: clusterNetworksOf(config) }),
+      networkPoliciesEnforced: podNetworks?.canFilter() === true,
       signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
     },
   });

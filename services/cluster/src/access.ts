@@ -1,5 +1,6 @@
 import type { ApiClient } from '@holdfast/client';
 import type { ClusterFetch } from './fetch.ts';
+import type { Lens, LensOptions } from './lens/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The way of one user to a cluster. */
@@ -34,6 +35,8 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
   until<T>(condition: () => T | Promise<T>, within?: string | number): Promise<T>;
   /** Another user, with a way of its own. Give it rights by RBAC, or the group `system:masters`. */
   access(user: NewUser): ClusterAccess;
+  /** Shows a fault to one client only. Everybody else sees the truth. */
+  lens(options: LensOptions): Promise<Lens>;
   /** Copies references, no objects. */
   snapshot(): Promise<Snapshot>;
   /** Puts a snapshot in place of the present state. Users, port and kubeconfig stay; watches end. */

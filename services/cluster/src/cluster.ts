@@ -10,6 +10,7 @@ import type { Cluster, ClusterAccess, NewUser } from './access.ts';
 import { type ClusterFetch, createFetch } from './fetch.ts';
 import { firstState } from './first-state.ts';
 import { createKeys } from './keys.ts';
+import { type Lens, Lenses, type LensOptions } from './lens/index.ts';
 import { type Life, type LifeDeps, startLife } from './life.ts';
 import { badOption, type ClusterConfig, type ClusterOptions, readOptions } from './options.ts';
 import { type ClusterPort, createClusterPort } from './port.ts';
@@ -26,8 +27,13 @@ export class RunningCluster implements Cluster {
   readonly #config: ClusterConfig;
   readonly #deps: LifeDeps;
   readonly #requests = new Requests();
+  readonly #lenses = new Lenses({
+    userOf: (token) => this.#deps.users.userOf(token),
+    clock: () => this.#running.time.clock,
+    revision: () => this.#running.revision(),
+  });
   /** They see the requests of clients, not those of the components. */
-  readonly filters: RequestFilter[] = [];
+  readonly filters: RequestFilter[] = [this.#lenses.filter];
   #port: ClusterPort | undefined;
   #life: Life | undefined;
   #stopping: Promise<void> | undefined;
@@ -94,6 +100,10 @@ export class RunningCluster implements Cluster {
     };
   }
 
+  lens(options: LensOptions): Promise<Lens> {
+    return this.#lenses.add(options);
+  }
+
   async snapshot(): Promise<Snapshot> {
     await this.settle();
     const state = await this.#running.state();
@@ -105,6 +115,7 @@ export class RunningCluster implements Cluster {
   async restore({ content }: Snapshot): Promise<void> {
     const before = this.#running;
     this.#requireMemory();
+    this.#lenses.disposeAll();
     this.#life = undefined;
     await before.stop();
     await this.#begin(content.state);
@@ -138,6 +149,7 @@ export class RunningCluster implements Cluster {
 
   async #stop(): Promise<void> {
     const life = this.#life;
+    this.#lenses.disposeAll();
     this.#life = undefined;
     await this.#port?.stop();
     await life?.stop();

@@ -23,6 +23,8 @@ export interface Life {
   readonly time: ClusterTime;
   readonly machineOf: (name: string) => Machine;
   readonly state: () => Promise<ClusterState>;
+  /** The newest one of the store. */
+  readonly revision: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
 
@@ -49,6 +51,7 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     handle: plane.handle,
     time,
     machineOf,
+    revision: () => store.currentRevision(),
     stop: () => plane.stop(),
     state: async () => {
       // Both at one time: the memory store lists at once.

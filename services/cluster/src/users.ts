@@ -23,6 +23,11 @@ export class ClusterUsers {
     return token;
   }
 
+  /** `undefined` for a token of somebody else. */
+  userOf(token: string): string | undefined {
+    return this.tokens.get(token)?.name;
+  }
+
   /** Returns the token of a new user. A name that is known keeps its token. */
   add(user: string, groups: readonly string[]): string {
     return this.#tokenOf.get(user) ?? this.#add(newToken(), user, groups);

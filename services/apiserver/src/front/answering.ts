@@ -1,4 +1,4 @@
-import type { ApiHandler, ApiResponse, ResponseBody } from '@holdfast/client';
+import { type ApiHandler, type ApiResponse, type ResponseBody, TransportError } from '@holdfast/client';
 import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
 import { errorAnswer } from '../http/answers.ts';
 import { PIECE_BYTES } from '../http/pieces.ts';
@@ -114,6 +114,8 @@ export class Answering {
     try {
       return await handle(readRequest(message, body, exchange));
     } catch (error) {
+      // There is no answer: the client sees a connection that was cut.
+      if (error instanceof TransportError) throw error;
       return errorAnswer(error, log);
     }
   }

@@ -1,0 +1,48 @@
+import { type ResourceRequest, readRequestInfo } from '@holdfast/apiserver/request-info';
+import type { ApiRequest } from '@holdfast/client';
+
+/** A request of a client for objects, read once for all lenses. */
+export interface Asked {
+  readonly request: ApiRequest;
+  readonly info: ResourceRequest;
+  /** Of the object; of a new one as its body names it, with `generateName` as `web-*`. Empty for a collection. */
+  readonly name: string;
+  readonly isWrite: boolean;
+}
+
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
+
+/** `undefined` for paths without objects: discovery, health. */
+export function readAsked(request: ApiRequest): Asked | undefined {
+  const info = readRequestInfo(request);
+  if (info.kind !== 'resource') return undefined;
+  const name = info.name === '' && info.verb === 'create' ? nameOfNew(request) : info.name;
+  return { request, info, name, isWrite: WRITES.has(info.verb) };
+}
+
+interface WithMetadata {
+  readonly metadata?: {
+    readonly name?: string;
+    readonly generateName?: string;
+    readonly resourceVersion?: string;
+    readonly uid?: string;
+  };
+  readonly preconditions?: { readonly resourceVersion?: string; readonly uid?: string };
+}
+
+/** The body as JSON; `undefined` for another encoding. */
+export function bodyOf({ body }: ApiRequest): WithMetadata | undefined {
+  if (body === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString());
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOfNew(request: ApiRequest): string {
+  const { name, generateName } = bodyOf(request)?.metadata ?? {};
+  if (typeof name === 'string' && name !== '') return name;
+  return typeof generateName === 'string' ? `${generateName}*` : '';
+}

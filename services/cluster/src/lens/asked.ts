@@ -5,7 +5,7 @@ import type { ApiRequest } from '@holdfast/client';
 export interface Asked {
   readonly request: ApiRequest;
   readonly info: ResourceRequest;
-  /** Of the object; of a new one as its body names it, with `generateName` as `web-*`. Empty for a collection. */
+  /** The name of the object. A new one has the name of its body, or `web-*` for a `generateName`. Empty for a collection. */
   readonly name: string;
   readonly isWrite: boolean;
 }

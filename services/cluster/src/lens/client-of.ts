@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@holdfast/client';
 
-/** Whose requests a lens changes. At least one is given; both have to fit. */
+/** The client of a lens. At least one is given; both have to fit. */
 export interface LensClient {
   /** A user of `cluster.access`, or `system:serviceaccount:<namespace>:<name>`. */
   readonly user?: string;
@@ -23,7 +23,7 @@ function userOfRequest({ headers, connection }: ApiRequest, userOf: UserOfToken)
   return /^CN=(.*)$/m.exec(connection?.clientCertificate ?? '')?.[1];
 }
 
-/** Of a token of a service account. */
+/** The user in a token of a service account. */
 function subjectOf(token: string): string | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

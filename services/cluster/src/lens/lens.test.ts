@@ -4,7 +4,7 @@ import { CONFIG_MAPS, type ConfigMap } from '@holdfast/api';
 import { type ApiClient, createApiClient, TransportError } from '@holdfast/client';
 import { createHttpsTransport } from '@holdfast/client/https';
 import { StatusError } from '@holdfast/machinery';
-import { createSeededRandom, createSystemClock, nextTurn, type Random } from '@holdfast/platform';
+import { createSeededRandom, createSystemClock, type Random } from '@holdfast/platform';
 import { type Cluster, type LensOptions, startCluster } from '../index.ts';
 
 const namespace = 'default';
@@ -167,7 +167,7 @@ test('unobserved: a watch skips states, but what it shows always follows from wh
       if (type === 'DELETED') shown.delete(name);
       else shown.set(name, value);
     }
-    assert.deepEqual(new Map([...shown].toSorted()), new Map([...truth.state].toSorted()), `seed ${seed}`);
+    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(truth.state), `seed ${seed}`);
     stop();
   }
 });
@@ -220,8 +220,6 @@ test('a stale read of one object is its earlier state, and a revision that the v
 
 test('a point holds the view right before an event; the view catches up by itself', async () => {
   await using cluster = await startVirtual();
-  const { heard, stop } = listen(operatorOf(cluster), '0');
-  stop();
   const operator = operatorOf(cluster);
   const point = { resource: 'configmaps', name: 'one', type: 'MODIFIED', nth: 2 } as const;
   using _lens = await cluster.lens({ kind: 'stale', user, point, forMs: 5_000 });
@@ -241,7 +239,6 @@ test('a point holds the view right before an event; the view catches up by itsel
     ['0', '1', '2', '3'],
   );
   watch.stop();
-  assert.deepEqual(heard, []);
 });
 
 test('crash: the write is applied or not, and its answer is lost on both transports', async () => {
@@ -301,9 +298,7 @@ test('expired ends watches and answers older revisions with 410; a new list and 
   await using cluster = await startVirtual();
   const operator = operatorOf(cluster);
   const { revision } = await cachedList(operator);
-  const before = listen(operator, String(revision));
   await cluster.client.create(CONFIG_MAPS, configMap('one'));
-  await cluster.settle();
   using lens = await cluster.lens({ kind: 'expired', user, isOn: false });
   const open = listen(operator, String(revision));
   await cluster.settle();
@@ -318,7 +313,7 @@ test('expired ends watches and answers older revisions with 410; a new list and 
     after.heard.map(({ name }) => name),
     ['two'],
   );
-  for (const each of [before, after]) each.stop();
+  after.stop();
 });
 
 test('unreachable cuts requests and open watches, watchClosed ends them in order, latency takes the time of the cluster', async () => {
@@ -375,5 +370,4 @@ test('wrong lenses are refused in one sentence with the next step', async () => 
   await refused({ kind: 'stale', user, point: { name: 'x' } }, /point.resource is missing/);
   await refused({ kind: 'stale', user, verbs: 'list' }, /verbs has to be a list/);
   await refused({ kind: 'crash', user, times: 0 }, /times has to be a whole number of at least 1/);
-  await nextTurn();
 });

@@ -145,10 +145,10 @@ class OpenLens implements Lens {
   handle(request: ApiRequest, next: ApiHandler): Promise<ApiResponse> {
     const asked = readAsked(request);
     if (asked === undefined || !this.#rule.selects(asked)) return next(request);
-    const { applies, pass } = this.#lensing;
-    const isMeant = this.isOn && (applies?.call(this.#lensing, asked) ?? true) && this.#rule.takes();
-    if (isMeant) return this.#lensing.handle(asked, next);
-    return pass === undefined ? next(request) : pass.call(this.#lensing, asked, next);
+    const lensing = this.#lensing;
+    const isMeant = this.isOn && (lensing.applies?.(asked) ?? true) && this.#rule.takes();
+    if (isMeant) return lensing.handle(asked, next);
+    return lensing.pass?.(asked, next) ?? next(request);
   }
 
   async #hit({ info, name }: Asked): Promise<void> {
@@ -197,7 +197,8 @@ export function lensSettings(): ReadonlyMap<string, Setting> {
   return known;
 }
 
-function checkOptions({ onHit: _, ...options }: LensOptions): void {
+function checkOptions(given: LensOptions): void {
+  const { onHit: _onHit, ...options } = given;
   if (!Object.hasOwn(LENS_KINDS, options.kind)) {
     throw badOption(`there is no lens ${JSON.stringify(options.kind)}`, `Use ${Object.keys(LENS_KINDS).join(', ')}.`);
   }

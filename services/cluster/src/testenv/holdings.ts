@@ -1,7 +1,8 @@
 import { formatTime } from '@holdfast/platform';
-import type { Cluster } from '../access.ts';
+import type { Cluster, NewUser } from '../access.ts';
 import type { ClusterOptions } from '../options.ts';
 import type { Snapshot } from '../snapshot.ts';
+import { HeldLenses } from './held-lenses.ts';
 import { Problem } from './problem.ts';
 
 export interface HoldingsLimits {
@@ -40,6 +41,7 @@ interface HeldCluster {
 
 /** The clusters and snapshots of one control endpoint, by id. Both are bounded. */
 export class Holdings {
+  readonly lenses = new HeldLenses((id) => this.#held(id).cluster);
   readonly #deps: HoldingsDeps;
   readonly #limits: ReadonlyMap<keyof HoldingsLimits, number>;
   readonly #clusters = new Map<string, HeldCluster>();
@@ -76,10 +78,15 @@ export class Holdings {
     return viewOf(id, this.#held(id));
   }
 
+  addUser(id: string, { name, groups = [] }: NewUser): { readonly name: string; readonly kubeconfig: string } {
+    return { name, kubeconfig: this.#held(id).cluster.access({ name, groups }).kubeconfig };
+  }
+
   /** Does not wait for a step of time that is under way: it ends with the cluster. */
   async remove(id: string): Promise<void> {
     const { cluster } = this.#held(id);
     this.#clusters.delete(id);
+    this.lenses.removeOf(id);
     await cluster.stop();
   }
 
@@ -98,6 +105,7 @@ export class Holdings {
     const held = this.#held(id);
     const snapshot = this.#snapshot(snapshotId);
     return this.#inTurn(id, held, async () => {
+      this.lenses.removeOf(id);
       await held.cluster.restore(snapshot);
       return viewOf(id, held);
     });

@@ -1,3 +1,5 @@
+import type { NewUser } from '../access.ts';
+import type { LensOptions } from '../lens/index.ts';
 import type { ClusterOptions } from '../options.ts';
 import type { Holdings } from './holdings.ts';
 import type { ObjectSchema } from './schema.ts';
@@ -5,12 +7,17 @@ import {
   ADVANCE_SCHEMA,
   CLUSTER_SCHEMA,
   CLUSTERS_SCHEMA,
+  LENS_OPTIONS_SCHEMA,
+  LENS_SCHEMA,
+  LENSES_SCHEMA,
   NOTHING_SCHEMA,
   OPTIONS_SCHEMA,
   RESTORE_SCHEMA,
   SNAPSHOT_SCHEMA,
   SNAPSHOTS_SCHEMA,
   TIME_SCHEMA,
+  USER_OPTIONS_SCHEMA,
+  USER_SCHEMA,
 } from './schemas.ts';
 
 /** One operation of the control endpoint: what it is for clients, and what it does. */
@@ -39,6 +46,8 @@ export interface Given {
 const optionsOf = ({ body }: Given): ClusterOptions => body as ClusterOptions;
 const advanceOf = ({ body }: Given) => body as { readonly duration: string | number };
 const restoreOf = ({ body }: Given) => body as { readonly snapshot: string };
+const userOf = ({ body }: Given): NewUser => body as NewUser;
+const lensOf = ({ body }: Given): LensOptions => body as LensOptions;
 
 export const OPERATIONS: readonly Operation[] = [
   {
@@ -133,5 +142,62 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Forget a snapshot. Its forks stay',
     status: 204,
     act: (holdings, { id }) => holdings.removeSnapshot(id),
+  },
+  {
+    id: 'createUser',
+    method: 'POST',
+    path: '/clusters/{id}/users',
+    summary: 'Return the kubeconfig of another user, whom a lens can name',
+    body: USER_OPTIONS_SCHEMA,
+    status: 201,
+    answer: USER_SCHEMA,
+    act: (holdings, given) => holdings.addUser(given.id, userOf(given)),
+  },
+  {
+    id: 'createLens',
+    method: 'POST',
+    path: '/clusters/{id}/lenses',
+    summary: 'Show a fault to one client. Everybody else sees the truth',
+    body: LENS_OPTIONS_SCHEMA,
+    status: 201,
+    answer: LENS_SCHEMA,
+    act: (holdings, given) => holdings.lenses.add(given.id, lensOf(given)),
+  },
+  {
+    id: 'listLenses',
+    method: 'GET',
+    path: '/clusters/{id}/lenses',
+    summary: 'List the lenses of a cluster',
+    status: 200,
+    answer: LENSES_SCHEMA,
+    act: (holdings, { id }) => ({ items: holdings.lenses.of(id) }),
+  },
+  {
+    id: 'turnLensOn',
+    method: 'POST',
+    path: '/lenses/{id}/on',
+    summary: 'Turn a lens on. Its counts and views begin anew',
+    body: NOTHING_SCHEMA,
+    status: 200,
+    answer: LENS_SCHEMA,
+    act: (holdings, { id }) => holdings.lenses.turnOn(id),
+  },
+  {
+    id: 'turnLensOff',
+    method: 'POST',
+    path: '/lenses/{id}/off',
+    summary: 'Turn a lens off. What it held back is delivered',
+    body: NOTHING_SCHEMA,
+    status: 200,
+    answer: LENS_SCHEMA,
+    act: (holdings, { id }) => holdings.lenses.turnOff(id),
+  },
+  {
+    id: 'deleteLens',
+    method: 'DELETE',
+    path: '/lenses/{id}',
+    summary: 'Remove a lens. What it held back is delivered',
+    status: 204,
+    act: (holdings, { id }) => holdings.lenses.remove(id),
   },
 ];

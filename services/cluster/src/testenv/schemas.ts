@@ -1,3 +1,4 @@
+import { lensSettings } from '../lens/index.ts';
 import type { ClusterOptions } from '../options.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
@@ -88,6 +89,27 @@ export const RESTORE_SCHEMA: ObjectSchema = {
   additionalProperties: false,
 };
 
+const LENS_FIELDS = Object.fromEntries(lensSettings());
+
+/** The settings of all kinds. A lens refuses those that do not fit its kind. */
+export const LENS_OPTIONS_SCHEMA: ObjectSchema = {
+  type: 'object',
+  description: 'Shows a fault to one client, named by user or userAgent.',
+  properties: LENS_FIELDS,
+  required: ['kind'],
+  additionalProperties: false,
+};
+
+export const USER_OPTIONS_SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: {
+    name: NAME,
+    groups: { type: 'array', items: NAME, description: 'system:masters may do everything.' },
+  },
+  required: ['name'],
+  additionalProperties: false,
+};
+
 /** Requests without fields. */
 export const NOTHING_SCHEMA: ObjectSchema = { type: 'object', properties: {}, additionalProperties: false };
 
@@ -110,6 +132,16 @@ export const CLUSTER_SCHEMA: ObjectSchema = answer({
   kubeconfig: { ...TEXT, description: 'The text of a kubeconfig of an administrator.' },
 });
 export const CLUSTERS_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: answer(CLUSTER_FIELDS) } });
+export const USER_SCHEMA: ObjectSchema = answer({ name: TEXT, kubeconfig: TEXT });
+export const LENS_SCHEMA: ObjectSchema = answer({
+  id: TEXT,
+  cluster: TEXT,
+  kind: TEXT,
+  isView: { type: 'boolean', description: 'True: a correct but slow server could have shown it.' },
+  isOn: { type: 'boolean' },
+  hits: { type: 'integer', description: 'Requests that it changed.' },
+});
+export const LENSES_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: LENS_SCHEMA } });
 export const TIME_SCHEMA: ObjectSchema = answer({ now: CLUSTER_FIELDS.now });
 export const SNAPSHOT_SCHEMA: ObjectSchema = answer({
   id: TEXT,

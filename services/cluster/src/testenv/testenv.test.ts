@@ -122,6 +122,38 @@ test('snapshots are forked and restored, and outlive their cluster', async (t) =
   assert.equal((await ask('POST', `/snapshots/${snapshot.id}/fork`)).status, 404);
 });
 
+test('a lens is made for a user, turned off and on, and removed', async (t) => {
+  const ask = await serve(t);
+  const { body: cluster } = await ask('POST', '/clusters', { without: ['scheduler', 'controllers'] });
+  const user = await ask('POST', `/clusters/${cluster.id}/users`, { name: 'operator', groups: ['system:masters'] });
+  assert.equal(user.status, 201);
+  const operator = clientOf(t, { url: cluster.url, kubeconfig: user.body.kubeconfig });
+  const made = await ask('POST', `/clusters/${cluster.id}/lenses`, { kind: 'webhookDown', user: 'operator' });
+  const view = { id: 'lens-1', cluster: cluster.id, kind: 'webhookDown', isView: false, isOn: true, hits: 0 };
+  assert.deepEqual([made.status, made.body], [201, view]);
+  await assert.rejects(operator.create(CONFIG_MAPS, configMap('one')), { code: 500 });
+  const off = await ask('POST', '/lenses/lens-1/off');
+  assert.deepEqual([off.status, off.body], [200, { ...view, isOn: false, hits: 1 }]);
+  await operator.create(CONFIG_MAPS, configMap('one'));
+  assert.deepEqual((await ask('POST', '/lenses/lens-1/on')).body, view);
+  await assert.rejects(operator.create(CONFIG_MAPS, configMap('two')), { code: 500 });
+  assert.equal((await ask('DELETE', '/lenses/lens-1')).status, 204);
+  assert.deepEqual((await ask('GET', `/clusters/${cluster.id}/lenses`)).body.items, []);
+  const rows = [
+    ['/lenses/lens-1/on', {}, 404, /no lens "lens-1"/],
+    [`/clusters/${cluster.id}/lenses`, { kind: 'slow', user: 'operator' }, 400, /kind has to be "stale" or/],
+    [`/clusters/${cluster.id}/lenses`, { kind: 'stale' }, 400, /a lens needs a client/],
+    [`/clusters/${cluster.id}/lenses`, { kind: 'stale', user: 'operator', ms: 5 }, 400, /no setting "ms"/],
+    ['/clusters/none/lenses', { kind: 'stale', user: 'operator' }, 404, /no cluster/],
+  ] as const;
+  for (const [path, body, status, message] of rows) {
+    const answer = await ask('POST', path, body);
+    assert.equal(answer.status, status);
+    assert.match(answer.body.message, message);
+    assert.notEqual(answer.body.nextStep, '');
+  }
+});
+
 test('every mistake is answered with one sentence, the next step, and the fitting status', async (t) => {
   const ask = await serve(t, { clusters: 1, snapshots: 1 });
   const { body: real } = await ask('POST', '/clusters', {});
@@ -186,8 +218,13 @@ test('without the token nothing is answered but the description, which names eve
     '/clusters',
     '/clusters/{id}',
     '/clusters/{id}/advance',
+    '/clusters/{id}/lenses',
     '/clusters/{id}/restore',
     '/clusters/{id}/snapshots',
+    '/clusters/{id}/users',
+    '/lenses/{id}',
+    '/lenses/{id}/off',
+    '/lenses/{id}/on',
     '/snapshots',
     '/snapshots/{id}',
     '/snapshots/{id}/fork',

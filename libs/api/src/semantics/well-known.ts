@@ -87,3 +87,6 @@ export const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
 
 /** The CSI driver name of volumes of the project's own storage server. Kubelets use them without a CSI driver. */
 export const STORAGE_SERVER_DRIVER = 'storage.holdfast.io';
+
+/** On the bookmark that ends the initial events of a streamed list. */
+export const INITIAL_EVENTS_END_ANNOTATION = 'k8s.io/initial-events-end';

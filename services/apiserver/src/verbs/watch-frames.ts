@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceDefinition } from '@holdfast/api';
+import { INITIAL_EVENTS_END_ANNOTATION, type KubeObject, type ResourceDefinition } from '@holdfast/api';
 import type { WatchEvent, WatchFrame } from '@holdfast/client';
 import { partialObjectMetadata, StatusError, type TableCell } from '@holdfast/machinery';
 import { objectFrame, plainFrame, type WatchType } from '../cache/cache-event.ts';
@@ -124,7 +124,7 @@ function markedObject(context: ResourceContext, definition: ResourceDefinition, 
 
 /** Clients that make a list of a watch take its kind from an empty one, in the encoding of a list. */
 function endOfInitial(context: ResourceContext, definition: ResourceDefinition): Readonly<Record<string, string>> {
-  const end = { 'k8s.io/initial-events-end': 'true' };
+  const end = { [INITIAL_EVENTS_END_ANNOTATION]: 'true' };
   const { shape, encoding } = context.representation;
   // A bookmark in a table has no rows.
   if (shape === 'table') return end;

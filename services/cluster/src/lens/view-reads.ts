@@ -1,3 +1,4 @@
+import { INITIAL_EVENTS_END_ANNOTATION } from '@holdfast/api';
 import type { ApiHandler, ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { frameOf, jsonAnswer } from './answers.ts';
@@ -93,11 +94,13 @@ export function initialFrames({ request }: Asked, answer: ApiResponse): readonly
   const added = list.items.map((item) => frameOf({ type: 'ADDED', object: { ...typeOf(list), ...item } }));
   if (!request.query.has('sendInitialEvents')) return added;
   const { resourceVersion } = list.metadata;
-  const metadata = { resourceVersion, creationTimestamp: null, annotations: { [END_OF_INITIAL]: 'true' } };
+  const metadata = {
+    resourceVersion,
+    creationTimestamp: null,
+    annotations: { [INITIAL_EVENTS_END_ANNOTATION]: 'true' },
+  };
   return [...added, frameOf({ type: 'BOOKMARK', object: { ...typeOf(list), metadata } })];
 }
-
-export const END_OF_INITIAL = 'k8s.io/initial-events-end';
 
 const tooLarge = (wanted: number, current: number): StatusError =>
   new StatusError({

@@ -1,10 +1,11 @@
+import { INITIAL_EVENTS_END_ANNOTATION } from '@holdfast/api';
 import type { ApiHandler, ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
 import { watchAnswer } from './answers.ts';
 import type { Asked } from './asked.ts';
 import { type HeldView, heldFrames } from './held-view.ts';
 import { type FrameUse, type Outlet, through } from './outlet.ts';
 import { objectOf } from './point.ts';
-import { asJson, END_OF_INITIAL, freshnessOf, initialFrames, listAt } from './view-reads.ts';
+import { asJson, freshnessOf, initialFrames, listAt } from './view-reads.ts';
 
 /** Opens a watch that shows only what the view shows. `heed` sees each event before the view judges it. */
 export async function watchThroughView(
@@ -71,7 +72,7 @@ function afterInitial(use: FrameUse): FrameUse {
     frame: (frame, outlet) => {
       if (isOver) return use.frame(frame, outlet);
       outlet.push(frame);
-      isOver = objectOf(frame.value()).metadata?.annotations?.[END_OF_INITIAL] !== undefined;
+      isOver = objectOf(frame.value()).metadata?.annotations?.[INITIAL_EVENTS_END_ANNOTATION] !== undefined;
     },
   };
 }

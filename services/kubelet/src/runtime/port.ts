@@ -178,6 +178,8 @@ export interface SandboxConfig {
   readonly hostNetwork?: true;
   /** How a guard treats it at the deadline. Absent: as exclusive. */
   readonly fencing?: FencingClass;
+  /** The control group above those of the pod. Only given to a runtime that is wrapped with a guard of its containers. */
+  readonly cgroupParent?: string;
   /** The pod has a user namespace: ids of its processes are ids inside. Only given to a runtime with `userNamespaces`. */
   readonly userRange?: UserRange;
   /** Only given to a runtime with `abilities.isolation`. */

@@ -9,7 +9,7 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
-import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
+import { type Clock, describeError, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
 import { LEASE_RENEW_MS } from '../limits.ts';
 import { deadlineAfter, type FencingPolicy, isCoveredBy, widest } from '../runtime/fencing-deadline.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
@@ -66,6 +66,8 @@ export class PromiseKeeper {
   #timer: Timer | undefined;
   #turning: Promise<void> | undefined;
   #stopped = false;
+  /** The reason that was logged last: it is asked at every renewal. */
+  #toldRefusal: string | undefined;
 
   constructor(deps: PromiseKeeperDeps) {
     this.#deps = deps;
@@ -239,9 +241,12 @@ export class PromiseKeeper {
     if (policy === undefined) return undefined;
     try {
       await guard.ready();
+      this.#toldRefusal = undefined;
       return policy;
     } catch (error) {
-      log.warn('no watchdog runs: the node makes no promise', { error });
+      const refusal = describeError(error);
+      if (refusal !== this.#toldRefusal) log.warn('the node makes no promise: nothing would keep it', { error });
+      this.#toldRefusal = refusal;
       return undefined;
     }
   }

@@ -1,11 +1,12 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
+import { guarded } from '../guarded/index.ts';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodFiles } from '../pod-files.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
-import { readHealth, readUsage, readUserNamespaceRefusal, readVersion } from './health.ts';
+import { readGroupsRefusal, readHealth, readUsage, readUserNamespaceRefusal, readVersion } from './health.ts';
 import { createImages } from './images.ts';
 import { podUidOf } from './labels.ts';
 import { CriLogKeeper } from './log-keeper.ts';
@@ -64,7 +65,8 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const { clock, log, nodeAddress, nodeName: node } = options;
   mkdirSync(options.stateDirectory, { recursive: true, mode: 0o700 });
   const connection = new CriConnection(options.endpoint, clock);
-  const files = createPodFiles(realpathSync(options.stateDirectory));
+  const stateDirectory = realpathSync(options.stateDirectory);
+  const files = createPodFiles(stateDirectory);
   const store = new CriStore({ connection, clock, log, node, nodeAddress, volumesPath: files.volumesPath });
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
@@ -89,7 +91,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       (status) => (status === undefined ? undefined : podUidOf(status.labels)),
       () => undefined,
     );
-  return {
+  const runtime: ContainerRuntime = {
     abilities: abilities(),
     volumes: { path: files.volumesPath, remove: files.removeVolumes },
     userNamespaces: {
@@ -120,4 +122,5 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       connection.close();
     },
   };
+  return guarded(runtime, { stateDirectory, clock, log, refusal: () => readGroupsRefusal(connection) });
 }

@@ -69,3 +69,37 @@ export async function readUsage(connection: CriConnection, node: string): Promis
     memoryBytes: Number(memory?.workingSetBytes?.value ?? 0n),
   }));
 }
+
+/** Resolves with the reason why this runtime cannot be given the control group of a pod; undefined: it can. */
+export async function readGroupsRefusal(connection: CriConnection): Promise<string | undefined> {
+  const { info } = await connection.call({ deadlineMs: QUICK_DEADLINE_MS }, (clients, options) =>
+    clients.runtime.status({ verbose: true }, options),
+  );
+  return groupsRefusal(info['config']);
+}
+
+/** Units of systemd have other names than control groups. */
+export function groupsRefusal(configuration: string | undefined): string | undefined {
+  const options = runtimeOptions(configuration);
+  if (options === undefined) return 'the container runtime does not report its cgroup driver';
+  return options.some(({ SystemdCgroup }) => SystemdCgroup === true)
+    ? 'the container runtime uses the cgroup driver systemd; self-fencing needs cgroupfs'
+    : undefined;
+}
+
+interface RuntimeOptions {
+  readonly SystemdCgroup?: boolean;
+}
+
+function runtimeOptions(configuration: string | undefined): readonly RuntimeOptions[] | undefined {
+  if (configuration === undefined) return undefined;
+  const { containerd, systemdCgroup } = JSON.parse(configuration) as {
+    readonly systemdCgroup?: boolean;
+    readonly containerd?: {
+      readonly runtimes?: Readonly<Record<string, { readonly options?: RuntimeOptions | null }>>;
+    };
+  };
+  if (containerd?.runtimes === undefined) return undefined;
+  const each = Object.values(containerd.runtimes).map(({ options }) => options ?? {});
+  return [...each, { SystemdCgroup: systemdCgroup === true }];
+}

@@ -43,11 +43,22 @@ export function sandboxRequest(config: SandboxConfig, place: SandboxPlace): Sand
     labels: sandboxLabels(place.node, config),
     annotations: sandboxAnnotations(config),
     portMappings: (isolation?.ports ?? []).map((port) => ({ ...port, protocol: Protocol[port.protocol] })),
-    ...(isolation === undefined ? {} : { linux: linuxSandbox(config, isolation, place) }),
+    ...linuxSandbox(config, place),
   };
 }
 
-function linuxSandbox(
+function linuxSandbox(config: SandboxConfig, place: NodePlace): Pick<SandboxRequest, 'linux'> {
+  const { isolation, cgroupParent } = config;
+  if (isolation === undefined && cgroupParent === undefined) return {};
+  return {
+    linux: {
+      ...(cgroupParent === undefined ? {} : { cgroupParent }),
+      ...(isolation === undefined ? {} : isolatedSandbox(config, isolation, place)),
+    },
+  };
+}
+
+function isolatedSandbox(
   config: SandboxConfig,
   isolation: SandboxIsolation,
   { seccompRoot }: NodePlace,

@@ -1,13 +1,14 @@
 import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
+import { guarded } from '../guarded/index.ts';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodFiles } from '../pod-files.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
 import { Commands } from './commands.ts';
 import { DockerContainers } from './containers.ts';
 import { Engine } from './engine.ts';
-import { readHealth, readUsage, readVersion } from './health.ts';
+import { readGroupsRefusal, readHealth, readUsage, readVersion } from './health.ts';
 import { createImages } from './images.ts';
 import { oomScoreMin } from './local-processes.ts';
 import { LogKeeper } from './log-keeper.ts';
@@ -86,7 +87,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
     isSwept = true;
     return all;
   };
-  return {
+  const runtime: ContainerRuntime = {
     abilities: abilities(),
     volumes: { path: files.volumesPath, remove: files.removeVolumes },
     userNamespaces: { mapsVolumes: true, refusal: async () => NO_USER_NAMESPACES },
@@ -107,4 +108,5 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
     onChange: (listener) => watch.onChange(listener),
     close: async () => engine.close(),
   };
+  return guarded(runtime, { stateDirectory, clock, log, refusal: () => readGroupsRefusal(engine) });
 }

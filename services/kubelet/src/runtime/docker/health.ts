@@ -60,3 +60,11 @@ export function measuresOf({
     ...(pids?.current === undefined ? {} : { processes: pids.current }),
   };
 }
+
+/** Resolves with the reason why this engine cannot be given the control group of a pod; undefined: it can. */
+export async function readGroupsRefusal(engine: Engine): Promise<string | undefined> {
+  const { CgroupDriver } = await engine.json<{ readonly CgroupDriver?: string }>({ method: 'GET', path: '/info' });
+  return CgroupDriver === 'cgroupfs'
+    ? undefined
+    : `the Docker engine uses the cgroup driver ${CgroupDriver ?? 'unknown'}; self-fencing needs cgroupfs`;
+}

@@ -44,6 +44,7 @@ interface HostConfig {
   readonly MemorySwap?: number;
   readonly OomScoreAdj?: number;
   readonly Runtime?: string;
+  readonly CgroupParent?: string;
 }
 
 export interface RequestPlace {
@@ -88,9 +89,13 @@ export function sandboxRequest(
       ...(ports.length === 0 ? {} : { PortBindings: portBindings(ports) }),
       ...(isolation === undefined ? {} : { Sysctls: isolation.sysctls }),
       ...(handler === '' ? {} : { Runtime: handler }),
+      ...parentOf(config),
     },
   };
 }
+
+const parentOf = ({ cgroupParent }: SandboxIdentity): Pick<HostConfig, 'CgroupParent'> =>
+  cgroupParent === undefined ? {} : { CgroupParent: cgroupParent };
 
 const POD_NAMESPACES = { network: 'pod', ipc: 'pod', pid: 'pod' } as const;
 
@@ -127,6 +132,7 @@ export function containerRequest(config: ContainerConfig, of: SandboxRef, place:
     Healthcheck: NO_HEALTH_CHECK,
     HostConfig: {
       ...namespaceModes(of, isolation?.security.processesOf),
+      ...parentOf(of.sandbox),
       LogConfig: LOGS,
       Mounts: (config.mounts ?? []).map(mountOf),
       ...(config.user?.groups === undefined ? {} : { GroupAdd: config.user.groups.map(String) }),

@@ -30,6 +30,7 @@ export function lockAddress(stateDirectory: string): string {
 export const watchdogAddress = (stateDirectory: string): string =>
   `\0holdfast-watchdog-${userId()}-${directoryHash(stateDirectory)}`;
 
-function directoryHash(stateDirectory: string): string {
+/** A name for what belongs to one state directory. */
+export function directoryHash(stateDirectory: string): string {
   return createHash('sha256').update(stateDirectory).digest('hex').slice(0, 32);
 }

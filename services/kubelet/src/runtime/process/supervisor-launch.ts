@@ -25,7 +25,15 @@ export function launchProgram(stateDirectory: string, name: 'supervisor' | 'watc
 }
 
 /** Files of the parent directory that they import. */
-const SHARED = ['port', 'fencing-deadline', 'pod-directories', 'log-limits', 'beneath', 'helpers'] as const;
+const SHARED = [
+  'port',
+  'fencing-deadline',
+  'class-cgroups',
+  'pod-directories',
+  'log-limits',
+  'beneath',
+  'helpers',
+] as const;
 
 function programPath(stateDirectory: string, name: string): string {
   const here = dirname(fileURLToPath(import.meta.url));

@@ -1,12 +1,13 @@
 import { realpathSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { ClassCgroups, COVERED_CLASSES } from '../class-cgroups.ts';
 import { bootTimeMs } from './boot-clock.ts';
 import { createDeadlineFile } from './deadline-file.ts';
 import { SUSPEND_TOLD_MS, WATCHDOG_LOOK_MS, WATCHDOG_START_GRACE_MS } from './limits.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { coveredRecords } from './records.ts';
-import { watchdogAddress } from './socket-path.ts';
+import { directoryHash, watchdogAddress } from './socket-path.ts';
 import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
 import { enforceDeadline } from './watchdog.ts';
 import { readDevicePath, WatchdogDevice } from './watchdog-device.ts';
@@ -34,12 +35,14 @@ async function main(stateArgument: string): Promise<void> {
   const startedAtMs = machineClock.monotonic();
   const file = createDeadlineFile(stateDirectory, bootId);
   const looks = createSuspendTelltale();
+  const groups = new ClassCgroups(directoryHash(stateDirectory));
   const deps = {
     now: bootTimeMs,
     deadline: () => file.read(),
     covered: (policy: 'exclusive' | 'all') => coveredRecords(stateDirectory, policy),
     processes: createProcessWatch(machineClock, bootId),
     kill: killProcess,
+    groups,
     tell,
   };
   const device = new WatchdogDevice(() => readDevicePath(stateDirectory), tell);
@@ -48,7 +51,9 @@ async function main(stateArgument: string): Promise<void> {
     const alive = await enforceDeadline(deps).catch((error: unknown) => tell(`a look failed: ${String(error)}`));
     device.look({ deadline: deps.deadline(), nowMs: deps.now(), alive: alive ?? undefined });
     const isYoung = !wasAsked && machineClock.monotonic() - startedAtMs < WATCHDOG_START_GRACE_MS;
-    if (connections.size === 0 && !isYoung && coveredRecords(stateDirectory, 'all').length === 0) {
+    const hasPods =
+      coveredRecords(stateDirectory, 'all').length > 0 || COVERED_CLASSES.some((each) => groups.isPopulated(each));
+    if (connections.size === 0 && !isYoung && !hasPods) {
       device.disarm();
       process.exit(0);
     }

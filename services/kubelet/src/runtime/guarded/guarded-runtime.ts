@@ -1,0 +1,154 @@
+import type { Clock } from '@holdfast/platform';
+import { type ClassCgroups, COVERED_CLASSES, type CoveredClass } from '../class-cgroups.ts';
+import type { FencingClass } from '../fencing-deadline.ts';
+import { type ContainerRuntime, RuntimeError, type SandboxConfig, type SandboxStatus } from '../port.ts';
+import type { ContainerGuard } from './container-guard.ts';
+import { PLACE_LOOKS, PLACE_POLL_MS } from './limits.ts';
+import type { StartRecords } from './start-records.ts';
+
+export interface GuardedRuntimeDeps {
+  readonly runtime: ContainerRuntime;
+  readonly clock: Clock;
+  readonly groups: ClassCgroups;
+  readonly records: StartRecords;
+  /** Resolves with the reason why the runtime places no containers in given groups; undefined: it does. */
+  readonly refusal: () => Promise<string | undefined>;
+}
+
+interface KnownContainer {
+  readonly podUid: string;
+  readonly fencing: FencingClass | undefined;
+}
+
+/** Places the pods of a runtime in control groups of their class, and keeps account of starts, for the guard. */
+export class GuardedContainers {
+  readonly #deps: GuardedRuntimeDeps;
+  readonly #sandboxes = new Map<string, KnownContainer>();
+  readonly #containers = new Map<string, KnownContainer>();
+  #refusal: Promise<string | undefined> | undefined;
+  /** Sandboxes of a kubelet that used no groups have ended. */
+  #arePlaced = false;
+  /** A container that the runtime put elsewhere. */
+  #misplaced: string | undefined;
+
+  constructor(deps: GuardedRuntimeDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects with the reason when the groups do not hold every covered container. */
+  async placed(): Promise<void> {
+    const refusal = await this.#placementRefusal();
+    if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
+    if (this.#misplaced !== undefined)
+      throw new RuntimeError('Unsupported', `container ${this.#misplaced} runs outside the control group of its class`);
+    if (this.#arePlaced) return;
+    const outside = (await this.#list()).find((each) => each.state === 'ready' && !this.#isPlaced(each.config));
+    if (outside !== undefined)
+      throw new RuntimeError(
+        'Unsupported',
+        `pod ${outside.config.podNamespace}/${outside.config.podName} was started without a control group of its class: delete it`,
+      );
+    this.#arePlaced = true;
+  }
+
+  /** A start has an outcome when its container runs, has ended, or is gone. */
+  async unsettledStarts(): Promise<readonly string[]> {
+    const { records } = this.#deps;
+    // Before the list: it does not have the containers that are created meanwhile.
+    const sent = records.ids;
+    if (sent.length === 0) return [];
+    const created = new Set(
+      (await this.#list()).flatMap(({ containers }) =>
+        containers.filter(({ state }) => state === 'created').map(({ id }) => id),
+      ),
+    );
+    for (const id of sent) if (!created.has(id)) records.remove(id);
+    return sent.filter((id) => created.has(id));
+  }
+
+  async runSandbox(config: SandboxConfig, guard: ContainerGuard): Promise<string> {
+    const fencing = coveredClass(config.fencing);
+    if (fencing !== undefined) await guard.settle();
+    const isPlaced = fencing !== undefined && (await this.#placementRefusal()) === undefined;
+    const placed = isPlaced ? { ...config, cgroupParent: this.#deps.groups.parent(fencing) } : config;
+    const id = await this.#deps.runtime.runSandbox(placed);
+    this.#sandboxes.set(id, knownOf(config));
+    return id;
+  }
+
+  async startContainer(id: string, startBeforeMs: number | undefined, guard: ContainerGuard): Promise<void> {
+    const { runtime, records } = this.#deps;
+    const known = await this.#known(id);
+    const fencing = coveredClass(known?.fencing);
+    if (fencing === undefined) return runtime.startContainer(id);
+    await guard.settle();
+    const wasSent = records.has(id);
+    records.add(id);
+    try {
+      guard.check(known?.fencing, startBeforeMs);
+    } catch (error) {
+      if (!wasSent) records.remove(id);
+      throw error;
+    }
+    await runtime.startContainer(id);
+    records.remove(id);
+    await this.#checkPlace(id, fencing, known?.podUid);
+  }
+
+  note(sandboxId: string, containerId: string): void {
+    const known = this.#sandboxes.get(sandboxId);
+    if (known !== undefined) this.#containers.set(containerId, known);
+  }
+
+  forget(id: string): void {
+    this.#sandboxes.delete(id);
+    this.#containers.delete(id);
+  }
+
+  /** Of a container that has just ended, the runtime may remove the group before it reports the end: it is looked at again. */
+  async #checkPlace(id: string, fencing: CoveredClass, podUid: string | undefined): Promise<void> {
+    const { clock, groups, runtime } = this.#deps;
+    if (groups.holds(fencing, id) || (await this.#placementRefusal()) !== undefined) return;
+    for (let look = 1; look <= PLACE_LOOKS; look++) {
+      const sandboxes = await runtime.list(podUid === undefined ? {} : { podUid });
+      const found = sandboxes.flatMap(({ containers }) => containers).find((each) => each.id === id);
+      if (found?.state !== 'running' || groups.holds(fencing, id)) return;
+      await clock.sleep(PLACE_POLL_MS);
+    }
+    this.#misplaced = id;
+  }
+
+  async #known(containerId: string): Promise<KnownContainer | undefined> {
+    if (!this.#containers.has(containerId)) await this.#list();
+    return this.#containers.get(containerId);
+  }
+
+  async #list(): Promise<readonly SandboxStatus[]> {
+    const sandboxes = await this.#deps.runtime.list();
+    for (const { id, config, containers } of sandboxes) {
+      this.#sandboxes.set(id, knownOf(config));
+      for (const container of containers) this.#containers.set(container.id, knownOf(config));
+    }
+    return sandboxes;
+  }
+
+  #isPlaced({ fencing, cgroupParent }: SandboxStatus['config']): boolean {
+    const covered = coveredClass(fencing);
+    return covered === undefined || cgroupParent === this.#deps.groups.parent(covered);
+  }
+
+  /** A runtime that does not answer is asked again. */
+  #placementRefusal(): Promise<string | undefined> {
+    this.#refusal ??= this.#deps.refusal().catch((error: unknown) => {
+      this.#refusal = undefined;
+      throw error;
+    });
+    return this.#refusal;
+  }
+}
+
+/** Undefined: no deadline ends it. */
+const coveredClass = (fencing: FencingClass | undefined): CoveredClass | undefined =>
+  fencing === undefined ? 'exclusive' : COVERED_CLASSES.find((each) => each === fencing);
+
+const knownOf = ({ podUid, fencing }: SandboxStatus['config']): KnownContainer => ({ podUid, fencing });

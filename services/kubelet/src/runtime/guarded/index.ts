@@ -1,0 +1,70 @@
+import type { Clock, Log } from '@holdfast/platform';
+import { ClassCgroups } from '../class-cgroups.ts';
+import type { ContainerRuntime } from '../port.ts';
+import { bootTimeMs } from '../process/boot-clock.ts';
+import { createDeadlineFile } from '../process/deadline-file.ts';
+import { createProcessGuard } from '../process/exclusive-guard.ts';
+import { readBootId } from '../process/process-table.ts';
+import { directoryHash } from '../process/socket-path.ts';
+import { ContainerGuard } from './container-guard.ts';
+import { GuardedContainers } from './guarded-runtime.ts';
+import { StartRecords } from './start-records.ts';
+
+export interface GuardingOptions {
+  readonly stateDirectory: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves with the reason why the runtime places no containers in given groups; undefined: it does. */
+  readonly refusal: () => Promise<string | undefined>;
+}
+
+/** Gives a runtime a guard, where the kernel can end its containers. */
+export function guarded(
+  runtime: ContainerRuntime,
+  { stateDirectory, clock, log, refusal }: GuardingOptions,
+): ContainerRuntime {
+  const groups = new ClassCgroups(directoryHash(stateDirectory));
+  if (!groups.prepare()) return runtime;
+  const records = new StartRecords(stateDirectory);
+  const containers = new GuardedContainers({ runtime, clock, groups, records, refusal });
+  const watchdog = createProcessGuard({
+    stateDirectory,
+    clock,
+    hasSandboxes: () => true,
+    supervisor: () => Promise.resolve(),
+  });
+  const guard = new ContainerGuard({
+    clock,
+    log,
+    now: bootTimeMs,
+    groups,
+    file: createDeadlineFile(stateDirectory, readBootId()),
+    watchdog: () => watchdog.ready(),
+    placed: () => containers.placed(),
+    unsettledStarts: () => containers.unsettledStarts(),
+  });
+  return {
+    ...runtime,
+    guard,
+    runSandbox: (config) => containers.runSandbox(config, guard),
+    removeSandbox: async (id) => {
+      await runtime.removeSandbox(id);
+      containers.forget(id);
+    },
+    createContainer: async (sandbox, config) => {
+      const id = await runtime.createContainer(sandbox, config);
+      containers.note(sandbox, id);
+      return id;
+    },
+    startContainer: (id, startBeforeMs) => containers.startContainer(id, startBeforeMs, guard),
+    removeContainer: async (id) => {
+      await runtime.removeContainer(id);
+      containers.forget(id);
+    },
+    close: async () => {
+      watchdog.close();
+      guard.close();
+      await runtime.close();
+    },
+  };
+}

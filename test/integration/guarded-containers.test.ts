@@ -134,11 +134,12 @@ test('[SAFE-32] a container that starts after the deadline does not run', async 
   const script = `read line; echo ran > ${marker}`;
   const late = spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'ignore', 'ignore'] });
   const ended = new Promise((resolve) => late.once('exit', resolve));
-  const parent = path.join('/sys/fs/cgroup', groups.parent('exclusive'));
-  const unified = path.join('/sys/fs/cgroup/unified', groups.parent('exclusive'));
-  writeFileSync(path.join(existsSync(unified) ? unified : parent, 'cgroup.procs'), String(late.pid));
+  const roots = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].map((root) => root + groups.parent('exclusive'));
+  const group = roots.find((root) => existsSync(path.join(root, 'cgroup.kill'))) ?? assert.fail('the group exists');
+  writeFileSync(path.join(group, 'cgroup.procs'), String(late.pid));
   late.stdin.end('go\n');
-  await eventually(() => read(`/proc/${late.pid}/wchan`) !== '', 'it has been scheduled');
+  const isHeld = (events: string): boolean => events.includes('populated 1') && events.includes('frozen 1');
+  await eventually(() => isHeld(read(path.join(group, 'cgroup.events'))), 'it is held in the frozen group');
   guard.extend(guard.now(), 'exclusive');
   await ended;
   assert.ok(!existsSync(marker));

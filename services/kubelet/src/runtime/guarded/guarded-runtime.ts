@@ -105,7 +105,7 @@ export class GuardedContainers {
     this.#containers.delete(id);
   }
 
-  /** Of a container that has just ended, the runtime may remove the group before it reports the end: it is looked at again. */
+  /** The runtime may remove the group of a container that has just ended before it reports the end: it is looked at again. */
   async #checkPlace(id: string, fencing: CoveredClass, podUid: string | undefined): Promise<void> {
     const { clock, groups, runtime } = this.#deps;
     if (groups.holds(fencing, id) || (await this.#placementRefusal()) !== undefined) return;

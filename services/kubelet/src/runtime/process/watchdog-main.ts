@@ -3,12 +3,13 @@ import { createServer, type Socket } from 'node:net';
 import { ClassCgroups, COVERED_CLASSES } from '../class-cgroups.ts';
 import { bootTimeMs } from './boot-clock.ts';
 import { createDeadlineFile } from './deadline-file.ts';
-import { SUSPEND_TOLD_MS, WATCHDOG_LOOK_MS, WATCHDOG_START_GRACE_MS } from './limits.ts';
+import { WATCHDOG_LOOK_MS, WATCHDOG_START_GRACE_MS } from './limits.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { coveredRecords } from './records.ts';
 import { directoryHash, watchdogAddress } from './socket-path.ts';
 import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
+import { createSuspendTelltale } from './suspend-telltale.ts';
 import { enforceDeadline } from './watchdog.ts';
 import { readDevicePath, WatchdogDevice } from './watchdog-device.ts';
 
@@ -34,7 +35,7 @@ async function main(stateArgument: string): Promise<void> {
   const bootId = readBootId();
   const startedAtMs = machineClock.monotonic();
   const file = createDeadlineFile(stateDirectory, bootId);
-  const looks = createSuspendTelltale();
+  const looks = createSuspendTelltale({ boot: bootTimeMs, monotonic: () => machineClock.monotonic() }, tell);
   const groups = new ClassCgroups(directoryHash(stateDirectory));
   const deps = {
     now: bootTimeMs,
@@ -70,17 +71,6 @@ function spareMemory(): void {
   } catch {
     // Only root may.
   }
-}
-
-/** Says when the clock that runs through suspend has run ahead of the one that does not. */
-function createSuspendTelltale(): () => void {
-  let aheadMs = bootTimeMs() - machineClock.monotonic();
-  return () => {
-    const nowAheadMs = bootTimeMs() - machineClock.monotonic();
-    if (nowAheadMs - aheadMs > SUSPEND_TOLD_MS)
-      tell(`the machine was suspended for ${Math.round(nowAheadMs - aheadMs)} ms`);
-    aheadMs = nowAheadMs;
-  };
 }
 
 await main(process.argv[2] ?? '.');

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FencingDeadline } from '../fencing-deadline.ts';
+import type { ContainerRecord } from './records.ts';
+import { createSuspendTelltale } from './suspend-telltale.ts';
+import { enforceDeadline, type WatchdogDeps } from './watchdog.ts';
+
+/** A machine whose clocks stand still until they are moved. */
+class Machine {
+  bootMs = 1_000_000;
+  monotonicMs = 400_000;
+  readonly killed: number[] = [];
+  readonly ended: string[] = [];
+  readonly told: string[] = [];
+
+  run(ms: number): void {
+    this.bootMs += ms;
+    this.monotonicMs += ms;
+  }
+
+  suspend(ms: number): void {
+    this.bootMs += ms;
+  }
+
+  deps(deadline: FencingDeadline): WatchdogDeps {
+    return {
+      now: () => this.bootMs,
+      deadline: () => deadline,
+      covered: () => [{ id: 'c1' } as ContainerRecord],
+      processes: { members: () => Promise.resolve([{ pid: 4711 }] as never) },
+      kill: (pid) => void this.killed.push(pid),
+      groups: { end: (fencing) => void this.ended.push(fencing), isPopulated: () => true },
+      tell: (message) => void this.told.push(message),
+    };
+  }
+}
+
+test('[SAFE-32] the first look after a resume kills what the deadline covers: the time of the suspend counts', async () => {
+  const machine = new Machine();
+  const deps = machine.deps({ untilMs: machine.bootMs + 8_000, policy: 'exclusive' });
+  machine.run(2_000);
+  await enforceDeadline(deps);
+  assert.deepEqual([machine.killed, machine.ended], [[], []]);
+  machine.suspend(5_999);
+  await enforceDeadline(deps);
+  assert.deepEqual([machine.killed, machine.ended], [[], []], 'a suspend within the promise ends nothing');
+  machine.suspend(1);
+  await enforceDeadline(deps);
+  assert.deepEqual([machine.killed, machine.ended], [[4711], ['exclusive']]);
+});
+
+test('a suspend of the machine is reported once, and the ordinary course of time is not', () => {
+  const machine = new Machine();
+  const told: string[] = [];
+  const look = createSuspendTelltale(
+    { boot: () => machine.bootMs, monotonic: () => machine.monotonicMs },
+    (message) => void told.push(message),
+  );
+  machine.run(60_000);
+  look();
+  machine.suspend(90_000);
+  machine.run(200);
+  look();
+  machine.run(200);
+  look();
+  assert.deepEqual(told, ['the machine was suspended for 90000 ms']);
+});

@@ -29,7 +29,12 @@ export const SUITES: readonly Suite[] = [
     sharesCompiledModules: true,
     sharesProcesses: true,
   },
-  { name: 'sim', files: ['test/sim/**/*.test.ts'], concurrency: 2, timeoutSecondsPerTest: 300 },
+  {
+    name: 'sim',
+    files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
+    concurrency: 2,
+    timeoutSecondsPerTest: 300,
+  },
   {
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],

@@ -28,6 +28,8 @@ export interface HuntPlan {
   readonly selfFencing?: boolean;
   /** Each pod of `db` has a disk of its own. */
   readonly hasDisks?: boolean;
+  /** Replicas that differ from `REPLICAS`. An application with none is created and has no pods. */
+  readonly replicas?: Readonly<Partial<Record<App, number>>>;
   /** The API servers start on an empty store, not on the data of a cluster that ran before. */
   readonly startsEmpty?: boolean;
   /** Events are stored; otherwise they are taken and dropped. */
@@ -37,7 +39,7 @@ export interface HuntPlan {
   readonly steps: readonly Step[];
 }
 
-interface Kind {
+export interface Kind {
   readonly targets: 'node' | 'master' | 'api' | 'process' | 'pod' | 'app' | 'none';
   /** Shortest and longest time, seconds. */
   readonly for?: readonly [number, number];
@@ -99,9 +101,14 @@ const USERS = {
 export type FaultKind = keyof typeof FAULTS;
 export type UserKind = keyof typeof USERS;
 export type StepKind = FaultKind | UserKind;
+export const KINDS: Readonly<Record<StepKind, Kind>> = { ...FAULTS, ...USERS };
+export const isFault = (kind: StepKind): kind is FaultKind => Object.hasOwn(FAULTS, kind);
 /** A controller of a user, which follows all pods. */
 export const OBSERVER = 'observer';
 export const APPS = ['db', 'web', 'disk'] as const;
+export type App = (typeof APPS)[number];
+/** The replicas of each application where a plan says nothing else. */
+export const REPLICAS: Readonly<Record<App, number>> = { db: 3, web: 3, disk: 1 };
 const PODS = ['db-0', 'db-1', 'db-2', 'db', 'web', 'disk', 'one'];
 /** One of these for a seed: some seeds have a few kinds, some many. */
 const CHANCES_OF_A_FAULT = [0.15, 0.3, 0.45];
@@ -160,10 +167,15 @@ export function planOf(seed: number): HuntPlan {
   return { ...shape, steps: steps.toSorted((a, b) => a.at - b.at) };
 }
 
+export const replicasOf = ({ replicas }: Pick<HuntPlan, 'replicas'>): Readonly<Record<App, number>> => ({
+  ...REPLICAS,
+  ...replicas,
+});
+
 /** Nothing delays what a process of the control plane hears. */
 export const isCalm = ({ steps }: HuntPlan): boolean => !steps.some((step) => DELAYS.has(step.do));
 
-type Shape = Omit<HuntPlan, 'steps'>;
+export type Shape = Omit<HuntPlan, 'steps'>;
 
 /** A kind that this seed has, and its stream. */
 interface Drawn {
@@ -230,7 +242,8 @@ function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: F
   return targets === 'api' || targets === 'none' ? targetsOf(targets, shape) : of[targets];
 }
 
-function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
+/** The names that a step may have as target. A pod may have other names, and be named by its node. */
+export function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
   const nodes = numbered('node', shape.nodes, 1);
   const apis = numbered('apiserver', shape.apiServers, 0);
   const others = [...numbered('scheduler', shape.schedulers, 0), ...numbered('controller-manager', shape.managers, 0)];

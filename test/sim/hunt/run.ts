@@ -15,23 +15,14 @@ import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
 import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
-import { APPS, type HuntPlan, isCalm, OBSERVER, type Step } from './plan.ts';
+import { APPS, type HuntPlan, isCalm, OBSERVER, replicasOf, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
 import { RateRule } from './rate-rule.ts';
 import { isOff, meantNow, type Scene } from './scene.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import {
-  createApp,
-  createHuntWorkloads,
-  createOne,
-  diskOf,
-  FINALIZER,
-  REPLICAS,
-  STOP_SECONDS,
-  STRAYED,
-} from './workloads.ts';
+import { createApp, createHuntWorkloads, createOne, diskOf, FINALIZER, STOP_SECONDS, STRAYED } from './workloads.ts';
 
 /** The finding: the same rule violated by a smaller schedule counts as equal. */
 export interface Violation {
@@ -193,7 +184,8 @@ export class Hunt {
     };
     for (let round = 0; round < 12; round++) {
       liftEverything(this.#scene);
-      for (const [target, value] of Object.entries(REPLICAS)) scale(this.#scene, { ...again, target, value });
+      for (const [target, value] of Object.entries(replicasOf(this.#plan)))
+        scale(this.#scene, { ...again, target, value });
       for (const { metadata } of cluster.committed.list(PODS)) {
         if (!(metadata.finalizers ?? []).includes(FINALIZER)) continue;
         await quietly(letGo(admin, metadata.name ?? ''));
@@ -261,7 +253,7 @@ export class Hunt {
     const world = this.#world;
     const ready = world.readyNodes();
     if (ready.length !== this.#plan.nodes) return `nodes ready: ${ready.join(', ')}`;
-    for (const [app, replicas] of Object.entries({ ...REPLICAS, one: 1 })) {
+    for (const [app, replicas] of Object.entries({ ...replicasOf(this.#plan), one: 1 })) {
       if (!world.isUp(app, replicas)) return `${app} is not up: ${world.pods(app).map(describe).join('; ')}`;
     }
     const bound = new Map(world.allPods().map((pod) => [pod.metadata.uid ?? '', pod]));

@@ -14,9 +14,8 @@ import {
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { APPS, type HuntPlan } from './plan.ts';
+import { APPS, type HuntPlan, replicasOf } from './plan.ts';
 
-export const REPLICAS: Readonly<Record<(typeof APPS)[number], number>> = { db: 3, web: 3, disk: 1 };
 export const WEB_MIN_AVAILABLE = 2;
 /** What a user sets, and takes off again. */
 export const FINALIZER = 'hunt/hold';
@@ -50,7 +49,7 @@ const withStatus = { status: {} };
 const meta = (name: string) => ({ namespace: 'default', name });
 
 export const createApp = (plan: HuntPlan, admin: ApiClient, app: string): Promise<void> =>
-  app === 'db' ? createSet(plan, admin) : createDeployment(admin, app === 'web' ? 'web' : 'disk');
+  app === 'db' ? createSet(plan, admin) : createDeployment(plan, admin, app === 'web' ? 'web' : 'disk');
 
 /** The disk that a pod of this name writes to. */
 export const diskOf = ({ hasDisks }: Pick<HuntPlan, 'hasDisks'>, podName: string): string | undefined => {
@@ -65,7 +64,7 @@ async function createSet(plan: HuntPlan, admin: ApiClient): Promise<void> {
     kind: 'StatefulSet',
     metadata: meta('db'),
     spec: {
-      replicas: REPLICAS.db,
+      replicas: replicasOf(plan).db,
       serviceName: 'db',
       updateStrategy: {},
       selector: { matchLabels: { app: 'db' } },
@@ -76,14 +75,14 @@ async function createSet(plan: HuntPlan, admin: ApiClient): Promise<void> {
   });
 }
 
-async function createDeployment(admin: ApiClient, app: 'web' | 'disk'): Promise<void> {
+async function createDeployment(plan: HuntPlan, admin: ApiClient, app: 'web' | 'disk'): Promise<void> {
   const surge = app === 'web' ? {} : { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
   await admin.create(DEPLOYMENTS, {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: meta(app),
     spec: {
-      replicas: REPLICAS[app],
+      replicas: replicasOf(plan)[app],
       strategy: surge,
       selector: { matchLabels: { app } },
       template: templateOf(app, app === 'disk' ? 'claim' : 'none'),

@@ -1,0 +1,81 @@
+import { KINDS, type StepKind } from '../sim/hunt/plan.ts';
+
+/** How a scenario file writes the value of a step. `span`: a time, `share`: between 0 and 1, `whole`: a number. */
+export type Unit = 'span' | 'share' | 'whole';
+
+export interface ValueField {
+  /** Its key in the file. */
+  readonly name: string;
+  readonly unit: Unit;
+  /** For `span`: the unit of the value in a plan, in milliseconds. */
+  readonly spanMs?: number;
+}
+
+interface KindWords {
+  /** What happens, with `{target}` and `{value}` in their places. */
+  readonly says: string;
+  readonly value?: ValueField;
+}
+
+const DELAY: ValueField = { name: 'delay', unit: 'span', spanMs: 1 };
+const LOSS: ValueField = { name: 'loss', unit: 'share' };
+
+/** Each kind of step in words. A new kind needs a line here. */
+export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
+  isolate: { says: '{target} loses its network' },
+  'cut-to-api': { says: 'what {target} sends to the API servers is lost' },
+  'cut-from-api': { says: 'what the API servers send to {target} is lost' },
+  'cut-master': { says: '{target} loses its network' },
+  'lossy-link': { says: '{value} of what {target} and the API servers send each other is lost', value: LOSS },
+  'slow-link': { says: 'what {target} and the API servers send each other takes up to {value}', value: DELAY },
+  'bus-outage': { says: 'the bus is gone' },
+  'lossy-bus': { says: 'the bus loses, doubles and delays {value} of the messages of {target}', value: LOSS },
+  'store-down': { says: '{target} does not reach the store' },
+  'store-slow': { says: 'the store takes {value} more to answer {target}', value: DELAY },
+  'store-unknown': {
+    says: 'the answers of the store to {value} of the writes of {target} are lost',
+    value: { name: 'share', unit: 'share' },
+  },
+  'store-failover': { says: 'the store restarts: it is unreachable, and what was sent to it may be written or not' },
+  crash: { says: '{target} is killed, and starts again' },
+  'kubelet-down': { says: 'the kubelet of {target} is killed, and its containers continue' },
+  'power-loss': { says: 'the machine of {target} loses its power' },
+  'crash-writing': {
+    says: '{target} is killed right after it has sent {value} more writes, and starts again',
+    value: { name: 'writes', unit: 'whole' },
+  },
+  pause: { says: '{target} is stopped, and continues as if nothing had happened' },
+  'clock-jump': {
+    says: 'the wall clock of {target} jumps by {value}',
+    value: { name: 'jump', unit: 'span', spanMs: 1 },
+  },
+  'delete-pod': { says: 'a user deletes {target}' },
+  'delete-again': {
+    says: 'a user deletes {target}, and again with a grace of {value}',
+    value: { name: 'grace', unit: 'span', spanMs: 1000 },
+  },
+  'delete-named': { says: 'a user takes the uid of {target}, and deletes by it when the time is over' },
+  'force-delete': { says: 'a user removes {target} by force' },
+  evict: { says: 'a user evicts {target}' },
+  'evict-all': { says: 'users evict all pods of {target} at once' },
+  'roll-out': { says: 'a user changes the template of {target}' },
+  scale: { says: 'a user scales {target} to {value}', value: { name: 'replicas', unit: 'whole' } },
+  'recreate-pod': { says: 'a user deletes the pod `one`, and creates it again when the time is over' },
+  'recreate-set': { says: 'a user deletes {target} with its pods, and creates it again' },
+  'run-job': { says: 'a user starts a Job' },
+  'add-finalizer': { says: 'a user adds a finalizer to {target}' },
+  drain: { says: 'a user drains {target}, and uncordons it' },
+  'delete-node': { says: 'a user deletes the Node {target}' },
+  'lose-machine': { says: '{target} is turned off, and a user declares it out of service' },
+  'taint-healthy': { says: 'a user declares {target} out of service by mistake' },
+  'bind-pod': { says: 'a user binds a pending pod' },
+  'change-budget': {
+    says: 'a user sets minAvailable of the budget of `web` to {value}',
+    value: { name: 'minAvailable', unit: 'whole' },
+  },
+  'orphan-set': { says: 'a user deletes {target} without its pods, and creates it again' },
+  'relabel-pod': { says: 'a user takes {target} away from its controller by its label' },
+  'use-namespace': { says: 'a user creates a namespace, and deletes it' },
+};
+
+export const isKind = (name: string): name is StepKind => Object.hasOwn(KINDS, name);

@@ -1,0 +1,49 @@
+import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
+import { type HuntPlan, KINDS, replicasOf, type Step } from '../sim/hunt/plan.ts';
+import { type Amount, DEFAULT_EXPECTATIONS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
+
+type Titles = Pick<Scenario, 'name' | 'about' | 'found'>;
+
+/** The scenario of a plan: everything in it is fixed. */
+export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
+  const { seed, seconds, hasDisks = false, steps } = plan;
+  const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? false])) as Form;
+  const schedule = steps.map(({ target, ...step }) => ({ ...step, targets: target === '' ? [] : [target] }));
+  const workload = { replicas: replicasOf(plan), hasDisks };
+  return { ...titles, seed, form, workload, seconds, schedule, expect: DEFAULT_EXPECTATIONS };
+}
+
+/** The plan of a scenario. What the file leaves to the seed has a stream for each line, so that a changed line changes no other. */
+export function planOf({ seed, form, workload, seconds, schedule }: Scenario): HuntPlan {
+  const steps = schedule.map((step, line) => drawStep(step, createSeededRandom(seed, `schedule/${line}`)));
+  const { replicas, hasDisks } = workload;
+  return { ...form, seed, replicas, hasDisks, seconds, steps: steps.toSorted((a, b) => a.at - b.at) };
+}
+
+function drawStep(step: ScheduledStep, random: Random): Step {
+  const at = draw(step.at, random);
+  const target = step.targets.length === 0 ? '' : step.targets[random.int(step.targets.length)];
+  invariant(target !== undefined, 'a step has the target that was drawn');
+  const value = step.value === undefined ? undefined : draw(step.value, random);
+  return {
+    at,
+    do: step.do,
+    target,
+    ...(step.for === undefined ? {} : { for: draw(step.for, random) }),
+    ...(value === undefined ? {} : { value: KINDS[step.do].isWhole === true ? Math.round(value) : value }),
+  };
+}
+
+function draw(amount: Amount, random: Random): number {
+  if (typeof amount === 'number') return amount;
+  const [least, most] = amount;
+  return Math.round((least + random.float() * (most - least)) * 1000) / 1000;
+}
+
+/** The latest moment at which a line can happen or end. */
+export function latestEnd({ at, for: lasts = 0 }: ScheduledStep): number {
+  return most(at) + most(lasts);
+}
+
+export const most = (amount: Amount): number => (typeof amount === 'number' ? amount : amount[1]);
+export const least = (amount: Amount): number => (typeof amount === 'number' ? amount : amount[0]);

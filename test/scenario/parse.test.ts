@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { APPS, KINDS, planOf as huntPlanOf, isCalm, type StepKind, targetsOf } from '../sim/hunt/plan.ts';
+import { APPS, planOf as huntPlanOf, isCalm, KINDS, type StepKind, targetsOf } from '../sim/hunt/plan.ts';
 import { KIND_WORDS } from './kinds.ts';
 import { type Amount, FORM_FIELDS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
 import { parseScenario } from './parse.ts';
@@ -16,7 +16,10 @@ const milli = (most: number) => fc.integer({ min: 0, max: most * 1000 }).map((va
 function amountUpTo(most: number, isWhole = false): fc.Arbitrary<Amount> {
   const one = isWhole ? fc.integer({ min: 0, max: most }) : milli(most);
   const range = fc.tuple(one, one).filter(([a, b]) => a !== b);
-  return fc.oneof(one, range.map(([a, b]): Amount => [Math.min(a, b), Math.max(a, b)]));
+  return fc.oneof(
+    one,
+    range.map(([a, b]): Amount => [Math.min(a, b), Math.max(a, b)]),
+  );
 }
 
 const form = fc.record(
@@ -33,7 +36,8 @@ function stepOf(shape: Form, seconds: number): fc.Arbitrary<ScheduledStep> {
     return fc.record({
       at: amountUpTo(seconds),
       do: fc.constant(kind),
-      targets: targets === 'none' ? fc.constant([]) : fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }),
+      targets:
+        targets === 'none' ? fc.constant([]) : fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }),
       ...(lasts === undefined ? {} : { for: amountUpTo(90) }),
       ...(unit === undefined ? {} : { value: amountUpTo(unit === 'share' ? 1 : 900, unit === 'whole') }),
     }) as fc.Arbitrary<ScheduledStep>;
@@ -55,7 +59,10 @@ const scenario = fc.tuple(form, fc.integer({ min: 1, max: 600 })).chain(([shape,
       seconds: fc.constant(seconds),
       schedule: fc.array(stepOf(shape, seconds), { maxLength: 8 }),
       expect: fc.record(
-        { wholeWithin: fc.integer({ min: 1, max: 900 }), recoverWithin: fc.integer({ min: 1_000, max: 60_000 }).map((value) => value / 1000) },
+        {
+          wholeWithin: fc.integer({ min: 1, max: 900 }),
+          recoverWithin: fc.integer({ min: 1_000, max: 60_000 }).map((value) => value / 1000),
+        },
         { requiredKeys: ['wholeWithin'] },
       ),
     },
@@ -111,13 +118,19 @@ schedule:
 const REFUSED: readonly (readonly [yaml: string, message: string])[] = [
   ['', 'line 1: name: it is missing'],
   ['- 1', 'line 1: a list is not a map of fields'],
-  ['name: a\nlenght: 5s', 'line 2: lenght: there is no such field; the fields here are name, about, seed, form, workload, length, schedule, expect, found'],
+  [
+    'name: a\nlenght: 5s',
+    'line 2: lenght: there is no such field; the fields here are name, about, seed, form, workload, length, schedule, expect, found',
+  ],
   ['name: a\nlength: 60', 'line 2: length: "60" is not a time; write 90s, 1.5s or 15m'],
   ['name: a\nlength: 2h\nform: { nodes: 40 }', 'line 3: form.nodes: 40 is not a whole number from 1 to 9'],
   ['name: a\nlength: 2h\nform: { fencer: maybe }', 'line 3: form.fencer: "maybe" is neither true nor false'],
   ['name: [a]\nlength: 2h', 'line 1: name: it is a list or a map, and one value is expected'],
   ['name: 5\nlength: 2h', 'line 1: name: 5 is not a text; write it in quotes'],
-  ['name: &a b\nabout: *a\nlength: 2h', 'line 2: about: aliases are not used in scenario files; write the value itself'],
+  [
+    'name: &a b\nabout: *a\nlength: 2h',
+    'line 2: about: aliases are not used in scenario files; write the value itself',
+  ],
   ['name: a\nname: b', 'line 2: Map keys must be unique'],
   ['name: "a\n', 'line 2: Missing closing "quote'],
 ];
@@ -126,13 +139,22 @@ const REFUSED: readonly (readonly [yaml: string, message: string])[] = [
 const REFUSED_STEPS: readonly (readonly [step: string, message: string])[] = [
   ['do: isolate', 'schedule[0].at: it is missing'],
   ['at: 5s, do: explode', 'schedule[0]: do: there is no "explode"; docs/scenarios.md lists what there is'],
-  ['at: 5s, do: isolate, target: node-4', 'schedule[0].target: there is no "node-4" in this form; "isolate" means node-1, node-2, node-3'],
+  [
+    'at: 5s, do: isolate, target: node-4',
+    'schedule[0].target: there is no "node-4" in this form; "isolate" means node-1, node-2, node-3',
+  ],
   ['at: 5s, do: isolate, target: []', 'schedule[0].target: it names nobody'],
   ['at: 5s, do: isolate', 'schedule[0].target: it is missing'],
-  ['at: 5s, do: delete-pod, target: ../x', 'schedule[0].target: there is no "../x" in this form; "delete-pod" means a pod, an application, or @NODE'],
+  [
+    'at: 5s, do: delete-pod, target: ../x',
+    'schedule[0].target: there is no "../x" in this form; "delete-pod" means a pod, an application, or @NODE',
+  ],
   ['at: 90s, do: bus-outage, for: 5s', 'schedule[0].at: "90s" is not between 0 and 60'],
   ['at: 5s..5s, do: bus-outage, for: 5s', 'schedule[0].at: "5s..5s" is not a time; write 5s, 1.5s or 5s..10s'],
-  ['at: 5s, do: bus-outage, target: node-1', 'schedule[0].target: there is no such field; the fields here are at, do, for'],
+  [
+    'at: 5s, do: bus-outage, target: node-1',
+    'schedule[0].target: there is no such field; the fields here are at, do, for',
+  ],
   ['at: 5s, do: lossy-link, target: node-1, for: 5s, loss: 2', 'schedule[0].loss: "2" is not between 0 and 1'],
   ['at: 5s, do: scale, target: db, replicas: 1.5', 'schedule[0].replicas: "1.5" is not a whole number'],
   ['at: 5s, do: scale, target: db', 'schedule[0].replicas: it is missing'],

@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { writeScenario } from '../../test/scenario/files.ts';
+import type { Scenario } from '../../test/scenario/model.ts';
+import { foundBy } from '../../test/sim/hunt/hunter.ts';
 import { planOf } from '../../test/sim/hunt/plan.ts';
-import { type ScenarioFile, scenarioOf, writeScenario } from '../../test/sim/hunt/scenario-file.ts';
 import { type Report, runWorker } from './worker.ts';
 
 export interface FreshOptions {
@@ -37,16 +39,17 @@ export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptio
       });
       if (end === undefined) continue;
       tally.found += 1;
-      keep(seed, scenarioOf(planOf(seed), { rule: 'the process of the run ended', story: end.why }, undefined));
+      keep(seed, foundBy(planOf(seed), { rule: 'the process of the run ended', story: end.why }));
     }
   };
-  const keep = (seed: number, scenario: ScenarioFile): void => {
+  const keep = (seed: number, scenario: Scenario): void => {
     mkdirSync(folder, { recursive: true });
-    const file = path.join(folder, `seed-${seed}.json`);
+    const file = path.join(folder, `seed-${seed}.yaml`);
     writeScenario(file, scenario);
-    const steps = scenario.plan.steps.length;
-    say(`seed ${seed} breaks a rule with ${steps} of ${planOf(seed).steps.length} steps: ${scenario.story}`);
-    say(`  play it again: npm run hunt -- --replay ${path.relative(process.cwd(), file)}`);
+    const steps = `${scenario.schedule.length} of ${planOf(seed).steps.length} steps`;
+    say(`seed ${seed} breaks a rule with ${steps}: ${scenario.found?.story}`);
+    const shown = path.relative(process.cwd(), file);
+    say(`  play it again: npm run hunt -- --scenario ${shown} --html ${shown.replace(/yaml$/, 'html')}`);
   };
   say(`${minutes} minutes, ${jobs} job(s), seeds from ${from}; Ctrl-C finishes the seeds under way`);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, finish);

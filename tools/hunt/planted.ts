@@ -148,7 +148,7 @@ class Group {
     const work = { command: 'plain', args: [String(seed), '1'], planted: name, silentMs: ONE_SEED_MS } as const;
     const end = await runWorker(work, (line) => {
       const { scenario, cpuMs } = JSON.parse(line) as Report;
-      this.#note(name, { seeds: seed, cpuMs, rule: scenario?.rule });
+      this.#note(name, { seeds: seed, cpuMs, rule: scenario?.found?.rule });
     });
     const rule = `the process ended: ${end?.why.split('\n').at(-1) ?? ''}`;
     if (end !== undefined) this.#note(name, { seeds: seed, cpuMs: 0, rule });

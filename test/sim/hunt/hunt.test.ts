@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { readScenario, writeScenario } from '../../scenario/files.ts';
 import type { SeedReport } from './hunter.ts';
 import { planOf } from './plan.ts';
 import { editsOf, PLANTED_BUGS, plantInto } from './planted.mjs';
-import { runPlan } from './run.ts';
-import { readScenario, writeScenario } from './scenario-file.ts';
+import { type HuntOutcome, runPlan } from './run.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const HOOK = new URL('plant.mjs', import.meta.url).href;
@@ -68,12 +68,13 @@ test('[TEST-07] a found failure is shrunk and written as a file, and that file f
   const { scenario, seed } = found('hunt', name, String(SHRINK_RUNS));
   assert.ok(scenario !== undefined);
   const before = planOf(seed).steps.length;
-  assert.ok(scenario.plan.steps.length * 2 <= before, `${scenario.plan.steps.length} of ${before} steps are left`);
-  assert.equal(scenario.reads.length, 1 + scenario.plan.steps.length, 'one line each');
-  const file = path.join(folder, 'scenario.json');
+  assert.ok(scenario.schedule.length * 2 <= before, `${scenario.schedule.length} of ${before} steps are left`);
+  const file = path.join(folder, 'scenario.yaml');
   writeScenario(file, scenario);
   assert.deepEqual(readScenario(file), scenario);
-  assert.match(play(['replay', file], name), new RegExp(`"rule":"${scenario.rule}"`));
+  const replays = [1, 2].map(() => play(['replay', file], name));
+  assert.equal(replays[0], replays[1], 'the file gives the same run in every process, bit for bit');
+  assert.equal((JSON.parse(replays[0] ?? '') as HuntOutcome).violation?.rule, scenario.found?.rule);
   assert.doesNotMatch(play(['replay', file]), /"violation":/);
 });
 

@@ -1,6 +1,7 @@
+import type { Scenario } from '../../scenario/model.ts';
+import { scenarioOf } from '../../scenario/plans.ts';
 import { type HuntPlan, planOf } from './plan.ts';
-import { runPlan, type Violation } from './run.ts';
-import { type ScenarioFile, scenarioOf } from './scenario-file.ts';
+import { type HuntOutcome, runPlan, type Violation } from './run.ts';
 import { shrink } from './shrink.ts';
 
 /** Tries to make a schedule smaller. */
@@ -10,7 +11,7 @@ export interface SeedReport {
   readonly seed: number;
   readonly steps: number;
   readonly simulatedSeconds: number;
-  readonly scenario?: ScenarioFile;
+  readonly scenario?: Scenario;
 }
 
 export interface HuntOptions {
@@ -23,25 +24,29 @@ export interface HuntOptions {
 /** Runs one fresh seed and shrinks its failure as far as possible. */
 export async function huntSeed(seed: number, options: HuntOptions): Promise<SeedReport> {
   const plan = planOf(seed);
-  const { violation, steps, simulatedSeconds } = await runPlan(plan);
+  const outcome = await runPlan(plan);
+  const { steps, simulatedSeconds } = outcome;
   const report = { seed, steps, simulatedSeconds };
-  if (violation === undefined) return report;
-  const smaller = await smallest(plan, violation, options.shrinkRuns);
-  return { ...report, scenario: scenarioOf(smaller.plan, smaller.violation, options.planted) };
+  if (outcome.violation === undefined) return report;
+  return { ...report, scenario: await smallest(plan, outcome, options) };
 }
 
-async function smallest(
-  plan: HuntPlan,
-  found: Violation,
-  runs: number,
-): Promise<{ plan: HuntPlan; violation: Violation }> {
-  let violation = found;
+/** The smallest schedule with the same finding, and what it finds. */
+async function smallest(plan: HuntPlan, found: HuntOutcome, options: HuntOptions): Promise<Scenario> {
+  let last = found;
   const stillFails = async (smaller: HuntPlan): Promise<boolean> => {
-    const again = (await runPlan(smaller)).violation;
-    if (again?.rule !== found.rule) return false;
-    violation = again;
+    const again = await runPlan(smaller);
+    if (again.violation?.rule !== found.violation?.rule) return false;
+    last = again;
     return true;
   };
-  const result = await shrink(plan, stillFails, runs);
-  return { plan: result.plan, violation };
+  const result = await shrink(plan, stillFails, options.shrinkRuns);
+  return foundBy(result.plan, last.violation, options.planted);
+}
+
+/** The scenario of a plan that broke a rule. */
+export function foundBy(plan: HuntPlan, violation: Violation | undefined, planted?: string): Scenario {
+  const { rule = '', story = '' } = violation ?? {};
+  const found = { rule, story, ...(planted === undefined ? {} : { planted }) };
+  return scenarioOf(plan, { name: `seed ${plan.seed}: ${rule}`, found });
 }

@@ -2,6 +2,7 @@ import { PODS, type Pod } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { InvariantViolation } from '@holdfast/platform';
 import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
+import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
 import { SimCluster, type SimClusterOptions } from '../cluster.ts';
 import { type Commit, objectOf } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
@@ -18,6 +19,7 @@ import { Living } from './living.ts';
 import { APPS, type HuntPlan, isCalm, OBSERVER, replicasOf, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
 import { RateRule } from './rate-rule.ts';
+import { expectRecovery } from './recovery.ts';
 import { isOff, meantNow, type Scene } from './scene.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 import { letGo } from './user-actions.ts';
@@ -30,6 +32,15 @@ export interface Violation {
   readonly story: string;
 }
 
+/** What a plan does not say. */
+export interface HuntExtra extends Pick<SimClusterOptions, 'logOf'> {
+  /** Seconds until everything is whole after the faults. */
+  readonly wholeWithin?: number;
+  /** Seconds until the identities of a lost node run elsewhere. */
+  readonly recoverWithin?: number | undefined;
+  readonly recording?: Recording;
+}
+
 export interface HuntOutcome {
   readonly violation: Violation | undefined;
   readonly traceHash: string;
@@ -38,18 +49,19 @@ export interface HuntOutcome {
 }
 
 const UP_WITHIN_MS = 120_000;
-const HEALED_WITHIN_MS = 900_000;
+const WHOLE_WITHIN_SECONDS = 900;
 const QUIET_MS = 30_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
 const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
-export async function runPlan(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf'> = {}): Promise<HuntOutcome> {
+export async function runPlan(plan: HuntPlan, extra: HuntExtra = {}): Promise<HuntOutcome> {
   const data = plan.startsEmpty === true ? undefined : await bootedData();
   const hunt = new Hunt(plan, { ...extra, data });
   const violation = await hunt.run();
   const { kernel } = hunt.cluster;
+  extra.recording?.ends(kernel.elapsedMs, violation);
   return {
     violation,
     traceHash: kernel.traceHash(),
@@ -66,15 +78,21 @@ export class Hunt {
   readonly #watches: WatchOracle;
   readonly #observer: Informer<Pod>;
 
-  constructor(plan: HuntPlan, extra: Pick<SimClusterOptions, 'logOf' | 'data'> = {}) {
+  readonly #extra: HuntExtra;
+  readonly #recording: Recording;
+
+  constructor(plan: HuntPlan, { data, ...extra }: HuntExtra & Pick<SimClusterOptions, 'data'> = {}) {
     this.#plan = plan;
+    this.#extra = extra;
+    const { recording = NO_RECORDING } = extra;
+    this.#recording = recording;
     const ways = new Map<string, StoreWay>();
     const living = new Living((name) => diskOf(plan, name));
     const named = new Set<string>();
     const now = (): number => cluster.kernel.elapsedMs;
     const history = historyRules({ living, named, isCalm: isCalm(plan) });
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
-    commits.startOn(extra.data?.objects ?? []);
+    commits.startOn(data?.objects ?? []);
     const budget = new BudgetRule(now);
     const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
@@ -82,7 +100,8 @@ export class Hunt {
       seed: plan.seed,
       nodes: plan.nodes,
       identities: /^/,
-      ...extra,
+      data,
+      ...(extra.logOf === undefined ? {} : { logOf: extra.logOf }),
       events: plan.keepsEvents === true ? 'stored' : 'dropped',
       replicas: { apiServers, schedulers, managers },
       leases: plan.isLeaderless === true ? 'off' : undefined,
@@ -91,11 +110,13 @@ export class Hunt {
       nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
       observe: (fact) => {
         living.observe(fact);
+        recording.process(now(), fact);
         if (fact.kind === 'ended' && mayJudgeGrace(this.#scene, fact))
           living.checkGrace(fact.podUid, now(), Number(STOP_SECONDS));
       },
       observeCommit: (commit) => {
         commits.observe(commit);
+        recording.commit(now(), commit);
         budget.observe(commit);
         rate.wrote(commit.by ?? '');
         noteEnd(living, commit);
@@ -105,7 +126,10 @@ export class Hunt {
       storeOf: (store, machine) => {
         const way = ways.get(machine.name) ?? goodWay();
         ways.set(machine.name, way);
-        return createFaultyStore(store, machine, way, () => wrote(this.#scene, machine.name));
+        return createFaultyStore(store, machine, way, () => {
+          recording.stored(now(), machine.name);
+          wrote(this.#scene, machine.name);
+        });
       },
     });
     this.cluster = cluster;
@@ -141,11 +165,13 @@ export class Hunt {
     cluster.background(createHuntWorkloads(this.#plan, cluster.admin));
     await this.#untilWhole('the workloads come up', UP_WITHIN_MS);
     this.#watches.start();
+    this.#recording.begins(kernel.elapsedMs);
     for (const step of this.#plan.steps) this.#schedule(step);
     await kernel.runFor(this.#plan.seconds * 1000);
     heal(this.#scene);
+    this.#recording.healed(kernel.elapsedMs);
     cluster.background(this.#restoreWorkloads());
-    await this.#untilWhole('everything is whole again', HEALED_WITHIN_MS);
+    await this.#untilWhole('everything is whole again', (this.#extra.wholeWithin ?? WHOLE_WITHIN_SECONDS) * 1000);
     await kernel.runFor(QUIET_MS);
     await this.#untilWhole('it stays whole', QUIET_MS);
     this.#checkObserver();
@@ -165,9 +191,22 @@ export class Hunt {
     };
     at(step.at, () => {
       const meant = meantNow(this.#scene, step);
-      const end = meant === undefined ? undefined : ACTIONS[step.do](this.#scene, meant);
-      if (end !== undefined) at(Math.min(step.for ?? 0, this.#plan.seconds - step.at), end);
+      if (meant === undefined) return;
+      this.#begin(meant);
+      const end = ACTIONS[step.do](this.#scene, meant);
+      if (end === undefined) return;
+      at(Math.min(step.for ?? 0, this.#plan.seconds - step.at), () => {
+        end();
+        this.#recording.stepOver(kernel.elapsedMs, meant);
+      });
     });
+  }
+
+  #begin(step: Step): void {
+    this.#recording.step(this.cluster.kernel.elapsedMs, step);
+    const { recoverWithin } = this.#extra;
+    const lasts = Math.min(step.for ?? 0, this.#plan.seconds - step.at);
+    if (recoverWithin !== undefined) expectRecovery(this.#scene, { ...step, for: lasts }, recoverWithin);
   }
 
   /** Reverts changes of users; retries until it succeeds. */

@@ -1,8 +1,8 @@
 // One process of a hunt: runs some seeds and prints a report of each as one line of JSON. The hunt starts a new process
 // for the next seeds, so that memory stays flat. After SIGTERM or SIGINT it finishes the current seed.
+import { readScenario } from '../../scenario/files.ts';
 import { huntSeed, SHRINK_RUNS } from './hunter.ts';
-import { runPlan } from './run.ts';
-import { readScenario } from './scenario-file.ts';
+import { playScenario } from './play.ts';
 
 const BYTES_PER_KB = 1024;
 const [command, first = '', count = '1', planted, shrinkRuns] = process.argv.slice(2);
@@ -11,7 +11,7 @@ let isOver = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (isOver = true));
 Error.stackTraceLimit = 8;
 if (command === 'replay') {
-  const { violation, traceHash } = await runPlan(readScenario(first).plan);
+  const { violation, traceHash } = await playScenario(readScenario(first));
   process.stdout.write(`${JSON.stringify({ violation, traceHash })}\n`);
 } else {
   for (let seed = Number(first); seed < Number(first) + Number(count) && !isOver; seed++) {

@@ -1,0 +1,18 @@
+import { KINDS, type StepKind } from '../sim/hunt/plan.ts';
+import { KIND_WORDS } from './kinds.ts';
+
+/** The table of `docs/scenarios.md`. */
+export function kindTable(): string {
+  const rows = (Object.keys(KIND_WORDS) as StepKind[]).map((kind) => {
+    const { says, value } = KIND_WORDS[kind];
+    const { targets, for: lasts } = KINDS[kind];
+    const fields = [
+      ...(targets === 'none' ? [] : [`\`target\`: ${targets}`]),
+      ...(lasts === undefined ? [] : ['`for`']),
+      ...(value === undefined ? [] : [`\`${value.name}\`: ${value.unit}`]),
+    ];
+    const words = says.replace('{target}', () => 'the target').replace('{value}', () => `\`${value?.name}\``);
+    return `| \`${kind}\` | ${fields.join(', ')} | ${words} |`;
+  });
+  return ['| kind | fields beside `at` | what happens |', '| --- | --- | --- |', ...rows].join('\n');
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readScenario } from '../../scenario/files.ts';
+import { playScenario } from './play.ts';
+import { RECOVERY_RULE } from './recovery.ts';
+
+const FOLDER = path.resolve(import.meta.dirname, '../../chaos/scenarios');
+const FILES = globSync('*.yaml', { cwd: FOLDER }).toSorted();
+
+test('there are scenario files', () => {
+  assert.ok(FILES.length >= 8);
+});
+
+for (const file of FILES) {
+  test(`[TEST-01] the scenario ${file} holds on virtual time`, async () => {
+    const { violation } = await playScenario(readScenario(path.join(FOLDER, file)));
+    assert.equal(violation, undefined, violation?.story);
+  });
+}
+
+test('[TEST-07] a recovery that takes longer than the file says is found', async () => {
+  const scenario = readScenario(path.join(FOLDER, 'isolate-node.yaml'));
+  const form = { ...scenario.form, selfFencing: false };
+  const { violation } = await playScenario({ ...scenario, form });
+  assert.equal(violation?.rule, RECOVERY_RULE, violation?.story);
+});

@@ -8,6 +8,7 @@ import { readScenario, writeScenario } from '../../scenario/files.ts';
 import type { SeedReport } from './hunter.ts';
 import { planOf } from './plan.ts';
 import { editsOf, PLANTED_BUGS, plantInto } from './planted.mjs';
+import { playScenario } from './play.ts';
 import { type HuntOutcome, runPlan } from './run.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -42,7 +43,7 @@ for (const seed of FRESH_SEEDS) {
 const REGRESSIONS = path.join(import.meta.dirname, 'regressions');
 for (const file of readdirSync(REGRESSIONS)) {
   test(`[TEST-07] a schedule that once broke a rule breaks none any more: ${path.parse(file).name}`, async () => {
-    const { violation } = await runPlan(readScenario(path.join(REGRESSIONS, file)).plan);
+    const { violation } = await playScenario(readScenario(path.join(REGRESSIONS, file)));
     assert.equal(violation, undefined, violation?.story);
   });
 }

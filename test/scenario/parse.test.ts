@@ -9,7 +9,7 @@ import { planOf, scenarioOf } from './plans.ts';
 import { printScenario } from './print.ts';
 
 /** What YAML, JSON or a comment could take for something else. */
-const hostile = fc.constantFrom(...':#\'"{}[]&*!|>%@`\\\n\r\t\0\u0085\u2028\u2029\ufeff\u007f-? ');
+const hostile = fc.constantFrom(...Array.from(':#\'"{}[]&*!|>%@`\\\n\r\t\0\u0085\u2028\u2029\ufeff\u007f-? '));
 const text = fc.string({ unit: fc.oneof(hostile, fc.string({ unit: 'binary', minLength: 1, maxLength: 1 })) });
 const milli = (most: number) => fc.integer({ min: 0, max: most * 1000 }).map((value) => value / 1000);
 

@@ -36,6 +36,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/e2e/kubectl-delete.test.ts': 'the warnings of kubectl and of the server',
   'test/e2e/kubectl-examples.test.ts': 'the example of the requirements',
   'test/integration/controllers-safety.test.ts': 'controllers are refused; a user releases the namespace',
+  'test/integration/csi-node.test.ts': 'a volume of a pod that is forced away while no kubelet runs is unmounted later',
   'test/integration/kubelet-hollow.test.ts':
     'processes of pods that were forced away are ended; what the node sends itself',
   'test/integration/kubelet-static-pods.test.ts': 'forcing a mirror away ends nothing',

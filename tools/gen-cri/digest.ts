@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import path from 'node:path';
 
 /** The first line of a generated file: identifies its source, so that a check needs no protoc. */
-export function digestLine(source: Uint8Array): string {
-  return `// Of cri.proto ${createHash('sha256').update(source).digest('hex')}`;
+export function digestLine(proto: string, source: Uint8Array): string {
+  return `// Of ${path.basename(proto)} ${createHash('sha256').update(source).digest('hex')}`;
 }

@@ -2,25 +2,17 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { digestLine } from './digest.ts';
+import { GRPC_INTERFACES, PLUGIN } from './interfaces.ts';
 
 /**
- * Writes the messages of the Container Runtime Interface as JavaScript with type declarations (Node runs no enums from TypeScript).
- * Needs `protoc` (Debian: protobuf-compiler).
+ * Writes the messages of the gRPC interfaces (container runtimes, storage, registration of plugins) as JavaScript with
+ * type declarations: Node runs no enums from TypeScript. Needs `protoc` (Debian: protobuf-compiler).
  *
  *     node tools/gen-cri/main.ts
  */
-const ROOT = path.resolve(import.meta.dirname, '../..');
-const FOLDER = path.join(ROOT, 'services/kubelet/src/runtime/cri');
-const PROTO = path.join(FOLDER, 'cri.proto');
-const OUT = path.join(FOLDER, 'generated');
-const PLUGIN = path.join(ROOT, 'services/kubelet/node_modules/.bin/protoc-gen-es');
-
-execFileSync(
-  'protoc',
-  [`-I${FOLDER}`, `--plugin=protoc-gen-es=${PLUGIN}`, `--es_out=${OUT}`, '--es_opt=target=js+dts', PROTO],
-  { stdio: 'inherit' },
-);
-for (const file of ['cri_pb.js', 'cri_pb.d.ts']) {
-  const target = path.join(OUT, file);
-  writeFileSync(target, `${digestLine(readFileSync(PROTO))}\n${readFileSync(target, 'utf8')}`);
+for (const { proto, out, files } of GRPC_INTERFACES) {
+  const plugin = [`--plugin=protoc-gen-es=${PLUGIN}`, `--es_out=${out}`, '--es_opt=target=js+dts'];
+  execFileSync('protoc', [`-I${path.dirname(proto)}`, ...plugin, proto], { stdio: 'inherit' });
+  for (const file of files)
+    writeFileSync(file, `${digestLine(proto, readFileSync(proto))}\n${readFileSync(file, 'utf8')}`);
 }

@@ -22,6 +22,7 @@ import type { NodeLogs } from './adapters/node-log-directory.ts';
 import type { NodeVolumeDirectories } from './adapters/node-volume-directories.ts';
 import type { ContainerManager } from './container/container-stop.ts';
 import type { ProbeNetwork } from './container/probe-network.ts';
+import { type CsiSettings, CsiSupport } from './csi/csi-support.ts';
 import { type ClusterDns, NO_CLUSTER_DNS } from './domain/network-identity.ts';
 import type { NodeFacts } from './domain/node-status.ts';
 import { type ApiPlace, withApiAt } from './domain/service-variables.ts';
@@ -76,6 +77,8 @@ export interface KubeletDeps {
   readonly staticPods?: StaticPodSource | undefined;
   /** Absent: the machine is not measured, and `stats/summary` has no data about it. */
   readonly machine?: MachineProbe | undefined;
+  /** Absent: the node has no CSI drivers. */
+  readonly csi?: CsiSettings | undefined;
   /** The directories of local-path volumes. Absent: the node has none. */
   readonly directories?: NodeVolumeDirectories | undefined;
   /** Absent: the node ends no pods to live on. */
@@ -131,7 +134,8 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     closed: () => shutdown.refusal(),
     pressure: () => keepers.conditions(),
   });
-  const attachments = createAttachments(deps, () => ({ manager, agent }));
+  const csi = createCsi({ ...deps, log }, () => ({ manager, attachments }));
+  const attachments = createAttachments(deps, () => ({ manager, agent, csi }));
   const probeMetrics = new ProbeMetrics();
   const promise = createPromise({ ...deps, log }, () => agent.beatSoon());
   const starts = { attachments, exclusives: startsOf(deps, promise) };
@@ -143,7 +147,13 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     clock,
     log,
     nodeName: node.name,
-    worker: { ...workerDeps({ ...deps, log, events, services }), ...starts, admission, probeMetrics },
+    worker: {
+      ...workerDeps({ ...deps, log, events, services }),
+      ...starts,
+      csi: csi?.volumes,
+      admission,
+      probeMetrics,
+    },
     statics,
     onReadiness: () => agent.beatSoon(),
   });
@@ -172,7 +182,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       pod: podOf,
       numbers: numbersOf(node, stats, { evictions: () => keepers.evictions(), probes: () => probeMetrics.render() }),
     }),
-    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer }),
+    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer, csi }),
   };
 }
 
@@ -184,11 +194,12 @@ interface KubeletParts {
   readonly agent: KeptNode;
   readonly keepers: { start(): void; stop(): void };
   readonly reclaimer: VolumeReclaimer | undefined;
+  readonly csi: CsiSupport | undefined;
 }
 
 const lifeOf = (
   address: NodeAddress | undefined,
-  { events, informer, services, manager, agent, keepers, reclaimer }: KubeletParts,
+  { events, informer, services, manager, agent, keepers, reclaimer, csi }: KubeletParts,
 ): Pick<Service, 'start' | 'stop'> => ({
   start: async () => {
     followAddress(address, manager, agent);
@@ -199,11 +210,14 @@ const lifeOf = (
     agent.start();
     keepers.start();
     await reclaimer?.start();
+    csi?.start();
   },
   stop: async () => {
     address?.stop();
     keepers.stop();
     await reclaimer?.stop();
+    // Calls to drivers end before the workers that wait for them.
+    await csi?.stop();
     await agent.stop();
     const stopped = manager.stop();
     await Promise.all([informer.stop(), services?.stop()]);
@@ -241,13 +255,33 @@ function followAddress(address: NodeAddress | undefined, manager: PodManager, ag
 
 function createAttachments(
   { client, node }: KubeletDeps,
-  parts: () => { readonly manager: PodManager; readonly agent: KeptNode },
+  parts: () => { readonly manager: PodManager; readonly agent: KeptNode; readonly csi: CsiSupport | undefined },
 ): VolumeAttachments {
   return new VolumeAttachments({
     client,
     nodeName: node.name,
-    isHere: (uid) => parts().manager.has(uid),
+    isHere: (uid) => parts().manager.has(uid) || parts().csi?.volumes.holds(uid) === true,
     onChange: () => parts().agent.beatSoon(),
+  });
+}
+
+function createCsi(
+  deps: KubeletDeps,
+  parts: () => { readonly manager: PodManager; readonly attachments: VolumeAttachments },
+): CsiSupport | undefined {
+  const { csi: settings, runtime, node } = deps;
+  if (settings === undefined) return undefined;
+  return new CsiSupport({
+    ...deps,
+    settings,
+    nodeName: node.name,
+    onDriver: () => parts().manager.lookAgain(),
+    isSettled: () => parts().manager.notReady()?.kind !== 'starting',
+    isHere: (uid) => parts().manager.has(uid),
+    onGone: (uid) => {
+      runtime.volumes?.remove(uid);
+      parts().attachments.observe(uid, undefined, []);
+    },
   });
 }
 

@@ -131,6 +131,15 @@ export const ENVIRONMENT_MAX_BYTES = 1024 * 1024;
 /** Entries of one directory of logs that a node lists. */
 export const NODE_LOG_ENTRIES_MAX = 1_000;
 
+/** A registration socket is used once its plugin paused; without file system events the directory is polled. */
+export const PLUGIN_SETTLE_MS = 100;
+export const PLUGIN_POLL_MS = 60_000;
+/** First wait after a failed registration of a plugin, doubled up to the second number. */
+export const CSI_RETRY_INITIAL_MS = 500;
+export const CSI_RETRY_MAX_MS = 30_000;
+/** Interval at which CSI volumes of pods that are gone are looked for; again after this when one is left. */
+export const CSI_SWEEP_MS = 60_000;
+
 /** Deadline of the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;
 
@@ -141,6 +150,7 @@ invariant(
   PROMISE_RENEW_MS + PROMISE_ANSWER_MS + PROMISE_RETRY_MS < PROMISE_SECONDS * 1_000,
   'a promise is renewed although one answer is lost',
 );
+invariant(CSI_RETRY_INITIAL_MS <= CSI_RETRY_MAX_MS, 'retries of plugins begin with the shortest delay');
 invariant(
   CONTAINER_BACK_OFF_INITIAL_MS <= CONTAINER_BACK_OFF_MAX_MS,
   'the back-off of containers begins with the shortest delay',

@@ -77,6 +77,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     selfFencing,
     ownIds: userRangePool(),
     machine: probe,
+    csi: { root: stateDirectory },
     directories: createNodeVolumeDirectories(join(stateDirectory, 'volumes')),
     bound: boundRecord(stateDirectory),
     ...(logDirectory === '' ? {} : { files: createNodeLogDirectory(logDirectory) }),

@@ -1,4 +1,5 @@
 export * from './api-services.ts';
+export * from './csi.ts';
 export * from './jobs.ts';
 export * from './network-policies.ts';
 export * from './nodes.ts';

@@ -7,7 +7,6 @@ import {
   type PersistentVolume,
   PODS,
   type Pod,
-  storageServerOf,
   VOLUME_ATTACHMENTS,
   type Volume,
 } from '@holdfast/api';
@@ -43,6 +42,9 @@ function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boo
   if (info.resource === 'leases') return info.namespace === LEASES && (info.verb === 'create' || isOwn(node, info));
   if (info.resource === 'csinodes') return isOwn(node, info);
   if (info.resource === 'persistentvolumes' && isOwnDirectory(reader, node, info)) return true;
+  // After a node has expanded the file system of a volume. Admission limits it to the size and the conditions.
+  if (asked === 'update persistentvolumeclaims/status' || asked === 'patch persistentvolumeclaims/status')
+    return isUsed(reader, node, info);
   // Behind a subresource are logs, commands and the node's own API, and no kubelet asks for these.
   if (!READS.has(info.verb) || info.subresource !== '') return false;
   switch (info.resource) {
@@ -130,12 +132,14 @@ function isClaimUsed(reader: ObjectReader, node: string, { spec }: PersistentVol
   return isUsed(reader, node, { namespace, resource: 'persistentvolumeclaims', name });
 }
 
-/** The nodes of a claim's pods may read the Secret with the key of its volume. */
+/** The nodes of a claim's pods may read the Secrets that a CSI driver, or the storage server, needs on a node. */
 const isVolumeKey = (reader: ObjectReader, node: string, { namespace, name }: ResourceRequest): boolean =>
   podsOf(reader, node).some((pod) =>
     volumesOf(reader, pod).some((volume) => {
-      const secret = storageServerOf(volume)?.secret;
-      return secret?.namespace === namespace && secret.name === name;
+      const { nodeStageSecretRef, nodePublishSecretRef, nodeExpandSecretRef } = volume.spec.csi ?? {};
+      return [nodeStageSecretRef, nodePublishSecretRef, nodeExpandSecretRef].some(
+        (secret) => secret !== undefined && secret.namespace === namespace && secret.name === name,
+      );
     }),
   );
 
@@ -189,7 +193,11 @@ function inVolume(volume: Volume, resource: string, podName: string): readonly (
   const projected = volume.projected?.sources ?? [];
   switch (resource) {
     case 'secrets':
-      return [volume.secret?.secretName, ...projected.map((each) => each.secret?.name)];
+      return [
+        volume.secret?.secretName,
+        volume.csi?.nodePublishSecretRef?.name,
+        ...projected.map((each) => each.secret?.name),
+      ];
     case 'configmaps':
       return [volume.configMap?.name, ...projected.map((each) => each.configMap?.name)];
     default:

@@ -1,7 +1,8 @@
 import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import type { Clock, Log, Tracer } from '@holdfast/platform';
+import { type Clock, describeError, type Log, type Tracer } from '@holdfast/platform';
 import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
+import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from '../domain/network-identity.ts';
 import type { NodeFacts, PodAction, PodMemory } from '../domain/pod-worker-types.ts';
 import { sandboxRefusal } from '../domain/refusals.ts';
@@ -36,6 +37,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   /** Absent: no check precedes the start of an exclusive pod. */
   readonly exclusives?: ExclusiveStarts | undefined;
   readonly allocatable: Readonly<Record<string, string>>;
+  /** Absent: this node has no CSI drivers. */
+  readonly csi?: CsiVolumes | undefined;
   /** Absent: this node keeps no directories of volumes. */
   readonly directories?: NodeVolumeDirectories | undefined;
   /** All Services of the cluster that pods get variables for. */
@@ -65,7 +68,7 @@ export class ContainerStarter {
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
     this.#failures = new StartFailures(deps);
-    const { client, clock, allocatable, node, tell, admission, directories } = deps;
+    const { client, clock, allocatable, node, tell, admission, directories, csi } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
       tell(pod, { type: 'Warning', reason: 'FailedMount', message });
@@ -80,6 +83,8 @@ export class ContainerStarter {
             hostIp: () => node.address,
             node: () => admission.node(),
             directories,
+            csi,
+            onExpanded: (pod, message) => tell(pod, { type: 'Normal', reason: 'FileSystemResizeSuccessful', message }),
             onFailure,
             onForeign: (pod, message) => tell(pod, { type: 'Warning', reason: 'VolumeNotWritable', message }),
           });
@@ -154,12 +159,26 @@ export class ContainerStarter {
     this.#failures.volumesReady();
   }
 
+  /** Nothing of the pod runs, or will run: its CSI volumes are unmounted. Rejects while one is left. */
+  async unmount(pod: Pod | undefined, uid: string): Promise<void> {
+    const { csi, tell } = this.#deps;
+    if (csi?.holds(uid) !== true) return;
+    try {
+      await this.#volumes?.rest();
+      await csi.tearDown(uid);
+    } catch (error) {
+      if (pod !== undefined) tell(pod, { type: 'Warning', reason: 'FailedUnmount', message: describeError(error) });
+      throw error;
+    }
+  }
+
   /** Without a sandbox nothing else removes the volumes. */
   #discardVolumes(): void {
     const { runtime, log } = this.#deps;
     const uid = this.#withoutSandbox;
     this.#withoutSandbox = undefined;
-    if (uid === undefined) return;
+    // What a CSI driver has mounted is unmounted before, or by the next start of the node.
+    if (uid === undefined || this.#deps.csi?.holds(uid) === true) return;
     try {
       runtime.volumes?.remove(uid);
     } catch (error) {

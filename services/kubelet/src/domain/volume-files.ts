@@ -1,4 +1,4 @@
-import type { Container, DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '@holdfast/api';
+import type { Container, CSIVolumeSource, DownwardAPIVolumeFile, KeyToPath, Pod, Volume } from '@holdfast/api';
 import { ownValue, parseQuantity, value } from '@holdfast/machinery';
 import { type EnvironmentSources, podField, resourceField } from './environment.ts';
 
@@ -12,6 +12,8 @@ export type VolumeSource =
   | { readonly kind: 'hostPath'; readonly path: string; readonly type: string }
   /** `ofPod`: it was made for this pod and ends with it. */
   | { readonly kind: 'claim'; readonly name: string; readonly readOnly: boolean; readonly ofPod: boolean }
+  /** An inline volume of a CSI driver: it ends with its pod. */
+  | { readonly kind: 'csi'; readonly source: CSIVolumeSource }
   | { readonly kind: 'files'; readonly parts: readonly FilePart[]; readonly defaultMode: number }
   | { readonly kind: 'unsupported'; readonly type: string };
 
@@ -67,6 +69,7 @@ export function readVolume(volume: Volume, pod: Pod): VolumeSource {
   if (downwardAPI !== undefined)
     return files(downwardAPI.defaultMode, [{ kind: 'downward', items: downwardAPI.items ?? [] }]);
   if (projected !== undefined) return files(projected.defaultMode, (projected.sources ?? []).map(readPart));
+  if (volume.csi !== undefined) return { kind: 'csi', source: volume.csi };
   return { kind: 'unsupported', type: Object.keys(volume).find((field) => field !== 'name') ?? 'unknown' };
 }
 

@@ -19,7 +19,7 @@ import { allContainers } from '../domain/records.ts';
 import { POD_RETRY_INITIAL_MS, POD_RETRY_MAX_MS, STOP_RETRY_MS } from '../limits.ts';
 import { RuntimeError, type SandboxStatus } from '../runtime/port.ts';
 import type { ProbeMetrics } from '../stats/probe-metrics.ts';
-import { claimNamesOf } from '../volumes/volume-attachments.ts';
+import { claimNamesOf, isOver } from '../volumes/volume-attachments.ts';
 import type { VolumeUse } from '../volumes/volume-reclaimer.ts';
 import type { PodIdentity, PodObject } from './pod-object.ts';
 
@@ -212,6 +212,8 @@ export class PodWorker {
       return;
     }
     const pod = this.#knowledge.kind === 'pod' ? this.#knowledge.pod : undefined;
+    // Before the node reports that it does not use the volumes any more.
+    if (isOver(pod, sandboxes)) await this.#starter.unmount(pod, uid);
     this.#keepShare(pod, sandboxes);
     this.#memory = { ...forgetContainers(this.#memory, sandboxes), probes: this.#prober.observe(pod, sandboxes) };
     if (pod !== undefined) this.#starter.offer(pod);
@@ -243,7 +245,7 @@ export class PodWorker {
       case 'stopSandbox':
         return this.#changed(runtime.stopSandbox(action.id, 0));
       case 'removeSandbox':
-        return this.#changed(runtime.removeSandbox(action.id));
+        return this.#changed(this.#removeSandbox(action.id, pod));
       case 'writeStatus':
         return this.#writeStatus(action, pod);
       case 'event':
@@ -253,6 +255,13 @@ export class PodWorker {
       case 'forget':
         return this.#forget();
     }
+  }
+
+  /** The directories of the volumes end with the last sandbox. */
+  async #removeSandbox(id: string, pod: Pod | undefined): Promise<void> {
+    const isEnding = pod === undefined || isTerminating(pod);
+    if (isEnding || this.#sandboxes?.length === 1) await this.#starter.unmount(pod, this.identity.uid);
+    await this.#deps.runtime.removeSandbox(id);
   }
 
   async #changed(work: Promise<unknown>): Promise<void> {

@@ -26,6 +26,8 @@ export function createPodDirectories(stateDirectory: string): PodDirectories {
   const remove = (podUid: string): void => {
     const path = join(pods, podUid);
     if (!existsSync(path)) return;
+    if (existsSync(csiVolumesOf(join(path, 'volumes'))))
+      throw new RuntimeError('IllegalState', `${path} has volumes of CSI drivers that are not unmounted: it is kept`);
     unmountOwn(path, subPathsOf(path));
     rmSync(path, { recursive: true, force: true });
   };
@@ -37,7 +39,11 @@ export function createPodDirectories(stateDirectory: string): PodDirectories {
         if (source === MEMORY_VOLUME || SUB_PATH.test(target)) unmount(target);
     },
     sweep: (podsWithSandbox) => {
-      for (const podUid of readdirSync(pods)) if (!podsWithSandbox.has(podUid)) remove(podUid);
+      for (const podUid of readdirSync(pods)) {
+        // The kubelet first asks the drivers to unmount.
+        if (existsSync(csiVolumesOf(join(pods, podUid, 'volumes')))) continue;
+        if (!podsWithSandbox.has(podUid)) remove(podUid);
+      }
     },
   };
 }
@@ -60,6 +66,9 @@ const SUB_PATH = new RegExp(`/[^/]+/${SUB_PATHS}/`);
 const subPathsOf = (podDirectory: string): string => join(podDirectory, SUB_PATHS);
 /** Files that the node gives to the containers of a pod: hosts, resolver, last words. No volume can have this name. */
 export const nodeFilesOf = (volumesPath: string): string => join(volumesPath, '.node');
+
+/** Volumes of CSI drivers, each with its record; the path is that of Kubernetes' kubelet, which drivers know. No volume can have this name. */
+export const csiVolumesOf = (volumesPath: string): string => join(volumesPath, 'kubernetes.io~csi');
 
 export const subPathTarget = (volumesPath: string, container: string, index: number): string =>
   join(dirname(volumesPath), SUB_PATHS, container, String(index));

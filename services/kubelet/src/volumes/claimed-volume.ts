@@ -1,5 +1,6 @@
 import {
   compileNodeTerms,
+  csiSourceOf,
   localPathNode,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
@@ -19,7 +20,14 @@ export interface VolumeTicketFiles {
   readonly files: ReadonlyMap<string, VolumeFile>;
 }
 
-export type ClaimedVolume = HostDirectory | OwnDirectory | VolumeTicketFiles;
+export type ClaimedVolume = HostDirectory | OwnDirectory | VolumeTicketFiles | CsiVolume;
+
+/** A volume that a CSI driver mounts. */
+export interface CsiVolume {
+  readonly kind: 'csi';
+  readonly volume: PersistentVolume;
+  readonly claim: PersistentVolumeClaim;
+}
 
 export interface HostDirectory {
   readonly kind: 'host';
@@ -57,6 +65,7 @@ export async function findClaimed(
   const volume = await client.find(PERSISTENT_VOLUMES, { name: volumeName });
   if (volume === undefined) throw new VolumeError(`persistentvolume "${volumeName}" not found`);
   refuseMismatch(volume, found, node());
+  if (csiSourceOf(volume) !== undefined) return { kind: 'csi', volume, claim: found };
   const server = storageServerOf(volume);
   return server === undefined
     ? directoryOf(volume, node())

@@ -10,6 +10,8 @@ import {
   useHostPath,
   writeVolume,
 } from '../adapters/volume-directory.ts';
+import type { CsiVolumes } from '../csi/csi-volumes.ts';
+import { type CsiRequest, requestOfInline, requestOfVolume } from '../domain/csi-request.ts';
 import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from '../domain/refusals.ts';
 import {
@@ -25,7 +27,7 @@ import { claimOwner, type Owner } from '../domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from '../limits.ts';
 import { subPathTarget } from '../runtime/pod-directories.ts';
 import type { Mount, RuntimeAbilities } from '../runtime/port.ts';
-import { type ClaimDeps, findClaimed } from './claimed-volume.ts';
+import { type ClaimDeps, type CsiVolume, findClaimed } from './claimed-volume.ts';
 import { readBytes } from './referenced-data.ts';
 import { requestToken } from './token-request.ts';
 
@@ -34,6 +36,10 @@ export interface PodVolumesDeps extends ClaimDeps {
   readonly abilities: RuntimeAbilities;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly hostIp: () => string;
+  /** Absent: this node has no CSI drivers. */
+  readonly csi?: CsiVolumes | undefined;
+  /** A file system was expanded. */
+  readonly onExpanded?: (pod: Pod, message: string) => void;
   /** Absent: this node keeps no directories of volumes. */
   readonly directories?: NodeVolumeDirectories | undefined;
   /** Files of a running pod could not be brought up to date; they stay as they were. */
@@ -134,6 +140,13 @@ export class PodVolumes {
     if (!isSame) void this.#refresh();
   }
 
+  /** Nothing of the pod runs: nothing is brought up to date until the next start of a sandbox or container. */
+  async rest(): Promise<void> {
+    this.#timer?.cancel();
+    this.#place = undefined;
+    await this.#last;
+  }
+
   /** Keeps files for running containers. */
   async stop(): Promise<void> {
     this.#stopped = true;
@@ -192,6 +205,9 @@ export class PodVolumes {
       case 'claim':
         refuseForeign(place, 'persistentVolumeClaim');
         return this.#useClaim(place, name, source);
+      case 'csi':
+        refuseForeign(place, 'csi');
+        return this.#publish(place, name, requestOfInline(place.pod, name, source.source));
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
       case 'files':
@@ -207,6 +223,7 @@ export class PodVolumes {
       this.#tickets.add(name);
       return writeVolume(join(place.path, name), claimed.files, place);
     }
+    if (claimed.kind === 'csi') return this.#useCsi(place, name, { ...claimed, readOnly: source.readOnly });
     const owner = claimOwner(this.#deps.abilities, place);
     if (claimed.kind === 'own') {
       this.#claimed.set(name, await this.#makeOwn(claimed.uid, owner));
@@ -215,6 +232,23 @@ export class PodVolumes {
     this.#claimed.set(name, claimed.path);
     await useHostPath(claimed.path, claimed.type, owner);
     if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
+  }
+
+  async #useCsi(place: VolumePlace, name: string, used: CsiVolume & { readonly readOnly: boolean }): Promise<void> {
+    const request = requestOfVolume(used.volume, used.readOnly);
+    if (request === undefined) return;
+    await this.#publish(place, name, request);
+    if ((await this.#deps.csi?.expand(place.pod, request, used)) !== true) return;
+    this.#deps.onExpanded?.(place.pod, `MountVolume.NodeExpandVolume succeeded for volume "${request.name}"`);
+  }
+
+  async #publish(place: VolumePlace, name: string, request: CsiRequest): Promise<void> {
+    const { csi, abilities } = this.#deps;
+    if (csi === undefined) throw new VolumeError('this node runs no CSI drivers');
+    const path = await csi.publish(place.pod, request, place.pod.spec.securityContext?.fsGroup);
+    this.#claimed.set(name, path);
+    const owner = claimOwner(abilities, place);
+    if (!request.readOnly && owner !== undefined) await this.#adopt(place.pod, path, owner);
   }
 
   #makeOwn(uid: string, owner: Owner | undefined): Promise<string> {
@@ -288,7 +322,8 @@ export class PodVolumes {
 
   #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
     if (source.kind === 'hostPath') return source.path;
-    return (source.kind === 'claim' ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
+    const isClaimed = source.kind === 'claim' || source.kind === 'csi';
+    return (isClaimed ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
   }
 
   async #mount(place: MountPlace, mount: VolumeMount, env: Readonly<Record<string, string>>): Promise<Mount> {

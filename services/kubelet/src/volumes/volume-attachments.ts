@@ -1,4 +1,5 @@
 import {
+  csiSourceOf,
   isAttachedForPod,
   isPodFinished,
   isTerminating,
@@ -68,8 +69,10 @@ export class VolumeAttachments {
     const isSaid = this.#reported.has(volumeInUse(name, uid));
     const volume = await client.find(PERSISTENT_VOLUMES, { name });
     if (volume === undefined) throw new VolumeError(`persistentvolume "${name}" not found`);
-    if (!needsAttach(volume)) return;
-    if (!isAttachedForPod(volume, nodeName, uid)) throw new AttachWait(waitMessage(volume, nodeName));
+    // A volume of a CSI driver is detached only after the node's report, whatever its access modes.
+    if (!needsAttach(volume) && csiSourceOf(volume) === undefined) return;
+    if (needsAttach(volume) && !isAttachedForPod(volume, nodeName, uid))
+      throw new AttachWait(waitMessage(volume, nodeName));
     if (isSaid && this.#held.get(uid)?.has(name) === true) return;
     this.#held.set(uid, (this.#held.get(uid) ?? new Set()).add(name));
     onChange();
@@ -78,14 +81,7 @@ export class VolumeAttachments {
 
   /** The current state of a pod. Nothing is released while a process of it lives or may still start. */
   observe(uid: string, pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
-    if (!this.#held.has(uid)) return;
-    if (pod !== undefined && isPodFinished(pod)) {
-      const isDead = sandboxes.every(({ containers }) => containers.every(({ state }) => state === 'exited'));
-      if (isDead) this.#release(uid);
-      return;
-    }
-    const isEnding = pod === undefined || isTerminating(pod);
-    if (isEnding && sandboxes.length === 0) this.#release(uid);
+    if (this.#held.has(uid) && isOver(pod, sandboxes)) this.#release(uid);
   }
 
   #release(uid: string): void {
@@ -110,6 +106,14 @@ export class VolumeAttachments {
   inUse(): readonly string[] {
     return [...this.#held].flatMap(([uid, names]) => [...names].map((name) => volumeInUse(name, uid))).toSorted();
   }
+}
+
+/** True when no process of the pod can use its volumes any more. */
+export function isOver(pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): boolean {
+  if (pod !== undefined && isPodFinished(pod))
+    return sandboxes.every(({ containers }) => containers.every(({ state }) => state === 'exited'));
+  const isEnding = pod === undefined || isTerminating(pod);
+  return isEnding && sandboxes.length === 0;
 }
 
 function waitMessage({ metadata, status: { attachment } }: PersistentVolume, nodeName: string): string {

@@ -1,19 +1,19 @@
 import type { PersistentVolume } from '../../generated/types.ts';
-
+import { csiSourceOf } from '../../semantics/csi.ts';
 import { isOnStorageServer } from './storage-server.ts';
 
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
 /**
  * True when the volume is attached to one node at a time through its status: volumes that several machines can write to
- * at once, and those of the project's storage server, which counts on the number of each attachment. Cloud disks and
- * other drivers have their own attach, which refuses a second node.
+ * at once, those of the project's storage server, which counts on the number of each attachment, and those of CSI
+ * drivers. A driver may refuse a second node by itself, but not every driver has an attach step.
  */
 export function needsAttach({ spec }: Pick<PersistentVolume, 'spec'>): boolean {
-  const isUnguarded =
-    spec.iscsi !== undefined || spec.fc !== undefined || spec.nfs !== undefined || isOnStorageServer({ spec });
+  const isUnguarded = spec.iscsi !== undefined || spec.fc !== undefined || spec.nfs !== undefined;
+  const isConcerned = isUnguarded || isOnStorageServer({ spec }) || csiSourceOf({ spec }) !== undefined;
   const modes = spec.accessModes ?? [];
-  return isUnguarded && modes.length > 0 && !modes.some((mode) => SHARED_MODES.has(mode));
+  return isConcerned && modes.length > 0 && !modes.some((mode) => SHARED_MODES.has(mode));
 }
 
 /** True when the volume is attached to the node, and for this pod. */

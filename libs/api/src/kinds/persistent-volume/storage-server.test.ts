@@ -35,7 +35,6 @@ const errorsOf = (object: PersistentVolume): readonly string[] =>
 test('[RWO-17] a volume of the storage server is attached to one node at a time', () => {
   assert.deepEqual(errorsOf(volume()), []);
   assert.equal(needsAttach(volume()), true);
-  assert.equal(needsAttach(volume({ driver: 'csi.example.com' })), false, 'other drivers have their own attach');
   assert.deepEqual(storageServerOf(volume()), {
     volume: 'data',
     address: 'storage.example:9440',

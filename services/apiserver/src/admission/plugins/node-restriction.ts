@@ -15,6 +15,7 @@ import {
   OLD_ZONE_LABEL,
   OS_LABEL,
   type PersistentVolume,
+  type PersistentVolumeClaim,
   type Pod,
   REGION_LABEL,
   ZONE_LABEL,
@@ -24,7 +25,7 @@ import { nodeOf } from '../../authentication/identity.ts';
 import type { ObjectReader } from '../../cache/reader.ts';
 import { referenceOf } from '../pod-references.ts';
 import { type AdmissionDeps, type AdmissionPlugin, type AdmissionRequest, isCore, subjectOfRequest } from '../port.ts';
-import { asNode, asPod, asVolume } from '../typed-objects.ts';
+import { asClaim, asNode, asPod, asVolume } from '../typed-objects.ts';
 
 const NODE_LEASES_NAMESPACE = 'kube-node-lease';
 
@@ -40,6 +41,7 @@ export const createNodeRestriction = ({ reader }: AdmissionDeps): AdmissionPlugi
     else if (request.definition.group === 'coordination.k8s.io') checkLease(request, node);
     else if (request.definition.plural === 'csinodes') checkDriver(request, node);
     else if (isCore(request, 'persistentvolumes')) checkVolume(request, node);
+    else if (isCore(request, 'persistentvolumeclaims')) checkClaim(request, node);
     return undefined;
   },
 });
@@ -197,6 +199,24 @@ function isReturned(old: PersistentVolume, next: PersistentVolume, node: string)
     metadata: { ...each.metadata, ...SERVER_FIELDS, finalizers: [] },
   });
   return deepEqual(next.metadata.finalizers ?? [], finalizers) && semanticEqual(isOnly(old), isOnly(next));
+}
+
+/** A node only reports that it has expanded a file system. */
+function checkClaim(request: AdmissionRequest, node: string): void {
+  const { operation, subresource, object, old } = request;
+  const isReport = operation === 'UPDATE' && subresource === 'status' && object !== undefined && old !== undefined;
+  if (!isReport) throw refuse(request, `node "${node}" may only update the status of a persistentvolumeclaim`);
+  if (semanticEqual(withoutSize(asClaim(old)), withoutSize(asClaim(object)))) return;
+  throw refuse(
+    request,
+    `node "${node}" may only update capacity, conditions and resize statuses of a persistentvolumeclaim`,
+  );
+}
+
+function withoutSize(claim: PersistentVolumeClaim): object {
+  const { capacity: _size, conditions: _conditions, ...status } = claim.status;
+  const { allocatedResources: _allocated, allocatedResourceStatuses: _statuses, ...kept } = status;
+  return { ...claim, metadata: { ...claim.metadata, ...SERVER_FIELDS }, status: kept };
 }
 
 /** Written by the server with every change. */

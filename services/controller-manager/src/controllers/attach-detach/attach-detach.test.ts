@@ -296,13 +296,14 @@ test('[RWO-23] shared modes and backends with their own lock need no attach', ()
   const nfs = { nfs: { server: 's', path: '/' } };
   for (const source of [{ iscsi: ISCSI }, { fc: { targetWWNs: ['1'], lun: 0 } }, nfs]) assert.ok(needs(source));
   assert.ok(needs(nfs, ['ReadWriteOncePod']));
+  assert.ok(needs({ csi: { driver: 'd', volumeHandle: 'h' } }), 'a driver may have no attach step');
   for (const mode of ['ReadWriteMany', 'ReadOnlyMany']) assert.ok(!needs(nfs, ['ReadWriteOnce', mode]));
   const guarded = [
     { awsElasticBlockStore: { volumeID: 'v' } },
     { gcePersistentDisk: { pdName: 'd' } },
     { cinder: { volumeID: 'v' } },
     { rbd: { image: 'i', monitors: ['m'] } },
-    { csi: { driver: 'd', volumeHandle: 'h' } },
+    { csi: { driver: 'local-path.holdfast.io', volumeHandle: 'h' } },
     { hostPath },
   ];
   for (const source of guarded) assert.ok(!needs(source), JSON.stringify(source));

@@ -1,0 +1,85 @@
+import type { ApiClient } from '@holdfast/client';
+import type { Clock, Log, Timer } from '@holdfast/platform';
+import { CSI_SWEEP_MS } from '../limits.ts';
+import { CsiVolumes } from './csi-volumes.ts';
+import { PluginRegistry, type PluginRegistryDeps } from './plugin-registry.ts';
+
+export interface CsiSettings {
+  /** The state directory of the node: plugins register in `plugins_registry` below it. */
+  readonly root: string;
+  /** Default: gRPC over the socket. */
+  readonly open?: PluginRegistryDeps['open'];
+}
+
+export interface CsiSupportDeps {
+  readonly settings: CsiSettings;
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly nodeName: string;
+  readonly onDriver: () => void;
+  /** True when all pods of the node are known. */
+  readonly isSettled: () => boolean;
+  /** True when something of the pod is, or may be, on the node. */
+  readonly isHere: (podUid: string) => boolean;
+  /** Nothing of a pod that was not here is left. */
+  readonly onGone: (podUid: string) => void;
+}
+
+/** The CSI drivers of a node and their volumes. Volumes of pods that ended while no kubelet ran are unmounted later. */
+export class CsiSupport {
+  readonly volumes: CsiVolumes;
+  readonly #deps: CsiSupportDeps;
+  readonly #registry: PluginRegistry;
+  #timer: Timer | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(deps: CsiSupportDeps) {
+    this.#deps = deps;
+    const { settings, onDriver } = deps;
+    const onChange = (): void => {
+      onDriver();
+      this.#sweepIn(0);
+    };
+    this.#registry = new PluginRegistry({ ...deps, ...settings, onChange });
+    this.volumes = new CsiVolumes({ ...deps, root: settings.root, driver: (name) => this.#registry.driver(name) });
+  }
+
+  start(): void {
+    this.#registry.start();
+    if (this.volumes.pods().length > 0) this.#sweepIn(CSI_SWEEP_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#registry.stop();
+    await this.#sweeping;
+  }
+
+  #sweepIn(delayMs: number): void {
+    if (this.#stopped) return;
+    this.#timer?.cancel();
+    this.#timer = this.#deps.clock.timer(delayMs, () => {
+      this.#sweeping ??= this.#sweep().finally(() => {
+        this.#sweeping = undefined;
+      });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const { isSettled, isHere, onGone, log } = this.#deps;
+    for (const uid of isSettled() ? this.volumes.pods() : []) {
+      if (isHere(uid) || this.#stopped) continue;
+      try {
+        await this.volumes.tearDown(uid);
+        onGone(uid);
+        log.info('the CSI volumes of a pod that is gone were unmounted', { uid });
+      } catch (error) {
+        log.warn('the CSI volumes of a pod that is gone are not unmounted, will retry', { uid, error });
+      }
+    }
+    if (this.volumes.pods().length > 0) this.#sweepIn(CSI_SWEEP_MS);
+  }
+}

@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  CSI_DRIVERS,
+  type CSIDriver,
+  isAttached,
+  isAttachRequired,
+  PERSISTENT_VOLUME_CLAIMS,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  VOLUME_ATTACHMENTS,
+  volumeAttachmentName,
+} from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { describeError } from '@holdfast/platform';
+import { type CsiRequest, expandedClaim, expansionDue, podContext, type SecretPlace } from '../domain/csi-request.ts';
+import { VolumeError } from '../domain/volume-files.ts';
+import { RuntimeError } from '../runtime/port.ts';
+import { readTexts } from '../volumes/referenced-data.ts';
+import { AttachWait } from '../volumes/volume-attachments.ts';
+import type { NodeDriver, StagedVolume, StageRequest, VolumeUsage } from './port.ts';
+import { type VolumeRecord, VolumeRecords } from './volume-records.ts';
+
+export interface CsiVolumesDeps {
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  /** The state directory of the node. */
+  readonly root: string;
+  readonly driver: (name: string) => NodeDriver | undefined;
+}
+
+/** A volume of a claim that is published on this node. */
+export interface ClaimedCsiVolume {
+  readonly volume: PersistentVolume;
+  readonly claim: PersistentVolumeClaim;
+}
+
+/**
+ * The volumes of CSI drivers on one node. The records on the disk say what a driver may have published; calls to
+ * drivers are repeated until they succeed, and one volume has one call at a time.
+ */
+export class CsiVolumes {
+  readonly #deps: CsiVolumesDeps;
+  readonly #records: VolumeRecords;
+  /** Targets that this kubelet process has published: drivers keep them without further calls. */
+  readonly #published = new Set<string>();
+  /** The last call of each volume. */
+  readonly #busy = new Map<string, Promise<unknown>>();
+
+  constructor(deps: CsiVolumesDeps) {
+    this.#deps = deps;
+    this.#records = new VolumeRecords(deps.root);
+  }
+
+  /** Returns the path of the volume for the pod. The caller has checked that the volume is attached for the pod. */
+  async publish(pod: Pod, request: CsiRequest, group?: number): Promise<string> {
+    const { uid = '' } = pod.metadata;
+    const targetPath = this.#records.targetPath(uid, request.name);
+    const info = await this.#deps.client.find(CSI_DRIVERS, { name: request.driver });
+    if (this.#published.has(targetPath) && info?.spec.requiresRepublish !== true) return targetPath;
+    const driver = this.#driver(request.driver);
+    refuseLifecycle(request, info);
+    const publishContext = await this.#publishContext(request, info);
+    const common = {
+      volumeId: request.volumeId,
+      form: { ...request, group: group === undefined ? undefined : String(group) },
+      context: { ...request.context, ...podContext(pod, info, request.source === undefined) },
+      publishContext,
+    };
+    const [stageSecrets, secrets] = await Promise.all([
+      this.#secrets(request.stageSecret),
+      this.#secrets(request.publishSecret),
+    ]);
+    const stagingPath = driver.can.stages && request.source !== undefined ? this.#stagingPath(request) : '';
+    await this.#alone(request, async () => {
+      const record = { podUid: uid, name: request.name, driver: request.driver, volumeId: request.volumeId };
+      this.#records.save({ ...record, stagingPath, targetPath });
+      if (stagingPath !== '')
+        await stage(driver, { ...common, stagingPath, context: request.context, secrets: stageSecrets });
+      await driver.publish({ ...common, stagingPath, targetPath, readOnly: request.readOnly, secrets });
+    }).catch(toVolumeError);
+    this.#published.add(targetPath);
+    return targetPath;
+  }
+
+  /** Expands the file system when the volume was expanded. Returns the new claim when it did. */
+  async expand(pod: Pod, request: CsiRequest, { volume, claim }: ClaimedCsiVolume): Promise<boolean> {
+    const bytes = expansionDue(volume, claim);
+    if (bytes === undefined) return false;
+    const driver = this.#driver(request.driver);
+    if (driver.can.expands) {
+      const targetPath = this.#records.targetPath(pod.metadata.uid ?? '', request.name);
+      const stagingPath = driver.can.stages ? this.#stagingPath(request) : '';
+      const secrets = await this.#secrets(request.expandSecret);
+      const { volumeId } = request;
+      const expansion = { volumeId, form: request, stagingPath, targetPath, bytes, secrets };
+      await this.#alone(request, () => driver.expand(expansion)).catch(toVolumeError);
+    }
+    await this.#deps.client.updateStatus(PERSISTENT_VOLUME_CLAIMS, expandedClaim(volume, claim));
+    return true;
+  }
+
+  /** True while a driver may have published a volume for the pod. */
+  holds(podUid: string): boolean {
+    return this.#records.ofPod(podUid).length > 0;
+  }
+
+  /** Pods with volumes on the disk. */
+  pods(): readonly string[] {
+    return this.#records.pods();
+  }
+
+  /** Ends every volume of the pod. Rejects while one is left; the caller repeats it. */
+  async tearDown(podUid: string): Promise<void> {
+    for (const record of this.#records.ofPod(podUid)) {
+      try {
+        await this.#alone(record, () => this.#unpublish(record));
+      } catch (error) {
+        const message = `volume "${record.name}" of driver ${record.driver} is not unmounted: ${describeError(error)}`;
+        throw new RuntimeError('Unavailable', message, error);
+      }
+    }
+  }
+
+  async #unpublish(record: VolumeRecord): Promise<void> {
+    const driver = this.#driver(record.driver);
+    this.#published.delete(record.targetPath);
+    const { volumeId, targetPath, stagingPath } = record;
+    await driver.unpublish({ volumeId, targetPath });
+    const isLast = !this.#records.all().some((other) => other.stagingPath === stagingPath && !isSame(other, record));
+    // The record goes last: a crash in between repeats both calls.
+    if (stagingPath !== '' && isLast) await unstage(driver, { volumeId, stagingPath });
+    this.#records.remove(record);
+  }
+
+  /** The usage of the volumes of a pod, by PersistentVolume or inline name. A driver that does not answer is left out. */
+  async usage(podUid: string): Promise<ReadonlyMap<string, VolumeUsage>> {
+    const found = new Map<string, VolumeUsage>();
+    for (const { name, driver: driverName, ...paths } of this.#records.ofPod(podUid)) {
+      const driver = this.#deps.driver(driverName);
+      if (driver?.can.reportsUsage !== true) continue;
+      const usage = await driver.usage(paths).catch(() => undefined);
+      if (usage !== undefined) found.set(name, usage);
+    }
+    return found;
+  }
+
+  #driver(name: string): NodeDriver {
+    const driver = this.#deps.driver(name);
+    if (driver !== undefined) return driver;
+    throw new VolumeError(`driver name ${name} not found in the list of registered CSI drivers`);
+  }
+
+  /** The current attachment: an older answer would name a detached volume. */
+  async #publishContext(
+    { source }: CsiRequest,
+    info: CSIDriver | undefined,
+  ): Promise<Readonly<Record<string, string>>> {
+    if (source === undefined || !isAttachRequired(info)) return {};
+    const { client, nodeName } = this.#deps;
+    const name = volumeAttachmentName(source, nodeName);
+    const attachment = await client.find(VOLUME_ATTACHMENTS, { name });
+    if (attachment !== undefined && isAttached(attachment)) return attachment.status.attachmentMetadata ?? {};
+    const why = attachment?.status.attachError?.message;
+    throw new AttachWait(
+      `waiting for driver ${source.driver} to attach volume ${source.volumeHandle} to this node${why === undefined ? '' : `: ${why}`}`,
+    );
+  }
+
+  async #secrets(place: SecretPlace | undefined): Promise<Readonly<Record<string, string>>> {
+    if (place === undefined) return {};
+    const found = await readTexts(this.#deps.client, place.namespace, `Secret/${place.name}`);
+    if (found !== undefined) return found;
+    throw new VolumeError(`secret "${place.namespace}/${place.name}" for the CSI driver not found`);
+  }
+
+  #stagingPath({ driver, volumeId }: { readonly driver: string; readonly volumeId: string }): string {
+    const digest = createHash('sha256').update(volumeId).digest('hex');
+    return join(this.#deps.root, 'plugins', 'kubernetes.io', 'csi', driver, digest, 'globalmount');
+  }
+
+  async #alone<T>({ driver, volumeId }: { driver: string; volumeId: string }, work: () => Promise<T>): Promise<T> {
+    const key = `${driver}^${volumeId}`;
+    const before = this.#busy.get(key) ?? Promise.resolve();
+    const now = before.catch(() => {}).then(work);
+    this.#busy.set(key, now);
+    try {
+      return await now;
+    } finally {
+      if (this.#busy.get(key) === now) this.#busy.delete(key);
+    }
+  }
+}
+
+async function stage(driver: NodeDriver, request: StageRequest): Promise<void> {
+  mkdirSync(request.stagingPath, { recursive: true, mode: 0o750 });
+  await driver.stage(request);
+}
+
+async function unstage(driver: NodeDriver, volume: StagedVolume): Promise<void> {
+  await driver.unstage(volume);
+  try {
+    rmdirSync(volume.stagingPath);
+  } catch {
+    // The driver removed it, or something is in it, which is not the node's to remove.
+  }
+}
+
+const isSame = (a: VolumeRecord, b: VolumeRecord): boolean => a.podUid === b.podUid && a.name === b.name;
+
+function toVolumeError(error: unknown): never {
+  throw error instanceof VolumeError ? error : new VolumeError(describeError(error));
+}
+
+/** A driver says which volumes it serves: those of claims (Persistent), inline ones (Ephemeral), or both. */
+function refuseLifecycle({ driver, source }: CsiRequest, info: CSIDriver | undefined): void {
+  const wanted = source === undefined ? 'Ephemeral' : 'Persistent';
+  const modes = info?.spec.volumeLifecycleModes ?? ['Persistent'];
+  if (modes.includes(wanted)) return;
+  throw new VolumeError(
+    `volume mode "${wanted}" not supported by driver ${driver} (only supports ${JSON.stringify(modes)})`,
+  );
+}

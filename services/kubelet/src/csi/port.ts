@@ -1,0 +1,66 @@
+import type { VolumeUseForm } from '@holdfast/client/csi';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** What a driver reports of this node. */
+export interface DriverNode {
+  readonly nodeId: string;
+  /** 0: no limit. */
+  readonly maxVolumes: number;
+  /** Labels of the node that the driver's volumes refer to. */
+  readonly topology: Texts;
+}
+
+export interface DriverAbilities {
+  readonly stages: boolean;
+  readonly expands: boolean;
+  readonly reportsUsage: boolean;
+  readonly knowsSingleWriter: boolean;
+  readonly setsGroup: boolean;
+}
+
+/** Paths and identity of a volume on this node. */
+export interface StagedVolume {
+  readonly volumeId: string;
+  /** Empty when the driver does not stage. */
+  readonly stagingPath: string;
+}
+
+export interface StageRequest extends StagedVolume {
+  readonly form: Omit<VolumeUseForm, 'knowsSingleWriter' | 'mountGroup'> & { readonly group?: string | undefined };
+  readonly context: Texts;
+  readonly publishContext: Texts;
+  readonly secrets: Texts;
+}
+
+export interface PublishRequest extends StageRequest {
+  readonly targetPath: string;
+  readonly readOnly: boolean;
+}
+
+export interface ExpandRequest extends StagedVolume {
+  readonly targetPath: string;
+  readonly form: StageRequest['form'];
+  readonly bytes: number;
+  readonly secrets: Texts;
+}
+
+export interface VolumeUsage {
+  readonly capacityBytes: number;
+  readonly usedBytes: number;
+  readonly availableBytes: number;
+}
+
+/** A registered CSI driver of this node. All calls are idempotent, have a deadline and reject with the driver's message. */
+export interface NodeDriver {
+  readonly name: string;
+  readonly node: DriverNode;
+  readonly can: DriverAbilities;
+  stage(request: StageRequest): Promise<void>;
+  unstage(request: StagedVolume): Promise<void>;
+  publish(request: PublishRequest): Promise<void>;
+  unpublish(request: { readonly volumeId: string; readonly targetPath: string }): Promise<void>;
+  expand(request: ExpandRequest): Promise<void>;
+  usage(request: StagedVolume & { readonly targetPath: string }): Promise<VolumeUsage | undefined>;
+  close(): void;
+}

@@ -135,7 +135,7 @@ async function publishDns(client: ApiClient, log: Log): Promise<void> {
 
 const dnsTarget = (names: ClusterNames): OutsideTarget => ({
   datagram: (query) => names.answer(query),
-  accept: (connection) => names.accept(connection),
+  accept: (connection, source) => names.accept(connection, source),
 });
 
 /** For the controller that gives nodes their networks. */

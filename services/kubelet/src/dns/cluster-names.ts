@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import {
   canonicalIp,
   ENDPOINT_SLICES,
@@ -35,8 +35,8 @@ export interface ClusterNames extends Service {
   readonly dns: ClusterDns;
   /** Answers one query; `undefined`: that was none. */
   answer(query: Buffer): Promise<Buffer | undefined>;
-  /** Answers the queries of a connection. */
-  accept(connection: Socket): void;
+  /** Answers the queries of a connection from this address. */
+  accept(connection: Duplex, source: string): void;
   /** The listen address. */
   address(): { readonly address: string; readonly port: number } | undefined;
 }
@@ -105,7 +105,7 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
       },
     },
     answer: (query) => server.answer(query, 'udp'),
-    accept: (connection) => server.accept(connection),
+    accept: (connection, source) => server.accept(connection, source),
     address: () => server.address(),
     start: () => {
       starting ??= begin();

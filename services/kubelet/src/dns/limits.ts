@@ -12,5 +12,12 @@ export const DNS_EDNS_BYTES = 1_232;
 /** Each of the machine's servers gets this long; resolvers ask again after 5 s. */
 export const DNS_FORWARD_MS = 2_000;
 export const DNS_FORWARDS_MAX = 200;
-export const DNS_CONNECTIONS_MAX = 100;
+export const DNS_CONNECTIONS_MAX = 500;
+/** Pods on the machine's network are one source together. */
+export const DNS_CONNECTIONS_PER_SOURCE_MAX = 100;
+/** Time since the last whole query or its answer, whatever else the client sends. */
 export const DNS_CONNECTION_IDLE_MS = 10_000;
+/** Queries of one connection that are answered at the same time. The next ones are not read before that. */
+export const DNS_PIPELINE_MAX = 16;
+/** Answers that a client has not read yet. Beyond this its queries are not read. */
+export const DNS_ANSWER_BACKLOG_MAX_BYTES = 64 * 1024;

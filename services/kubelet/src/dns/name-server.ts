@@ -1,18 +1,12 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import type { Packet } from 'dns-packet';
 import { RESPONSE_CODES, replyTo, respond } from './answer.ts';
-import {
-  DNS_ADDRESSES_TRIED,
-  DNS_CONNECTION_IDLE_MS,
-  DNS_CONNECTIONS_MAX,
-  DNS_FORWARDS_MAX,
-  DNS_PORT,
-  DNS_UDP_BYTES,
-} from './limits.ts';
+import { DNS_ADDRESSES_TRIED, DNS_FORWARDS_MAX, DNS_PORT, DNS_UDP_BYTES } from './limits.ts';
 import type { KnownNames } from './look-up.ts';
-import { FrameReader, framed } from './tcp-frames.ts';
+import { QueryConnections } from './query-connections.ts';
 import { askUpstream, type Transport, type UpstreamDeps } from './upstream.ts';
 
 export interface NameServerDeps {
@@ -34,7 +28,7 @@ const addressOf = (attempt: number): string => `127.96.0.${10 + attempt}`;
 /** Answers for the names of the cluster and passes all other questions on to whom the machine asks. */
 export class NameServer {
   readonly #deps: NameServerDeps;
-  readonly #connections = new Set<Socket>();
+  readonly #connections: QueryConnections;
   #codec: Codec | undefined;
   #listening:
     | { readonly address: string; readonly port: number; readonly udp: UdpSocket; readonly tcp: Server }
@@ -43,6 +37,7 @@ export class NameServer {
 
   constructor(deps: NameServerDeps) {
     this.#deps = deps;
+    this.#connections = new QueryConnections({ clock: deps.clock, answer: (query) => this.answer(query, 'tcp') });
   }
 
   /** The listen address; `undefined` when it cannot listen: then pods use the machine's resolver. */
@@ -69,7 +64,7 @@ export class NameServer {
   async stop(): Promise<void> {
     const listening = this.#listening;
     this.#listening = undefined;
-    for (const connection of this.#connections) connection.destroy();
+    this.#connections.close();
     if (listening === undefined) return;
     await Promise.all([
       new Promise<void>((resolve) => listening.udp.close(() => resolve())),
@@ -79,8 +74,7 @@ export class NameServer {
 
   /** Listens on UDP and TCP or on neither: clients repeat a query over TCP when the answer is too long for UDP. */
   async #listen(address: string, wanted: number) {
-    const tcp = createServer((socket) => this.accept(socket));
-    tcp.maxConnections = DNS_CONNECTIONS_MAX;
+    const tcp = createServer({ allowHalfOpen: true }, (socket) => this.accept(socket, socket.remoteAddress ?? ''));
     await new Promise<void>((resolve, reject) => tcp.on('error', reject).listen(wanted, address, resolve));
     const bound = tcp.address();
     const port = typeof bound === 'object' && bound !== null ? bound.port : wanted;
@@ -103,21 +97,9 @@ export class NameServer {
     if (answer !== undefined && this.#listening?.udp === udp) udp.send(answer, from.port, from.address, () => {});
   }
 
-  /** Answers the queries of a connection. */
-  accept(socket: Socket): void {
-    this.#connections.add(socket);
-    const reader = new FrameReader();
-    socket.setTimeout(DNS_CONNECTION_IDLE_MS, () => socket.destroy());
-    socket.on('close', () => this.#connections.delete(socket));
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (chunk) => {
-      for (const query of reader.push(chunk)) {
-        void this.answer(query, 'tcp').then((answer) => {
-          if (answer === undefined) socket.destroy();
-          else if (socket.writable) socket.write(framed(answer));
-        });
-      }
-    });
+  /** Answers the queries of a connection. The number of connections of one source is bounded. */
+  accept(socket: Duplex, source: string): void {
+    this.#connections.serve(socket, source);
   }
 
   /** `undefined`: that was no question. */

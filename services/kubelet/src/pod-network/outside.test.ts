@@ -42,15 +42,16 @@ test('a connection leads to a server of this machine', async (t) => {
   assert.equal(await answerOf(dial({ target: 'it', protocol: 'tcp' })), 'from the server');
 });
 
-test('a connection is handed over with what was sent already', async (t) => {
+test('a connection is handed over with what was sent already, and the address of its pod', async (t) => {
   const dial = await open(t, {
-    accept: (socket) => void socket.on('data', (chunk: Buffer) => socket.write(`heard ${String(chunk)}`)),
+    accept: (socket, source) =>
+      void socket.on('data', (chunk: Buffer) => socket.write(`${source} heard ${String(chunk)}`)),
   });
-  const early = dial({ target: 'it', protocol: 'tcp' });
+  const early = dial({ target: 'it', protocol: 'tcp', from: '10.244.0.2' });
   early.write('early');
-  assert.equal(await answerOf(early), 'heard early');
+  assert.equal(await answerOf(early), '10.244.0.2 heard early');
   early.write('late');
-  assert.equal(await answerOf(early), 'heard late');
+  assert.equal(await answerOf(early), '10.244.0.2 heard late');
 });
 
 test('datagrams are answered to the peer that sent them', async (t) => {

@@ -9,8 +9,8 @@ import { join } from './agent/relays.ts';
 /** What pods reach outside their network: a server of this machine, or one that answers datagrams. */
 export interface OutsideTarget {
   readonly tcp?: () => { readonly host: string; readonly port: number } | undefined;
-  /** Takes over a connection. */
-  readonly accept?: (socket: Socket) => void;
+  /** Takes over a connection of the pod with this address. */
+  readonly accept?: (socket: Socket, source: string) => void;
   /** `undefined`: no answer. */
   readonly datagram?: (bytes: Buffer) => Promise<Buffer | undefined>;
 }
@@ -65,12 +65,12 @@ export class Outside {
     socket.on('data', read);
   }
 
-  #lead(socket: Socket, { target: name, protocol }: OutsideLine): void {
+  #lead(socket: Socket, { target: name, protocol, from = '' }: OutsideLine): void {
     const target = this.#targets.get(name);
     const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
     if (protocol === 'udp' && target?.datagram !== undefined) answerDatagrams(socket, target.datagram);
     else if (protocol === 'tcp' && target?.accept !== undefined) {
-      target.accept(socket);
+      target.accept(socket, from);
       socket.resume();
     } else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
     else socket.destroy();

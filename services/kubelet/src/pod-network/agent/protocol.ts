@@ -46,4 +46,6 @@ export type DialAnswer = { readonly connected: true } | { readonly refused: stri
 export interface OutsideLine {
   readonly target: string;
   readonly protocol: 'tcp' | 'udp';
+  /** The address of the pod. Absent for datagrams. */
+  readonly from?: string;
 }

@@ -55,7 +55,7 @@ test('a flood of datagrams is lost, not kept without bound', async (t) => {
 });
 
 test('one pod has a bounded number of connections to a relay, and may open another when one ends', async (t) => {
-  const path = await outside(t, (socket) => void socket.once('data', () => socket.write('served')));
+  const path = await outside(t, (socket) => void socket.once('data', (line) => socket.write(String(line))));
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const place = probe.address();
@@ -71,7 +71,8 @@ test('one pod has a bounded number of connections to a relay, and may open anoth
     return socket;
   };
   const [first, second] = [open(), open()];
-  await Promise.all([once(first, 'data'), once(second, 'data')]);
+  const [[line]] = await Promise.all([once(first, 'data'), once(second, 'data')]);
+  assert.equal(String(line), '{"target":"api","protocol":"tcp","from":"127.0.0.1"}\n');
   await once(open(), 'close');
   first.destroy();
   while (!t.signal.aborted) {

@@ -51,7 +51,13 @@ async function listenTcp(
   const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
     if (!isWelcome(inner)) return void inner.destroy();
     const outer = connect({ path: outside, allowHalfOpen: true });
-    outer.write(firstLine({ target, protocol: 'tcp' }));
+    outer.write(
+      firstLine({
+        target,
+        protocol: 'tcp',
+        ...(inner.remoteAddress === undefined ? {} : { from: inner.remoteAddress }),
+      }),
+    );
     join(inner, outer);
   });
   await new Promise<void>((resolve, reject) => {

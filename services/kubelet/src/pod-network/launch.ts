@@ -76,7 +76,7 @@ export function launchAgent(directory: string): void {
 }
 
 /** Files outside the agent's folder that it imports. */
-const SHARED = ['runtime/helpers', 'runtime/process/standalone'] as const;
+const SHARED = ['runtime/helpers', 'runtime/inside-dialer', 'runtime/process/standalone'] as const;
 
 function agentProgram(directory: string): string {
   const sources = dirname(dirname(fileURLToPath(import.meta.url)));

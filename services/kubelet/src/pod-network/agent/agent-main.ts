@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { helper } from '../../runtime/helpers.ts';
+import { InsideDialer } from '../../runtime/inside-dialer.ts';
 import { closeInherited, machineClock } from '../../runtime/process/standalone.ts';
 import { dial, refuse } from './dial.ts';
 import { AGENT_IDLE_EXIT_MS, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
@@ -15,6 +16,7 @@ import { run } from './run.ts';
 class Agent {
   readonly #namespaces: Namespaces;
   readonly #relays: Relays;
+  readonly #inside = new InsideDialer({ clock: machineClock });
   readonly #path: string;
   readonly #clients = new Set<Socket>();
 
@@ -52,7 +54,7 @@ class Agent {
   async #dial(socket: Socket, { dial: to }: DialLine): Promise<void> {
     try {
       const kept = to.key === undefined ? undefined : await this.#namespaces.find(to.key);
-      await dial(socket, to, kept?.path);
+      await dial(socket, to, { namespace: kept?.path, inside: this.#inside });
     } catch (error) {
       refuse(socket, error);
     }

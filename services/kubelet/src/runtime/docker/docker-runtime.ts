@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
 import { guarded } from '../guarded/index.ts';
+import { InsideDialer } from '../inside-dialer.ts';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodFiles } from '../pod-files.ts';
 import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
@@ -79,6 +80,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
   const sandboxes = new DockerSandboxes({ engine, store, containers, files, logs, image, place });
   const commands = new Commands(engine, clock);
   const watch = new DockerWatch({ engine, store, owner, clock, log });
+  const inside = new InsideDialer({ clock });
   let isSwept = false;
   /** The first look at everything is before any pod is begun. */
   const listAll = async (): Promise<readonly SandboxStatus[]> => {
@@ -92,7 +94,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
     volumes: { path: files.volumesPath, remove: files.removeVolumes },
     userNamespaces: { mapsVolumes: true, refusal: async () => NO_USER_NAMESPACES },
     images: createImages(engine, image.name),
-    streams: createStreams({ engine, store, commands, clock }),
+    streams: createStreams({ engine, store, commands, clock, inside }),
     version: () => readVersion(engine),
     health: () => readHealth(engine),
     usage: () => readUsage(engine, store),
@@ -106,7 +108,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
     exec: (id, command, timeoutMs) => commands.run(id, command, timeoutMs),
     list: (filter) => (filter?.podUid === undefined ? listAll() : store.list(filter.podUid)),
     onChange: (listener) => watch.onChange(listener),
-    close: async () => engine.close(),
+    close: async () => {
+      inside.close();
+      engine.close();
+    },
   };
   return guarded(runtime, { stateDirectory, clock, log, refusal: () => readGroupsRefusal(engine) });
 }

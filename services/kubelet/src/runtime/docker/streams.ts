@@ -1,5 +1,6 @@
 import { type Duplex, PassThrough, Writable } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import type { InsideDialer } from '../inside-dialer.ts';
 import {
   type AttachRequest,
   type ExecStreamRequest,
@@ -22,6 +23,7 @@ export interface StreamsDeps {
   readonly store: DockerStore;
   readonly commands: Commands;
   readonly clock: Clock;
+  readonly inside: Pick<InsideDialer, 'dial'>;
 }
 
 export function createStreams(deps: StreamsDeps): RuntimeStreams {

@@ -243,6 +243,19 @@ test('start, synced and stop while the API is away', async () => {
   assert.equal(await synced, 'stopped');
 });
 
+test('an informer that a listener stops during the first list opens no watch', async () => {
+  const { clock, api, informer } = rig(1, { bus: undefined });
+  api.put(path('a'), pod('a'));
+  informer.onChange(() => void informer.stop());
+  await informer.start();
+  await clock.advance(10);
+  assert.deepEqual(
+    api.requests.map(({ query }) => query.get('watch')),
+    [null],
+  );
+  await informer.stop();
+});
+
 test('a list that returns empty pages without end is abandoned and retried after a pause', async () => {
   const clock = createVirtualClock();
   let asked = 0;

@@ -306,6 +306,8 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   /** Resolves with true when the watch caught up before it ended. */
   async #watchOnce(): Promise<boolean> {
+    // The signal calls back only for an abort that comes later.
+    this.#stopping.signal.throwIfAborted();
     const { client, resource, selection = {} } = this.#options;
     const ending = new AbortController();
     const { signal } = ending;

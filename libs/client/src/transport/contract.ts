@@ -133,6 +133,20 @@ export function transportContract(name: string, withTransport: WithTransport): v
     });
   });
 
+  test(`${name}: a request whose signal was aborted before is not sent`, async () => {
+    let served = 0;
+    const handler: ApiHandler = async () => {
+      served += 1;
+      return json(200, {});
+    };
+    await withTransport(handler, async (transport) => {
+      const aborted = transport.request({ ...get('/late'), signal: AbortSignal.abort() });
+      await assert.rejects(aborted, TransportError);
+      await transport.request(get('/next'));
+      assert.equal(served, 1);
+    });
+  });
+
   test(`${name}: closing rejects what is under way, whether its caller could abort it or not`, async () => {
     const arrived = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<ApiResponse>();

@@ -52,6 +52,11 @@ class SimulatedCall {
     const { clock, requestTimeoutMs, network, from, to } = this.#options;
     return new Promise((resolve, reject) => {
       if (!this.#isAlive()) return;
+      // The signal calls back only for an abort that comes later.
+      if (this.#request.signal?.aborted === true) {
+        reject(new TransportError(`${this.#label} was aborted`, { possiblySent: false }));
+        return;
+      }
       const deadline = clock.timer(requestTimeoutMs, () => {
         this.#hangUp();
         reject(new TransportError(`no answer to ${this.#label} from ${to} within ${requestTimeoutMs} ms`));

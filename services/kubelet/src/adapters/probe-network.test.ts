@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { createServer, Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
@@ -62,3 +62,15 @@ for (const [part, beginning] of [
     await assert.rejects(askDripping(beginning), { message: `no answer within ${TIMEOUT_MS} ms` });
   });
 }
+
+test('[PROBE-06] a grpc check ends with its signal while its connection is made, and closes one that comes later', async () => {
+  const dialled = Promise.withResolvers<Socket>();
+  const network = createProbeNetwork(createVirtualClock(), () => dialled.promise);
+  const gone = new AbortController();
+  const check = network.grpcHealth({ host: '10.244.0.2', port: 80, service: '', signal: gone.signal });
+  gone.abort(new Error('late'));
+  await assert.rejects(check, /late/);
+  const socket = new Socket();
+  dialled.resolve(socket);
+  await once(socket, 'close');
+});

@@ -15,7 +15,8 @@ export function createProbeNetwork(clock: Clock, dial: Dial = ORDINARY): ProbeNe
   return {
     httpGet: (request) => httpGet({ clock, dial }, request),
     connect: (host, port, timeoutMs) => connectTo({ clock, dial }, { host, port, timeoutMs }),
-    grpcHealth: async (request) => grpcHealth(request, await dial(request.host, request.port)),
+    grpcHealth: async (request) =>
+      grpcHealth(request, await untilAborted(request.signal, dial(request.host, request.port))),
   };
 }
 
@@ -99,28 +100,36 @@ function over(socket: Socket | undefined, isSecure: boolean): RequestOptions {
   return { createConnection: () => (isSecure ? nodeTls().connect({ socket, rejectUnauthorized: false }) : socket) };
 }
 
-/** A connection that comes too late is closed. */
 async function withDeadline(
   clock: Clock,
   timeoutMs: number,
   dialled: Promise<Socket> | undefined,
 ): Promise<Socket | undefined> {
+  const late = new AbortController();
+  const deadline = clock.timer(timeoutMs, () => late.abort(new Error(`no connection within ${timeoutMs} ms`)));
+  try {
+    return await untilAborted(late.signal, dialled);
+  } finally {
+    deadline.cancel();
+  }
+}
+
+/** A connection that comes too late is closed. */
+async function untilAborted(signal: AbortSignal, dialled: Promise<Socket> | undefined): Promise<Socket | undefined> {
   if (dialled === undefined) return undefined;
-  let isLate = false;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const deadline = clock.timer(timeoutMs, () => {
-    isLate = true;
-    reject(new Error(`no connection within ${timeoutMs} ms`));
-  });
   dialled.then(
     (socket) => {
-      if (isLate) socket.destroy();
+      if (signal.aborted) socket.destroy();
     },
     () => undefined,
   );
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([dialled, promise]);
+    return await Promise.race([dialled, aborted]);
   } finally {
-    deadline.cancel();
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -7,6 +7,7 @@ import { LineReader } from './agent/line-reader.ts';
 import type { AgentAnswer, AgentRequest, DialAnswer, DialLine } from './agent/protocol.ts';
 import { launchAgent } from './launch.ts';
 import {
+  AGENT_DIAL_DEADLINE_MS,
   AGENT_NFT_DEADLINE_MS,
   AGENT_REQUEST_DEADLINE_MS,
   AGENT_START_DEADLINE_MS,
@@ -66,12 +67,17 @@ export class AgentConnection {
     await this.#open();
     const socket = connect({ path: this.path, allowHalfOpen: true });
     socket.write(`${JSON.stringify({ dial: to } satisfies DialLine)}\n`);
+    const deadline = this.#deps.clock.timer(AGENT_DIAL_DEADLINE_MS, () => {
+      socket.destroy(new Error(`the network of pods did not connect to ${to.host}:${to.port} in time`));
+    });
     try {
       await dialled(socket);
       return socket;
     } catch (error) {
       socket.destroy();
       throw error;
+    } finally {
+      deadline.cancel();
     }
   }
 
@@ -109,7 +115,11 @@ export class AgentConnection {
   async #attach(socket: Socket): Promise<Socket> {
     const reader = new LineReader(REQUEST_LINE_MAX_BYTES);
     socket.on('data', (chunk: Buffer) => {
-      for (const line of reader.lines(chunk)) this.#receive(decode<AgentAnswer>(line));
+      try {
+        for (const line of reader.lines(chunk)) this.#receive(decode<AgentAnswer>(line));
+      } catch (error) {
+        socket.destroy(new Error('the answer of the network of pods cannot be read', { cause: error }));
+      }
     });
     // 'close' follows and fails what is pending.
     socket.on('error', (error) => this.#deps.log.warn('connection to the network of pods broke', { error }));
@@ -159,15 +169,19 @@ function dialled(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     // Not by 'data': the next reader would have to know that the connection is paused.
     const read = (): void => {
-      const chunk: unknown = socket.read();
-      const found = chunk instanceof Buffer ? reader.first(chunk) : undefined;
-      if (found === undefined) return;
-      socket.off('readable', read);
-      socket.off('close', gone);
-      if (found.rest.length > 0) socket.unshift(found.rest);
-      const answer = decode<DialAnswer>(found.line);
-      if ('refused' in answer) reject(new Error(answer.refused));
-      else resolve();
+      try {
+        const chunk: unknown = socket.read();
+        const found = chunk instanceof Buffer ? reader.first(chunk) : undefined;
+        if (found === undefined) return;
+        socket.off('readable', read);
+        socket.off('close', gone);
+        if (found.rest.length > 0) socket.unshift(found.rest);
+        const answer = decode<DialAnswer>(found.line);
+        if ('refused' in answer) reject(new Error(answer.refused));
+        else resolve();
+      } catch (error) {
+        reject(new Error('the answer of the network of pods cannot be read', { cause: error }));
+      }
     };
     const gone = (): void => reject(new Error('the network of pods ended the connection'));
     socket.on('readable', read);

@@ -1,3 +1,6 @@
+import { INSIDE_DIAL_DEADLINE_MS } from '../runtime/inside-dialer.ts';
+import { DIAL_DEADLINE_MS } from './agent/limits.ts';
+
 /** Bounds of the control plane's side of the network of pods. Units are in the names. */
 
 export const AGENT_START_DEADLINE_MS = 10_000;
@@ -5,6 +8,8 @@ export const AGENT_START_POLL_MS = 5;
 export const AGENT_REQUEST_DEADLINE_MS = 30_000;
 /** Longer than the agent's own deadline of nft. */
 export const AGENT_NFT_DEADLINE_MS = 65_000;
+/** Deadline of a connection into the network. The agent tries the address of the pod and then its loopback address. */
+export const AGENT_DIAL_DEADLINE_MS = DIAL_DEADLINE_MS + INSIDE_DIAL_DEADLINE_MS + 5_000;
 /** Deadline of the test whether this user can make such a network. */
 export const NETWORK_TEST_MS = 5_000;
 /** How long the start of a pod waits for the network of its node, before it is tried again. */

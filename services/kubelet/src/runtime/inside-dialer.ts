@@ -120,7 +120,7 @@ class Helper {
   constructor(clock: Clock, enter: readonly string[], onEnd: () => void) {
     this.#clock = clock;
     this.#onEnd = onEnd;
-    const [program = process.execPath, ...args] = [...enter, process.execPath, ...SMALL, '-e', PROGRAM];
+    const [program, ...args] = [...enter, process.execPath, ...SMALL, '-e', PROGRAM];
     this.#child = spawn(program, args, { env: HELPER_ENVIRONMENT, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     const ended = (why: string): void => {
       onEnd();

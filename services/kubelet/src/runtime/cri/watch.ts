@@ -1,4 +1,4 @@
-import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
+import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { changedPods } from '../changed-pods.ts';
 import type { CriConnection } from './connection.ts';
 import { podUidOf } from './labels.ts';
@@ -24,7 +24,6 @@ export class CriWatch {
   readonly #listeners = new Set<Listener>();
   readonly #stopping = new AbortController();
   #states: States | undefined;
-  #timer: Timer | undefined;
   #listening = false;
   #hasEvents = true;
 
@@ -44,7 +43,6 @@ export class CriWatch {
 
   stop(): void {
     this.#stopping.abort();
-    this.#timer?.cancel();
   }
 
   #begin(): void {
@@ -95,11 +93,8 @@ export class CriWatch {
   }
 
   async #pause(delayMs: number): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.#timer = this.#deps.clock.timer(delayMs, resolve);
-      this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    // Rejects when it is stopped.
+    await this.#deps.clock.sleep(delayMs, this.#stopping.signal).catch(() => undefined);
   }
 }
 

@@ -12,8 +12,8 @@ import { waitFor } from '../support/wait.ts';
 const WITHOUT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
 
 const USERS = [
-  { who: 'the user of the test', words: [] },
-  { who: 'a user without rights', words: WITHOUT_ROOT },
+  { who: 'the user of the test', words: [], expose: '127.97.0.1' },
+  { who: 'a user without rights', words: WITHOUT_ROOT, expose: '127.97.0.2' },
 ] as const;
 
 /** Every replica listens on the same port; a second one only inside the pod. */
@@ -22,6 +22,7 @@ const { createServer } = require('node:http');
 createServer((request, response) => response.end(process.env.POD_IP + ' ' + request.socket.remoteAddress)).listen(80);
 createServer((request, response) => response.end('inside')).listen(81, '127.0.0.1');`;
 
+const FLAGS = ['--memory', '--nodes', '2', '--pod-network', 'private'];
 const ASK = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log);`;
 /** A packet that a policy drops is not answered, so only time tells. */
 const IS_CUT = `require('node:net').connect({ host: process.argv[1], port: 80, timeout: 1_000 })
@@ -89,7 +90,7 @@ before(() => {
   if (missing.length > 0) ensurePackages(missing.map(([name]) => name));
 });
 
-for (const { who, words } of USERS) {
+for (const { who, words, expose } of USERS) {
   describe(`private pod network, as ${who}`, () => {
     let cluster: HoldfastProcess;
     const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
@@ -99,7 +100,7 @@ for (const { who, words } of USERS) {
       run('exec', 'client', '--', process.execPath, '-e', script, ...args).then((text) => text.trim());
 
     before(async () => {
-      cluster = await HoldfastProcess.start(['--memory', '--nodes', '2', '--pod-network', 'private'], undefined, words);
+      cluster = await HoldfastProcess.start([...FLAGS, '--expose', expose], undefined, words);
       await send(['create'], WEB, pod('client'), pod('of-machine', { hostNetwork: true }));
       await run('expose', 'deployment', 'web', '--port=80');
       await run('wait', '--for=condition=Ready', 'pod/client', 'pod/of-machine', '--timeout=60s');
@@ -160,6 +161,38 @@ for (const { who, words } of USERS) {
         run('get', '--raw', `/api/v1/namespaces/default/${resource}/proxy/`);
       assert.match(await raw(`pods/${name}:80`), new RegExp(`^${address} `));
       assert.match(await raw('services/web'), /^10\.244\./);
+    });
+
+    test('a node port and a load balancer lead in from this machine', async () => {
+      await run('expose', 'deployment', 'web', '--name=balanced', '--port=80', '--type=LoadBalancer');
+      const path = 'jsonpath={.status.loadBalancer.ingress[0].ip}';
+      const address = await waitFor('the address of the load balancer', async () => {
+        const said = await run('get', 'service', 'balanced', '-o', path);
+        return said !== '' && said;
+      });
+      assert.match(address, /^127\.96\./);
+      assert.match(await run('get', 'service', 'balanced'), new RegExp(`LoadBalancer.*${address}.*80:3\\d{4}/TCP`));
+      const port = await run('get', 'service', 'balanced', '-o', 'jsonpath={.spec.ports[0].nodePort}');
+      const errors = await run('get', 'service', 'balanced', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ports}');
+      const ask = async (place: string): Promise<string> =>
+        (await fetch(`http://${place}/`, { headers: { connection: 'close' } })).text();
+      // A user without rights may not open port 80, and the event says where to go instead.
+      const places = [`${address}:${port}`, `${expose}:${port}`, ...(errors === '' ? [`${address}:80`] : [])];
+      for (const place of places) {
+        const said = await waitFor(`an answer at ${place}`, () => ask(place).catch(() => undefined));
+        assert.match(said, /^10\.244\./);
+      }
+      if (errors !== '') {
+        const events = await run('get', 'events', '--field-selector', 'involvedObject.name=balanced');
+        assert.match(events, new RegExp(`PortNotOpened.*${address}:${port}`));
+      }
+      await run('delete', 'service', 'balanced');
+      await waitFor('the end of the load balancer', () =>
+        ask(places[0] ?? '').then(
+          () => false,
+          () => true,
+        ),
+      );
     });
 
     test('a pod on the network of the machine keeps the address of the node', async () => {

@@ -72,6 +72,10 @@ export const START_SETTINGS = {
   },
   'cluster-cidr': { kind: 'string', help: 'Addresses of pods with --pod-network=private', default: '10.244.0.0/16' },
   'node-cidr-mask-size': { kind: 'integer', help: 'Mask of the networks of nodes in it', default: 24, min: 8, max: 30 },
+  expose: {
+    kind: 'string',
+    help: 'Address of this machine at which node ports are open, such as 127.0.0.1; none = load balancers get no address either; default: load balancers at loopback addresses alone',
+  },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
   'default-storage-class': {
@@ -123,6 +127,8 @@ export interface StartConfig {
   /** Of pods with addresses of their own. */
   readonly clusterCidr: string;
   readonly nodeCidrMaskSize: number;
+  /** The address of node ports. Absent: load balancers alone; `none`: neither. */
+  readonly expose: string | undefined;
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   /** True: a new cluster gets one. */
@@ -164,6 +170,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     podNetwork: settings['pod-network'],
     clusterCidr: settings['cluster-cidr'],
     nodeCidrMaskSize: settings['node-cidr-mask-size'],
+    expose: exposeOf(settings.expose),
     hollowNodes: settings['hollow-nodes'],
     without: new Set(settings.without),
     defaultStorageClass:
@@ -188,6 +195,11 @@ function addressesOf(given: readonly string[] | undefined): readonly string[] | 
   const wrong = addresses.find((each) => isIP(each) === 0);
   if (wrong === undefined) return addresses;
   throw badSetting(`--cluster-dns takes IP addresses, not "${wrong}"`);
+}
+
+function exposeOf(given: string | undefined): string | undefined {
+  if (given === undefined || given === 'none' || isIP(given) !== 0) return given;
+  throw badSetting(`--expose takes an IP address of this machine or none, not "${given}"`);
 }
 
 function storeOf(settings: { memory: boolean } & Parameters<typeof readStoreTls>[0]): StartConfig['store'] {

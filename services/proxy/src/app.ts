@@ -1,14 +1,4 @@
-import {
-  ENDPOINT_SLICES,
-  type EndpointSlice,
-  type Service as KubeService,
-  NODES,
-  type Node,
-  PROXIED_SELECTOR,
-  SERVICE_NAME_LABEL,
-  SERVICES,
-  ZONE_LABEL,
-} from '@holdfast/api';
+import { NODES, type Node, ZONE_LABEL } from '@holdfast/api';
 import { createEventRecorder, createInformer, type Informer, type RunningEventRecorder } from '@holdfast/client';
 import type { Service } from '@holdfast/platform';
 import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
@@ -17,6 +7,7 @@ import type { ProxyDeps } from './proxy-deps.ts';
 import { BASE_UNIT, baseFragment } from './ruleset/base.ts';
 import type { Fragment } from './ruleset/fragment.ts';
 import type { Family } from './ruleset/model.ts';
+import { ServiceViews, serviceOfSlice } from './service-views.ts';
 import { serviceFragment } from './services/service-fragment.ts';
 import { RuleSync } from './sync.ts';
 
@@ -31,7 +22,6 @@ export interface Proxy extends Service {
 
 /** `source.component` of its events. */
 const COMPONENT = 'kube-proxy';
-const BY_SERVICE = 'service';
 const SERVICE_UNIT = 'service ';
 
 /** Routes the addresses of Services to their endpoints, and enforces network policies, in one network namespace. */
@@ -42,8 +32,7 @@ export function createProxy(deps: ProxyDeps): Proxy {
 class RunningProxy implements Proxy {
   readonly name = 'proxy';
   readonly #deps: ProxyDeps;
-  readonly #services: Informer<KubeService>;
-  readonly #slices: Informer<EndpointSlice>;
+  readonly #views: ServiceViews;
   readonly #nodes: Informer<Node>;
   readonly #metrics: ProxyMetrics = createProxyMetrics();
   readonly #policies: NetworkPolicies | undefined;
@@ -56,14 +45,7 @@ class RunningProxy implements Proxy {
     this.#deps = deps;
     const { client, bus, clock, random, ids, log, nodeName, filter, flows } = deps;
     const tools = { client, bus, clock, random, log };
-    const selection = { labelSelector: PROXIED_SELECTOR };
-    this.#services = createInformer({ ...tools, resource: SERVICES, selection });
-    this.#slices = createInformer({
-      ...tools,
-      resource: ENDPOINT_SLICES,
-      selection,
-      indexes: { [BY_SERVICE]: serviceOfSlice },
-    });
+    this.#views = new ServiceViews(deps);
     this.#nodes = createInformer({
       ...tools,
       resource: NODES,
@@ -91,10 +73,10 @@ class RunningProxy implements Proxy {
   }
 
   async start(): Promise<void> {
-    const informers = [this.#services, this.#slices, this.#nodes];
-    await Promise.all(informers.map((informer) => informer.start()));
+    const sources = [this.#views, this.#nodes];
+    await Promise.all(sources.map((source) => source.start()));
     this.#subscribe();
-    await Promise.all([...informers.map((informer) => informer.synced()), this.#policies?.start()]);
+    await Promise.all([...sources.map((source) => source.synced()), this.#policies?.start()]);
     await this.#sync.start(this.#allUnits());
     this.#ready = true;
   }
@@ -104,7 +86,7 @@ class RunningProxy implements Proxy {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#sync.stop();
     await this.#policies?.stop();
-    await Promise.all([this.#services, this.#slices, this.#nodes].map((informer) => informer.stop()));
+    await Promise.all([this.#views.stop(), this.#nodes.stop()]);
     await this.#events.stop();
   }
 
@@ -117,11 +99,11 @@ class RunningProxy implements Proxy {
 
   #subscribe(): void {
     this.#unsubscribe.push(
-      this.#services.onChange(({ key }) => {
+      this.#views.services.onChange(({ key }) => {
         this.#metrics.serviceChanged();
         this.#sync.touch([`${SERVICE_UNIT}${key}`]);
       }),
-      this.#slices.onChange(({ object, old }) => {
+      this.#views.slices.onChange(({ object, old }) => {
         this.#metrics.endpointsChanged();
         this.#sync.touch([object, old].flatMap((slice) => serviceOfSlice(slice).map((key) => `${SERVICE_UNIT}${key}`)));
       }),
@@ -133,7 +115,7 @@ class RunningProxy implements Proxy {
   }
 
   #allUnits(): readonly string[] {
-    const services = this.#services
+    const services = this.#views.services
       .list()
       .map(({ metadata }) => `${SERVICE_UNIT}${metadata.namespace}/${metadata.name}`);
     return [BASE_UNIT, ...services, ...(this.#policies?.units() ?? [])];
@@ -145,20 +127,13 @@ class RunningProxy implements Proxy {
     const node = this.#nodes.get({ name: nodeName });
     if (unit === BASE_UNIT)
       return baseFragment(family, { node, relayed: relayed.map(({ address }) => address) }, options);
-    const key = unit.slice(SERVICE_UNIT.length);
-    const [namespace = '', name = ''] = key.split('/');
-    const service = this.#services.get({ namespace, name });
-    if (service === undefined) return undefined;
-    return serviceFragment({ service, slices: this.#slices.byIndex(BY_SERVICE, key) }, family, {
+    const view = this.#views.view(unit.slice(SERVICE_UNIT.length));
+    if (view === undefined) return undefined;
+    return serviceFragment(view, family, {
       nodeName: isForAllNodes === true ? undefined : nodeName,
       zone: zoneOf(node),
     });
   }
-}
-
-function serviceOfSlice(slice: EndpointSlice | undefined): readonly string[] {
-  const name = slice?.metadata.labels?.[SERVICE_NAME_LABEL];
-  return name === undefined ? [] : [`${slice?.metadata.namespace}/${name}`];
 }
 
 const zoneOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.[ZONE_LABEL];

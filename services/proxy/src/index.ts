@@ -1,4 +1,11 @@
 export { createProxy, type Proxy } from './app.ts';
+export { AddressPool } from './entrances/address-pool.ts';
+export { createDirectDial } from './entrances/direct-dial.ts';
+export { Entrances } from './entrances/entrances.ts';
+export { LocalLoadBalancers } from './entrances/local-load-balancers.ts';
+export { NodePortEntrances } from './entrances/node-port-entrances.ts';
+export type { Dial } from './entrances/port.ts';
+export { openTcpPort } from './entrances/tcp-port.ts';
 export { MemoryFilter } from './filter/memory-filter.ts';
 export { createNftFilter, type NftFilterOptions } from './filter/nft-filter.ts';
 export type { FlowTable, PacketFilter, StaleFlows } from './filter/port.ts';

@@ -25,6 +25,18 @@ export const MAP_SLOTS = 1_024;
 /** Default time that a client stays with its endpoint. */
 export const AFFINITY_SECONDS_DEFAULT = 10_800;
 
+/** Connections through one open port of this machine, and through all of them. Each holds two file descriptors. */
+export const ENTRANCE_CONNECTIONS_MAX = 1_000;
+export const ALL_ENTRANCE_CONNECTIONS_MAX = 4_000;
+/** Deadline of a connection to an endpoint. */
+export const ENTRANCE_DIAL_MS = 10_000;
+/** Open ports of this machine. */
+export const ENTRANCES_MAX = 2_000;
+/** Clients whose endpoints are remembered for session affinity. */
+export const ENTRANCE_CLIENTS_MAX = 10_000;
+/** Addresses that are tried for one load balancer, when its ports are taken at the first ones. */
+export const ADDRESS_ATTEMPTS_MAX = 64;
+
 // Relations between limits. A violation fails every test of this service.
 invariant(GATHER_MS < RETRY_BASE_MS, 'a failed transaction is not repeated as fast as changes come');
 invariant(POOL_SLOTS_MIN <= MAP_SLOTS, 'the smallest pool fits into a map');

@@ -67,6 +67,7 @@ const MANAGER: ComponentGrants = {
     ['update horizontalpodautoscalers/status.autoscaling', 'metrics'],
     ['update poddisruptionbudgets/status.policy', 'counts'],
     ['update persistentvolumes/status', 'phase and attachment'],
+    ['update services/status', 'addresses of load balancers'],
     ['update persistentvolumeclaims/status', 'phase and capacity'],
   ]),
 };

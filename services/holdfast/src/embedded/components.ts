@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Bus } from '@holdfast/bus';
-import { createControllerManager } from '@holdfast/controller-manager';
+import { createControllerManager, type LoadBalancers } from '@holdfast/controller-manager';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import {
@@ -26,6 +26,7 @@ import type { Machine } from './machine.ts';
 import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
+import { createServiceEntrances } from './service-entrances.ts';
 
 export interface ComponentsDeps {
   readonly machine: Machine;
@@ -50,6 +51,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames, runtime } = deps;
   const names = createNames(deps);
   const network = createClusterNetwork(deps, names);
+  const entrances = createServiceEntrances(deps, network?.network);
   const nodes = nodeNames.real.map((name) =>
     runtime.kind === 'process'
       ? createProcessNode({ ...deps, names, network: network?.network }, name)
@@ -57,9 +59,10 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   );
   return [
     ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
-    ...(config.without.has('controllers') ? [] : [createControllers(deps)]),
+    ...(config.without.has('controllers') ? [] : [createControllers(deps, entrances?.balancers)]),
     ...(names === undefined ? [] : [names]),
     ...(network === undefined ? [] : [network]),
+    ...(entrances === undefined ? [] : [entrances]),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
   ];
@@ -107,7 +110,10 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
   return [scheduler, createStatusServer({ address, source: scheduler, access, tls })];
 }
 
-function createControllers({ machine, bus, front, config, pki, podNetworks }: ComponentsDeps): Service {
+function createControllers(
+  { machine, bus, front, config, pki, podNetworks }: ComponentsDeps,
+  loadBalancers: LoadBalancers | undefined,
+): Service {
   return createControllerManager({
     ...machine,
     bus,
@@ -120,6 +126,7 @@ function createControllers({ machine, bus, front, config, pki, podNetworks }: Co
       nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds,
       rootCa: pki.caCertificate,
       ...(podNetworks === undefined ? {} : { clusterNetworks: clusterNetworksOf(config) }),
+      ...(loadBalancers === undefined ? {} : { loadBalancers }),
       networkPoliciesEnforced: podNetworks?.canFilter() === true,
       signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
     },

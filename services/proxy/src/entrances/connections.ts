@@ -1,0 +1,53 @@
+import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import { ALL_ENTRANCE_CONNECTIONS_MAX, ENTRANCE_CONNECTIONS_MAX } from '../limits.ts';
+import type { Dial, Place } from './port.ts';
+
+/** Carries connections from open ports to endpoints, and bounds their number. */
+export class Connections {
+  readonly #dial: Dial;
+  readonly #open = new Map<string, number>();
+  #all = 0;
+
+  constructor(dial: Dial) {
+    this.#dial = dial;
+  }
+
+  /** Takes over `inner`. `entrance` names the port that it came through. */
+  async carry(inner: Socket, { entrance, to }: { readonly entrance: string; readonly to: Place }): Promise<void> {
+    if (!this.#isWelcome(inner, entrance)) return void inner.destroy();
+    try {
+      const outer = await this.#dial(to);
+      if (inner.destroyed) return void outer.destroy();
+      join(inner, outer);
+    } catch {
+      // The client sees what it would see of an endpoint that is gone: the end of its connection.
+      inner.resetAndDestroy();
+    }
+  }
+
+  #isWelcome(socket: Socket, entrance: string): boolean {
+    const count = this.#open.get(entrance) ?? 0;
+    if (count >= ENTRANCE_CONNECTIONS_MAX || this.#all >= ALL_ENTRANCE_CONNECTIONS_MAX) return false;
+    this.#open.set(entrance, count + 1);
+    this.#all += 1;
+    socket.on('close', () => {
+      const left = (this.#open.get(entrance) ?? 1) - 1;
+      if (left === 0) this.#open.delete(entrance);
+      else this.#open.set(entrance, left);
+      this.#all -= 1;
+    });
+    return true;
+  }
+}
+
+/** Either side may end its half first; an error ends both. */
+function join(inner: Socket, outer: Socket): void {
+  const end = (error?: Error | null): void => {
+    if (!error) return;
+    inner.destroy();
+    outer.destroy();
+  };
+  pipeline(inner, outer, end);
+  pipeline(outer, inner, end);
+}

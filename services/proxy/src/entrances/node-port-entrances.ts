@@ -1,0 +1,76 @@
+import type { Service as KubeService } from '@holdfast/api';
+import { keyOf } from '@holdfast/client';
+import type { Log, Service } from '@holdfast/platform';
+import type { Entrance, Entrances } from './entrances.ts';
+
+const KIND = 'node port';
+
+export interface NodePortEntrancesDeps {
+  readonly entrances: Entrances;
+  /** The address of this machine at which node ports are open. */
+  readonly host: string;
+  readonly log: Log;
+}
+
+/** Opens each node port at one address of this machine. */
+export class NodePortEntrances implements Service {
+  readonly name = 'node ports';
+  readonly #deps: NodePortEntrancesDeps;
+  /** Services whose entrances may have changed, in turn. */
+  readonly #dirty = new Set<string>();
+  #running: Promise<void> | undefined;
+  #unsubscribe = (): void => {};
+  #isStopped = false;
+
+  constructor(deps: NodePortEntrancesDeps) {
+    this.#deps = deps;
+  }
+
+  async start(): Promise<void> {
+    const { services } = await this.#deps.entrances.views();
+    this.#unsubscribe = services.onChange(({ key }) => this.#touch(key));
+    for (const service of services.list()) this.#touch(keyOf(service));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#unsubscribe();
+    await this.#running;
+  }
+
+  #touch(key: string): void {
+    this.#dirty.add(key);
+    this.#running ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    const { entrances } = this.#deps;
+    for (const key of this.#dirty) {
+      this.#dirty.delete(key);
+      if (this.#isStopped) break;
+      const views = await entrances.views();
+      await this.#sync(key, views.view(key)?.service);
+    }
+    this.#running = undefined;
+  }
+
+  async #sync(key: string, service: KubeService | undefined): Promise<void> {
+    const { entrances, host, log } = this.#deps;
+    const wanted = service === undefined ? [] : entrancesOf(service, host);
+    await entrances.close({ service: key, kind: KIND }, wanted);
+    for (const entrance of wanted) {
+      const closed = await entrances.open(entrance);
+      if (closed !== undefined) log.warn('a node port cannot be opened', { service: key, ...closed });
+    }
+  }
+}
+
+function entrancesOf(service: KubeService, host: string): readonly Entrance[] {
+  const { type, ports = [] } = service.spec;
+  if (type !== 'NodePort' && type !== 'LoadBalancer') return [];
+  return ports.flatMap((port) => {
+    const { protocol = 'TCP', nodePort } = port;
+    if (protocol !== 'TCP' || nodePort === undefined || nodePort === 0) return [];
+    return [{ service: keyOf(service), port, at: { host, port: nodePort }, kind: KIND }];
+  });
+}

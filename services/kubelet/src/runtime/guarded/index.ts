@@ -1,6 +1,6 @@
 import type { Clock, Log } from '@holdfast/platform';
 import { ClassCgroups } from '../class-cgroups.ts';
-import type { ContainerRuntime } from '../port.ts';
+import type { ContainerRuntime, SandboxStatus } from '../port.ts';
 import { bootTimeMs } from '../process/boot-clock.ts';
 import { createDeadlineFile } from '../process/deadline-file.ts';
 import { createProcessGuard } from '../process/exclusive-guard.ts';
@@ -56,6 +56,7 @@ export function guarded(
       containers.note(sandbox, id);
       return id;
     },
+    list: async (filter) => (await runtime.list(filter)).map(asRequested),
     startContainer: (id, startBeforeMs) => containers.startContainer(id, startBeforeMs, guard),
     removeContainer: async (id) => {
       await runtime.removeContainer(id);
@@ -67,4 +68,10 @@ export function guarded(
       await runtime.close();
     },
   };
+}
+
+/** The kubelet sees the configuration that it gave. */
+function asRequested(sandbox: SandboxStatus): SandboxStatus {
+  const { cgroupParent: _placed, ...config } = sandbox.config;
+  return { ...sandbox, config };
 }

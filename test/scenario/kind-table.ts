@@ -1,4 +1,4 @@
-import { KINDS, type StepKind } from '../sim/hunt/plan.ts';
+import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 import { KIND_WORDS } from './kinds.ts';
 
 /** The table of `docs/scenarios.md`. */

@@ -1,4 +1,4 @@
-import { KINDS, type StepKind } from '../sim/hunt/plan.ts';
+import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 
 /** How a scenario file writes the value of a step. `span`: a time, `share`: between 0 and 1, `whole`: a number. */
 export type Unit = 'span' | 'share' | 'whole';
@@ -32,6 +32,7 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   'lossy-bus': { says: 'the bus loses, doubles and delays {value} of the messages of {target}', value: LOSS },
   'store-down': { says: '{target} does not reach the store' },
   'store-slow': { says: 'the store takes {value} more to answer {target}', value: DELAY },
+  'feed-lag': { says: 'the store tells {target} of changes up to {value} late', value: DELAY },
   'store-unknown': {
     says: 'the answers of the store to {value} of the writes of {target} are lost',
     value: { name: 'share', unit: 'share' },
@@ -40,6 +41,8 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   crash: { says: '{target} is killed, and starts again' },
   'kubelet-down': { says: 'the kubelet of {target} is killed, and its containers continue' },
   'power-loss': { says: 'the machine of {target} loses its power' },
+  'containers-lost': { says: 'the machine of {target} loses its power, and what its container runtime had stored' },
+  'kill-process': { says: 'the processes of {target} end by themselves' },
   'crash-writing': {
     says: '{target} is killed right after it has sent {value} more writes, and starts again',
     value: { name: 'writes', unit: 'whole' },
@@ -58,11 +61,19 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   'force-delete': { says: 'a user removes {target} by force' },
   evict: { says: 'a user evicts {target}' },
   'evict-all': { says: 'users evict all pods of {target} at once' },
+  race: { says: 'users evict, delete and change all pods of {target} at once, through all API servers' },
   'roll-out': { says: 'a user changes the template of {target}' },
   scale: { says: 'a user scales {target} to {value}', value: { name: 'replicas', unit: 'whole' } },
   'recreate-pod': { says: 'a user deletes the pod `one`, and creates it again when the time is over' },
   'recreate-set': { says: 'a user deletes {target} with its pods, and creates it again' },
-  'run-job': { says: 'a user starts a Job' },
+  'run-job': {
+    says: 'a user starts a Job, which goes {value} after its end (0: it stays)',
+    value: { name: 'ttl', unit: 'span', spanMs: 1000 },
+  },
+  'use-app': {
+    says: 'a user creates a Deployment, and deletes it (foreground {value}; 1: what it owns goes first)',
+    value: { name: 'foreground', unit: 'whole' },
+  },
   'add-finalizer': { says: 'a user adds a finalizer to {target}' },
   drain: { says: 'a user drains {target}, and uncordons it' },
   'delete-node': { says: 'a user deletes the Node {target}' },

@@ -1,4 +1,6 @@
-import type { App, HuntPlan, StepKind } from '../sim/hunt/plan.ts';
+import type { StepKind } from '../sim/hunt/kinds.ts';
+import type { Moment } from '../sim/hunt/moments.ts';
+import type { App, HuntPlan } from '../sim/hunt/plan.ts';
 
 /** A fixed number, or the limits between which the seed draws one. */
 export type Amount = number | readonly [least: number, most: number];
@@ -11,6 +13,10 @@ export interface ScheduledStep {
   readonly targets: readonly string[];
   readonly for?: Amount;
   readonly value?: Amount;
+  /** It comes when this happens to its target, not before `at`. */
+  readonly when?: Moment;
+  /** The time between that and the step. */
+  readonly lag?: Amount;
 }
 
 /** What a plan says about the cluster, apart from its workloads. */
@@ -69,6 +75,12 @@ export const FORM_FIELDS: Readonly<Record<FormKey, FormField>> = {
   apiServers: { name: 'apiServers', says: 'API servers', kind: 'count', fallback: 2 },
   schedulers: { name: 'schedulers', says: 'schedulers', kind: 'count', fallback: 1 },
   managers: { name: 'controllerManagers', says: 'controller managers', kind: 'count', fallback: 1 },
+  stopSeconds: {
+    name: 'stopSeconds',
+    says: 'seconds that the processes of a pod need to end',
+    kind: 'count',
+    fallback: 4,
+  },
   hasFencer: { name: 'fencer', says: 'a fencer', kind: 'flag', fallback: false },
   isLeaderless: {
     name: 'leaderElection',

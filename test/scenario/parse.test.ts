@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { APPS, planOf as huntPlanOf, isCalm, KINDS, type StepKind, targetsOf } from '../sim/hunt/plan.ts';
+import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
+import { MOMENTS } from '../sim/hunt/moments.ts';
+import { APPS, planOf as huntPlanOf, isCalm, targetsOf } from '../sim/hunt/plan.ts';
 import { KIND_WORDS } from './kinds.ts';
 import { type Amount, FORM_FIELDS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
 import { parseScenario } from './parse.ts';
@@ -29,7 +31,7 @@ const form = fc.record(
 ) as unknown as fc.Arbitrary<Form>;
 
 function stepOf(shape: Form, seconds: number): fc.Arbitrary<ScheduledStep> {
-  return fc.constantFrom(...(Object.keys(KINDS) as StepKind[])).chain((kind) => {
+  return fc.tuple(fc.constantFrom(...(Object.keys(KINDS) as StepKind[])), fc.boolean()).chain(([kind, isLater]) => {
     const { targets, for: lasts } = KINDS[kind];
     const names = targetsOf(targets, { ...shape, seed: 1, seconds });
     const unit = KIND_WORDS[kind].value?.unit;
@@ -39,6 +41,7 @@ function stepOf(shape: Form, seconds: number): fc.Arbitrary<ScheduledStep> {
       targets:
         targets === 'none' ? fc.constant([]) : fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }),
       ...(lasts === undefined ? {} : { for: amountUpTo(90) }),
+      ...(isLater ? { when: fc.constantFrom(...MOMENTS), lag: amountUpTo(5) } : {}),
       ...(unit === undefined ? {} : { value: amountUpTo(unit === 'share' ? 1 : 900, unit === 'whole') }),
     }) as fc.Arbitrary<ScheduledStep>;
   });
@@ -153,7 +156,7 @@ const REFUSED_STEPS: readonly (readonly [step: string, message: string])[] = [
   ['at: 5s..5s, do: bus-outage, for: 5s', 'schedule[0].at: "5s..5s" is not a time; write 5s, 1.5s or 5s..10s'],
   [
     'at: 5s, do: bus-outage, target: node-1',
-    'schedule[0].target: there is no such field; the fields here are at, do, for',
+    'schedule[0].target: there is no such field; the fields here are at, do, when, lag, for',
   ],
   ['at: 5s, do: lossy-link, target: node-1, for: 5s, loss: 2', 'schedule[0].loss: "2" is not between 0 and 1'],
   ['at: 5s, do: scale, target: db, replicas: 1.5', 'schedule[0].replicas: "1.5" is not a whole number'],

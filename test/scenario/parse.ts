@@ -1,4 +1,6 @@
-import { APPS, KINDS, OBSERVER, REPLICAS, type StepKind, targetsOf } from '../sim/hunt/plan.ts';
+import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
+import { MOMENTS, type Moment } from '../sim/hunt/moments.ts';
+import { APPS, OBSERVER, REPLICAS, targetsOf } from '../sim/hunt/plan.ts';
 import { parseAmount, parseSeconds } from './amounts.ts';
 import { Field, ScenarioError } from './fields.ts';
 import { isKind, KIND_WORDS, type ValueField } from './kinds.ts';
@@ -101,9 +103,17 @@ function readStep(field: Field, form: Form, seconds: number): ScheduledStep {
     do: kind,
     targets: readTargets(of('target'), kind, form),
     ...(of('for').isAbsent ? {} : { for: readAmount(of('for'), { least: 0, most: SECONDS_MAX }) }),
+    ...(of('when').isAbsent ? {} : { when: readMoment(of('when')) }),
+    ...(of('lag').isAbsent ? {} : { lag: readAmount(of('lag'), { least: 0, most: SECONDS_MAX }) }),
   };
   if (value === undefined) return step;
   return { ...step, value: readAmount(of(value.name), limitsOf(kind, value), value) };
+}
+
+function readMoment(field: Field): Moment {
+  const name = field.word();
+  const moment = MOMENTS.find((each) => each === name);
+  return moment ?? field.fail(`there is no moment "${name}"; there are ${MOMENTS.join(', ')}`);
 }
 
 /** Without a kind: every field that a step of any kind may have. */
@@ -111,7 +121,15 @@ function stepFields(kind: StepKind | undefined): readonly string[] {
   const kinds = kind === undefined ? Object.values(KIND_WORDS) : [KIND_WORDS[kind]];
   const values = new Set(kinds.flatMap(({ value }) => (value === undefined ? [] : [value.name])));
   const target = kind !== undefined && KINDS[kind].targets === 'none' ? [] : ['target'];
-  return ['at', 'do', ...target, ...(kind !== undefined && KINDS[kind].for === undefined ? [] : ['for']), ...values];
+  return [
+    'at',
+    'do',
+    'when',
+    'lag',
+    ...target,
+    ...(kind !== undefined && KINDS[kind].for === undefined ? [] : ['for']),
+    ...values,
+  ];
 }
 
 function limitsOf(kind: StepKind, { unit }: ValueField): Limits {

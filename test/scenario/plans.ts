@@ -1,16 +1,31 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
-import { type HuntPlan, KINDS, replicasOf, type Step } from '../sim/hunt/plan.ts';
-import { type Amount, DEFAULT_EXPECTATIONS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
+import { KINDS } from '../sim/hunt/kinds.ts';
+import { type HuntPlan, replicasOf, type Step } from '../sim/hunt/plan.ts';
+import {
+  type Amount,
+  DEFAULT_EXPECTATIONS,
+  FORM_FIELDS,
+  type Form,
+  formKeys,
+  type Scenario,
+  type ScheduledStep,
+} from './model.ts';
 
 type Titles = Pick<Scenario, 'name' | 'about' | 'found'>;
 
 /** The scenario of a plan: everything in it is fixed. */
 export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
   const { seed, seconds, hasDisks = false, steps } = plan;
-  const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? false])) as Form;
+  const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? absent(key)])) as Form;
   const schedule = steps.map(({ target, ...step }) => ({ ...step, targets: target === '' ? [] : [target] }));
   const workload = { replicas: replicasOf(plan), hasDisks };
   return { ...titles, seed, form, workload, seconds, schedule, expect: DEFAULT_EXPECTATIONS };
+}
+
+/** What a plan means that does not name a field. */
+function absent(key: keyof Form): number | boolean {
+  const { kind, fallback } = FORM_FIELDS[key];
+  return kind === 'count' ? fallback : false;
 }
 
 /** The plan of a scenario. What the file leaves to the seed has a stream for each line, so that a changed line changes no other. */
@@ -31,6 +46,8 @@ function drawStep(step: ScheduledStep, random: Random): Step {
     target,
     ...(step.for === undefined ? {} : { for: draw(step.for, random) }),
     ...(value === undefined ? {} : { value: KINDS[step.do].isWhole === true ? Math.round(value) : value }),
+    ...(step.when === undefined ? {} : { when: step.when }),
+    ...(step.lag === undefined ? {} : { lag: draw(step.lag, random) }),
   };
 }
 

@@ -52,6 +52,8 @@ function stepLines(step: ScheduledStep): readonly string[] {
     `do: ${step.do}`,
     ...targetField(step.targets),
     ...(step.for === undefined ? [] : [`for: ${printAmount(step.for)}`]),
+    ...(step.when === undefined ? [] : [`when: ${step.when}`]),
+    ...(step.lag === undefined ? [] : [`lag: ${printAmount(step.lag)}`]),
     ...(value === undefined || step.value === undefined ? [] : [`${value.name}: ${printAmount(step.value, value)}`]),
   ];
   return [`  # ${inWords(step)}`, `  - { ${fields.join(', ')} }`];
@@ -68,8 +70,11 @@ export function inWords(step: ScheduledStep): string {
   const { says, value } = KIND_WORDS[step.do];
   const amount = value === undefined || step.value === undefined ? '' : printAmount(step.value, value);
   const what = says.replace('{target}', () => step.targets.join(' or ')).replace('{value}', () => amount);
-  return `after ${printAmount(step.at)}${step.for === undefined ? '' : `, for ${printAmount(step.for)}`}: ${what}`;
+  return `after ${printAmount(step.at)}${momentOf(step)}${step.for === undefined ? '' : `, for ${printAmount(step.for)}`}: ${what}`;
 }
+
+const momentOf = ({ when, lag = 0 }: ScheduledStep): string =>
+  when === undefined ? '' : `, ${printAmount(lag)} behind the next ${when}`;
 
 /** Words that YAML takes for themselves wherever they stand. */
 const PLAIN = /^[a-z][-a-z0-9]*$/i;

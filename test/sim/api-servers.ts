@@ -40,7 +40,15 @@ export interface ApiServersOptions {
   readonly logOf?: ((party: string) => Log) | undefined;
   readonly onCommit: (commit: Commit) => void;
   readonly onWrite?: ((party: string) => void) | undefined;
+  /** Called for every request that a server has answered. */
+  readonly onAnswer?: ((answered: Answered) => void) | undefined;
   readonly events?: 'stored' | 'dropped' | undefined;
+}
+
+export interface Answered {
+  readonly by: string;
+  readonly method: string;
+  readonly path: string;
 }
 
 interface RunningServer {
@@ -105,7 +113,7 @@ export class ApiServers {
   }
 
   /** A client's way to them: to one as long as it answers, then to the next. */
-  transportFor(machine: SimulatedMachine): ApiTransport {
+  transportFor(machine: SimulatedMachine, prefers?: number): ApiTransport {
     const { kernel, network, parties, onWrite, events } = this.#options;
     const ways = parties.map((to) =>
       createSimulatedTransport({
@@ -120,7 +128,7 @@ export class ApiServers {
         watchIdleTimeoutMs: WATCH_IDLE_TIMEOUT_MS,
       }),
     );
-    let used = ways.length === 1 ? 0 : machine.random.int(ways.length);
+    let used = ways.length === 1 ? 0 : (prefers ?? machine.random.int(ways.length));
     return {
       request: async (request) => {
         if (events === 'dropped' && request.method === 'POST' && request.path.endsWith('/events'))
@@ -140,7 +148,7 @@ export class ApiServers {
   }
 
   #boot(party: string): RunningServer {
-    const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf } = this.#options;
+    const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf, onAnswer } = this.#options;
     const process = this.#processes.get(party) ?? new SimulatedProcess(kernel, party);
     const machine = process.boot(logOf?.(party));
     const recorded = recordCommits(this.#data, kernel, (commit) =>
@@ -152,7 +160,9 @@ export class ApiServers {
     const relay = createRelay({ ...machine, store, bus: hub, knownState: server.knownState });
     const handle: ApiHandler = (request) => {
       const by = (request.headers['authorization'] ?? '').slice(BEARER.length);
-      return this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
+      const answer = this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
+      if (onAnswer === undefined) return answer;
+      return answer.finally(() => onAnswer({ by, method: request.method, path: request.path }));
     };
     const running = { store, handle, services: [server, relay] };
     this.#running.set(party, running);

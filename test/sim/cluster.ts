@@ -29,7 +29,7 @@ import {
   SimulatedProcess,
   SimulationKernel,
 } from '@holdfast/testing';
-import { ApiServers, type StoreOf } from './api-servers.ts';
+import { type Answered, ApiServers, type StoreOf } from './api-servers.ts';
 import { type Commit, CommittedState } from './committed.ts';
 
 /** Revisions that an adoption leaves out. */
@@ -69,6 +69,8 @@ export interface SimClusterOptions {
   readonly leases?: 'off' | undefined;
   /** Called right after a process has sent a write. */
   readonly onWrite?: (party: string) => void;
+  /** Called for every request that an API server has answered. */
+  readonly onAnswer?: (answered: Answered) => void;
   readonly observeCommit?: (commit: Commit) => void;
   readonly defaultTolerationSeconds?: number;
   readonly nodeMonitorGraceSeconds?: number;
@@ -149,6 +151,8 @@ export class SimCluster {
   readonly watcher: ApiClient;
   /** A user whose deletions name the uid that they mean. */
   readonly careful: ApiClient;
+  /** A user for each API server. */
+  readonly racers: readonly ApiClient[];
   readonly #options: SimClusterOptions;
   readonly #hub: Bus = createLocalBus();
   readonly #apis: ApiServers;
@@ -156,6 +160,7 @@ export class SimCluster {
   readonly #parts = new Map<string, SimPart>();
   readonly #services: readonly Service[];
   readonly #nodes = new Map<string, SimNode>();
+  #crashedAtMs = Number.NEGATIVE_INFINITY;
   readonly #fencers = new Map<string, SimulatedProcess>();
 
   constructor(options: SimClusterOptions) {
@@ -178,6 +183,9 @@ export class SimCluster {
     this.owner = this.#clientFor(users, OWNER);
     this.watcher = this.#clientFor(users, ADMIN);
     this.careful = this.#clientFor(users, CAREFUL);
+    this.racers = this.apiParties.map((_, prefers) =>
+      createApiClient({ transport: this.#apis.transportFor(users, prefers), token: ADMIN, userAgent: ADMIN }),
+    );
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
     const parts = [...this.#parts.keys()].map((party) => this.#bootPart(party));
     this.#services = [...this.#apis.services(), ...parts, ...nodes];
@@ -231,8 +239,14 @@ export class SimCluster {
     return [...this.apiParties, ...this.#parts.keys()];
   }
 
+  /** When a process of the control plane last crashed. */
+  get crashedAtMs(): number {
+    return this.#crashedAtMs;
+  }
+
   /** Crashes one control plane process in the middle of its work. */
   crash(party: string): void {
+    this.#crashedAtMs = this.kernel.elapsedMs;
     if (this.apiParties.includes(party)) this.#apis.crash(party);
     else this.#parts.get(party)?.process.crash();
   }
@@ -298,6 +312,16 @@ export class SimCluster {
     runtime.powerOff();
   }
 
+  /** While it is off: its disk has nothing of its containers any more. */
+  loseContainers(name: string): void {
+    this.#machineOf(name).runtime.loseContainers();
+  }
+
+  /** The processes of a pod end by themselves. */
+  killProcesses(name: string, podUid: string): void {
+    this.#machineOf(name).runtime.killProcesses(podUid);
+  }
+
   /** It starts again, with what is on its disk. */
   powerOn(name: string): void {
     const node = this.#machineOf(name);
@@ -360,6 +384,7 @@ export class SimCluster {
       storeOf,
       logOf,
       onWrite,
+      onAnswer,
       defaultTolerationSeconds,
       ownershipRule = 'enforced',
       data,
@@ -372,7 +397,7 @@ export class SimCluster {
     };
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
-    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite, events };
+    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite, onAnswer, events };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
       createMemoryStore(data === undefined ? {} : { adopted: data }),

@@ -3,7 +3,7 @@ import { BUS_PARTY } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import { FAULT_ACTIONS } from './fault-actions.ts';
 import { goodWay } from './faulty-store.ts';
-import type { StepKind } from './plan.ts';
+import type { StepKind } from './kinds.ts';
 import { type Action, isOff, type Scene, send } from './scene.ts';
 import { recommission, USER_ACTIONS } from './user-actions.ts';
 

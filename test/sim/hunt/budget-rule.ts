@@ -4,6 +4,8 @@ import { type Commit, objectOf } from '../committed.ts';
 import { appOf, isReady } from '../workloads.ts';
 import { WEB_MIN_AVAILABLE } from './workloads.ts';
 
+/** A request for a pod that had another label then has ended. */
+const SURELY_GUARDED_MS = 20_000;
 const BUDGET = 'policy/poddisruptionbudgets/default/web';
 
 /** When an eviction takes a ready pod of `web`, enough others are ready. */
@@ -14,6 +16,11 @@ export class BudgetRule implements Oracle {
   /** When ready pods were lost without an eviction. */
   readonly #otherLossesAt: number[] = [];
   readonly #spentUnder = new Map<string, { readonly least: number; readonly countedAtMs: number }>();
+  /** Pods for which a disruption was ever taken from the budget. */
+  readonly #everSpent = new Set<string>();
+  /** When the label that the budget selects was given or taken. */
+  readonly #labelledAt = new Map<string, number>();
+  #isKnown = false;
   readonly #now: () => number;
   #story: string | undefined;
 
@@ -32,6 +39,7 @@ export class BudgetRule implements Oracle {
     }
     const pod = objectOf(commit) as Pod;
     this.#pods.set(key, pod);
+    if (old !== undefined && appOf(old) !== appOf(pod)) this.#labelledAt.set(key, this.#now());
     if (old === undefined || appOf(old) !== 'web' || !isReady(old)) return;
     const mark = pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget');
     if (isReady(pod)) return;
@@ -39,6 +47,9 @@ export class BudgetRule implements Oracle {
       this.#otherLossesAt.push(this.#now());
       return;
     }
+    const isSure = this.#now() - (this.#labelledAt.get(key) ?? Number.NEGATIVE_INFINITY) > SURELY_GUARDED_MS;
+    if (isSure && this.#isKnown && !this.#everSpent.has(pod.metadata.name ?? ''))
+      this.#story ??= `${key} is evicted, and its budget was not asked`;
     const left = [...this.#pods.values()].filter((each) => appOf(each) === 'web' && isReady(each)).length;
     const spent = this.#spentUnder.get(pod.metadata.name ?? '');
     const least = spent?.least ?? this.#minAvailable;
@@ -55,10 +66,12 @@ export class BudgetRule implements Oracle {
   #budgetIs(commit: Commit): void {
     const { spec, status } = objectOf(commit) as PodDisruptionBudget;
     this.#minAvailable = Number(spec.minAvailable);
+    this.#isKnown = true;
     const spent = Object.keys(status.disruptedPods ?? {});
     for (const pod of this.#spentUnder.keys()) if (!spent.includes(pod)) this.#spentUnder.delete(pod);
     for (const pod of spent)
       if (!this.#spentUnder.has(pod)) {
+        this.#everSpent.add(pod);
         const countedAtMs = commit.askedAtMs ?? this.#now();
         this.#spentUnder.set(pod, { least: this.#minAvailable, countedAtMs });
       }

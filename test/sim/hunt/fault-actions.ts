@@ -1,8 +1,8 @@
 import { BUS_PARTY } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import { goodWay, type StoreWay } from './faulty-store.ts';
-import type { FaultKind } from './plan.ts';
-import { type Action, isOff, type Scene } from './scene.ts';
+import type { FaultKind } from './kinds.ts';
+import { type Action, findPod, isOff, type Scene } from './scene.ts';
 
 export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   isolate: ({ cluster: { network } }, { target }) => {
@@ -35,6 +35,7 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   },
   'store-down': ({ ways }, { target }) => change(ways.get(target), { isDown: true }),
   'store-slow': ({ ways }, { target, value = 0 }) => change(ways.get(target), { latencyMs: value }),
+  'feed-lag': ({ ways }, { target, value = 0 }) => change(ways.get(target), { feedMs: value }),
   'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
   // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
   'store-failover': ({ ways }) => {
@@ -70,6 +71,24 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
     return () => {
       if (poweredOff.delete(target)) cluster.powerOn(target);
     };
+  },
+  'containers-lost': (scene, { target }) => {
+    const { cluster, poweredOff } = scene;
+    if (isOff(scene, target)) return;
+    poweredOff.add(target);
+    cluster.powerOff(target);
+    cluster.loseContainers(target);
+    return () => {
+      if (poweredOff.delete(target)) cluster.powerOn(target);
+    };
+  },
+  'kill-process': (scene, step) => {
+    const { cluster, living, killed } = scene;
+    const name = findPod(scene, step);
+    for (const pod of living.all().filter((each) => each.name === name)) {
+      killed.add(pod.uid);
+      cluster.killProcesses(pod.node, pod.uid);
+    }
   },
   pause: ({ cluster: { kernel } }, { target, for: seconds = 0 }) => kernel.pause(target, seconds * 1000),
   'clock-jump': ({ cluster }, { target, value = 0 }) => cluster.jumpClock(target, value),
@@ -125,6 +144,7 @@ function change(way: StoreWay | undefined, to: Partial<StoreWay>): () => void {
     // Steps overlap: each takes back only what it has made worse.
     if (to.isDown !== undefined) way.isDown = good.isDown;
     if (to.latencyMs !== undefined) way.latencyMs = good.latencyMs;
+    if (to.feedMs !== undefined) way.feedMs = good.feedMs;
     if (to.unknown !== undefined) way.unknown = good.unknown;
   };
 }

@@ -5,13 +5,15 @@ import type { SimulatedMachine } from '@holdfast/testing';
 export interface StoreWay {
   /** Longest time of one direction. */
   latencyMs: number;
+  /** How much later than an answer a change is told. */
+  feedMs: number;
   /** Nothing gets through; followers end. */
   isDown: boolean;
   /** Chance that the answer of a write is lost, although it was done. */
   unknown: number;
 }
 
-export const goodWay = (): StoreWay => ({ latencyMs: 2, isDown: false, unknown: 0 });
+export const goodWay = (): StoreWay => ({ latencyMs: 2, feedMs: 0, isDown: false, unknown: 0 });
 
 const SHORTEST_SHARE = 0.1;
 
@@ -68,6 +70,7 @@ function changesOver(store: Store, machine: SimulatedMachine, way: StoreWay): St
   }): AsyncGenerator<readonly Change[]> {
     for await (const changes of store.changes(options)) {
       await travel(machine, way);
+      if (way.feedMs > 0) await machine.clock.sleep(way.feedMs);
       if (way.isDown) throw new StoreUnavailable('the connection was lost');
       yield changes;
     }

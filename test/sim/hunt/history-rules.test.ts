@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeObject } from '@holdfast/api';
+import { type KubeObject, volumeInUse } from '@holdfast/api';
 import { CommittedState } from '../committed.ts';
 import { CommitOracle } from './commit-rules.ts';
 import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
+import type { ReplicaDeps } from './replica-rule.ts';
 
 const MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
@@ -25,9 +26,9 @@ class History {
   #revision = 0;
   readonly #oracle: CommitOracle;
 
-  constructor({ isCalm = false } = {}) {
+  constructor({ isCalm = false, replicas }: { readonly isCalm?: boolean; readonly replicas?: ReplicaDeps } = {}) {
     this.#oracle = new CommitOracle(
-      historyRules({ living: this.living, named: this.named, isCalm }),
+      historyRules({ living: this.living, named: this.named, isCalm, ...(replicas && { replicas }) }),
       () => this.#nowMs,
     );
   }
@@ -204,6 +205,68 @@ test('[TEST-07] rule: a StatefulSet ends one pod after the other', () => {
   put('db-2', DELETED).breaks('a StatefulSet ends one pod after the other');
 });
 
+test('[TEST-07] rule: a volume drops only pods that are gone', () => {
+  const volume = 'core/persistentvolumes/-/disk';
+  const named = (...uids: readonly string[]) => ({
+    metadata: { name: 'disk' },
+    status: { attachment: { nodeName: 'node-1', pods: uids.map((uid) => ({ uid })) } },
+  });
+  const pod = (phase: string) => ({ metadata: { name: 'p', uid: 'p' }, status: { phase } });
+  const history = new History().put(POD, 'Pod', pod('Succeeded')).put(volume, 'PersistentVolume', named('p'));
+  history.put(volume, 'PersistentVolume', named()).isFine();
+  history.put(volume, 'PersistentVolume', named('gone', 'p')).put(POD, 'Pod', pod('Running'));
+  history.put(volume, 'PersistentVolume', named('p')).isFine();
+  history.put(volume, 'PersistentVolume', named()).breaks('a volume drops only pods that are gone');
+});
+
+test('[TEST-07] rule: a node says which volumes its processes use', () => {
+  const node = 'core/nodes/-/node-1';
+  const fact = { node: 'node-1', namespace: 'default', podName: 'writer', podUid: 'w', container: 'main' };
+  const says = (...volumesInUse: readonly string[]) => ({ metadata: { uid: 'n' }, status: { volumesInUse } });
+  const history = new History().put(node, 'Node', says(volumeInUse('disk', 'w')));
+  history.living.observe({ kind: 'started', ...fact });
+  history.living.observe({ kind: 'ended', ...fact });
+  history.put(node, 'Node', says()).isFine();
+  history.put(node, 'Node', says(volumeInUse('disk', 'w')));
+  history.living.observe({ kind: 'started', ...fact });
+  history.put(node, 'Node', says()).breaks('a node says which volumes its processes use');
+});
+
+const SET = 'apps/replicasets/default/r';
+const sized = (replicas: number) => ({ metadata: { uid: 'r' }, spec: { replicas } });
+/** A ReplicaSet of one, whose controller creates two pods. */
+function createTwo(history: History): History {
+  for (const name of ['a', 'b']) {
+    const metadata = { name, uid: name, ...ownedBy('r', 'ReplicaSet') };
+    history.put(`core/pods/default/${name}`, 'Pod', { metadata }, MANAGER);
+  }
+  return history;
+}
+
+test('[TEST-07] rule: a ReplicaSet creates no pod too many', () => {
+  const history = new History().put(SET, 'ReplicaSet', sized(2)).put(SET, 'ReplicaSet', sized(1));
+  createTwo(history).isFine();
+  const later = new History().put(SET, 'ReplicaSet', sized(2)).put(SET, 'ReplicaSet', sized(1)).passes(61);
+  createTwo(later).breaks('a ReplicaSet creates no pod too many');
+});
+
+test('[TEST-07] a size counts until a minute after it was changed, and two managers may both create', () => {
+  const changed = new History()
+    .put(SET, 'ReplicaSet', sized(2))
+    .passes(100)
+    .put(SET, 'ReplicaSet', sized(1))
+    .passes(50);
+  createTwo(changed).isFine();
+  const twins = new History({ replicas: { hasOneActor: false, crashedAtMs: () => Number.NEGATIVE_INFINITY } });
+  createTwo(twins.put(SET, 'ReplicaSet', sized(1))).isFine();
+  const crashed = new History({ replicas: { hasOneActor: true, crashedAtMs: () => 0 } });
+  createTwo(crashed.put(SET, 'ReplicaSet', sized(1)).passes(59)).isFine();
+  const lease = 'coordination.k8s.io/leases/kube-system/kube-controller-manager';
+  const led = (holderIdentity: string) => ({ spec: { holderIdentity } });
+  const led2 = new History().put(SET, 'ReplicaSet', sized(1)).passes(100).put(lease, 'Lease', led('two'));
+  createTwo(led2).isFine();
+});
+
 test('[TEST-07] what a deleted owner or namespace leaves is seen', () => {
   const committed = new CommittedState();
   const put = (revision: number, key: string, object: object) =>
@@ -223,4 +286,15 @@ test('[TEST-07] what a deleted owner or namespace leaves is seen', () => {
     },
   });
   assert.match(whatIsLeft(spaces) ?? '', /namespace s is still being deleted/);
+  const jobs = new CommittedState();
+  const job = (revision: number, name: string, spec: object, type: string): void => {
+    const value = JSON.stringify({ metadata: { name }, spec, status: { conditions: [{ type, status: 'True' }] } });
+    jobs.apply({ revision, operation: { kind: 'create', key: `batch/jobs/default/${name}`, value } });
+  };
+  job(1, 'a', {}, 'Complete');
+  assert.equal(whatIsLeft(jobs), undefined);
+  job(2, 'b', { ttlSecondsAfterFinished: 5 }, 'Failed');
+  assert.match(whatIsLeft(jobs) ?? '', /Job b stays after its time to live/);
+  job(3, 'c', { ttlSecondsAfterFinished: 5 }, 'Suspended');
+  assert.match(whatIsLeft(jobs) ?? '', /Job c does not end/);
 });

@@ -12,6 +12,8 @@ import {
 } from '@holdfast/api';
 import { ANSWERED_MS, type CommitRule, type CommittedChange, ended, podsOf } from './commit-rules.ts';
 import type { Living } from './living.ts';
+import { type ReplicaDeps, replicaRules } from './replica-rule.ts';
+import { volumeRules } from './volume-rules.ts';
 
 const MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
@@ -26,12 +28,14 @@ export interface HistoryDeps {
   readonly named: ReadonlySet<string>;
   /** Nothing delays what the control plane hears. */
   readonly isCalm: boolean;
+  readonly replicas?: ReplicaDeps;
 }
 
 type Rules = Readonly<Record<string, CommitRule>>;
+const ONE_ACTOR: ReplicaDeps = { hasOneActor: true, crashedAtMs: () => Number.NEGATIVE_INFINITY };
 
 /** Rules that remember what was committed before. One set of them for each run. */
-export const historyRules = ({ living, named, isCalm }: HistoryDeps): Rules => ({
+export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: HistoryDeps): Rules => ({
   'a deletion takes the uid that it names': ({ resource, before, after, by }) => {
     if (by !== CAREFUL || resource !== 'pods' || before === undefined || named.has(uidOf(before))) return undefined;
     const isDeleted = after === undefined || (isTerminating(after) && !isTerminating(before));
@@ -67,6 +71,8 @@ export const historyRules = ({ living, named, isCalm }: HistoryDeps): Rules => (
   ...leaseRules(),
   ...jobRules(),
   ...nodeRules(living),
+  ...volumeRules(living),
+  ...replicaRules(replicas),
   ...(isCalm ? calmRules() : {}),
 });
 

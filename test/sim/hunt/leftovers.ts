@@ -2,6 +2,7 @@ import {
   CONTROLLER_REVISIONS,
   DEPLOYMENTS,
   JOBS,
+  type Job,
   type KubeObject,
   NAMESPACES,
   PODS,
@@ -13,7 +14,7 @@ import type { CommittedState } from '../committed.ts';
 const OWNERS = [DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, JOBS];
 const OWNED = [PODS, REPLICA_SETS, CONTROLLER_REVISIONS];
 
-/** What should have gone: objects without their owner, and namespaces that are being deleted. */
+/** What should have ended: objects without their owner, Jobs, and namespaces that are being deleted. */
 export function whatIsLeft(committed: CommittedState): string | undefined {
   const owners = new Set(
     OWNERS.flatMap((kind) => committed.list<KubeObject>(kind)).map(({ metadata }) => metadata.uid),
@@ -23,6 +24,15 @@ export function whatIsLeft(committed: CommittedState): string | undefined {
     return owner !== undefined && !owners.has(owner.uid);
   });
   if (orphan !== undefined) return `${orphan.kind} ${orphan.metadata.name} stays, and its owner is gone`;
+  const jobs = committed.list(JOBS);
+  const unfinished = jobs.find((job) => !isOver(job));
+  if (unfinished !== undefined) return `Job ${unfinished.metadata.name} does not end`;
+  const stale = jobs.find(({ spec }) => spec.ttlSecondsAfterFinished !== undefined);
+  if (stale !== undefined) return `Job ${stale.metadata.name} stays after its time to live`;
   const namespace = committed.list(NAMESPACES).find(({ metadata }) => metadata.deletionTimestamp !== undefined);
   return namespace === undefined ? undefined : `namespace ${namespace.metadata.name} is still being deleted`;
 }
+
+const isOver = ({ status }: Job): boolean =>
+  status.conditions?.some(({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True') ===
+  true;

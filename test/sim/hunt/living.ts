@@ -67,6 +67,11 @@ export class Living implements Oracle {
     if (this.#ended.has(uid)) this.#story ??= `${name} (${uid}) had ended and is started on ${node} again`;
   }
 
+  /** What a pod of that name writes to. */
+  diskOf(podName: string): string | undefined {
+    return this.#diskOf(podName);
+  }
+
   all(): readonly LivingPod[] {
     return [...this.#pods.values()];
   }

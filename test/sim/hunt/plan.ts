@@ -1,4 +1,6 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
+import { DELAYS, FAULTS, type Kind, type StepKind, USERS } from './kinds.ts';
+import { MOMENTS, type Moment } from './moments.ts';
 
 /** One fault or one user action, as data, so that a schedule can be saved, read and shrunk. */
 export interface Step {
@@ -11,6 +13,10 @@ export interface Step {
   readonly target: string;
   /** Duration in seconds. */
   readonly for?: number;
+  /** It waits for this moment, which concerns its target; without it the step comes at its time. */
+  readonly when?: Moment;
+  /** Seconds between the moment and the step. */
+  readonly lag?: number;
   /** The amount: milliseconds, replicas, or a probability, by kind. */
   readonly value?: number;
 }
@@ -34,75 +40,13 @@ export interface HuntPlan {
   readonly startsEmpty?: boolean;
   /** Events are stored; otherwise they are taken and dropped. */
   readonly keepsEvents?: boolean;
+  /** How long the processes of a pod need to end. */
+  readonly stopSeconds?: number;
   /** How long faults and users disturb the cluster. */
   readonly seconds: number;
   readonly steps: readonly Step[];
 }
 
-export interface Kind {
-  readonly targets: 'node' | 'master' | 'api' | 'process' | 'pod' | 'app' | 'none';
-  /** Shortest and longest time, seconds. */
-  readonly for?: readonly [number, number];
-  readonly value?: readonly [number, number];
-  readonly isWhole?: boolean;
-  /** Average number per minute, when the seed uses this kind. */
-  readonly perMinute: number;
-}
-
-const FAULTS = {
-  isolate: { targets: 'node', for: [5, 90], perMinute: 1 },
-  'cut-to-api': { targets: 'node', for: [5, 60], perMinute: 1 },
-  'cut-from-api': { targets: 'node', for: [5, 60], perMinute: 1 },
-  'cut-master': { targets: 'master', for: [3, 40], perMinute: 0.7 },
-  'lossy-link': { targets: 'process', for: [10, 60], value: [0.05, 0.5], perMinute: 1 },
-  'slow-link': { targets: 'process', for: [10, 60], value: [100, 4000], perMinute: 1 },
-  'bus-outage': { targets: 'none', for: [5, 60], perMinute: 0.6 },
-  'lossy-bus': { targets: 'process', for: [10, 90], value: [0.1, 0.6], perMinute: 1 },
-  'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
-  'store-slow': { targets: 'api', for: [5, 60], value: [20, 1500], perMinute: 0.8 },
-  'store-unknown': { targets: 'api', for: [5, 40], value: [0.05, 0.5], perMinute: 0.8 },
-  'store-failover': { targets: 'none', for: [1, 15], perMinute: 0.4 },
-  crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
-  'kubelet-down': { targets: 'node', for: [0, 60], perMinute: 1.5 },
-  'power-loss': { targets: 'node', for: [5, 60], perMinute: 0.7 },
-  // The process ends right after one of its next writes is sent: `value` counts them.
-  'crash-writing': { targets: 'process', for: [0, 20], value: [1, 12], isWhole: true, perMinute: 2 },
-  pause: { targets: 'process', for: [2, 40], perMinute: 1 },
-  'clock-jump': { targets: 'process', value: [-120_000, 120_000], perMinute: 0.7 },
-} as const satisfies Record<string, Kind>;
-
-const USERS = {
-  'delete-pod': { targets: 'pod', perMinute: 3 },
-  'delete-again': { targets: 'pod', value: [1, 60], isWhole: true, perMinute: 2 },
-  // Names the pod that was there `for` seconds ago, as a script does that lists first.
-  'delete-named': { targets: 'pod', for: [0, 25], perMinute: 3 },
-  'force-delete': { targets: 'pod', perMinute: 0.7 },
-  evict: { targets: 'pod', perMinute: 4 },
-  'evict-all': { targets: 'app', perMinute: 1.5 },
-  'roll-out': { targets: 'app', perMinute: 1.5 },
-  scale: { targets: 'app', value: [1, 4], isWhole: true, perMinute: 1 },
-  'recreate-pod': { targets: 'none', perMinute: 2 },
-  'recreate-set': { targets: 'app', perMinute: 0.5 },
-  'run-job': { targets: 'none', perMinute: 1 },
-  'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
-  drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
-  'delete-node': { targets: 'node', perMinute: 0.3 },
-  // The machine is off, the operator has looked, and says so.
-  'lose-machine': { targets: 'node', for: [10, 60], perMinute: 0.5 },
-  // A mistake: the node is well.
-  'taint-healthy': { targets: 'node', for: [5, 15], perMinute: 1 },
-  'bind-pod': { targets: 'none', perMinute: 3 },
-  'change-budget': { targets: 'none', value: [1, 2], isWhole: true, perMinute: 1 },
-  'orphan-set': { targets: 'app', perMinute: 0.6 },
-  'relabel-pod': { targets: 'pod', for: [2, 20], perMinute: 1.5 },
-  'use-namespace': { targets: 'none', for: [2, 20], perMinute: 1 },
-} as const satisfies Record<string, Kind>;
-
-export type FaultKind = keyof typeof FAULTS;
-export type UserKind = keyof typeof USERS;
-export type StepKind = FaultKind | UserKind;
-export const KINDS: Readonly<Record<StepKind, Kind>> = { ...FAULTS, ...USERS };
-export const isFault = (kind: StepKind): kind is FaultKind => Object.hasOwn(FAULTS, kind);
 /** A controller of a user, which follows all pods. */
 export const OBSERVER = 'observer';
 export const APPS = ['db', 'web', 'disk'] as const;
@@ -114,25 +58,15 @@ const PODS = ['db-0', 'db-1', 'db-2', 'db', 'web', 'disk', 'one'];
 const CHANCES_OF_A_FAULT = [0.15, 0.3, 0.45];
 const CHANCES_OF_A_USER = [0.3, 0.5, 0.7];
 /** In some seeds every process hears every change in time, so that rules hold there which lag excuses elsewhere. */
-const CHANCE_OF_CALM = 0.25;
-const DELAYS: ReadonlySet<string> = new Set([
-  'cut-master',
-  'lossy-link',
-  'slow-link',
-  'bus-outage',
-  'lossy-bus',
-  'store-down',
-  'store-slow',
-  'store-unknown',
-  'store-failover',
-  'crash',
-  'crash-writing',
-  'pause',
-]);
+const CHANCE_OF_CALM = 0.3;
 /** They cost a third of the speed and matter to few bugs. */
 const CHANCE_OF_EMPTY = 0.1;
 const CHANCE_OF_EVENTS = 0.2;
+const STOP_SECONDS = [2, 4, 4, 7, 9];
 const SECONDS = [45, 120] as const;
+/** Steps that wait for a moment reach the narrow windows that lie behind it. */
+const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
+const LONGEST_LAG_SECONDS = 3;
 const BURSTS_PER_MINUTE = 2.5;
 const BURST_STEPS = [3, 8] as const;
 const BURST_SECONDS = [1, 12] as const;
@@ -155,6 +89,7 @@ export function planOf(seed: number): HuntPlan {
     hasDisks: random.float() < 0.5,
     startsEmpty: random.float() < CHANCE_OF_EMPTY,
     keepsEvents: random.float() < CHANCE_OF_EVENTS,
+    stopSeconds: pick(random, STOP_SECONDS),
     seconds: Math.round(between(random, SECONDS)),
   };
   const isCalmSeed = random.float() < CHANCE_OF_CALM;
@@ -233,7 +168,14 @@ function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): S
     target: pick(random, focus === undefined ? targetsOf(kind.targets, shape) : nearby(kind.targets, shape, focus)),
     ...(kind.for === undefined ? {} : { for: rounded(between(random, kind.for)) }),
     ...(value === undefined ? {} : { value: kind.isWhole === true ? Math.round(value) : rounded(value) }),
+    ...drawMoment(random, focus === undefined ? CHANCE_OF_A_MOMENT.alone : CHANCE_OF_A_MOMENT.burst),
   };
+}
+
+/** Mostly a short time after the moment. */
+function drawMoment(random: Random, chance: number): Pick<Step, 'when' | 'lag'> {
+  if (random.float() >= chance) return {};
+  return { when: pick(random, MOMENTS), lag: rounded(random.float() ** 4 * LONGEST_LAG_SECONDS) };
 }
 
 /** The targets of a burst: its node, its control plane process, its application, and the pods there. */

@@ -1,7 +1,8 @@
 import { PODS, type Pod } from '@holdfast/api';
 import { SimulationFailure } from '@holdfast/testing';
 import { appOf } from '../workloads.ts';
-import type { Step, StepKind } from './plan.ts';
+import type { StepKind } from './kinds.ts';
+import type { Step } from './plan.ts';
 import { findByName, type Scene } from './scene.ts';
 
 export const RECOVERY_RULE = 'the identities of a lost node run elsewhere in time';

@@ -6,6 +6,7 @@ import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules.ts';
 import { Living } from './living.ts';
 import { RateRule } from './rate-rule.ts';
+import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 
 const pod = (over: { metadata?: object; spec?: object; status?: object } = {}): Pod =>
@@ -185,6 +186,8 @@ test('[TEST-07] [DISR-08] a pod that a rollout takes after the budget was spent 
   put('b', deleted(10));
   put('a', deleted(10), [mark]);
   assert.equal(rule.check(), undefined);
+  const more = { ...budget, status: { disruptedPods: { a: 'now', c: 'now' } } };
+  rule.observe({ revision: 3, operation: { kind: 'create', key, value: JSON.stringify(more) } });
   put('c', deleted(10), [mark]);
   assert.match(rule.check() ?? '', /leaves 0 ready pods of 2/);
 });
@@ -258,6 +261,60 @@ test('a pod that a user has relabelled is his to delete when no living controlle
   assert.equal(isAdoptable(among(set('old', deleted(0))), stray), false);
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-old', uid: 'u', controller: true };
   assert.equal(isAdoptable(among(), { ...stray, ownerReferences: [owner] }), true);
+});
+
+test('[TEST-07] [DISR-08] an eviction that takes nothing from the budget is seen', () => {
+  const rule = new BudgetRule();
+  const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  const mark = { type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' };
+  const write = (key: string, object: object) =>
+    rule.observe({ revision: 1, operation: { kind: 'create', key, value: JSON.stringify(object) } });
+  const put = (name: string, over: Parameters<typeof pod>[0]) =>
+    write(`core/pods/default/${name}`, pod({ ...over, metadata: { ...over?.metadata, name, labels: { app: 'web' } } }));
+  const budget = (status: object) =>
+    write('policy/poddisruptionbudgets/default/web', { spec: { minAvailable: 1 }, status });
+  budget({});
+  for (const name of ['a', 'b', 'c']) put(name, { status: ready });
+  budget({ disruptedPods: { a: 'now' } });
+  for (const name of ['a', 'b']) {
+    assert.equal(rule.check(), undefined);
+    put(name, { metadata: deleted(10), status: { ...ready, conditions: [...ready.conditions, mark] } });
+  }
+  assert.match(rule.check() ?? '', /default\/b is evicted, and its budget was not asked/);
+});
+
+test('[TEST-07] an exclusive pod that starts without a read, or writes without the word of its node, is seen', () => {
+  const name = 'db-0';
+  const path = `/api/v1/namespaces/default/pods/${name}`;
+  const fact = {
+    kind: 'started',
+    node: 'node-1',
+    namespace: 'default',
+    podName: name,
+    podUid: 'one',
+    container: 'c',
+  } as const;
+  const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'db', uid: 'db', controller: true };
+  const start = ({ isRead, inUse }: { readonly isRead: boolean; readonly inUse: readonly string[] }) => {
+    let nowMs = 0;
+    const rule = new StartRule(
+      () => 'disk',
+      () => nowMs++,
+    );
+    const commit = (key: string, object: object) =>
+      rule.committed({ revision: 1, operation: { kind: 'create', key, value: JSON.stringify(object) } });
+    const metadata = { name, labels: { 'statefulset.kubernetes.io/pod-name': name }, ownerReferences: [owner] };
+    if (!isRead) rule.answered({ by: 'system:node:node-1', method: 'GET', path });
+    commit(`core/pods/default/${name}`, pod({ metadata, spec: { hostname: name } }));
+    commit('core/nodes/-/node-1', node({ status: { volumesInUse: inUse } }));
+    if (isRead) rule.answered({ by: 'system:node:node-1', method: 'GET', path });
+    rule.started(fact);
+    return rule.check();
+  };
+  const inUse = [volumeInUse('disk', 'one')];
+  assert.equal(start({ isRead: true, inUse }), undefined);
+  assert.match(start({ isRead: false, inUse }) ?? '', /has not read it from the API/);
+  assert.match(start({ isRead: true, inUse: [] }) ?? '', /writes to disk on node-1, which has not reported that/);
 });
 
 /** Writes once a millisecond, and two events each, for so many milliseconds. */

@@ -16,15 +16,17 @@ import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
 import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
+import { Moments } from './moments.ts';
 import { APPS, type HuntPlan, isCalm, OBSERVER, replicasOf, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
 import { RateRule } from './rate-rule.ts';
 import { expectRecovery } from './recovery.ts';
 import { isOff, meantNow, type Scene } from './scene.ts';
+import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import { createApp, createHuntWorkloads, createOne, diskOf, FINALIZER, STOP_SECONDS, STRAYED } from './workloads.ts';
+import { createApp, createHuntWorkloads, createOne, diskOf, FINALIZER, STRAYED, stopSecondsOf } from './workloads.ts';
 
 /** The finding: the same rule violated by a smaller schedule counts as equal. */
 export interface Violation {
@@ -75,8 +77,11 @@ export class Hunt {
   readonly #plan: HuntPlan;
   readonly #world: World;
   readonly #scene: Scene;
-  readonly #watches: WatchOracle;
+  readonly #moments = new Moments();
+  readonly #watches: readonly WatchOracle[];
   readonly #observer: Informer<Pod>;
+  #startedAtMs = 0;
+  #isHealed = false;
 
   readonly #extra: HuntExtra;
   readonly #recording: Recording;
@@ -90,7 +95,12 @@ export class Hunt {
     const living = new Living((name) => diskOf(plan, name));
     const named = new Set<string>();
     const now = (): number => cluster.kernel.elapsedMs;
-    const history = historyRules({ living, named, isCalm: isCalm(plan) });
+    const replicas = {
+      hasOneActor: plan.managers === 1 || plan.isLeaderless !== true,
+      crashedAtMs: () => cluster.crashedAtMs,
+    };
+    const history = historyRules({ living, named, isCalm: isCalm(plan), replicas });
+    const starts = new StartRule((name) => diskOf(plan, name), now);
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
     commits.startOn(data?.objects ?? []);
     const budget = new BudgetRule(now);
@@ -111,17 +121,22 @@ export class Hunt {
       observe: (fact) => {
         living.observe(fact);
         recording.process(now(), fact);
+        this.#moments.process(fact);
+        starts.started(fact);
         if (fact.kind === 'ended' && mayJudgeGrace(this.#scene, fact))
-          living.checkGrace(fact.podUid, now(), Number(STOP_SECONDS));
+          living.checkGrace(fact.podUid, now(), stopSecondsOf(plan));
       },
+      onAnswer: (answered) => starts.answered(answered),
       observeCommit: (commit) => {
         commits.observe(commit);
         recording.commit(now(), commit);
+        this.#moments.committed(commit);
         budget.observe(commit);
         rate.wrote(commit.by ?? '');
         noteEnd(living, commit);
         noteRequest(living, commit, now());
-        if (commit.operation.key.startsWith('core/pods/')) this.#watches.committed(commit.revision);
+        starts.committed(commit);
+        for (const watch of this.#watches) watch.committed(commit);
       },
       storeOf: (store, machine) => {
         const way = ways.get(machine.name) ?? goodWay();
@@ -134,10 +149,23 @@ export class Hunt {
     });
     this.cluster = cluster;
     this.#world = new World(cluster);
-    this.#watches = new WatchOracle(cluster);
-    for (const oracle of [living, commits, budget, rate, this.#watches]) cluster.kernel.addOracle(oracle);
+    this.#watches = [
+      new WatchOracle(cluster, { resource: PODS, clients: [cluster.watcher] }),
+      new WatchOracle(cluster, { resource: PODS, clients: cluster.racers, isRestless: true }),
+    ];
+    for (const oracle of [living, commits, budget, rate, starts, ...this.#watches]) cluster.kernel.addOracle(oracle);
     const lost = { poweredOff: new Set<string>(), fenced: new Set<string>(), retired: new Set<string>() };
-    this.#scene = { plan, cluster, living, ways, ...lost, crashed: new Set(), doomed: new Map(), named };
+    this.#scene = {
+      plan,
+      cluster,
+      living,
+      ways,
+      ...lost,
+      crashed: new Set(),
+      doomed: new Map(),
+      named,
+      killed: new Set(),
+    };
     this.#observer = cluster.follow(OBSERVER, PODS);
   }
 
@@ -150,7 +178,7 @@ export class Hunt {
     } catch (error) {
       return violationOf(error);
     } finally {
-      this.#watches.stop();
+      for (const watch of this.#watches) watch.stop();
       process.off('unhandledRejection', collect);
     }
     return collected.length === 0 ? undefined : violationOf(collected[0]);
@@ -164,10 +192,13 @@ export class Hunt {
     await kernel.runUntil('the API serves', () => this.#world.readyNodes().length === this.#plan.nodes, UP_WITHIN_MS);
     cluster.background(createHuntWorkloads(this.#plan, cluster.admin));
     await this.#untilWhole('the workloads come up', UP_WITHIN_MS);
-    this.#watches.start();
+    for (const watch of this.#watches) watch.start();
+    this.#startedAtMs = kernel.elapsedMs;
     this.#recording.begins(kernel.elapsedMs);
     for (const step of this.#plan.steps) this.#schedule(step);
     await kernel.runFor(this.#plan.seconds * 1000);
+    this.#isHealed = true;
+    this.#moments.disarm();
     heal(this.#scene);
     this.#recording.healed(kernel.elapsedMs);
     cluster.background(this.#restoreWorkloads());
@@ -185,28 +216,34 @@ export class Hunt {
   }
 
   #schedule(step: Step): void {
-    const { kernel } = this.cluster;
-    const at = (seconds: number, fire: () => void): void => {
-      kernel.schedule({ delayMs: seconds * 1000, label: `step ${step.do} ${step.target}`, owner: 'hunt', fire });
-    };
-    at(step.at, () => {
+    this.#later(step.at, step, () => {
       const meant = meantNow(this.#scene, step);
       if (meant === undefined) return;
-      this.#begin(meant);
-      const end = ACTIONS[step.do](this.#scene, meant);
-      if (end === undefined) return;
-      at(Math.min(step.for ?? 0, this.#plan.seconds - step.at), () => {
-        end();
-        this.#recording.stepOver(kernel.elapsedMs, meant);
-      });
+      if (meant.when === undefined) this.#begin(meant);
+      else this.#moments.arm(meant, () => this.#later(meant.lag ?? 0, meant, () => this.#begin(meant)));
     });
   }
 
   #begin(step: Step): void {
-    this.#recording.step(this.cluster.kernel.elapsedMs, step);
+    const { kernel } = this.cluster;
+    if (this.#isHealed) return;
+    this.#recording.step(kernel.elapsedMs, step);
     const { recoverWithin } = this.#extra;
-    const lasts = Math.min(step.for ?? 0, this.#plan.seconds - step.at);
+    const secondsLeft = this.#plan.seconds - (kernel.elapsedMs - this.#startedAtMs) / 1000;
+    const lasts = Math.min(step.for ?? 0, secondsLeft);
     if (recoverWithin !== undefined) expectRecovery(this.#scene, { ...step, for: lasts }, recoverWithin);
+    const end = ACTIONS[step.do](this.#scene, step);
+    if (end === undefined) return;
+    this.#later(lasts, step, () => {
+      end();
+      this.#recording.stepOver(kernel.elapsedMs, step);
+    });
+  }
+
+  #later(seconds: number, step: Step, fire: () => void): void {
+    const { kernel } = this.cluster;
+    const delayMs = Math.max(0, seconds) * 1000;
+    kernel.schedule({ delayMs, label: `step ${step.do} ${step.target}`, owner: 'hunt', fire });
   }
 
   /** Reverts changes of users; retries until it succeeds. */
@@ -232,7 +269,7 @@ export class Hunt {
       await this.#bringStraysBack();
       await this.#clearStrays();
       for (const app of APPS) await quietly(createApp(this.#plan, admin, app));
-      if (this.#world.findPod('one') === undefined) await quietly(createOne(admin));
+      if (this.#world.findPod('one') === undefined) await quietly(createOne(this.#plan, admin));
       await machine.sleep();
     }
   }
@@ -307,8 +344,8 @@ export class Hunt {
 }
 
 /** Only the kubelet ends it: no power loss, no watchdog. A Job's pod ends by itself. */
-const mayJudgeGrace = (scene: Scene, { node, podName }: ProcessFact): boolean =>
-  scene.plan.selfFencing !== true && !isOff(scene, node) && !podName.includes('job');
+const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): boolean =>
+  scene.plan.selfFencing !== true && !scene.killed.has(podUid) && !isOff(scene, node) && !podName.includes('job');
 
 function noteRequest(living: Living, commit: Commit, atMs: number): void {
   const { kind, key } = commit.operation;

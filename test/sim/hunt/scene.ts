@@ -27,6 +27,8 @@ export interface Scene {
   readonly doomed: Map<string, Doom>;
   /** Uids that the careful user has named in a deletion. */
   readonly named: Set<string>;
+  /** Uids of pods whose processes a fault has ended. */
+  readonly killed: Set<string>;
 }
 
 type Ask = () => Promise<unknown>;

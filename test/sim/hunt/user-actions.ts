@@ -13,7 +13,8 @@ import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import type { SimCluster } from '../cluster.ts';
 import { appOf } from '../workloads.ts';
-import type { Step, UserKind } from './plan.ts';
+import type { UserKind } from './kinds.ts';
+import type { Step } from './plan.ts';
 import {
   type Action,
   findByName,
@@ -26,8 +27,18 @@ import {
   type Scene,
   send,
 } from './scene.ts';
-import { createApp, createJob, createOne, createSideNamespace, FINALIZER, named, STRAYED } from './workloads.ts';
+import {
+  createApp,
+  createDeployment,
+  createJob,
+  createOne,
+  createSideNamespace,
+  FINALIZER,
+  named,
+  STRAYED,
+} from './workloads.ts';
 
+const SIDE_REPLICAS = 2;
 const OUT_OF_SERVICE: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'lost', effect: 'NoExecute' };
 
 export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
@@ -56,12 +67,18 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     });
   },
   evict: (scene, step) => onPod(scene, step, (admin, pod) => admin.evict(named(pod))),
-  // Concurrent, as several drains are.
+  // Concurrent, as several drains are, through all API servers.
   'evict-all': (scene, { target }) => {
-    const { admin, watcher } = scene.cluster;
-    const users = [admin, watcher];
     for (const [i, pod] of podsOf(scene, target).entries())
-      send(scene.cluster, () => (users[i % users.length] ?? admin).evict(named(pod)));
+      send(scene.cluster, () => racer(scene.cluster, i).evict(named(pod)));
+  },
+  race: (scene, { target, at }) => {
+    const { cluster } = scene;
+    const first = Math.round(at * 1000);
+    for (const [i, pod] of podsOf(scene, target).entries()) {
+      const act = RACING[(first + i) % RACING.length] ?? evict;
+      send(cluster, () => act(racer(cluster, first + i), pod));
+    }
   },
   'roll-out': ({ cluster }, { target, at }) => {
     const template = { metadata: { annotations: { round: String(at) } } };
@@ -71,10 +88,10 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     const replicas = target === 'disk' ? Math.min(value, 2) : value;
     send(cluster, () => patchApp(cluster, target, { spec: { replicas } }));
   },
-  'recreate-pod': ({ cluster }) => {
+  'recreate-pod': ({ cluster, plan }) => {
     const { admin } = cluster;
     send(cluster, () => admin.delete(PODS, named('one')));
-    return () => send(cluster, () => createOne(admin));
+    return () => send(cluster, () => createOne(plan, admin));
   },
   'recreate-set': ({ cluster, plan }, { target }) => {
     const { admin } = cluster;
@@ -85,7 +102,15 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
       () => createApp(plan, admin, target),
     );
   },
-  'run-job': ({ cluster }, { at }) => send(cluster, () => createJob(cluster.admin, `job-${Math.round(at * 1000)}`)),
+  'run-job': ({ cluster }, { at, value }) =>
+    send(cluster, () => createJob(cluster.admin, `job-${Math.round(at * 1000)}`, value)),
+  'use-app': ({ cluster, plan }, { at, value = 0 }) => {
+    const { admin } = cluster;
+    const name = `side-${Math.round(at * 1000)}`;
+    const propagationPolicy = value === 0 ? 'Background' : 'Foreground';
+    send(cluster, () => createDeployment(plan, admin, { app: name, replicas: SIDE_REPLICAS }));
+    return () => cluster.background(insist(cluster, () => deleteApp(admin, name, propagationPolicy)));
+  },
   'add-finalizer': (scene, step) => {
     const { cluster } = scene;
     const pod = findPod(scene, step);
@@ -161,13 +186,40 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     send(cluster, () => label(STRAYED));
     return () => send(cluster, () => label(appOf(pod)));
   },
-  'use-namespace': ({ cluster }, { at }) => {
+  'use-namespace': ({ cluster, plan }, { at }) => {
     const { admin } = cluster;
     const name = `side-${Math.round(at * 1000)}`;
-    send(cluster, () => createSideNamespace(admin, name));
+    send(cluster, () => createSideNamespace(plan, admin, name));
     return () => cluster.background(insist(cluster, () => deleteNamespace(admin, name)));
   },
 };
+
+type Racing = (user: ApiClient, pod: string) => Promise<unknown>;
+const evict: Racing = (user, pod) => user.evict(named(pod));
+const RACING: readonly Racing[] = [
+  evict,
+  (user, pod) => user.delete(PODS, named(pod)),
+  evict,
+  (user, pod) =>
+    user.patch(PODS, named(pod), { type: 'merge', body: { metadata: { annotations: { touched: 'true' } } } }),
+];
+
+/** A user of one of the API servers. */
+function racer({ racers, admin }: SimCluster, i: number): ApiClient {
+  return racers[i % racers.length] ?? admin;
+}
+
+async function deleteApp(
+  admin: ApiClient,
+  name: string,
+  propagationPolicy: 'Background' | 'Foreground',
+): Promise<void> {
+  try {
+    await admin.delete(DEPLOYMENTS, named(name), { propagationPolicy });
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code !== 404) throw error;
+  }
+}
 
 const targetOf = ({ metadata: { namespace = '', name = '' } }: KubeObject) => ({ namespace, name });
 

@@ -1,29 +1,50 @@
-import { PODS } from '@holdfast/api';
+import type { KubeObject, ResourceRef } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
+import type { Random } from '@holdfast/platform';
+import { resourcePrefix } from '@holdfast/store';
 import type { Oracle } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
+import type { Commit } from '../committed.ts';
 
 const PAUSE_MS = 3_000;
+const RESTLESS_PAUSE_MS = 400;
+
+/** How long a restless client watches before it hangs up and goes on with the next API server. */
+const REST_MS = { least: 1_000, most: 9_000 };
+
+export interface WatchOracleOptions {
+  readonly resource: ResourceRef<KubeObject>;
+  /** It goes on with the next of them. One alone watches until the connection breaks. */
+  readonly clients: readonly ApiClient[];
+  readonly isRestless?: boolean;
+}
 
 /**
- * A client that watches pods and resumes with any API server: it must get every revision of a pod after its list once
- * and in order.
+ * A client that watches a kind and resumes with any API server: it must get every revision of the kind after its list
+ * once and in order.
  */
 export class WatchOracle implements Oracle {
   readonly name = 'a watch tells every change once, in order';
   readonly #cluster: SimCluster;
+  readonly #options: WatchOracleOptions;
+  readonly #prefix: string;
+  readonly #random: Random;
   readonly #over = new AbortController();
-  /** Revisions of pods that the store has taken, in order. */
+  /** Revisions of the kind that the store has taken, in order. */
   readonly #committed: number[] = [];
+  #next = 0;
   #story: string | undefined;
 
-  constructor(cluster: SimCluster) {
+  constructor(cluster: SimCluster, options: WatchOracleOptions) {
     this.#cluster = cluster;
+    this.#options = options;
+    this.#prefix = resourcePrefix(options.resource.group, options.resource.plural);
+    this.#random = cluster.kernel.random(`watch of ${this.#prefix} ${options.isRestless === true}`);
   }
 
-  /** Called for every commit of a pod. */
-  committed(revision: number): void {
-    this.#committed.push(revision);
+  committed({ operation, revision }: Commit): void {
+    if (operation.key.startsWith(this.#prefix)) this.#committed.push(revision);
   }
 
   start(): void {
@@ -39,13 +60,17 @@ export class WatchOracle implements Oracle {
   }
 
   async #follow(): Promise<void> {
+    const { resource } = this.#options;
     const { signal } = this.#over;
     let place: number | undefined;
-    while (!signal.aborted) {
+    for (let turn = 0; !signal.aborted; turn++) {
+      const connection = new AbortController();
       try {
-        place ??= Number((await this.#cluster.watcher.list(PODS)).resourceVersion);
-        const resourceVersion = String(place);
-        const events = this.#cluster.watcher.watch(PODS, { resourceVersion, signal, allowBookmarks: false });
+        const client = this.#clientOf(turn);
+        place ??= Number((await client.list(resource)).resourceVersion);
+        this.#hangUpLater(connection);
+        const options = { resourceVersion: String(place), allowBookmarks: false };
+        const events = client.watch(resource, { ...options, signal: AbortSignal.any([signal, connection.signal]) });
         for await (const { object } of events) place = this.#arrived(place, Number(object.metadata.resourceVersion));
       } catch (error) {
         if (error instanceof StatusError && error.code === 410) place = undefined;
@@ -54,8 +79,22 @@ export class WatchOracle implements Oracle {
     }
   }
 
+  #clientOf(turn: number): ApiClient {
+    const { clients } = this.#options;
+    return clients[turn % clients.length] ?? this.#cluster.watcher;
+  }
+
+  #hangUpLater(connection: AbortController): void {
+    if (this.#options.isRestless !== true) return;
+    const delayMs = REST_MS.least + this.#random.float() * (REST_MS.most - REST_MS.least);
+    const fire = (): void => connection.abort(new Error('the client hangs up'));
+    this.#cluster.kernel.schedule({ delayMs, label: 'hang up a watch', owner: 'watcher', fire });
+  }
+
   #arrived(after: number, revision: number): number {
-    const expected = this.#committed.find((each) => each > after);
+    while (this.#next > 0 && (this.#committed[this.#next - 1] ?? 0) > after) this.#next--;
+    while ((this.#committed[this.#next] ?? Number.POSITIVE_INFINITY) <= after) this.#next++;
+    const expected = this.#committed[this.#next];
     if (expected !== revision) {
       this.#story ??= `after revision ${after} comes ${revision}; the store has ${expected ?? 'nothing'} there`;
     }
@@ -63,8 +102,9 @@ export class WatchOracle implements Oracle {
   }
 
   #pause(): Promise<void> {
+    const delayMs = this.#options.isRestless === true ? this.#random.float() * RESTLESS_PAUSE_MS : PAUSE_MS;
     return new Promise((resolve) => {
-      this.#cluster.kernel.schedule({ delayMs: PAUSE_MS, label: 'watch again', owner: 'watcher', fire: resolve });
+      this.#cluster.kernel.schedule({ delayMs, label: 'watch again', owner: 'watcher', fire: resolve });
     });
   }
 }

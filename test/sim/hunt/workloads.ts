@@ -22,8 +22,9 @@ export const FINALIZER = 'hunt/hold';
 /** The label of a pod that a user has taken from its controller for a while. */
 export const STRAYED = 'strayed';
 const MOST_REPLICAS = 4;
-export const STOP_SECONDS = '4';
-const GRACE_SECONDS = 10;
+const STOP_SECONDS = 4;
+/** More grace than a process needs to end. */
+const SPARE_GRACE_SECONDS = 6;
 /** How long pods stay on an unreachable node. */
 const TOLERATION_SECONDS = 15;
 
@@ -41,15 +42,20 @@ export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Pro
   await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...CLAIM, metadata: meta('data') });
   for (const app of APPS) await createApp(plan, admin, app);
   await createBudget(admin);
-  await createOne(admin);
+  await createOne(plan, admin);
   await createJob(admin, 'first-job');
 }
+
+/** How long the processes of a pod need to end. */
+export const stopSecondsOf = ({ stopSeconds = STOP_SECONDS }: Pick<HuntPlan, 'stopSeconds'>): number => stopSeconds;
 
 const withStatus = { status: {} };
 const meta = (name: string) => ({ namespace: 'default', name });
 
 export const createApp = (plan: HuntPlan, admin: ApiClient, app: string): Promise<void> =>
-  app === 'db' ? createSet(plan, admin) : createDeployment(plan, admin, app === 'web' ? 'web' : 'disk');
+  app === 'db'
+    ? createSet(plan, admin)
+    : createDeployment(plan, admin, { app, replicas: replicasOf(plan)[app === 'web' ? 'web' : 'disk'] });
 
 /** The disk that a pod of this name writes to. */
 export const diskOf = ({ hasDisks }: Pick<HuntPlan, 'hasDisks'>, podName: string): string | undefined => {
@@ -68,36 +74,40 @@ async function createSet(plan: HuntPlan, admin: ApiClient): Promise<void> {
       serviceName: 'db',
       updateStrategy: {},
       selector: { matchLabels: { app: 'db' } },
-      template: templateOf('db', plan.hasDisks === true ? 'template' : 'none'),
+      template: templateOf(stopSecondsOf(plan), 'db', plan.hasDisks === true ? 'template' : 'none'),
       ...claims,
     },
     status: { replicas: 0 },
   });
 }
 
-async function createDeployment(plan: HuntPlan, admin: ApiClient, app: 'web' | 'disk'): Promise<void> {
-  const surge = app === 'web' ? {} : { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
+export async function createDeployment(
+  plan: HuntPlan,
+  admin: ApiClient,
+  { app, replicas }: { readonly app: string; readonly replicas: number },
+): Promise<void> {
+  const surge = app !== 'disk' ? {} : { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
   await admin.create(DEPLOYMENTS, {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: meta(app),
     spec: {
-      replicas: replicasOf(plan)[app],
+      replicas,
       strategy: surge,
       selector: { matchLabels: { app } },
-      template: templateOf(app, app === 'disk' ? 'claim' : 'none'),
+      template: templateOf(stopSecondsOf(plan), app, app === 'disk' ? 'claim' : 'none'),
     },
     ...withStatus,
   });
 }
 
 /** Always under the same name. */
-export async function createOne(admin: ApiClient): Promise<void> {
-  await admin.create(PODS, podOf('one'));
+export async function createOne(plan: HuntPlan, admin: ApiClient): Promise<void> {
+  await admin.create(PODS, podOf(plan, 'one'));
 }
 
-function podOf(name: string): Pod {
-  const { spec } = templateOf(name, 'none');
+function podOf(plan: HuntPlan, name: string): Pod {
+  const { spec } = templateOf(stopSecondsOf(plan), name, 'none');
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -107,7 +117,8 @@ function podOf(name: string): Pod {
   };
 }
 
-export async function createJob(admin: ApiClient, name: string): Promise<void> {
+/** `ttlSeconds` above 0: it goes by itself so long after its end. */
+export async function createJob(admin: ApiClient, name: string, ttlSeconds = 0): Promise<void> {
   const containers = [{ name: 'main', image: 'busybox', command: ['exit-after', '5', '0'], resources: {} }];
   const job: Job = {
     apiVersion: 'batch/v1',
@@ -116,6 +127,7 @@ export async function createJob(admin: ApiClient, name: string): Promise<void> {
     spec: {
       completions: 3,
       parallelism: 2,
+      ...(ttlSeconds > 0 ? { ttlSecondsAfterFinished: ttlSeconds } : {}),
       template: { metadata: { labels: { app: 'job' } }, spec: { containers, restartPolicy: 'Never' } },
     },
     ...withStatus,
@@ -157,26 +169,32 @@ async function createDisk(admin: ApiClient, name: string, claim: string): Promis
 }
 
 /** A namespace with something in it that goes at once, and something that takes its time. */
-export async function createSideNamespace(admin: ApiClient, name: string): Promise<void> {
+export async function createSideNamespace(plan: HuntPlan, admin: ApiClient, name: string): Promise<void> {
   await admin.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, spec: {}, ...withStatus });
   const inside = (own: string) => ({ namespace: name, name: own });
   await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: inside('settings') });
   await admin.create(PODS, {
-    ...podOf('aside'),
+    ...podOf(plan, 'aside'),
     metadata: { ...inside(`aside-of-${name}`), labels: { app: 'aside' } },
   });
 }
 
 /** `claim`: of one claim for all; `template`: of a claim of its own, which the set adds. */
-function templateOf(app: string, disk: 'none' | 'claim' | 'template'): PodTemplateSpec {
+function templateOf(stopSeconds: number, app: string, disk: 'none' | 'claim' | 'template'): PodTemplateSpec {
   const volumes: Partial<PodSpec> =
     disk === 'claim' ? { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] } : {};
   const mounts = disk !== 'none' ? { volumeMounts: [{ name: 'data', mountPath: '/data' }] } : {};
-  const container = { name: 'main', image: 'busybox', command: ['stop-after', STOP_SECONDS], resources: {}, ...mounts };
+  const container = {
+    name: 'main',
+    image: 'busybox',
+    command: ['stop-after', String(stopSeconds)],
+    resources: {},
+    ...mounts,
+  };
   return {
     metadata: { labels: { app } },
     spec: {
-      terminationGracePeriodSeconds: GRACE_SECONDS,
+      terminationGracePeriodSeconds: stopSeconds + SPARE_GRACE_SECONDS,
       tolerations: ['not-ready', 'unreachable'].map((key) => ({
         key: `node.kubernetes.io/${key}`,
         operator: 'Exists',

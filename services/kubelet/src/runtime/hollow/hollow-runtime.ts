@@ -64,6 +64,10 @@ export interface HollowRuntime extends ContainerRuntime {
   connect(): ContainerRuntime;
   /** Every process ends immediately, as in a power cut. Records stay. */
   powerOff(): void;
+  /** Its records are gone, as from a disk that was replaced. Only after `powerOff`. */
+  loseContainers(): void;
+  /** Every process of a pod ends by itself, as one that has no memory left. */
+  killProcesses(podUid: string): void;
   /** Its present state, from which another machine can continue. */
   state(): HollowState;
 }
@@ -96,6 +100,8 @@ export function createHollowRuntime(options: HollowRuntimeOptions): HollowRuntim
     ...createHollowClient(machine),
     connect: () => createHollowClient(machine),
     powerOff: () => machine.powerOff(),
+    loseContainers: () => machine.loseContainers(),
+    killProcesses: (podUid) => machine.killProcesses(podUid),
     state: () => machine.state(),
   };
 }
@@ -381,6 +387,18 @@ class HollowMachine implements HollowStreamMachine {
   powerOff(): void {
     for (const container of this.#containers.values()) this.#endBySignal(container, SIGKILL);
     for (const sandbox of this.#sandboxes.values()) this.#sandboxes.set(sandbox.id, { ...sandbox, state: 'notReady' });
+  }
+
+  loseContainers(): void {
+    this.#containers.clear();
+    this.#sandboxes.clear();
+  }
+
+  killProcesses(podUid: string): void {
+    for (const container of this.#containers.values()) {
+      const isOfPod = this.#sandboxes.get(container.sandbox)?.config.podUid === podUid;
+      if (isOfPod && container.status.state === 'running') this.#endBySignal(container, SIGKILL);
+    }
   }
 
   #signalStop(container: HollowContainer): void {

@@ -1,0 +1,92 @@
+export interface Kind {
+  readonly targets: 'node' | 'master' | 'api' | 'process' | 'pod' | 'app' | 'none';
+  /** Shortest and longest time, seconds. */
+  readonly for?: readonly [number, number];
+  readonly value?: readonly [number, number];
+  readonly isWhole?: boolean;
+  /** Average number per minute, when the seed uses this kind. */
+  readonly perMinute: number;
+}
+
+export const FAULTS = {
+  isolate: { targets: 'node', for: [5, 90], perMinute: 1 },
+  'cut-to-api': { targets: 'node', for: [5, 60], perMinute: 1 },
+  'cut-from-api': { targets: 'node', for: [5, 60], perMinute: 1 },
+  'cut-master': { targets: 'master', for: [3, 40], perMinute: 0.7 },
+  'lossy-link': { targets: 'process', for: [10, 60], value: [0.05, 0.5], perMinute: 1 },
+  'slow-link': { targets: 'process', for: [10, 60], value: [100, 4000], perMinute: 1 },
+  'bus-outage': { targets: 'none', for: [5, 60], perMinute: 0.6 },
+  'lossy-bus': { targets: 'process', for: [10, 90], value: [0.1, 0.6], perMinute: 1 },
+  'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
+  // What the store tells of changes arrives late: caches and informers behind it lag, and reads do not.
+  'feed-lag': { targets: 'api', for: [5, 60], value: [200, 20_000], perMinute: 1 },
+  'store-slow': { targets: 'api', for: [5, 60], value: [20, 1500], perMinute: 0.8 },
+  'store-unknown': { targets: 'api', for: [5, 40], value: [0.05, 0.5], perMinute: 0.8 },
+  'store-failover': { targets: 'none', for: [1, 15], perMinute: 0.4 },
+  crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
+  'kubelet-down': { targets: 'node', for: [0, 60], perMinute: 1.5 },
+  'power-loss': { targets: 'node', for: [5, 60], perMinute: 0.7 },
+  // The machine comes back without what its container runtime had stored.
+  'containers-lost': { targets: 'node', for: [5, 40], perMinute: 0.5 },
+  // The processes of a pod end by themselves, as without memory.
+  'kill-process': { targets: 'pod', perMinute: 1.5 },
+  // The process ends right after one of its next writes is sent: `value` counts them.
+  'crash-writing': { targets: 'process', for: [0, 20], value: [1, 12], isWhole: true, perMinute: 2 },
+  pause: { targets: 'process', for: [2, 40], perMinute: 1 },
+  'clock-jump': { targets: 'process', value: [-120_000, 120_000], perMinute: 0.7 },
+} as const satisfies Record<string, Kind>;
+
+export const USERS = {
+  'delete-pod': { targets: 'pod', perMinute: 3 },
+  'delete-again': { targets: 'pod', value: [1, 60], isWhole: true, perMinute: 2 },
+  // Names the pod that was there `for` seconds ago, as a script does that lists first.
+  'delete-named': { targets: 'pod', for: [0, 25], perMinute: 3 },
+  'force-delete': { targets: 'pod', perMinute: 2 },
+  evict: { targets: 'pod', perMinute: 4 },
+  'evict-all': { targets: 'app', perMinute: 1.5 },
+  // Evictions, deletions and changes of all pods of an application at one moment, through all API servers.
+  race: { targets: 'app', perMinute: 1.5 },
+  'roll-out': { targets: 'app', perMinute: 1.5 },
+  scale: { targets: 'app', value: [1, 4], isWhole: true, perMinute: 1 },
+  'recreate-pod': { targets: 'none', perMinute: 2 },
+  'recreate-set': { targets: 'app', perMinute: 0.5 },
+  'run-job': { targets: 'none', value: [0, 40], isWhole: true, perMinute: 1.5 },
+  // Comes and goes; what it owns is collected, at once or first.
+  'use-app': { targets: 'none', for: [2, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
+  'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
+  drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
+  'delete-node': { targets: 'node', perMinute: 0.8 },
+  // The machine is off, the operator has looked, and says so.
+  'lose-machine': { targets: 'node', for: [10, 60], perMinute: 0.5 },
+  // A mistake: the node is well.
+  'taint-healthy': { targets: 'node', for: [5, 15], perMinute: 1 },
+  'bind-pod': { targets: 'none', perMinute: 3 },
+  'change-budget': { targets: 'none', value: [1, 2], isWhole: true, perMinute: 1 },
+  'orphan-set': { targets: 'app', perMinute: 0.6 },
+  'relabel-pod': { targets: 'pod', for: [2, 20], perMinute: 1.5 },
+  'use-namespace': { targets: 'none', for: [2, 20], perMinute: 1 },
+} as const satisfies Record<string, Kind>;
+
+export type FaultKind = keyof typeof FAULTS;
+export type UserKind = keyof typeof USERS;
+export type StepKind = FaultKind | UserKind;
+
+export const KINDS: Readonly<Record<StepKind, Kind>> = { ...FAULTS, ...USERS };
+export const isFault = (kind: StepKind): kind is FaultKind => Object.hasOwn(FAULTS, kind);
+
+/** They delay what a process of the control plane hears. */
+export const DELAYS: ReadonlySet<string> = new Set([
+  'cut-master',
+  'lossy-link',
+  'slow-link',
+  'bus-outage',
+  'lossy-bus',
+  'feed-lag',
+  'store-down',
+  'store-slow',
+  'store-unknown',
+  'store-failover',
+  'crash',
+  'crash-writing',
+  'pause',
+]);

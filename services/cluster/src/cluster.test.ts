@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -229,6 +229,21 @@ test('a snapshot goes into a file and comes back; other files are refused in one
     await assert.rejects(loadSnapshot(other), { name: 'OperatorError', code: 'Snapshot' });
   }
   await assert.rejects(loadSnapshot(path.join(folder, 'absent')), { code: 'Snapshot' });
+});
+
+test('only the owner may read a snapshot file, also one that replaces a file with a wider mode', async (t) => {
+  const folder = makeFolder(t);
+  const file = path.join(folder, 'snapshot.json');
+  writeFileSync(file, 'of another run', { mode: 0o644 });
+  await using cluster = await startCluster();
+  const snapshot = await cluster.snapshot();
+  await snapshot.write(file);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.equal((await loadSnapshot(file)).size, snapshot.size);
+  const taken = path.join(folder, 'folder');
+  mkdirSync(taken);
+  await assert.rejects(snapshot.write(taken), { code: 'Snapshot' });
+  assert.deepEqual(readdirSync(folder).sort(), ['folder', 'snapshot.json'], 'no draft stays');
 });
 
 test('a user of its own has the rights that RBAC gives it', async () => {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type { HollowState } from '@holdfast/kubelet/hollow-runtime';
 import { describeError, OperatorError } from '@holdfast/platform';
 import type { StoredObject } from '@holdfast/store';
@@ -8,6 +8,8 @@ import type { ClusterState } from './state.ts';
 
 const FORMAT = 'holdfast-snapshot/1';
 const FOR_OWNER = 0o600;
+/** Distinguishes drafts of one process. */
+let draftCount = 0;
 
 /** The content of a snapshot file, as JSON. */
 interface SnapshotDocument {
@@ -24,9 +26,13 @@ export async function writeSnapshotFile(file: string, { state, options }: Snapsh
   const { onLog: _, https: __, ...kept } = options;
   const { nowMs, revision, objects, hollow } = state;
   const document: SnapshotDocument = { format: FORMAT, options: kept, nowMs, revision, objects, hollow: [...hollow] };
+  // A new file replaces the old one: a present file keeps its mode, and a reader never sees half a snapshot.
+  const draft = `${file}.${process.pid}.${draftCount++}`;
   try {
-    await writeFile(file, `${JSON.stringify(document)}\n`, { mode: FOR_OWNER });
+    await writeFile(draft, `${JSON.stringify(document)}\n`, { mode: FOR_OWNER, flag: 'wx' });
+    await rename(draft, file);
   } catch (cause) {
+    await rm(draft, { force: true });
     throw unusable(`${file} cannot be written: ${describeError(cause)}`, 'Choose another file.', cause);
   }
 }

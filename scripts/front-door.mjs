@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt, chaos and mutate. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt, chaos, mutate and package. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -19,6 +19,7 @@ const PROGRAMS = {
   chaos: ['tools/chaos/main.ts'],
   mutate: ['tools/mutation/main.ts'],
   images: ['scripts/images/build.ts'],
+  package: ['tools/package/main.ts'],
 };
 
 /** Attempts of a download from the npm registry. npm and pnpm retry only some failures themselves. */
@@ -54,7 +55,7 @@ const program = PROGRAMS[command];
 if (program === undefined)
   fail(
     `unknown command "${command}"`,
-    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos or mutate.',
+    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos, mutate or package.',
   );
 const node = pinnedNode();
 installDependencies();

@@ -88,6 +88,8 @@ export interface ApiServerDeps {
   readonly ownershipRule?: 'enforced' | 'off';
   /** Present: service accounts get tokens, and every new pod a volume with one. */
   readonly serviceAccounts?: ServiceAccountOptions;
+  /** False: pods get no service account and no token volume. Default: they do where tokens are issued. */
+  readonly serviceAccountAdmission?: boolean;
   /** Present: the way to the kubelets, for logs and streams of pods. */
   readonly nodes?: (reader: ObjectReader) => NodeGateway;
   /**
@@ -305,7 +307,7 @@ const createAdmission = (deps: ApiServerDeps, { store, cache, registry, ...parts
     log: deps.log,
     ids: deps.ids,
     clock: deps.clock,
-    serviceAccounts: deps.serviceAccounts === undefined ? 'off' : 'mounted',
+    serviceAccounts: deps.serviceAccounts === undefined || deps.serviceAccountAdmission === false ? 'off' : 'mounted',
     defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
     allowPrivileged: deps.allowPrivileged ?? true,
     claims: createClaimReader(store, cache),

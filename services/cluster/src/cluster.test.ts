@@ -246,6 +246,15 @@ test('only the owner may read a snapshot file, also one that replaces a file wit
   assert.deepEqual(readdirSync(folder).sort(), ['folder', 'snapshot.json'], 'no draft stays');
 });
 
+test('a cluster stops while a pod on virtual time is starting', async () => {
+  const cluster = await startCluster({ clock: 'virtual', hollowNodes: 1 });
+  const spec = { containers: [{ name: 'main', image: 'app', resources: {} }], nodeName: 'hollow-1' };
+  const metadata = { name: 'begins', namespace: 'default' };
+  await cluster.client.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec, status: {} });
+  await cluster.settle();
+  await cluster.stop();
+});
+
 test('a user of its own has the rights that RBAC gives it', async () => {
   await using cluster = await startCluster();
   const operator = cluster.access({ name: 'operator' });

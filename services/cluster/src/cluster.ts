@@ -141,8 +141,9 @@ export class RunningCluster implements Cluster {
 
   async #listen(port: number): Promise<void> {
     const { machineOf } = this.#running;
-    const { pki } = this.#deps.keys;
-    const opening = createClusterPort({ port, pki, log: machineOf('https').log, handle: this.#fromOutside });
+    const { keys, config } = this.#deps;
+    const log = machineOf('https').log;
+    const opening = createClusterPort({ host: config.host, port, keys, log, handle: this.#fromOutside });
     await opening.start();
     this.#port = opening;
   }

@@ -4,7 +4,6 @@ import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
-import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import {
   CERTIFICATE_CONTROLLER_USER,
   CONTROLLER_MANAGER_USER,
@@ -16,6 +15,7 @@ import { createScheduler } from '@holdfast/scheduler';
 import type { Store } from '@holdfast/store';
 import type { Machine } from './machines.ts';
 import type { ClusterConfig } from './options.ts';
+import { type ClusterKeys, clientAuthorities } from './state.ts';
 import type { ClusterUsers } from './users.ts';
 
 export interface ControlPlaneDeps {
@@ -23,9 +23,7 @@ export interface ControlPlaneDeps {
   readonly machineOf: (name: string) => Machine;
   readonly store: Store;
   readonly users: ClusterUsers;
-  readonly pki: ClusterPki;
-  /** PEM; signs the tokens of service accounts. */
-  readonly serviceAccountKey: string;
+  readonly keys: ClusterKeys;
   /** The store has what an API server of this version writes at its start. */
   readonly hasSystemObjects: boolean;
   /** Sees every request of a component and of a user, for example to know when all are answered. */
@@ -50,7 +48,7 @@ export interface ControlPlane extends Service {
 
 /** Composes the shipping classes in this process. The components call the request pipeline directly. */
 export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
-  const { config, machineOf, store, users, pki } = deps;
+  const { config, machineOf, store, users, keys } = deps;
   const bus = createLocalBus();
   const nodes = createDirectNodes();
   const apiServer = createApiServer({
@@ -59,8 +57,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     tokens: users.tokens,
-    serviceAccounts: { signingKey: deps.serviceAccountKey },
-    clientCa: pki.caCertificate,
+    serviceAccounts: {
+      signingKey: keys.serviceAccountKey,
+      ...(keys.serviceAccountIssuer === undefined ? {} : { issuer: keys.serviceAccountIssuer }),
+    },
+    serviceAccountAdmission: !config.without.has('serviceAccountAdmission'),
+    clientCa: clientAuthorities(keys),
     hasSystemObjects: deps.hasSystemObjects,
     ownNodes: new Set(config.hollowNodes.map(({ name }) => name)),
     defaultStorageClass: false,
@@ -94,7 +96,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
 }
 
 function createDeciders(
-  { config, machineOf, pki }: ControlPlaneDeps,
+  { config, machineOf, keys: { pki } }: ControlPlaneDeps,
   bus: Bus,
   clientOf: NodePlane['clientOf'],
 ): readonly Service[] {

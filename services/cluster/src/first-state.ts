@@ -65,6 +65,7 @@ async function makeModel({ features, without }: ClusterConfig): Promise<Model> {
     seed: 1,
     features,
     port: undefined,
+    host: '127.0.0.1',
     without,
     nodeMonitorGraceSeconds: undefined,
     settleMs: 0,

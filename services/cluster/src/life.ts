@@ -39,7 +39,6 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
   const hollow = new HollowNodes(config, machineOf, from?.hollow ?? new Map());
   const plane = createControlPlane({
     ...deps,
-    ...deps.keys,
     machineOf,
     store,
     hasSystemObjects: from?.isComplete === true && config.sqlite === undefined,
@@ -52,7 +51,7 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     time,
     machineOf,
     revision: () => store.currentRevision(),
-    stop: () => plane.stop(),
+    stop: () => time.end(plane.stop()),
     state: async () => {
       // Both at one time: the memory store lists at once.
       const listing = store.list('');

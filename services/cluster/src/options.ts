@@ -12,8 +12,11 @@ export interface ClusterOptions {
   /** Makes uids, generated names and random choices repeatable. Default on virtual time: 1. */
   readonly seed?: number;
   readonly features?: Partial<Features>;
-  /** Present: clients of other processes reach the cluster, and `kubeconfig` is known. Port 0 takes a free one. */
-  readonly https?: boolean | { readonly port?: number };
+  /**
+   * Present: clients of other processes reach the cluster, and `kubeconfig` is known. Port 0 takes a free one. The host is an address of loopback;
+   * default: 127.0.0.1.
+   */
+  readonly https?: boolean | { readonly port?: number; readonly host?: LoopbackHost };
   /** Parts to omit, to run your own. */
   readonly without?: readonly OptionalPart[];
   /** Default: 40, as in Kubernetes. */
@@ -52,13 +55,17 @@ export interface ClusterConfig {
   readonly features: Features;
   /** Absent: no port. */
   readonly port: number | undefined;
+  readonly host: LoopbackHost;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number | undefined;
   readonly settleMs: number;
   readonly onLog: ((line: LogLine) => void) | undefined;
 }
 
-const OPTIONAL_PARTS = ['scheduler', 'controllers'] as const;
+export type LoopbackHost = (typeof LOOPBACK_HOSTS)[number];
+
+export const LOOPBACK_HOSTS = ['127.0.0.1', '::1'] as const;
+export const OPTIONAL_PARTS = ['scheduler', 'controllers', 'serviceAccountAdmission'] as const;
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'hollowNodes',
   'store',
@@ -89,6 +96,7 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
     seed: options.seed === undefined ? (isVirtual ? 1 : undefined) : whole('seed', options.seed, 2 ** 32 - 1),
     features: { ...DEFAULT_FEATURES, ...featuresOf(options.features ?? {}) },
     port: portOf(options.https ?? false),
+    host: hostOf(options.https ?? false),
     without: new Set((options.without ?? []).map((part) => oneOf('without', part, OPTIONAL_PARTS))),
     nodeMonitorGraceSeconds:
       options.nodeMonitorGraceSeconds === undefined
@@ -126,6 +134,11 @@ function sqliteOf(store: NonNullable<ClusterOptions['store']>): string | undefin
 function portOf(https: NonNullable<ClusterOptions['https']>): number | undefined {
   if (typeof https === 'boolean') return https ? 0 : undefined;
   return whole('https.port', https.port ?? 0, 65_535);
+}
+
+function hostOf(https: NonNullable<ClusterOptions['https']>): LoopbackHost {
+  const host = typeof https === 'boolean' ? undefined : https.host;
+  return oneOf('https.host', host ?? '127.0.0.1', LOOPBACK_HOSTS);
 }
 
 function featuresOf(features: Partial<Features>): Partial<Features> {

@@ -1,8 +1,8 @@
 import { createSameThreadHttpsServer } from '@holdfast/apiserver/same-thread-https';
 import type { ApiHandler } from '@holdfast/client';
-import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import { EMBEDDED_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
 import type { Log, Service } from '@holdfast/platform';
+import { type ClusterKeys, clientAuthorities } from './state.ts';
 
 export interface ClusterPort extends Service {
   readonly url: () => string;
@@ -11,19 +11,19 @@ export interface ClusterPort extends Service {
 }
 
 export interface ClusterPortOptions {
+  readonly host: string;
   readonly port: number;
-  readonly pki: ClusterPki;
+  readonly keys: ClusterKeys;
   readonly log: Log;
   readonly handle: ApiHandler;
 }
 
-const HOST = '127.0.0.1';
-
 /** The HTTPS port of a cluster, on loopback. It stays open when the cluster behind it is replaced. */
-export function createClusterPort({ port, pki, log, handle }: ClusterPortOptions): ClusterPort {
-  const tls = { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: pki.caCertificate };
-  const server = createSameThreadHttpsServer({ handle, log, host: HOST, port, tls });
-  const url = (): string => `https://${HOST}:${server.address().port}`;
+export function createClusterPort({ host, port, keys, log, handle }: ClusterPortOptions): ClusterPort {
+  const { pki } = keys;
+  const tls = { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: clientAuthorities(keys) };
+  const server = createSameThreadHttpsServer({ handle, log, host, port, tls });
+  const url = (): string => `https://${host.includes(':') ? `[${host}]` : host}:${server.address().port}`;
   return {
     name: server.name,
     start: () => server.start(),

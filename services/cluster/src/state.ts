@@ -23,4 +23,12 @@ export interface ClusterKeys {
   readonly pki: ClusterPki;
   /** PEM; signs the tokens of service accounts. */
   readonly serviceAccountKey: string;
+  /** Of the tokens of service accounts. Default: that of Kubernetes in a cluster. */
+  readonly serviceAccountIssuer?: string;
+  /** PEM: another authority whose client certificates are valid. */
+  readonly clientCa?: string;
 }
+
+/** PEM of the authorities whose client certificates are valid. */
+export const clientAuthorities = ({ pki, clientCa }: ClusterKeys): string =>
+  clientCa === undefined ? pki.caCertificate : `${pki.caCertificate.trimEnd()}\n${clientCa}`;

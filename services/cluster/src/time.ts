@@ -7,6 +7,8 @@ import { toMilliseconds } from './time-steps.ts';
 /** A request that takes longer than this, while nothing else happens, waits for virtual time. */
 const PATIENCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2;
+/** Turns of the event loop in which components can end without time. */
+const END_TURNS = 4;
 /** Clients of other processes that never stop to ask do not stop time. */
 const OUTSIDE_PATIENCE_MS = 10_000;
 
@@ -49,6 +51,27 @@ export class ClusterTime {
     if (this.#virtual === undefined) return nextTurn();
     await this.#inside();
     if (this.#options.requests.outside !== this.#seenOutside) await this.#outside();
+  }
+
+  /**
+   * Waits for the end of components. Virtual time passes for what they still wait for, such as the start of a pod; nobody else
+   * would move it any more.
+   */
+  async end(ending: Promise<void>): Promise<void> {
+    const virtual = this.#virtual;
+    if (virtual === undefined) return ending;
+    let isOver = false;
+    const noted = ending.finally(() => {
+      isOver = true;
+    });
+    noted.catch(() => {});
+    for (let turns = 1; !isOver; turns += 1) {
+      await nextTurn();
+      if (turns % END_TURNS !== 0) continue;
+      if (virtual.pendingTimers() > 0) virtual.fireNext(Infinity);
+      else await this.#real.sleep(LOOK_AGAIN_MS);
+    }
+    return noted;
   }
 
   async #advance(duration: string | number): Promise<void> {

@@ -3,8 +3,11 @@ import { limitHeap } from '@holdfast/platform/heap';
 /** The terminal, npm and the launcher forward one Ctrl-C each, with delays: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1000;
 
+/** `up` is the name that others give to it. */
+const START_NAMES: ReadonlySet<string> = new Set(['start', 'up']);
+
 const [command = 'help', ...argv] = process.argv.slice(2);
-if (command === 'start') await start();
+if (START_NAMES.has(command)) await start();
 else await runForPerson();
 
 async function start(): Promise<void> {

@@ -1,5 +1,5 @@
 import { lensSettings } from '../lens/index.ts';
-import type { ClusterOptions } from '../options.ts';
+import { type ClusterOptions, LOOPBACK_HOSTS, OPTIONAL_PARTS } from '../options.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
 /** Options of a cluster that JSON can carry. A cluster of the control endpoint always listens. */
@@ -29,7 +29,10 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
   https: {
     description: 'The HTTPS port of the cluster on 127.0.0.1. Default: a free one.',
     type: 'object',
-    properties: { port: { type: 'integer', minimum: 0, maximum: 65_535 } },
+    properties: {
+      port: { type: 'integer', minimum: 0, maximum: 65_535 },
+      host: { type: 'string', enum: LOOPBACK_HOSTS },
+    },
     additionalProperties: false,
   },
   store: {
@@ -46,7 +49,7 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
   },
   without: {
     type: 'array',
-    items: { type: 'string', enum: ['scheduler', 'controllers'] },
+    items: { type: 'string', enum: OPTIONAL_PARTS },
     description: 'Parts that do not run.',
   },
   nodeMonitorGraceSeconds: {

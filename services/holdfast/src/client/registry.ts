@@ -32,4 +32,8 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Serve clusters for tests in any language, over HTTP',
     load: async () => (await import('./commands/testenv.ts')).TESTENV,
   },
+  envtest: {
+    summary: 'Write the programs that envtest of controller-runtime starts: envtest DIR',
+    load: async () => (await import('./commands/envtest.ts')).ENVTEST,
+  },
 };

@@ -23,11 +23,11 @@ export async function runCommand(name: string, argv: readonly string[], terminal
 
 function commandList(): string {
   const rows = [
-    ['start', 'Run a whole cluster in this process (`npm start`)'] as const,
+    ['start', 'Run a whole cluster in this process, also called `up`'] as const,
     ...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const),
   ];
   const lines = rows.map(([name, summary]) => `  ${name.padEnd(8)}${summary}`);
-  return `npm run holdfast -- <command> [flags]\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
+  return `holdfast <command> [flags]   (in the repository: npm run holdfast -- <command> [flags])\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
 }
 
 function unknownCommand(name: string): OperatorError {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { openTestenv, type Testenv } from '@holdfast/cluster/testenv';
 import { newToken } from '@holdfast/pki/credentials';
@@ -6,6 +5,7 @@ import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
+import { askedToEnd } from '../signals.ts';
 
 const SETTINGS = {
   port: { kind: 'integer', help: 'Port on 127.0.0.1; 0 takes a free one', default: 0, min: 0, max: 65_535 },
@@ -55,7 +55,7 @@ interface Readiness {
 async function serveUntilSignal({ url }: Testenv, readiness: Readiness, { print }: Terminal): Promise<void> {
   const { token, tokenFile, asJson } = readiness;
   // Before the ready line: who reads it may send the signal at once.
-  const ended = signalOf(process);
+  const ended = askedToEnd(process);
   if (tokenFile !== undefined) await writeToken(tokenFile, token);
   try {
     print(asJson ? jsonLine(url, readiness) : textLine(url, readiness));
@@ -85,11 +85,4 @@ async function writeToken(file: string, token: string): Promise<void> {
       cause,
     });
   }
-}
-
-async function signalOf(source: NodeJS.Process): Promise<void> {
-  const listening = new AbortController();
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  await Promise.race(signals.map((signal) => once(source, signal, { signal: listening.signal })));
-  listening.abort();
 }

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { toJavaScript } from './javascript.ts';
+import { Addresses, roomsOf } from './workspace.ts';
+import { writePackage } from './write-package.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-package-'));
+const consumer = path.join(folder, 'consumer');
+const PROGRAM_MS = 250_000;
+
+const npm = (args: readonly string[], cwd: string): void => {
+  const env = { PATH: process.env['PATH'], HOME: folder, npm_config_cache: path.join(folder, 'cache') };
+  execFileSync('npm', [...args, '--offline', '--loglevel=error'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: PROGRAM_MS,
+  });
+};
+
+/** Node and the programs of the consumer; nothing of the workspace. */
+const run = (program: string, args: readonly string[]): string => {
+  const env = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder };
+  return execFileSync(program, args, { cwd: consumer, env, encoding: 'utf8', timeout: PROGRAM_MS });
+};
+
+before(() => {
+  const source = path.join(folder, 'source');
+  writePackage(source);
+  npm(['pack', source], folder);
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
+  mkdirSync(consumer);
+  writeFileSync(path.join(consumer, 'package.json'), '{"private":true,"type":"module"}');
+  npm(
+    ['install', '--no-audit', '--no-fund', '--no-package-lock', '--ignore-scripts', path.join(folder, tarball)],
+    consumer,
+  );
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const TEST = `
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startCluster } from '@holdfast/cluster';
+
+test('pods run', async () => {
+  await using cluster = await startCluster({ hollowNodes: 1, clock: 'virtual', https: true });
+  const spec = { containers: [{ name: 'main', image: 'app' }] };
+  const body = JSON.stringify({ metadata: { name: 'one' }, spec });
+  await cluster.fetch('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  await using fork = await (await cluster.snapshot()).fork();
+  await fork.advance('5s');
+  const pod = await (await fork.fetch('/api/v1/namespaces/default/pods/one')).json();
+  assert.equal(pod.status.phase, 'Running');
+  assert.match(cluster.kubeconfig, /server: https:/);
+});
+`;
+
+test('an installed package runs a test without flags, far from the workspace', () => {
+  writeFileSync(path.join(consumer, 'pods.test.js'), TEST);
+  assert.match(run(process.execPath, ['--test', 'pods.test.js']), /pass 1\n/);
+});
+
+test('the program of an installed package runs a command with a cluster', () => {
+  const program = path.join(consumer, 'node_modules', '.bin', 'holdfast');
+  const seen = run(program, ['run', '--', 'sh', '-c', 'cat "$KUBECONFIG"']);
+  assert.match(seen, /server: https:\/\/127\.0\.0\.1:\d+\n/);
+  assert.match(run(program, ['up', '--help']), /--data-dir/);
+});
+
+test('the package has types, a licence, and no dependency that has to be fetched', () => {
+  const home = path.join(consumer, 'node_modules', '@holdfast', 'cluster');
+  const manifest = JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8'));
+  assert.deepEqual(Object.keys(manifest.dependencies), manifest.bundleDependencies);
+  assert.doesNotMatch(JSON.stringify(manifest), /workspace:|devDependencies/);
+  for (const { types } of [manifest.exports['.'], manifest.exports['./testenv']]) {
+    assert.match(readFileSync(path.join(home, types), 'utf8'), /export/);
+  }
+  assert.match(readFileSync(path.join(home, 'LICENSE'), 'utf8'), /Apache License/);
+  const files = readdirSync(path.join(home, 'lib'), { recursive: true }).map(String);
+  assert.deepEqual(
+    files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file)),
+    [],
+  );
+});
+
+test('modules name each other by files of the package', () => {
+  const addresses = new Addresses(roomsOf('@holdfast/holdfast'));
+  const source =
+    "import { a } from './a.ts';\nimport type { B } from '@holdfast/api';\nimport { c } from '@holdfast/client/https';\n";
+  const javascript = toJavaScript(
+    `${source}const d: number = await import('@holdfast/store/sqlite');\n`,
+    'services/cluster/src/x.ts',
+    addresses,
+  );
+  assert.equal(
+    javascript,
+    "import { a } from './a.js';\n\nimport { c } from '../../../libs/client/src/transport/https.js';\nconst d         = await import('../../../libs/store/src/sqlite/index.js');\n",
+  );
+});

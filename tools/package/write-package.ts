@@ -1,0 +1,88 @@
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { declarationsOf } from './declarations.ts';
+import { toJavaScript } from './javascript.ts';
+import { copyLibraries, OPTIONAL_LIBRARIES } from './libraries.ts';
+import { Addresses, filesOf, ROOT, readManifest, roomsOf } from './workspace.ts';
+
+const PACKAGE = 'services/cluster';
+const PROGRAM = 'services/holdfast/src/main.ts';
+/** The room of the program needs all others. */
+const WHOLE = '@holdfast/holdfast';
+const ENTRIES = { '.': `${PACKAGE}/src/index.ts`, './testenv': `${PACKAGE}/src/testenv/index.ts` };
+const LAUNCHER = 'bin/holdfast.js';
+const DESCRIPTION = 'A real Kubernetes control plane inside your test: API server, scheduler, controllers and nodes.';
+
+export interface WrittenPackage {
+  readonly files: number;
+  readonly version: string;
+}
+
+/** Writes the package for consumers into a new folder. */
+export function writePackage(target: string): WrittenPackage {
+  const rooms = roomsOf(WHOLE);
+  const addresses = new Addresses(rooms);
+  const files = rooms.flatMap(filesOf);
+  const lib = path.join(target, 'lib');
+  for (const file of files) writeModule(file, lib, addresses);
+  const sources = files.filter((file) => file.endsWith('.ts'));
+  for (const [file, text] of declarationsOf(Object.values(ENTRIES), sources, addresses))
+    write(path.join(lib, file), text);
+  const libraries = copyLibraries(rooms, target);
+  const manifest = { ...manifestOf(libraries), version: readManifest(path.join(ROOT, PACKAGE)).version };
+  write(path.join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  write(path.join(target, LAUNCHER), launcher());
+  chmodSync(path.join(target, LAUNCHER), 0o755);
+  copyFileSync(path.join(ROOT, 'LICENSE'), path.join(target, 'LICENSE'));
+  copyFileSync(path.join(ROOT, PACKAGE, 'README.md'), path.join(target, 'README.md'));
+  return { files: files.length, version: manifest.version };
+}
+
+function writeModule(file: string, lib: string, addresses: Addresses): void {
+  const from = path.join(ROOT, file);
+  if (file.endsWith('.ts')) {
+    if (file.endsWith('.d.ts')) return;
+    write(path.join(lib, file.replace(/\.ts$/, '.js')), toJavaScript(readFileSync(from, 'utf8'), file, addresses));
+  } else {
+    mkdirSync(path.dirname(path.join(lib, file)), { recursive: true });
+    copyFileSync(from, path.join(lib, file));
+  }
+}
+
+function manifestOf(libraries: ReadonlyMap<string, string>): object {
+  const optional = [...OPTIONAL_LIBRARIES];
+  return {
+    name: '@holdfast/cluster',
+    description: DESCRIPTION,
+    license: 'Apache-2.0',
+    type: 'module',
+    engines: { node: '>=24' },
+    bin: { holdfast: LAUNCHER },
+    exports: {
+      ...Object.fromEntries(Object.entries(ENTRIES).map(([key, file]) => [key, exportOf(file)])),
+      './package.json': './package.json',
+    },
+    files: ['bin', 'lib'],
+    dependencies: Object.fromEntries([...libraries].sort()),
+    bundleDependencies: [...libraries.keys()].sort(),
+    peerDependencies: Object.fromEntries(optional.map((name) => [name, '*'])),
+    peerDependenciesMeta: Object.fromEntries(optional.map((name) => [name, { optional: true }])),
+  };
+}
+
+const exportOf = (file: string): object => ({
+  types: `./lib/${file.replace(/\.ts$/, '.d.ts')}`,
+  default: `./lib/${file.replace(/\.ts$/, '.js')}`,
+});
+
+const launcher = (): string => `#!/usr/bin/env node
+import { enableCompileCache } from 'node:module';
+
+enableCompileCache();
+await import('../lib/${PROGRAM.replace(/\.ts$/, '.js')}');
+`;
+
+function write(file: string, text: string): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}

@@ -4,8 +4,6 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { toJavaScript } from './javascript.ts';
-import { Addresses, roomsOf } from './workspace.ts';
 import { writePackage } from './write-package.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-package-'));
@@ -85,20 +83,5 @@ test('the package has types, a licence, and no dependency that has to be fetched
   assert.deepEqual(
     files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file)),
     [],
-  );
-});
-
-test('modules name each other by files of the package', () => {
-  const addresses = new Addresses(roomsOf('@holdfast/holdfast'));
-  const source =
-    "import { a } from './a.ts';\nimport type { B } from '@holdfast/api';\nimport { c } from '@holdfast/client/https';\n";
-  const javascript = toJavaScript(
-    `${source}const d: number = await import('@holdfast/store/sqlite');\n`,
-    'services/cluster/src/x.ts',
-    addresses,
-  );
-  assert.equal(
-    javascript,
-    "import { a } from './a.js';\n\nimport { c } from '../../../libs/client/src/transport/https.js';\nconst d         = await import('../../../libs/store/src/sqlite/index.js');\n",
   );
 });

@@ -51,6 +51,7 @@ function writeModule(file: string, lib: string, addresses: Addresses): void {
 
 function manifestOf(libraries: ReadonlyMap<string, string>): object {
   const optional = [...OPTIONAL_LIBRARIES];
+  const names = [...libraries.keys()].sort();
   return {
     name: '@holdfast/cluster',
     description: DESCRIPTION,
@@ -63,8 +64,8 @@ function manifestOf(libraries: ReadonlyMap<string, string>): object {
       './package.json': './package.json',
     },
     files: ['bin', 'lib'],
-    dependencies: Object.fromEntries([...libraries].sort()),
-    bundleDependencies: [...libraries.keys()].sort(),
+    dependencies: Object.fromEntries(names.map((name) => [name, libraries.get(name)])),
+    bundleDependencies: names,
     peerDependencies: Object.fromEntries(optional.map((name) => [name, '*'])),
     peerDependenciesMeta: Object.fromEntries(optional.map((name) => [name, { optional: true }])),
   };

@@ -23,7 +23,7 @@ export interface ClusterKeys {
   readonly pki: ClusterPki;
   /** PEM; signs the tokens of service accounts. */
   readonly serviceAccountKey: string;
-  /** Of the tokens of service accounts. Default: that of Kubernetes in a cluster. */
+  /** The issuer of the tokens of service accounts. Default: that of Kubernetes in a cluster. */
   readonly serviceAccountIssuer?: string;
   /** PEM: another authority whose client certificates are valid. */
   readonly clientCa?: string;

@@ -39,7 +39,7 @@ function optionsOf(values: ReadonlyMap<string, string>, environment: EnvtestEnvi
 
 function hostOf(address: string): LoopbackHost {
   if (address === '::1' || address === '::') return '::1';
-  if (address === '0.0.0.0' || address === 'localhost' || /^127\./.test(address)) return '127.0.0.1';
+  if (address === '0.0.0.0' || address === 'localhost' || address.startsWith('127.')) return '127.0.0.1';
   throw badOption(`--bind-address ${address} is not an address of loopback`, 'Use 127.0.0.1.');
 }
 

@@ -28,7 +28,7 @@ export function createEtcdOf(argv: readonly string[]): Service {
     start: async () => {
       if (folder !== undefined) await mkdir(folder, { recursive: true, mode: 0o700 });
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      server.once('error', (cause) =>
+      server.on('error', (cause) =>
         reject(badOption(`etcd cannot listen on ${host}:${port}: ${describeError(cause)}`, 'Choose another address.')),
       );
       server.listen(port, host, resolve);

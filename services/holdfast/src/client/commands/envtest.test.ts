@@ -12,6 +12,7 @@ import { type TestContext, test } from 'node:test';
 import { createClusterPki, issueCertificate } from '@holdfast/pki/cluster-pki';
 import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
 import { createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
 
 const MAIN = path.join(import.meta.dirname, '..', '..', 'main.ts');
@@ -115,13 +116,8 @@ function ask(url: string, { body, ...asked }: Asked = {}): Promise<{ readonly st
   return promise;
 }
 
-async function until<T>(condition: () => Promise<T | undefined | false>): Promise<T> {
-  for (;;) {
-    const value = await condition();
-    if (value !== undefined && value !== false) return value;
-    await clock.sleep(50);
-  }
-}
+const until = <T>(condition: () => Promise<T | undefined | false>): Promise<T> =>
+  eventually(condition, 'what envtest waits for', { deadlineMs: 60_000, pollMs: 50 });
 
 function start(t: TestContext, program: string, args: readonly string[]) {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'] });

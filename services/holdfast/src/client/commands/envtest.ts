@@ -117,7 +117,7 @@ function runKubectl(argv: readonly string[], { env }: Terminal): Promise<number>
   }
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const child = spawn(program, argv, { env, stdio: 'inherit' });
-  child.once('error', reject);
+  child.on('error', reject);
   child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
   return promise;
 }

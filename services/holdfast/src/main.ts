@@ -3,11 +3,8 @@ import { limitHeap } from '@holdfast/platform/heap';
 /** The terminal, npm and the launcher forward one Ctrl-C each, with delays: signals this close together count as one. */
 const SAME_SIGNAL_MS = 1000;
 
-/** `up` is the name that others give to it. */
-const START_NAMES: ReadonlySet<string> = new Set(['start', 'up']);
-
 const [command = 'help', ...argv] = process.argv.slice(2);
-if (START_NAMES.has(command)) await start();
+if (command === 'start' || command === 'up') await start();
 else await runForPerson();
 
 async function start(): Promise<void> {

@@ -88,6 +88,14 @@ test('the node reports its runtime and its images', async () => {
   assert.ok(names.includes('docker.io/library/busybox:1.36'), names.join());
 });
 
+test('the node promises to end its exclusive pods when it is disconnected', async () => {
+  const promise = await waitFor('the node promises', async () => {
+    const found = (await node()).status.conditions?.find(({ type }) => type === 'SelfFencing');
+    return found?.status === 'True' && found;
+  });
+  assert.equal(promise.status, 'True');
+});
+
 test('a Deployment runs in containers: addresses of their own, probes, logs, exec', async () => {
   const web = container({
     command: shell('mkdir -p /www && echo hello > /www/index.html && echo listening && exec httpd -f -p 8080 -h /www'),

@@ -4,7 +4,7 @@ import { LossPlan } from './plan.ts';
 import { runLosses } from './run.ts';
 
 /** How long it takes is measured by `npm run chaos`, on a machine that does nothing else. */
-test('[FENCE-06] [SAFE-22] [TEST-07] with default settings the identities of a node that loses its network run elsewhere, and never twice', async (t) => {
+test('[SAFE-22] [TEST-07] with default settings the identities of a node that loses its network run elsewhere, and never twice', async (t) => {
   const report = await runLosses('holdfast-chaos-losses', {
     plan: new LossPlan(1, ['isolate']),
     losses: 1,

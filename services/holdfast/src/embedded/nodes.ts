@@ -187,6 +187,7 @@ export function createContainerNode(
       directories: volumes.directories,
       eviction: EVICTION,
       garbage: GARBAGE,
+      selfFencing: 'exclusive',
       files: createNodeLogDirectory(NODE_LOGS),
       userRanges: userRangesOf(deps, name),
       dns: givenDns(deps),

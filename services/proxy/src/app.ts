@@ -1,6 +1,9 @@
 import { NODES, type Node, ZONE_LABEL } from '@holdfast/api';
 import { createEventRecorder, createInformer, type Informer, type RunningEventRecorder } from '@holdfast/client';
 import type { Service } from '@holdfast/platform';
+import { healthPortOf } from './health/local-endpoints.ts';
+import type { HealthPort } from './health/port.ts';
+import { type HealthView, isEligible } from './health/proxy-health.ts';
 import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
 import { NetworkPolicies } from './policies/network-policies.ts';
 import type { ProxyDeps } from './proxy-deps.ts';
@@ -16,6 +19,10 @@ export interface Proxy extends Service {
   metrics(): string;
   /** True while the kernel has the rules. */
   isReady(): boolean;
+  /** For the health checks of this process. */
+  health(): HealthView;
+  /** Removes every rule. */
+  removeRules(): Promise<void>;
   /** Writes every rule again: the network namespace is a new one. */
   rewrite(): void;
 }
@@ -39,6 +46,9 @@ class RunningProxy implements Proxy {
   readonly #events: RunningEventRecorder;
   readonly #sync: RuleSync;
   readonly #unsubscribe: (() => void)[] = [];
+  /** By service. */
+  readonly #healthPorts = new Map<string, HealthPort>();
+  readonly #healthChanged = new Set<string>();
   #ready = false;
 
   constructor(deps: ProxyDeps) {
@@ -57,7 +67,8 @@ class RunningProxy implements Proxy {
     }
     const fragmentOf = (unit: string, family: Family) => this.#fragmentOf(unit, family);
     const onFailure = (reason: string) => this.#reportFailure(reason);
-    this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf, onFailure });
+    const onSynced = () => this.#serveHealthPorts();
+    this.#sync = new RuleSync({ filter, flows, clock, log, metrics: this.#metrics, fragmentOf, onFailure, onSynced });
   }
 
   metrics(): string {
@@ -66,6 +77,15 @@ class RunningProxy implements Proxy {
 
   isReady(): boolean {
     return this.#ready && !this.#sync.isFailing();
+  }
+
+  health(): HealthView {
+    const node = this.#nodes.get({ name: this.#deps.nodeName });
+    return { progress: this.#sync.progress(), isNodeEligible: isEligible(node) };
+  }
+
+  removeRules(): Promise<void> {
+    return this.#deps.filter.remove();
   }
 
   rewrite(): void {
@@ -85,6 +105,7 @@ class RunningProxy implements Proxy {
     this.#ready = false;
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     await this.#sync.stop();
+    await this.#deps.healthPorts?.stop();
     await this.#policies?.stop();
     await Promise.all([this.#views.stop(), this.#nodes.stop()]);
     await this.#events.stop();
@@ -101,17 +122,36 @@ class RunningProxy implements Proxy {
     this.#unsubscribe.push(
       this.#views.services.onChange(({ key }) => {
         this.#metrics.serviceChanged();
-        this.#sync.touch([`${SERVICE_UNIT}${key}`]);
+        this.#touchService(key);
       }),
       this.#views.slices.onChange(({ object, old }) => {
         this.#metrics.endpointsChanged();
-        this.#sync.touch([object, old].flatMap((slice) => serviceOfSlice(slice).map((key) => `${SERVICE_UNIT}${key}`)));
+        for (const key of new Set([object, old].flatMap(serviceOfSlice))) this.#touchService(key);
       }),
       this.#nodes.onChange(({ object, old }) => {
         // The zone decides about the hints of every endpoint.
         this.#sync.touch(zoneOf(object) === zoneOf(old) ? [BASE_UNIT] : this.#allUnits());
       }),
     );
+  }
+
+  #touchService(key: string): void {
+    this.#healthChanged.add(key);
+    this.#sync.touch([`${SERVICE_UNIT}${key}`]);
+  }
+
+  /** After the rules: a load balancer sends traffic here when the port says that endpoints are here. */
+  #serveHealthPorts(): void {
+    const { healthPorts, nodeName, isForAllNodes } = this.#deps;
+    if (healthPorts === undefined || this.#healthChanged.size === 0) return;
+    for (const key of this.#healthChanged) {
+      const view = this.#views.view(key);
+      const port = view && healthPortOf(view, isForAllNodes === true ? undefined : nodeName);
+      if (port === undefined) this.#healthPorts.delete(key);
+      else this.#healthPorts.set(key, port);
+    }
+    this.#healthChanged.clear();
+    void healthPorts.serve([...this.#healthPorts.values()]);
   }
 
   #allUnits(): readonly string[] {

@@ -28,6 +28,15 @@ export const AFFINITY_SECONDS_DEFAULT = 10_800;
 /** Connections through one open port of this machine, and through all of them. Each holds two file descriptors. */
 export const ENTRANCE_CONNECTIONS_MAX = 1_000;
 export const ALL_ENTRANCE_CONNECTIONS_MAX = 4_000;
+/** A change that waits for longer makes the proxy unhealthy; kube-proxy has the same bound. */
+export const HEALTH_TIMEOUT_MS = 60_000;
+/** Deadline of one request for health, and the number of connections to one health port. */
+export const HEALTH_REQUEST_MS = 10_000;
+export const HEALTH_CONNECTIONS_MAX = 256;
+/** Deadline of one run of conntrack. */
+export const CONNTRACK_TIMEOUT_MS = 10_000;
+/** Runs of conntrack after one update. Flows beyond end by their own time-out. */
+export const FLOW_DELETIONS_MAX = 200;
 /** Deadline of a connection to an endpoint. */
 export const ENTRANCE_DIAL_MS = 10_000;
 /** Open ports of this machine. */
@@ -41,5 +50,6 @@ export const ADDRESS_ATTEMPTS_MAX = 64;
 invariant(GATHER_MS < RETRY_BASE_MS, 'a failed transaction is not repeated as fast as changes come');
 invariant(POOL_SLOTS_MIN <= MAP_SLOTS, 'the smallest pool fits into a map');
 invariant(Number.isInteger(Math.log2(MAP_SLOTS / POOL_SLOTS_MIN)), 'large pools end where a map ends');
+invariant(RETRY_MAX_MS < HEALTH_TIMEOUT_MS, 'a proxy that recovers is not taken for one that hangs');
 invariant(RETRY_BASE_MS <= RETRY_MAX_MS, 'the back-off grows');
 invariant(COMPLAINT_CHARS_MAX <= NFT_ANSWER_BYTES_MAX, 'what is quoted is a part of the answer');

@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Log, type Timer } from '@holdfast/platform';
 import type { FlowTable, PacketFilter } from './filter/port.ts';
 import { NO_FLOW_TABLE } from './filter/port.ts';
+import type { ProxyProgress } from './health/proxy-health.ts';
 import { CHECK_INTERVAL_MS, GATHER_MS, RETRY_BASE_MS, RETRY_MAX_MS } from './limits.ts';
 import type { ProxyMetrics } from './metrics.ts';
 import { isPolicyUnit } from './policies/policy-names.ts';
@@ -33,6 +34,8 @@ export class RuleSync {
   readonly #assemblies = new Map(FAMILIES.map((family) => [family, new Assembly(family)]));
   readonly #dirty = new Set<string>();
   #needsReset = true;
+  #lastUpdatedMs: number | undefined;
+  #queuedSinceMs: number | undefined;
   #failures = 0;
   #reason = '';
   #pending: Timer | undefined;
@@ -48,7 +51,12 @@ export class RuleSync {
   /** Marks units whose rules may have changed. */
   touch(units: Iterable<string>): void {
     for (const unit of units) this.#dirty.add(unit);
+    this.#queuedSinceMs ??= this.#options.clock.monotonic();
     this.#schedule(GATHER_MS);
+  }
+
+  progress(): ProxyProgress {
+    return { lastUpdatedMs: this.#lastUpdatedMs, queuedSinceMs: this.#queuedSinceMs };
   }
 
   /** True while the last update failed. */
@@ -131,6 +139,8 @@ export class RuleSync {
     if (kind === 'full' || changes.length > 0) {
       metrics.synced({ kind, seconds: (clock.monotonic() - startedMs) / 1_000, nowMs: clock.now() });
     }
+    this.#lastUpdatedMs = clock.now();
+    this.#queuedSinceMs = this.#dirty.size > 0 ? clock.monotonic() : undefined;
     const stale = updates.flatMap(({ stale: each }) => each);
     if (stale.length > 0) await flows.forget(stale);
     this.#options.onSynced?.();

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createPodNetwork, networkRefusal, type PodNetwork } from '@holdfast/kubelet/pod-network';
+import {
+  createPodNetwork,
+  networkRefusal,
+  OTHER_NETWORKS,
+  type OutsideTarget,
+  type PodNetwork,
+  wayOutRefusal,
+} from '@holdfast/kubelet/pod-network';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
 import { waitFor } from '../support/wait.ts';
@@ -20,13 +29,15 @@ function folder(t: TestContext): string {
   return directory;
 }
 
-async function open(t: TestContext, directory: string, port = 0): Promise<PodNetwork> {
+type Target = [name: string, target: OutsideTarget];
+
+async function open(t: TestContext, directory: string, port = 0, ...more: readonly Target[]): Promise<PodNetwork> {
   const network = createPodNetwork({
     directory,
     clusterNetwork: '10.244.0.0/16',
     clock: createSystemClock(),
     log: createSilentLog(),
-    targets: new Map([['outside', { tcp: () => ({ host: '127.0.0.1', port }) }]]),
+    targets: new Map<string, OutsideTarget>([['outside', { tcp: () => ({ host: '127.0.0.1', port }) }], ...more]),
     relays: () => [{ address: '10.96.0.1', port: 443, protocol: 'tcp', target: 'outside' }],
   });
   await network.start();
@@ -78,4 +89,68 @@ test('the end of the agent takes every namespace with it and is reported; the ne
   assert.equal(existsSync(file), false);
   assert.deepEqual(await network.attached(), []);
   assert.notEqual((await network.attach('n/b/0', NODE)).agent, agent);
+});
+
+/** Connects to each place from inside the namespace of a pod and prints what comes back, or the code of the failure. */
+const CONNECT = `
+const { connect } = require('node:net');
+const { createSocket } = require('node:dgram');
+const [places, udp] = JSON.parse(process.argv[1]);
+const ask = ([host, port]) => new Promise((resolve) => {
+  const socket = connect({ host, port }, () => socket.end('hello'));
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk));
+  socket.on('error', ({ code }) => resolve(code));
+  socket.on('end', () => resolve(text));
+});
+const send = ([host, port]) => new Promise((resolve) => {
+  const socket = createSocket('udp4');
+  socket.on('error', ({ code }) => { resolve(code); socket.close(); });
+  socket.connect(port, host, () => socket.send('hello'));
+});
+Promise.all([...places.map(ask), send(udp)]).then((all) => console.log(JSON.stringify(all)));
+`;
+
+async function insidePod(path_: string, agent: number, ...args: readonly string[]): Promise<unknown> {
+  const user = process.getuid?.() === 0 ? [] : [`--user=/proc/${agent}/ns/user`, '--preserve-credentials'];
+  const command = [...user, `--net=${path_}`, '--', process.execPath, '-e', CONNECT, ...args];
+  const child = spawn('nsenter', command, { stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000 });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
+  await once(child, 'close');
+  return JSON.parse(text);
+}
+
+test('pods reach other networks by TCP at the address that they ask for, and learn what is refused', async (t) => {
+  assert.equal(wayOutRefusal(), '');
+  const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => void socket.write(`heard ${String(chunk)}`));
+    socket.on('end', () => socket.end(', and the end'));
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await waitFor('the server', () => server.listening);
+  const asked: string[] = [];
+  const reach: OutsideTarget['reach'] = async ({ host, port }) => {
+    asked.push(`${host}:${port}`);
+    if (host === '198.51.100.1') throw new Error('refused');
+    return connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, allowHalfOpen: true });
+  };
+  const network = await open(t, folder(t), 0, [OTHER_NETWORKS, { reach }]);
+  const pod = await network.attach('n/a/0', NODE);
+  const places = [
+    ['192.0.2.1', 443],
+    ['192.0.2.2', 8_080],
+    ['198.51.100.1', 80],
+    ['10.244.3.99', 80],
+  ];
+  const said = await insidePod(pod.path, pod.agent, JSON.stringify([places, ['192.0.2.1', 123]]));
+  assert.deepEqual(said, [
+    'heard hello, and the end',
+    'heard hello, and the end',
+    'ECONNRESET',
+    'EHOSTUNREACH',
+    'EHOSTUNREACH',
+  ]);
+  assert.deepEqual(asked.toSorted(), ['192.0.2.1:443', '192.0.2.2:8080', '198.51.100.1:80']);
 });

@@ -29,13 +29,19 @@ export async function choosePodNetwork(
   const refusal = await networks.networkRefusal();
   if (refusal === '') {
     if (wanted === 'auto') directory.keepPodNetwork('private');
-    return { networks, line: `private (every pod has an address of ${clusterCidr}; no way to other networks)` };
+    return {
+      networks,
+      line: `private (every pod has an address of ${clusterCidr}; ${wayOut(networks.wayOutRefusal())})`,
+    };
   }
   if (wanted === 'private' || kept === 'private') throw impossible(refusal);
   directory.keepPodNetwork('host');
   const line = `host (pods share the network of this machine: ${refusal})`;
   return { ...SHARED, line };
 }
+
+const wayOut = (refusal: string): string =>
+  refusal === '' ? 'other networks are reached by TCP' : `no way to other networks: ${refusal}`;
 
 const impossible = (refusal: string): OperatorError =>
   new OperatorError({

@@ -2,9 +2,10 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock, Log, Timer } from '@holdfast/platform';
 import { RuntimeError } from '../runtime/port.ts';
-import { FIRST_LINE_MAX_BYTES, REQUEST_LINE_MAX_BYTES } from './agent/limits.ts';
+import { dialled } from './agent/dialled.ts';
+import { REQUEST_LINE_MAX_BYTES } from './agent/limits.ts';
 import { LineReader } from './agent/line-reader.ts';
-import type { AgentAnswer, AgentRequest, DialAnswer, DialLine } from './agent/protocol.ts';
+import type { AgentAnswer, AgentRequest, DialLine } from './agent/protocol.ts';
 import { launchAgent } from './launch.ts';
 import {
   AGENT_DIAL_DEADLINE_MS,
@@ -163,32 +164,6 @@ export class AgentConnection {
 
 /** The other end is our own program. */
 const decode = <T>(text: string): T => JSON.parse(text) as T;
-
-function dialled(socket: Socket): Promise<void> {
-  const reader = new LineReader(FIRST_LINE_MAX_BYTES);
-  return new Promise((resolve, reject) => {
-    // Not by 'data': the next reader would have to know that the connection is paused.
-    const read = (): void => {
-      try {
-        const chunk: unknown = socket.read();
-        const found = chunk instanceof Buffer ? reader.first(chunk) : undefined;
-        if (found === undefined) return;
-        socket.off('readable', read);
-        socket.off('close', gone);
-        if (found.rest.length > 0) socket.unshift(found.rest);
-        const answer = decode<DialAnswer>(found.line);
-        if ('refused' in answer) reject(new Error(answer.refused));
-        else resolve();
-      } catch (error) {
-        reject(new Error('the answer of the network of pods cannot be read', { cause: error }));
-      }
-    };
-    const gone = (): void => reject(new Error('the network of pods ended the connection'));
-    socket.on('readable', read);
-    socket.on('error', reject);
-    socket.once('close', gone);
-  });
-}
 
 /** Resolves with `undefined` when nothing listens there. */
 function tryConnect(path: string): Promise<Socket | undefined> {

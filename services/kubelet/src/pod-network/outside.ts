@@ -1,16 +1,24 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { describeError } from '@holdfast/platform';
 import { DatagramReader, framedDatagram } from './agent/datagram-frames.ts';
 import { DATAGRAM_BACKLOG_MAX_BYTES, FIRST_LINE_MAX_BYTES } from './agent/limits.ts';
 import { LineReader } from './agent/line-reader.ts';
-import type { OutsideLine } from './agent/protocol.ts';
+import type { DialAnswer, OutsideLine } from './agent/protocol.ts';
 import { join } from './agent/relays.ts';
+
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
 
 /** What pods reach outside their network: a server of this machine, or one that answers datagrams. */
 export interface OutsideTarget {
-  readonly tcp?: () => { readonly host: string; readonly port: number } | undefined;
+  readonly tcp?: () => Place | undefined;
   /** Takes over a connection of the pod with this address. */
   readonly accept?: (socket: Socket, source: string) => void;
+  /** A connection to any place, for pods that connect to other networks. Rejects when it cannot be made. */
+  readonly reach?: (place: Place) => Promise<Socket>;
   /** `undefined`: no answer. */
   readonly datagram?: (bytes: Buffer) => Promise<Buffer | undefined>;
 }
@@ -65,10 +73,12 @@ export class Outside {
     socket.on('data', read);
   }
 
-  #lead(socket: Socket, { target: name, protocol, from = '' }: OutsideLine): void {
+  #lead(socket: Socket, { target: name, protocol, from = '', to }: OutsideLine): void {
     const target = this.#targets.get(name);
     const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
     if (protocol === 'udp' && target?.datagram !== undefined) answerDatagrams(socket, target.datagram);
+    else if (protocol === 'tcp' && to !== undefined && target?.reach !== undefined)
+      void reachOut(socket, target.reach(to));
     else if (protocol === 'tcp' && target?.accept !== undefined) {
       target.accept(socket, from);
       socket.resume();
@@ -79,6 +89,21 @@ export class Outside {
 
 /** The agent is our own program. */
 const decode = (text: string): OutsideLine => JSON.parse(text) as OutsideLine;
+
+/** The agent is told whether the connection was made; then its bytes follow. */
+async function reachOut(socket: Socket, reached: Promise<Socket>): Promise<void> {
+  const answer = (line: DialAnswer): void => void socket.write(`${JSON.stringify(line)}\n`);
+  try {
+    const outer = await reached;
+    if (socket.destroyed) return void outer.destroy();
+    answer({ connected: true });
+    join(socket, outer);
+  } catch (error) {
+    answer({ refused: describeError(error) });
+    socket.end();
+    socket.resume();
+  }
+}
 
 function answerDatagrams(socket: Socket, answer: (bytes: Buffer) => Promise<Buffer | undefined>): void {
   const reader = new DatagramReader();

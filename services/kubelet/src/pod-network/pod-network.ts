@@ -5,7 +5,9 @@ import type { Clock, Log } from '@holdfast/platform';
 import { RuntimeError } from '../runtime/port.ts';
 import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
+import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
+import { reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
 
 export interface PodNetworkDeps {
@@ -45,6 +47,9 @@ export interface PodNetwork {
   shutdown(): Promise<void>;
 }
 
+/** The target of connections to other networks. The default makes them on this machine. */
+export const OTHER_NETWORKS = 'other networks';
+
 export function createPodNetwork(deps: PodNetworkDeps): PodNetwork {
   return new AgentNetwork(deps);
 }
@@ -62,18 +67,31 @@ class AgentNetwork implements PodNetwork {
     mkdirSync(deps.directory, { recursive: true, mode: 0o700 });
     const directory = realpathSync(deps.directory);
     this.#covers = coverage(deps.clusterNetwork);
-    this.#outside = new Outside(join(directory, 'outside.sock'), deps.targets);
+    this.#outside = new Outside(
+      join(directory, 'outside.sock'),
+      new Map([[OTHER_NETWORKS, { reach: (place) => reachOtherNetwork(deps, place) }], ...deps.targets]),
+    );
     this.#connection = new AgentConnection({
       ...deps,
       directory,
       onOpen: async (ask) => {
-        await ask({ method: 'serve', relays: this.#deps.relays() });
+        await Promise.all([ask({ method: 'serve', relays: this.#deps.relays() }), this.#leadOut(ask)]);
         for (const listener of this.#openings) listener();
       },
       onLost: () => {
         for (const listener of this.#listeners) listener();
       },
     });
+  }
+
+  /** Pods work without it, and the start has told what is missing. */
+  async #leadOut(ask: (request: AgentRequest) => Promise<unknown>): Promise<void> {
+    if (wayOutRefusal() !== '') return;
+    try {
+      await ask({ method: 'leadOut', network: this.#deps.clusterNetwork, target: OTHER_NETWORKS });
+    } catch (error) {
+      this.#deps.log.warn('pods have no way to other networks', { error });
+    }
   }
 
   start(): Promise<void> {

@@ -11,16 +11,20 @@ import { Namespaces } from './namespaces.ts';
 import type { AgentLine, DialLine } from './protocol.ts';
 import { Relays } from './relays.ts';
 import { run } from './run.ts';
+import { leadOut } from './way-out.ts';
 
 /** Runs inside the network of pods, until it is told to stop or nobody needs it any more. */
 class Agent {
   readonly #namespaces: Namespaces;
   readonly #relays: Relays;
   readonly #inside = new InsideDialer({ clock: machineClock });
+  readonly #directory: string;
   readonly #path: string;
+  #wayOut: Promise<void> | undefined;
   readonly #clients = new Set<Socket>();
 
   constructor(directory: string) {
+    this.#directory = directory;
     this.#namespaces = new Namespaces(join(directory, 'namespaces'));
     this.#relays = new Relays(join(directory, 'outside.sock'));
     this.#path = join(directory, 'agent.sock');
@@ -97,11 +101,23 @@ class Agent {
       case 'serve':
         await this.#namespaces.own([...new Set(line.relays.map(({ address }) => address))]);
         return this.#relays.serve(line.relays);
+      case 'leadOut':
+        return this.#leadOut(line);
       case 'nft':
         return run([helper('nft'), ...line.args], line.input, NFT_DEADLINE_MS);
       case 'stop':
         return rmSync(this.#path, { force: true });
     }
+  }
+
+  #leadOut({ network, target }: { readonly network: string; readonly target: string }): Promise<void> {
+    this.#wayOut ??= leadOut({
+      file: join(this.#directory, 'namespaces', 'outside'),
+      outside: join(this.#directory, 'outside.sock'),
+      network,
+      target,
+    });
+    return this.#wayOut;
   }
 
   #watchIdle(): void {

@@ -31,4 +31,47 @@ export const BASE_COMMANDS = 'link set lo up\n';
 export const addressCommands = (addresses: readonly string[]): string =>
   lines(...addresses.map((address) => `addr replace ${address}/32 dev lo`));
 
+const OUT = '169.254.244.1';
+const OUTSIDE = '169.254.244.2';
+export const WAY_OUT_PORT = 15_001;
+
+/** Run in the namespace that stands for all other networks. What arrives there is delivered there, whatever its address. */
+export const outsideCommands = (agentNamespace: string): string =>
+  lines(
+    'link set lo up',
+    `link add out1 type veth peer name out0 netns ${agentNamespace}`,
+    `addr add ${OUTSIDE}/30 dev out1`,
+    'link set out1 up',
+    `route add default via ${OUT}`,
+    'rule add iif out1 lookup 100',
+    'route add local default dev lo table 100',
+  );
+
+/** Run in the agent's namespace, after those. An address of a pod that is gone is no address of another network. */
+export const wayOutCommands = (network: string): string =>
+  lines(
+    `addr add ${OUT}/30 dev out0`,
+    'link set out0 up',
+    `route replace unreachable ${network}`,
+    `route add default via ${OUTSIDE}`,
+  );
+
+/** Rules of the namespace that stands for all other networks: every TCP connection arrives at one port. */
+export const OUTSIDE_RULES = `table ip holdfast-outside {
+  chain arriving {
+    type filter hook prerouting priority mangle; policy drop;
+    iifname "out1" ip protocol tcp tproxy to :${WAY_OUT_PORT} accept
+  }
+}
+`;
+
+/** Rules of the agent's namespace: only TCP is led out. After network policies. */
+export const WAY_OUT_RULES = `table ip holdfast-way-out {
+  chain leaving {
+    type filter hook forward priority filter + 10; policy accept;
+    oifname "out0" ip protocol != tcp reject with icmp type admin-prohibited
+  }
+}
+`;
+
 const lines = (...commands: readonly string[]): string => commands.map((command) => `${command}\n`).join('');

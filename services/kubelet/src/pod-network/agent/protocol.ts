@@ -6,6 +6,8 @@ export type AgentRequest =
   | { readonly method: 'attached' }
   /** Addresses of the network's own, and what answers at them. Replaces the earlier ones. */
   | { readonly method: 'serve'; readonly relays: readonly Relay[] }
+  /** Leads connections to other networks out, through the control plane. `network` is that of all pods. */
+  | { readonly method: 'leadOut'; readonly network: string; readonly target: string }
   /** Runs nft, which changes or lists the rules for all traffic between pods; the result is its output. */
   | { readonly method: 'nft'; readonly args: readonly string[]; readonly input: string }
   | { readonly method: 'stop' };
@@ -48,4 +50,6 @@ export interface OutsideLine {
   readonly protocol: 'tcp' | 'udp';
   /** The address of the pod. Absent for datagrams. */
   readonly from?: string;
+  /** Where a connection to another network leads. It is answered with a `DialAnswer`. */
+  readonly to?: { readonly host: string; readonly port: number };
 }

@@ -68,7 +68,7 @@ async function listenTcp(
 }
 
 /** No pod takes the connections of all others. */
-function boundPerPeer(most: number): (socket: Socket) => boolean {
+export function boundPerPeer(most: number): (socket: Socket) => boolean {
   const open = new Map<string, number>();
   return (socket) => {
     const { remoteAddress: peer = '' } = socket;

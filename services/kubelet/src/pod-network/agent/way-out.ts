@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { connect, Server, type Socket } from 'node:net';
+import { HELPER_ENVIRONMENT, helper } from '../../runtime/helpers.ts';
+import { dialled } from './dialled.ts';
+import { PROGRAM_DEADLINE_MS, RELAY_CONNECTIONS_PER_POD_MAX, WAY_OUT_CONNECTIONS_MAX } from './limits.ts';
+import { OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, WAY_OUT_RULES, wayOutCommands } from './plan.ts';
+import type { OutsideLine } from './protocol.ts';
+import { boundPerPeer, join } from './relays.ts';
+import { run } from './run.ts';
+import { transparencyCommand } from './transparency.ts';
+
+export interface WayOut {
+  /** Where the namespace that stands for all other networks is mounted. */
+  readonly file: string;
+  /** The path of the control plane's socket. */
+  readonly outside: string;
+  /** The network of all pods. */
+  readonly network: string;
+  readonly target: string;
+}
+
+/**
+ * A way to other networks for TCP. Connections are routed to a namespace of their own, so network policies see them with
+ * the address that the pod asked for. A socket there accepts each of them at that address, and the control plane makes
+ * the connection on the machine.
+ */
+export async function leadOut(way: WayOut): Promise<void> {
+  const { file, network } = way;
+  closeSync(openSync(file, 'a', 0o600));
+  const ip = [helper('ip'), '-batch', '-'];
+  await run([helper('unshare'), `--net=${file}`, '--', ...ip], outsideCommands(`/proc/${process.pid}/ns/net`));
+  const enter = [helper('nsenter'), `--net=${file}`, '--'];
+  const [server] = await Promise.all([
+    listenInside(enter),
+    run([...enter, helper('nft'), '-f', '-'], OUTSIDE_RULES),
+    run([helper('nft'), '-f', '-'], WAY_OUT_RULES),
+  ]);
+  serveWayOut(server, way);
+  await run(ip, wayOutCommands(network));
+}
+
+/** Leads the connections that a server accepts at the addresses of other networks. */
+export function serveWayOut(server: Server, { outside, target }: Pick<WayOut, 'outside' | 'target'>): void {
+  const isWelcome = boundPerPeer(RELAY_CONNECTIONS_PER_POD_MAX);
+  server.maxConnections = WAY_OUT_CONNECTIONS_MAX;
+  server.on('connection', (inner: Socket) => {
+    inner.allowHalfOpen = true;
+    inner.pause();
+    inner.on('error', () => inner.destroy());
+    if (isWelcome(inner)) void lead(inner, outside, target);
+    else inner.resetAndDestroy();
+  });
+}
+
+/** A connection that cannot be made is reset: the pod's own one is there already. */
+async function lead(inner: Socket, outside: string, target: string): Promise<void> {
+  const { localAddress: host = '', localPort: port = 0, remoteAddress: from = '' } = inner;
+  const outer = connect({ path: outside, allowHalfOpen: true });
+  const line: OutsideLine = { target, protocol: 'tcp', from, to: { host, port } };
+  outer.on('error', () => outer.destroy());
+  inner.once('close', () => outer.destroySoon());
+  outer.write(`${JSON.stringify(line)}\n`);
+  try {
+    await dialled(outer);
+    join(inner, outer);
+  } catch {
+    outer.destroy();
+    inner.resetAndDestroy();
+  }
+}
+
+/** Listens in the namespace and sends the listening socket to its parent. */
+const PROGRAM = `
+const { createServer } = require('node:net');
+const { spawnSync } = require('node:child_process');
+process.on('message', ({ port, command: [program, ...args] }) => {
+  const server = createServer();
+  const fail = (why) => process.send({ why }, () => process.exit(1));
+  server.on('error', (error) => fail(error.message));
+  server.listen(port, '0.0.0.0', 4096, () => {
+    const { status, error, stderr } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'pipe', server._handle.fd] });
+    if (status !== 0) fail(error?.message ?? String(stderr));
+    else process.send({}, server, () => process.exit(0));
+  });
+});
+`;
+
+function listenInside(enter: readonly string[]): Promise<Server> {
+  const [program = '', ...args] = [...enter, process.execPath, '-e', PROGRAM];
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      env: HELPER_ENVIRONMENT,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      timeout: PROGRAM_DEADLINE_MS,
+      killSignal: 'SIGKILL',
+    });
+    child.on('error', reject);
+    child.on('exit', () => reject(new Error('the helper ended')));
+    child.on('message', ({ why = '' }: { readonly why?: string }, handle) => {
+      if (handle instanceof Server) resolve(handle);
+      else reject(new Error(why));
+    });
+    child.send({ port: WAY_OUT_PORT, command: transparencyCommand() }, () => undefined);
+  });
+}

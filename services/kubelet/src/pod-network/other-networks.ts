@@ -1,0 +1,54 @@
+import { BlockList, connect, isIPv4, type Socket } from 'node:net';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import type { Clock } from '@holdfast/platform';
+import { WAY_OUT_CONNECT_MS } from './limits.ts';
+import type { Place } from './outside.ts';
+
+/** Networks that are not other networks: this machine, its loopback addresses, groups of receivers. */
+const NEVER = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4'] as const;
+
+type Interfaces = Readonly<Record<string, readonly Pick<NetworkInterfaceInfo, 'address'>[] | undefined>>;
+
+/** Why a pod may not connect to this address; '' when it may. Pure. */
+export function refusalOf(host: string, clusterNetwork: string, interfaces: Interfaces): string {
+  if (!isIPv4(host)) return `${host} is no IPv4 address`;
+  const closed = new BlockList();
+  for (const network of [...NEVER, clusterNetwork]) {
+    const [address = '', prefix] = network.split('/');
+    closed.addSubnet(address, Number(prefix), 'ipv4');
+  }
+  const isOwn = Object.values(interfaces).some((all = []) => all.some(({ address }) => address === host));
+  return isOwn || closed.check(host) ? `${host} is not outside this cluster and its machine` : '';
+}
+
+export interface OtherNetworksDeps {
+  readonly clusterNetwork: string;
+  readonly clock: Clock;
+}
+
+/** Makes the connections of pods to other networks. Servers of the machine are not reached: many trust its processes. */
+export async function reachOtherNetwork(
+  { clusterNetwork, clock }: OtherNetworksDeps,
+  { host, port }: Place,
+): Promise<Socket> {
+  // Read at each connection: the machine may get another address.
+  const refusal = refusalOf(host, clusterNetwork, networkInterfaces());
+  if (refusal !== '') throw new Error(refusal);
+  return connectTo(clock, { host, port });
+}
+
+function connectTo(clock: Clock, place: Place): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...place, allowHalfOpen: true });
+    const deadline = clock.timer(WAY_OUT_CONNECT_MS, () => socket.destroy(new Error('no answer in time')));
+    // After the connection is there, the error belongs to its user.
+    socket.on('error', (error) => {
+      deadline.cancel();
+      reject(error);
+    });
+    socket.once('connect', () => {
+      deadline.cancel();
+      resolve(socket);
+    });
+  });
+}

@@ -11,14 +11,22 @@ const CONFIG = { clusterCidr: '10.244.0.0/16', nodes: 1 };
 function machine(...refusals: readonly string[]) {
   const left = [...refusals];
   let kept: string | undefined;
-  const networks = { networkRefusal: async () => left.shift() ?? assert.fail('an unexpected trial') };
+  let wayOut = '';
+  const networks = {
+    networkRefusal: async () => left.shift() ?? assert.fail('an unexpected trial'),
+    wayOutRefusal: () => wayOut,
+  };
   const directory = {
     podNetwork: () => kept,
     keepPodNetwork: (mode: string) => {
       kept = mode;
     },
   };
-  return async (podNetwork: StartConfig['podNetwork'], config: object = {}, kind: NodeRuntime['kind'] = 'process') => {
+  const choose = async (
+    podNetwork: StartConfig['podNetwork'],
+    config: object = {},
+    kind: NodeRuntime['kind'] = 'process',
+  ) => {
     const choice = await choosePodNetwork(
       { ...CONFIG, podNetwork, ...config },
       { kind },
@@ -27,6 +35,7 @@ function machine(...refusals: readonly string[]) {
     );
     return [choice.networks === undefined ? 'host' : 'private', choice.line];
   };
+  return Object.assign(choose, { closeWayOut: (refusal: string) => (wayOut = refusal) });
 }
 
 test('without a wish, without process nodes and with a container runtime nothing is tried or said', async () => {
@@ -48,6 +57,14 @@ test('auto decides once for a data directory, and says why', async () => {
   assert.match(`${mode}: ${line}`, /^private: private \(every pod has an address of 10\.244\.0\.0\/16/);
   assert.equal((await able('auto'))[0], 'private');
   await assert.rejects(able('auto'), OperatorError, 'pods of this directory count on it');
+});
+
+test('the start tells whether pods reach other networks', async () => {
+  const choose = machine('', '');
+  const line = async (): Promise<string> => (await choose('private'))[1] ?? '';
+  assert.match(await line(), /; other networks are reached by TCP\)$/);
+  choose.closeWayOut('nft is not installed');
+  assert.match(await line(), /; no way to other networks: nft is not installed\)$/);
 });
 
 test('private on a machine that cannot is refused, with the reason and the next step', async () => {

@@ -87,7 +87,7 @@ process.on('message', ({ port, command: [program, ...args] }) => {
 `;
 
 function listenInside(enter: readonly string[]): Promise<Server> {
-  const [program = '', ...args] = [...enter, process.execPath, '-e', PROGRAM];
+  const [program, ...args] = [...enter, process.execPath, '-e', PROGRAM];
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       env: HELPER_ENVIRONMENT,

@@ -57,6 +57,44 @@ const WEB = {
   },
 };
 
+/** Two tiers: `front` asks the replicas of `store`, which listen on the same port and find each other by name. */
+const tierServer = (answer: string): string => `
+const peer = (name) => fetch('http://' + name + '.store/').then((answer) => answer.text());
+const answer = async (asked) => ${answer};
+require('node:http').createServer(({ url }, response) => {
+  answer(url.slice(1)).then((text) => response.end(text), () => response.destroy());
+}).listen(80);`;
+const STORE_SERVER = tierServer(`asked === '' ? process.env.NAME : peer(asked)`);
+const FRONT_SERVER = tierServer(`(await Promise.all([peer('store-0'), peer('store-1')])).join()`);
+
+const tier = (name: string, script: string) => ({
+  metadata: { labels: { tier: name } },
+  spec: {
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      {
+        ...container([process.execPath, '-e', script]),
+        env: [{ name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+        readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 1 },
+      },
+    ],
+  },
+});
+
+const tierOf = (kind: string, name: string, script: string, spec: object) => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace: 'default' },
+  spec: { ...spec, selector: { matchLabels: { tier: name } }, template: tier(name, script) },
+});
+
+const serviceOf = (name: string, spec: object = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default' },
+  spec: { selector: { tier: name }, ports: [{ port: 80 }], ...spec },
+});
+
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -133,6 +171,26 @@ for (const { who, words, expose } of USERS) {
       const address = await run('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
       assert.equal(await inClient(RESOLVE, 'web.default.svc.cluster.local'), address);
       assert.equal(await inClient(API), '1');
+    });
+
+    test('the replicas of a StatefulSet find each other by name, and the tier before them finds all', async () => {
+      await send(
+        ['create'],
+        serviceOf('store', { clusterIP: 'None' }),
+        tierOf('StatefulSet', 'store', STORE_SERVER, { serviceName: 'store', replicas: 2 }),
+        serviceOf('front'),
+        tierOf('Deployment', 'front', FRONT_SERVER, { replicas: 1 }),
+      );
+      await run('rollout', 'status', 'statefulset/store', '--timeout=60s');
+      await run('rollout', 'status', 'deployment/front', '--timeout=60s');
+      const says = (url: string): Promise<string> =>
+        waitFor(`an answer of ${url}`, async () => {
+          const { code, stdout } = await attempt('exec', 'client', '--', process.execPath, '-e', ASK, url);
+          return code === 0 && stdout.trim();
+        });
+      assert.equal(await says('http://store-0.store/store-1'), 'store-1');
+      assert.equal(await says('http://store-1.store/store-0'), 'store-0');
+      assert.equal(await says('http://front/'), 'store-0,store-1');
     });
 
     test('[POD-28] a pod has its own localhost, which port-forward reaches', async () => {

@@ -62,6 +62,7 @@ async function makeModel({ features, without }: ClusterConfig): Promise<Model> {
     hollowNodes: [],
     sqlite: undefined,
     isVirtual: true,
+    scripts: [],
     seed: 1,
     features,
     port: undefined,

@@ -5,6 +5,7 @@ import type { Service } from '@holdfast/platform';
 import type { NodePlane } from './control-plane.ts';
 import type { Machine } from './machines.ts';
 import type { ClusterConfig } from './options.ts';
+import { podScript } from './pod-scripts.ts';
 
 /** What all hollow machines hold, by the name of the node. */
 export type HollowStates = ReadonlyMap<string, HollowState>;
@@ -55,6 +56,7 @@ export class HollowNodes {
       node: hollowNodeFacts({ name, address: hollowAddress(index), labels, capacity }),
       client: plane.clientOf(nodeUser(name)),
       network: HOLLOW_PROBE_NETWORK,
+      scriptOf: (pod, container) => podScript(this.#config.scripts, pod, container),
     });
     plane.nodes.add(name, kubelet.api);
     return kubelet;

@@ -7,7 +7,7 @@ import { readSnapshotFile } from './snapshot-file.ts';
 export type { Cluster, ClusterAccess, NewUser } from './access.ts';
 export type { ClusterFetch } from './fetch.ts';
 export type { Lens, LensHit, LensKindName, LensOptions } from './lens/index.ts';
-export type { ClusterOptions, HollowNodeOptions, LogLine } from './options.ts';
+export type { ClusterOptions, HollowNodeOptions, LogLine, PodScript } from './options.ts';
 export type { Snapshot } from './snapshot.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { DEFAULT_FEATURES, type Features } from '@holdfast/api';
+import { POD_SCRIPT_FORMS, readPodScript } from '@holdfast/kubelet/hollow-runtime';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 
 /** Everything is optional. Without options: a control plane in memory, on real time, without nodes. */
@@ -9,6 +10,11 @@ export interface ClusterOptions {
   readonly store?: 'memory' | { readonly sqlite: string };
   /** `virtual`: time stands still until `advance`. Default: real. */
   readonly clock?: 'real' | 'virtual';
+  /**
+   * What containers on hollow nodes do, for pods with these labels; the first that fits counts. A pod with the annotation `holdfast.io/script` does
+   * what that says.
+   */
+  readonly scripts?: readonly PodScript[];
   /** Makes uids, generated names and random choices repeatable. Default on virtual time: 1. */
   readonly seed?: number;
   readonly features?: Partial<Features>;
@@ -35,6 +41,15 @@ export interface HollowNodeOptions {
   readonly capacity?: Readonly<Record<string, string>>;
 }
 
+export interface PodScript {
+  /** Default: all namespaces. */
+  readonly namespace?: string;
+  /** Default: all pods. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Parts such as `runs 3s then exits 1`, `ready after 2s` and `takes 10s to stop`, separated by commas. */
+  readonly script: string;
+}
+
 export type OptionalPart = (typeof OPTIONAL_PARTS)[number];
 
 export interface LogLine {
@@ -50,6 +65,7 @@ export interface ClusterConfig {
   /** Absent: in memory. */
   readonly sqlite: string | undefined;
   readonly isVirtual: boolean;
+  readonly scripts: readonly PodScript[];
   /** Absent: the machine's randomness. */
   readonly seed: number | undefined;
   readonly features: Features;
@@ -70,6 +86,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'hollowNodes',
   'store',
   'clock',
+  'scripts',
   'seed',
   'features',
   'https',
@@ -93,6 +110,7 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
     hollowNodes: hollowNodesOf(options.hollowNodes ?? 0),
     sqlite: sqliteOf(options.store ?? 'memory'),
     isVirtual,
+    scripts: scriptsOf(options.scripts ?? []),
     seed: options.seed === undefined ? (isVirtual ? 1 : undefined) : whole('seed', options.seed, 2 ** 32 - 1),
     features: { ...DEFAULT_FEATURES, ...featuresOf(options.features ?? {}) },
     port: portOf(options.https ?? false),
@@ -123,6 +141,14 @@ function hollowNodesOf(given: number | readonly HollowNodeOptions[]): readonly R
   const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
   if (twice !== undefined) throw badOption(`two nodes have the name "${twice.name}"`, 'Give each its own name.');
   return named;
+}
+
+function scriptsOf(scripts: readonly PodScript[]): readonly PodScript[] {
+  if (!Array.isArray(scripts)) throw badOption('scripts has to be a list', 'Use [{ labels, script }].');
+  const wrong = scripts.find(({ script }) => typeof script !== 'string' || readPodScript(script) === undefined);
+  if (wrong === undefined) return scripts;
+  const forms = POD_SCRIPT_FORMS.map((form) => `"${form}"`).join(', ');
+  throw badOption(`${JSON.stringify(wrong.script)} is not a script`, `Use ${forms}, separated by commas.`);
 }
 
 function sqliteOf(store: NonNullable<ClusterOptions['store']>): string | undefined {

@@ -62,6 +62,8 @@ export interface KubeletDeps {
   readonly bus?: Bus | undefined;
   readonly runtime: ContainerRuntime;
   readonly network: ProbeNetwork;
+  /** What a simulated machine plays in place of the command of a container. */
+  readonly scriptOf?: ((pod: Pod, container: string) => string | undefined) | undefined;
   readonly node: NodeFacts;
   /** Absent: the node keeps the address of `node`. */
   readonly address?: NodeAddress | undefined;
@@ -508,6 +510,7 @@ interface WorkerParts {
 function workerDeps(deps: KubeletDeps & WorkerParts) {
   const { client, runtime, events, clock, log, tracer, network, node, services, dns = NO_CLUSTER_DNS } = deps;
   return {
+    scriptOf: deps.scriptOf,
     tracer,
     client,
     runtime,

@@ -13,6 +13,8 @@ export const hasTaint = ({ spec }: Partial<Pick<Node, 'spec'>>, key: string): bo
 
 /** The runtime of nodes that only simulate pods, as in `status.nodeInfo.containerRuntimeVersion`. */
 export const HOLLOW_RUNTIME = 'holdfast-hollow';
+/** Annotation of a pod: what its containers do on a simulated machine. */
+export const HOLLOW_SCRIPT = 'holdfast.io/script';
 
 /** True for a node that only simulates pods: it has no directories. */
 export const isHollowNode = ({ status }: Pick<Node, 'status'>): boolean =>

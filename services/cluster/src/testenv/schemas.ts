@@ -9,6 +9,7 @@ const TEXT: Schema = { type: 'string' };
 const NAME: Schema = { type: 'string', minLength: 1 };
 const TEXTS: ObjectSchema = { type: 'object', additionalProperties: TEXT };
 const HOLLOW_NODES_MAX = 10_000;
+const SCRIPTS_MAX = 1_000;
 
 const HOLLOW_NODE: ObjectSchema = {
   type: 'object',
@@ -23,6 +24,17 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
       { type: 'integer', minimum: 0, maximum: HOLLOW_NODES_MAX },
       { type: 'array', items: HOLLOW_NODE, maxItems: HOLLOW_NODES_MAX },
     ],
+  },
+  scripts: {
+    description: 'What containers on hollow nodes do, for pods with these labels.',
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { namespace: NAME, labels: TEXTS, script: NAME },
+      required: ['script'],
+      additionalProperties: false,
+    },
+    maxItems: SCRIPTS_MAX,
   },
   clock: { type: 'string', enum: ['real', 'virtual'], description: 'virtual: time stands still until it is advanced.' },
   seed: { type: 'integer', minimum: 0, maximum: 2 ** 32 - 1, description: 'Makes uids and random choices repeatable.' },

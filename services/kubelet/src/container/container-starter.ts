@@ -44,6 +44,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   /** All Services of the cluster that pods get variables for. */
   /** The services as this pod reaches them. */
   readonly services: (pod: Pod) => Promise<readonly Service[]>;
+  /** Absent: containers do what their commands say. */
+  readonly scriptOf?: ((pod: Pod, container: string) => string | undefined) | undefined;
   readonly tell: TellPod;
   readonly remember: (change: (memory: PodMemory) => PodMemory) => void;
   /** Something ended in the background. */
@@ -237,7 +239,8 @@ export class ContainerStarter {
     if (!hasOwnUsers) this.#deps.ranges.name(pod, container, runtime.abilities);
     const life = { restartCount, podIp, morePodIps, image, target: targetOf(container, sandboxes), hasOwnUsers };
     const config = await containerConfig(this.#configDeps(place), pod, container, life);
-    const id = await runtime.createContainer(sandboxId, config);
+    const script = this.#deps.scriptOf?.(pod, container.name);
+    const id = await runtime.createContainer(sandboxId, script === undefined ? config : { ...config, script });
     if (image === undefined) tell(pod, alreadyPresent(container));
     tell(pod, created(container));
     await runtime.startContainer(id, startBeforeMs);

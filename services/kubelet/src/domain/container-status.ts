@@ -49,7 +49,7 @@ function isReady(container: Container, life: ContainerLife | undefined, context:
   const role = roleOf(container, context.pod);
   if (role === 'init') return life?.state === 'exited' && life.exitCode === 0;
   if (role === 'ephemeral') return false;
-  if (life === undefined || !isStarted(container, life, context.memory)) return false;
+  if (life === undefined || life.unready === true || !isStarted(container, life, context.memory)) return false;
   return container.readinessProbe === undefined || context.memory.probes[life.id]?.readiness === 'success';
 }
 

@@ -14,6 +14,8 @@ export interface ContainerLife {
   readonly restartCount: number;
   readonly state: ContainerStatus['state'];
   readonly startedAt: number | undefined;
+  /** The machine says that it is not ready, whatever its probes say. */
+  readonly unready?: true | undefined;
   readonly finishedAt: number;
   readonly exitCode: number;
   readonly reason: string;
@@ -71,6 +73,7 @@ function lifeOf(container: ContainerStatus, sandboxId: string): ContainerLife {
     restartCount: container.config.restartCount,
     state: container.state,
     startedAt: container.startedAt,
+    unready: container.unready,
     finishedAt: container.finishedAt ?? container.createdAt,
     exitCode: container.exitCode ?? 0,
     reason: container.reason ?? (container.exitCode === 0 ? 'Completed' : 'Error'),

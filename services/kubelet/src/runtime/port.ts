@@ -212,6 +212,8 @@ export interface ContainerConfig {
   readonly imageId?: string;
   /** Only given to a runtime with `abilities.isolation`. */
   readonly isolation?: ContainerIsolation;
+  /** What a simulated machine plays in place of the command; see `readPodScript`. Other runtimes do not read it. */
+  readonly script?: string;
   /** Counts starts of this container in this pod; 0 for the first. */
   readonly restartCount: number;
 }
@@ -262,6 +264,8 @@ export interface ContainerStatus {
   readonly createdAt: number;
   readonly startedAt?: number;
   readonly finishedAt?: number;
+  /** It runs, and is not ready to work: only a simulated machine says so. */
+  readonly unready?: true;
   /** 128 + signal when a signal ended it. */
   readonly exitCode?: number;
   readonly signal?: number;

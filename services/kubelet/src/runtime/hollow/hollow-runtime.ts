@@ -12,6 +12,7 @@ import {
   type SandboxStatus,
 } from '../port.ts';
 import type { ExclusiveGuard } from '../port-guard.ts';
+import { POD_SCRIPT_FORMS, readPodScript } from './pod-script.ts';
 import { type HollowScript, readScript } from './script.ts';
 import { createHollowStreams, type HollowStreamMachine, type WatchedContainer } from './streams.ts';
 
@@ -157,7 +158,7 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
 
 const newContainer = ({ sandbox, config, status }: HollowContainerState): HollowContainer => ({
   sandbox,
-  script: readScript(config.command, config.args),
+  script: scriptOf(config),
   config,
   watchers: new Set(),
   readers: new Set(),
@@ -166,6 +167,14 @@ const newContainer = ({ sandbox, config, status }: HollowContainerState): Hollow
   stop: undefined,
   waiters: new Set(),
 });
+
+function scriptOf({ script, command, args }: ContainerConfig): HollowScript {
+  if (script === undefined) return readScript(command, args);
+  const read = readPodScript(script);
+  if (read !== undefined) return read;
+  const forms = POD_SCRIPT_FORMS.map((form) => `"${form}"`).join(', ');
+  throw new RuntimeError('Unsupported', `${JSON.stringify(script)} is not a script: use ${forms}, separated by commas`);
+}
 
 class HollowMachine implements HollowStreamMachine {
   readonly #options: HollowRuntimeOptions;
@@ -197,11 +206,7 @@ class HollowMachine implements HollowStreamMachine {
   #continue({ sandbox, config, status }: HollowContainerState): void {
     const container = newContainer({ sandbox, config, status });
     this.#containers.set(status.id, container);
-    const { exitAfterMs, exitCode } = container.script;
-    if (status.state !== 'running' || exitAfterMs === undefined) return;
-    const { clock } = this.#options;
-    const leftMs = (status.startedAt ?? clock.now()) + exitAfterMs - clock.now();
-    this.#after(container, Math.max(0, leftMs), () => this.#end(container, exitCode));
+    if (status.state === 'running') this.#play(container);
   }
 
   runSandbox(config: SandboxConfig): string {
@@ -260,10 +265,27 @@ class HollowMachine implements HollowStreamMachine {
     // Stopped, removed or started by another call meanwhile.
     if (container.status.state !== 'created' || !this.#containers.has(id)) return;
     this.#assertMayStart(container, startBeforeMs);
-    container.status = { ...container.status, state: 'running', startedAt: this.#options.clock.now() };
+    const unready = container.script.readyAfterMs === undefined ? {} : ({ unready: true } as const);
+    container.status = { ...container.status, state: 'running', startedAt: this.#options.clock.now(), ...unready };
     this.#tell(container, 'started');
-    const { exitAfterMs, exitCode } = container.script;
-    if (exitAfterMs !== undefined) this.#after(container, exitAfterMs, () => this.#end(container, exitCode));
+    this.#play(container);
+  }
+
+  /** What is left of the script of a running container. */
+  #play(container: HollowContainer): void {
+    const { exitAfterMs, exitCode, readyAfterMs = Infinity } = container.script;
+    const nowMs = this.#options.clock.now();
+    const sinceMs = nowMs - (container.status.startedAt ?? nowMs);
+    const after = (ms: number, fire: () => void): void => this.#after(container, Math.max(0, ms - sinceMs), fire);
+    if (container.status.unready === true && readyAfterMs !== Infinity)
+      after(readyAfterMs, () => this.#ready(container));
+    if (exitAfterMs !== undefined) after(exitAfterMs, () => this.#end(container, exitCode));
+  }
+
+  #ready(container: HollowContainer): void {
+    const { unready: _, ...status } = container.status;
+    container.status = status;
+    this.#changedSandbox(container.sandbox);
   }
 
   stopContainer(id: string, graceMs: number, owner: object): Promise<void> {
@@ -402,10 +424,11 @@ class HollowMachine implements HollowStreamMachine {
   }
 
   #signalStop(container: HollowContainer): void {
-    const { ignoresStop, stopAfterMs } = container.script;
+    const { ignoresStop, stopAfterMs, stopCode } = container.script;
     if (ignoresStop) return;
-    if (stopAfterMs === undefined) this.#after(container, 0, () => this.#endBySignal(container, SIGTERM));
-    else this.#after(container, stopAfterMs, () => this.#end(container, container.script.exitCode));
+    const endsBySignal = stopAfterMs === undefined && stopCode === undefined;
+    if (endsBySignal) this.#after(container, 0, () => this.#endBySignal(container, SIGTERM));
+    else this.#after(container, stopAfterMs ?? 0, () => this.#end(container, stopCode ?? 0));
   }
 
   #after(container: HollowContainer, delayMs: number, fire: () => void): void {
@@ -417,7 +440,7 @@ class HollowMachine implements HollowStreamMachine {
   }
 
   #end(container: HollowContainer, exitCode: number, signal?: number): void {
-    const before = container.status;
+    const { unready: _, ...before } = container.status;
     if (before.state === 'exited') return;
     for (const timer of container.timers) timer.cancel();
     container.stop?.kill.cancel();

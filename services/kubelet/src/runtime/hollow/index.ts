@@ -5,3 +5,4 @@ export {
   type HollowRuntimeOptions,
   type HollowState,
 } from './hollow-runtime.ts';
+export { POD_SCRIPT_FORMS, readPodScript } from './pod-script.ts';

@@ -5,7 +5,11 @@ export interface HollowScript {
   readonly exitCode: number;
   /** The time from the stop signal to its end; absent: immediately, by the signal. */
   readonly stopAfterMs?: number;
+  /** The exit code after the stop signal. Absent: 0 after a time of its own. */
+  readonly stopCode?: number;
   readonly ignoresStop: boolean;
+  /** It is ready this time after its start. Absent: at once. */
+  readonly readyAfterMs?: number;
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { Cluster } from './access.ts';
 import { RunningCluster } from './cluster.ts';
-import type { ClusterOptions } from './options.ts';
+import type { StartOptions } from './options.ts';
 import { Snapshot } from './snapshot.ts';
 import { readSnapshotFile } from './snapshot-file.ts';
 
 export type { Cluster, ClusterAccess, NewUser } from './access.ts';
 export type { ClusterFetch } from './fetch.ts';
 export type { Lens, LensHit, LensKindName, LensOptions } from './lens/index.ts';
-export type { ClusterOptions, HollowNodeOptions, LogLine, PodScript } from './options.ts';
+export type { ClusterOptions, HollowNodeOptions, LogLine, PodScript, StartOptions } from './options.ts';
 export type { Snapshot } from './snapshot.ts';
 
 /**
@@ -15,7 +15,8 @@ export type { Snapshot } from './snapshot.ts';
  *
  *     await using cluster = await startCluster({ hollowNodes: 2, clock: 'virtual' });
  */
-export const startCluster = (options: ClusterOptions = {}): Promise<Cluster> => RunningCluster.start({ options });
+export const startCluster = async ({ from, ...options }: StartOptions = {}): Promise<Cluster> =>
+  from === undefined ? RunningCluster.start({ options }) : (await loadSnapshot(from)).fork(options);
 
 /** Reads a snapshot that `snapshot.write` or `holdfast snapshot` wrote. */
 export const loadSnapshot = async (file: string): Promise<Snapshot> =>

@@ -2,6 +2,12 @@ import { DEFAULT_FEATURES, type Features } from '@holdfast/api';
 import { POD_SCRIPT_FORMS, readPodScript } from '@holdfast/kubelet/hollow-runtime';
 import { type LogLevel, OperatorError } from '@holdfast/platform';
 
+/** Everything is optional. */
+export interface StartOptions extends ClusterOptions {
+  /** A snapshot file to continue from. The other options replace those of its cluster. */
+  readonly from?: string;
+}
+
 /** Everything is optional. Without options: a control plane in memory, on real time, without nodes. */
 export interface ClusterOptions {
   /** Nodes that simulate their pods. A number, or what is special about each. */

@@ -1,6 +1,6 @@
 import { formatTime } from '@holdfast/platform';
 import type { Cluster, NewUser } from '../access.ts';
-import type { ClusterOptions } from '../options.ts';
+import type { ClusterOptions, StartOptions } from '../options.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { HeldLenses } from './held-lenses.ts';
 import { Problem } from './problem.ts';
@@ -12,7 +12,7 @@ export interface HoldingsLimits {
 
 export interface HoldingsDeps {
   readonly limits: HoldingsLimits;
-  readonly startCluster: (options: ClusterOptions) => Promise<Cluster>;
+  readonly startCluster: (options: StartOptions) => Promise<Cluster>;
 }
 
 interface ClusterSummary {
@@ -60,7 +60,7 @@ export class Holdings {
     ]);
   }
 
-  start(options: ClusterOptions): Promise<ClusterView> {
+  start(options: StartOptions): Promise<ClusterView> {
     return this.#startWith(options.clock, () => this.#deps.startCluster(listening(options)));
   }
 
@@ -188,7 +188,7 @@ export class Holdings {
   }
 }
 
-const listening = (options: ClusterOptions): ClusterOptions => ({ ...options, https: options.https ?? true });
+const listening = (options: StartOptions): StartOptions => ({ ...options, https: options.https ?? true });
 
 const summaryOf = (id: string, { cluster, clock }: HeldCluster): ClusterSummary => ({
   id,

@@ -1,9 +1,9 @@
 import { lensSettings } from '../lens/index.ts';
-import { type ClusterOptions, LOOPBACK_HOSTS, OPTIONAL_PARTS } from '../options.ts';
+import { LOOPBACK_HOSTS, OPTIONAL_PARTS, type StartOptions } from '../options.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
 /** Options of a cluster that JSON can carry. A cluster of the control endpoint always listens. */
-type WireOptions = Omit<ClusterOptions, 'onLog'>;
+type WireOptions = Omit<StartOptions, 'onLog'>;
 
 const TEXT: Schema = { type: 'string' };
 const NAME: Schema = { type: 'string', minLength: 1 };
@@ -18,6 +18,7 @@ const HOLLOW_NODE: ObjectSchema = {
 };
 
 const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
+  from: { ...NAME, description: 'A snapshot file on the machine of the control endpoint, to continue from.' },
   hollowNodes: {
     description: 'Nodes that simulate their pods: a number, or what is special about each.',
     anyOf: [

@@ -32,6 +32,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Serve clusters for tests in any language, over HTTP',
     load: async () => (await import('./commands/testenv.ts')).TESTENV,
   },
+  snapshot: {
+    summary: 'Write the objects of a running cluster to a file for test clusters',
+    load: async () => (await import('./commands/snapshot.ts')).SNAPSHOT,
+  },
   envtest: {
     summary: 'Write the programs that envtest of controller-runtime starts: envtest DIR',
     load: async () => (await import('./commands/envtest.ts')).ENVTEST,

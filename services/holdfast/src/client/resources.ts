@@ -14,9 +14,10 @@ export interface Resolved {
   readonly named: readonly Named[];
 }
 
-interface Served extends ResourceRef<KubeObject> {
+export interface Served extends ResourceRef<KubeObject> {
   /** Plural, singular, kind and short names in lower case. */
   readonly calledBy: readonly string[];
+  readonly verbs: readonly string[];
 }
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -38,7 +39,7 @@ export async function resolveWords(words: readonly string[], session: Session): 
 }
 
 /** Maps words to resources: the core group first, then the groups in the server's order. */
-async function discover(session: Session): Promise<readonly Served[]> {
+export async function discover(session: Session): Promise<readonly Served[]> {
   const lists = await Promise.all(['/api', '/apis'].map((path) => session.read(path, AGGREGATED)));
   return lists.flatMap((list) => arrayAt(list, 'items').flatMap(servedOfGroup));
 }
@@ -56,6 +57,7 @@ function servedOfGroup(group: unknown): readonly Served[] {
       kind,
       plural,
       namespaced: textAt(resource, 'scope') === 'Namespaced',
+      verbs: arrayAt(resource, 'verbs').map(String),
       calledBy: [plural, textAt(resource, 'singularResource'), kind.toLowerCase(), ...shortNames],
     };
   });

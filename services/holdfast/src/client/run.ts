@@ -26,7 +26,7 @@ function commandList(): string {
     ['start', 'Run a whole cluster in this process, also called `up`'] as const,
     ...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const),
   ];
-  const lines = rows.map(([name, summary]) => `  ${name.padEnd(8)}${summary}`);
+  const lines = rows.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`);
   return `holdfast <command> [flags]   (in the repository: npm run holdfast -- <command> [flags])\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
 }
 

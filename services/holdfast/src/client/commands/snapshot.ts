@@ -1,0 +1,71 @@
+import type { KubeObject } from '@holdfast/api';
+import { collectionPath } from '@holdfast/client';
+import { type ForeignObject, writeForeignSnapshot } from '@holdfast/cluster/foreign-snapshot';
+import { OperatorError } from '@holdfast/platform';
+import { defineCommand } from '../command.ts';
+import { misuse } from '../misuse.ts';
+import { arrayAt, at, discover, type Served, textAt } from '../resources.ts';
+import type { Session } from '../session.ts';
+
+const PAGE_OBJECTS = 500;
+const OBJECTS_MAX = 200_000;
+
+export const SNAPSHOT = defineCommand({
+  usage: 'snapshot --out FILE',
+  about: `Writes the objects of a running cluster to a file from which test clusters continue: startCluster({ from: FILE }). It only reads.
+Resources are read one after the other, so the file is not one moment of a cluster that changes.`,
+  settings: {
+    out: { kind: 'string', short: 'o', help: 'The file; only its owner may read it' },
+    secrets: { kind: 'boolean', help: 'Also secrets' },
+  },
+  act: async ({ settings: { out, secrets }, words }, session, { print, tell, clock }) => {
+    if (words[0] !== undefined) throw misuse(`snapshot does not know "${words[0]}"`, 'Use flags; --help lists them.');
+    if (out === undefined) throw misuse('no file is named', 'Name it with --out, as in `snapshot --out state.json`.');
+    const objects: ForeignObject[] = [];
+    for (const resource of (await discover(session)).filter((served) => isTaken(served, secrets))) {
+      objects.push(...(await readAll(resource, session, OBJECTS_MAX - objects.length)));
+    }
+    await writeForeignSnapshot(out, objects, clock.now());
+    print(`${objects.length} objects in ${out}`);
+    if (!secrets) tell('Secrets are left out; --secrets takes them along.');
+  },
+});
+
+/** Records of the past, views of others, and what an API server writes by itself. */
+const NOT_TAKEN: ReadonlySet<string> = new Set([
+  'events.',
+  'events.events.k8s.io',
+  'componentstatuses.',
+  'apiservices.apiregistration.k8s.io',
+]);
+
+function isTaken({ group, plural, verbs }: Served, secrets: boolean): boolean {
+  if (group === '' && plural === 'secrets' && !secrets) return false;
+  const isView = group === 'metrics.k8s.io' || group.endsWith('.metrics.k8s.io');
+  return verbs.includes('list') && verbs.includes('create') && !isView && !NOT_TAKEN.has(`${plural}.${group}`);
+}
+
+async function readAll(resource: Served, session: Session, room: number): Promise<readonly ForeignObject[]> {
+  const { group, version, kind, plural } = resource;
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  const objects: ForeignObject[] = [];
+  for (let next = ''; ; ) {
+    const query = new URLSearchParams({ limit: String(PAGE_OBJECTS), ...(next === '' ? {} : { continue: next }) });
+    const page = await session.read(collectionPath(resource, undefined), 'application/json', query);
+    for (const item of arrayAt(page, 'items')) {
+      // Items of a list do not say what they are.
+      const object = { apiVersion, kind, ...(item as Omit<KubeObject, 'apiVersion' | 'kind'>) };
+      objects.push({ group, resource: plural, object });
+    }
+    if (objects.length > room) throw tooMany();
+    next = textAt(at(page, 'metadata'), 'continue');
+    if (next === '') return objects;
+  }
+}
+
+const tooMany = (): OperatorError =>
+  new OperatorError({
+    code: 'SnapshotTooLarge',
+    message: `the cluster has more than ${OBJECTS_MAX} objects`,
+    nextStep: 'Take the snapshot of a smaller cluster.',
+  });

@@ -48,15 +48,15 @@ export const KUBELET_BUGS = [
     name: 'starts-without-attachment',
     harm: 'a kubelet starts a pod whose volume is attached to another node',
     file: `${KUBELET}/volumes/volume-attachments.ts`,
-    find: '    if (!isAttachedForPod(volume, nodeName, uid)) throw new AttachWait(waitMessage(volume, nodeName));',
+    find: '    if (needsAttach(volume) && !isAttachedForPod(volume, nodeName, uid))\n      throw new AttachWait(waitMessage(volume, nodeName));',
     replace: '',
   },
   {
     name: 'volume-released-before-end',
     harm: 'a kubelet says that it no longer uses a volume while processes of the pod still end',
     file: `${KUBELET}/volumes/volume-attachments.ts`,
-    find: '    if (isEnding && sandboxes.length === 0) this.#release(uid);',
-    replace: '    if (isEnding) this.#release(uid);',
+    find: '  return isEnding && sandboxes.length === 0;',
+    replace: '  return isEnding;',
   },
   {
     name: 'kubelet-forgets-volumes',

@@ -109,6 +109,17 @@ test('the process runtime does not propagate mounts, and reports it; container r
   assert.deepEqual(notEnforced(podOf(), mountsAs('None'), AS_ROOT), []);
 });
 
+test('a port of the machine that leads to no port of the pod is reported', () => {
+  const own = { ...AS_ROOT, ownNetworks: true } as const;
+  const at = (hostPort: number): Container => container({ ports: [{ containerPort: 80, hostPort }] });
+  assert.deepEqual(notEnforced(podOf(), at(80), own), ['ports.hostPort']);
+  assert.deepEqual(notEnforced(podOf({ hostNetwork: true }), at(80), own), []);
+  assert.deepEqual(notEnforced(podOf(), container({ ports: [{ containerPort: 80 }] }), own), []);
+  assert.deepEqual(notEnforced(podOf(), at(8_080), AS_ROOT), ['ports.hostPort']);
+  assert.deepEqual(notEnforced(podOf(), at(80), AS_ROOT), []);
+  assert.deepEqual(notEnforced(podOf(), at(8_080), ISOLATING), []);
+});
+
 test('unenforced limits and restrictions are reported', () => {
   assert.deepEqual(notEnforced(podOf(), container({ terminationMessagePath: '/dev/termination-log' }), AS_USER), []);
   const says = container({ terminationMessagePath: '/out' });

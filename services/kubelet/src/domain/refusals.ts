@@ -130,8 +130,16 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbil
   ];
 }
 
+/** On the network of the machine a port is reached at its own number. */
+const needsMapping = ({ spec }: Pod, { ports = [] }: Container, { ownNetworks }: RuntimeAbilities): boolean =>
+  spec.hostNetwork !== true &&
+  ports.some(
+    ({ hostPort = 0, containerPort }) => hostPort > 0 && (ownNetworks === true || hostPort !== containerPort),
+  );
+
 /** Unenforced isolation of process pods. */
-function notIsolated(pod: Pod, container: Container, { mounts, user, confines }: RuntimeAbilities): readonly string[] {
+function notIsolated(pod: Pod, container: Container, abilities: RuntimeAbilities): readonly string[] {
+  const { mounts, user, confines } = abilities;
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
   return [
@@ -148,6 +156,7 @@ function notIsolated(pod: Pod, container: Container, { mounts, user, confines }:
       'securityContext.supplementalGroups': user === 'any' && mounts ? undefined : shared?.supplementalGroups,
       'securityContext.sysctls': shared?.sysctls,
       dnsConfig: mounts ? undefined : pod.spec.dnsConfig,
+      'ports.hostPort': needsMapping(pod, container, abilities),
       hostAliases: mounts ? undefined : pod.spec.hostAliases,
       terminationMessagePath: !mounts && hasOwnMessagePath(container),
       'volumeMounts.mountPropagation': (container.volumeMounts ?? []).some(

@@ -72,6 +72,8 @@ export interface RuntimeAbilities {
   readonly ids?: { readonly users: ReadonlyMap<number, string>; readonly groups: ReadonlyMap<number, string> };
   /** Commands cannot gain rights, and those of users other than root have none beyond their user's. */
   readonly confines?: true;
+  /** Pods that do not ask for the network of the machine have one of their own, and none of their ports is mapped. */
+  readonly ownNetworks?: true;
   /** Limits, security contexts, namespaces and networks of pods are carried out. Absent: pods are processes of the machine. */
   readonly isolation?: true;
 }

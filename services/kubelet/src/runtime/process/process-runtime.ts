@@ -196,7 +196,8 @@ function prepareState(stateDirectory: string, options: ProcessRuntimeOptions): R
   keepLogLimits(stateDirectory, options);
   writeDevicePath(stateDirectory, options.watchdogDevice);
   const detected = detectAbilities();
-  const abilities = options.abilities ?? detected.abilities;
+  const own = options.network === undefined ? {} : ({ ownNetworks: true } as const);
+  const abilities = { ...(options.abilities ?? detected.abilities), ...own };
   openWays(stateDirectory, abilities, options.above);
   keepIsolation(stateDirectory, options, detected.hidesProcesses);
   return abilities;

@@ -73,11 +73,11 @@ function service(name: string, spec: Partial<Service['spec']>): Service {
   } as Service;
 }
 
-async function answersRow({ answer }: ClusterNames): Promise<void> {
+async function answersRow(from: ClusterNames): Promise<void> {
   const { queries } = settings;
   const asked = Array.from({ length: Math.min(queries, settings.services) }, (_, i) => queryFor(i));
   const ask = async (count: number): Promise<void> => {
-    for (let i = 0; i < count; i++) await answer(asked[i % asked.length] ?? Buffer.alloc(0));
+    for (let i = 0; i < count; i++) await from.answer(asked[i % asked.length] ?? Buffer.alloc(0));
   };
   await ask(queries / 10);
   const before = process.cpuUsage();

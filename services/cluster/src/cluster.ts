@@ -1,16 +1,18 @@
 import {
   type ApiClient,
   type ApiHandler,
+  type ApiRequest,
   createApiClient,
   createDirectTransport,
   TransportError,
 } from '@holdfast/client';
 import { createSystemClock } from '@holdfast/platform';
+import type { Change } from '@holdfast/store';
 import type { Cluster, ClusterAccess, NewUser } from './access.ts';
 import { type ClusterFetch, createFetch } from './fetch.ts';
 import { firstState } from './first-state.ts';
 import { createKeys } from './keys.ts';
-import { type Lens, Lenses, type LensOptions } from './lens/index.ts';
+import { isOf, type Lens, type LensClient, Lenses, type LensOptions } from './lens/index.ts';
 import { type Life, type LifeDeps, startLife } from './life.ts';
 import { badOption, type ClusterConfig, type ClusterOptions, readOptions } from './options.ts';
 import { type ClusterPort, createClusterPort } from './port.ts';
@@ -98,6 +100,16 @@ export class RunningCluster implements Cluster {
         return kubeconfig();
       },
     };
+  }
+
+  /** True when this client sent the request. */
+  isOf(client: LensClient, request: ApiRequest): boolean {
+    return isOf(client, request, (token) => this.#deps.users.userOf(token));
+  }
+
+  /** Every change of the store from now on, until the signal aborts. */
+  changes(signal: AbortSignal): Promise<AsyncIterable<readonly Change[]>> {
+    return this.#running.changes(signal);
   }
 
   lens(options: LensOptions): Promise<Lens> {

@@ -1,5 +1,5 @@
 import type { ApiHandler } from '@holdfast/client';
-import type { Store } from '@holdfast/store';
+import type { Change, Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createControlPlane } from './control-plane.ts';
 import { HollowNodes } from './hollow-nodes.ts';
@@ -25,6 +25,7 @@ export interface Life {
   readonly state: () => Promise<ClusterState>;
   /** The newest one of the store. */
   readonly revision: () => Promise<number>;
+  readonly changes: (signal: AbortSignal) => Promise<AsyncIterable<readonly Change[]>>;
   readonly stop: () => Promise<void>;
 }
 
@@ -51,6 +52,7 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     time,
     machineOf,
     revision: () => store.currentRevision(),
+    changes: async (signal) => store.changes({ after: await store.currentRevision(), signal }),
     stop: () => time.end(plane.stop()),
     state: async () => {
       // Both at one time: the memory store lists at once.

@@ -1,0 +1,105 @@
+import type { Clock } from '@holdfast/platform';
+import { startCluster } from '../index.ts';
+import type { SnapshotContent } from '../snapshot.ts';
+import { actOn } from './apply.ts';
+import { maskOf } from './end-state.ts';
+import { type Finding, judge } from './judge.ts';
+import { type Plan, plansOf } from './plans.ts';
+import { type Expectation, type RunResult, type RunSettings, run } from './run.ts';
+import type { Workload } from './workload.ts';
+
+export interface ExploreOptions {
+  readonly workload: Workload;
+  /** The command of the operator and its arguments. It gets its cluster by KUBECONFIG. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly hollowNodes: number;
+  /** So long without a request, an event or a change means that the operator rests. */
+  readonly quietMs: number;
+  readonly startWithinMs: number;
+  readonly seed: number;
+  /** Not more plans than these. */
+  readonly plans: number;
+  /** No plan begins after this time. */
+  readonly withinMs: number;
+  /** In place of the plans of the reference run. */
+  readonly only?: Plan;
+  /** Ends with the first finding. */
+  readonly untilFirst?: boolean;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export type Progress =
+  | { readonly kind: 'reference'; readonly writes: number; readonly events: number; readonly plans: number }
+  | { readonly kind: 'plan'; readonly number: number; readonly plan: Plan; readonly findings: readonly Finding[] };
+
+export interface Accusation {
+  readonly plan: Plan;
+  readonly findings: readonly Finding[];
+  readonly result: RunResult;
+}
+
+export interface Exploration {
+  readonly reference: RunResult;
+  readonly accusations: readonly Accusation[];
+  readonly planned: number;
+  readonly tried: number;
+  /** Runs, with those that confirm. */
+  readonly runs: number;
+  readonly tookMs: number;
+}
+
+/** Runs the operator without a fault, then with each promising fault, and compares the ends. */
+export async function explore(options: ExploreOptions): Promise<Exploration> {
+  const { clock } = options;
+  const begun = clock.monotonic();
+  const settings: RunSettings = { ...options, from: await prepared(options) };
+  const reference = await run(settings, undefined, undefined);
+  const second = await run(settings, undefined, undefined);
+  const expectation = { ...expectationOf(reference, second), reference };
+  const all = options.only === undefined ? plansOf(reference.trace, options.workload.steps.length) : [options.only];
+  const plans = all.slice(0, options.plans);
+  const { writes, events } = reference.trace;
+  options.onProgress?.({ kind: 'reference', writes: writes.length, events: events.length, plans: plans.length });
+  const accusations: Accusation[] = [];
+  let [tried, runs] = [0, 2];
+  for (const plan of plans) {
+    if (clock.monotonic() - begun > options.withinMs) break;
+    const { findings, result, runs: more } = await tryPlan(settings, plan, expectation);
+    runs += more;
+    tried += 1;
+    options.onProgress?.({ kind: 'plan', number: tried, plan, findings });
+    if (findings.length === 0) continue;
+    accusations.push({ plan, findings, result });
+    if (options.untilFirst === true) break;
+  }
+  return { reference, accusations, planned: plans.length, tried, runs, tookMs: clock.monotonic() - begun };
+}
+
+async function prepared({ workload, hollowNodes, seed }: ExploreOptions): Promise<SnapshotContent> {
+  await using cluster = await startCluster({ hollowNodes, seed });
+  for (const object of workload.setup) await actOn(cluster.fetch, { verb: 'apply', object });
+  return (await cluster.snapshot()).content;
+}
+
+function expectationOf(one: RunResult, other: RunResult): Expectation {
+  const masks = one.states.map((state, i) => maskOf(state, other.states[i] ?? new Map()));
+  return { states: one.states, masks };
+}
+
+/** A machine that is busy looks like an operator that rests: what is found has to be found again, with more patience. */
+const CONFIRMATION_QUIETS = 2;
+
+async function tryPlan(
+  settings: RunSettings,
+  plan: Plan,
+  expectation: Expectation & { readonly reference: RunResult },
+) {
+  const result = await run(settings, plan, expectation);
+  const first = judge(expectation, result);
+  if (first.length === 0) return { findings: first, result, runs: 1 };
+  const patient = { ...settings, quietMs: settings.quietMs * CONFIRMATION_QUIETS };
+  const again = await run(patient, plan, expectation);
+  return { findings: judge(expectation, again), result: again, runs: 2 };
+}

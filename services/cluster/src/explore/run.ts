@@ -1,0 +1,196 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Clock, OperatorError } from '@holdfast/platform';
+import type { Change } from '@holdfast/store';
+import { RunningCluster } from '../cluster.ts';
+import type { SnapshotContent } from '../snapshot.ts';
+import { actOn } from './apply.ts';
+import { differencesOf, type EndState, endStateOf, type Mask } from './end-state.ts';
+import { Faults } from './faults.ts';
+import { Ledger } from './ledger.ts';
+import type { Plan } from './plans.ts';
+import { Program } from './program.ts';
+import { settled } from './settling.ts';
+import { Trace } from './trace.ts';
+import type { Workload } from './workload.ts';
+
+/** The user of the operator in its kubeconfig. */
+export const OPERATOR_USER = 'operator';
+
+export interface RunSettings {
+  readonly from: SnapshotContent;
+  readonly workload: Workload;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly quietMs: number;
+  readonly startWithinMs: number;
+  readonly seed: number;
+}
+
+/** What the runs without a fault led to. */
+export interface Expectation {
+  /** After each step. */
+  readonly states: readonly EndState[];
+  readonly masks: readonly Mask[];
+}
+
+export interface RunResult {
+  readonly trace: Trace;
+  readonly ledger: Ledger;
+  readonly states: readonly EndState[];
+  readonly hasSettled: boolean;
+  readonly crashes: number;
+  readonly lastExit: string;
+  readonly output: string;
+  /** False: the moment of the plan did not come. */
+  readonly wasDisturbed: boolean;
+}
+
+/** A whole run of the workload with the operator, on a fork of the prepared cluster. */
+export async function run(
+  settings: RunSettings,
+  plan: Plan | undefined,
+  expectation: Expectation | undefined,
+): Promise<RunResult> {
+  const { from, seed } = settings;
+  const cluster = await RunningCluster.start({
+    ...from,
+    options: { ...from.options, clock: 'real', https: true, seed },
+  });
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-explore-'));
+  try {
+    const kubeconfig = path.join(folder, 'kubeconfig');
+    await writeFile(kubeconfig, cluster.access({ name: OPERATOR_USER, groups: ['system:masters'] }).kubeconfig);
+    await chmod(kubeconfig, 0o600);
+    const { command, clock } = settings;
+    const program = new Program({ command, clock, env: { ...settings.env, KUBECONFIG: kubeconfig } });
+    const trial = new Trial(cluster, program, settings, expectation);
+    return await trial.run(plan);
+  } finally {
+    await cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const SHORT_MS = 100;
+/** The last look is a patient one: an operator may wait between its tries. */
+const LAST_QUIETS = 3;
+const DEADLINE_QUIETS = 30;
+
+class Trial {
+  readonly #cluster: RunningCluster;
+  readonly #program: Program;
+  readonly #settings: RunSettings;
+  readonly #expectation: Expectation | undefined;
+  readonly #trace: Trace;
+  readonly #ledger = new Ledger();
+  readonly #base: ReadonlyMap<string, number>;
+
+  constructor(cluster: RunningCluster, program: Program, settings: RunSettings, expectation: Expectation | undefined) {
+    this.#cluster = cluster;
+    this.#program = program;
+    this.#settings = settings;
+    this.#expectation = expectation;
+    this.#base = new Map(settings.from.state.objects.map(({ key, revision }) => [key, revision]));
+    this.#trace = new Trace(() => true);
+    const { filter } = this.#trace;
+    cluster.filters.unshift((request, next) =>
+      cluster.isOf({ user: OPERATOR_USER }, request) ? filter(request, next) : next(request),
+    );
+  }
+
+  async run(plan: Plan | undefined): Promise<RunResult> {
+    const ending = new AbortController();
+    const following = this.#follow(await this.#cluster.changes(ending.signal));
+    const faults = new Faults({
+      cluster: this.#cluster,
+      program: this.#program,
+      trace: this.#trace,
+      user: OPERATOR_USER,
+    });
+    try {
+      if (plan !== undefined) await faults.prepare(plan);
+      await this.#begin();
+      const { states, hasSettled } = await this.#steps(faults);
+      const { crashes, lastExit, output } = this.#program;
+      const { wasDisturbed } = faults;
+      return { trace: this.#trace, ledger: this.#ledger, states, hasSettled, crashes, lastExit, output, wasDisturbed };
+    } finally {
+      await this.#program.end();
+      ending.abort();
+      await following;
+    }
+  }
+
+  async #steps(faults: Faults): Promise<Pick<RunResult, 'states' | 'hasSettled'>> {
+    const { steps } = this.#settings.workload;
+    const states: EndState[] = [];
+    let hasSettled = true;
+    for (const [i, step] of steps.entries()) {
+      this.#trace.step = i;
+      this.#trace.note(`step ${i + 1}: ${step.verb} ${step.object.kind} ${step.object.metadata.name}`);
+      await actOn(this.#cluster.fetch, step);
+      const isLast = i === steps.length - 1;
+      if (step.waits || isLast) {
+        await this.#rest(i, { isLast: false });
+        await faults.afterStep(i, () => this.#rest(i, { isLast: false }));
+      }
+      if (isLast) {
+        faults.end();
+        hasSettled = await this.#rest(i, { isLast: true });
+      }
+      states.push(await this.#state());
+    }
+    return { states, hasSettled };
+  }
+
+  /** Waits for the state of the reference, or until nothing happens. */
+  #rest(step: number, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
+    const { clock, quietMs } = this.#settings;
+    const wanted = this.#expectation?.states[step];
+    const mask = this.#expectation?.masks[step] ?? new Set<string>();
+    return settled({
+      clock,
+      activity: () => this.#trace.activity + this.#ledger.changes,
+      isExpected: async () => wanted !== undefined && differencesOf(wanted, await this.#state(), mask).length === 0,
+      shortMs: Math.min(SHORT_MS, quietMs),
+      quietMs: isLast && wanted !== undefined ? quietMs * LAST_QUIETS : quietMs,
+      deadlineMs: quietMs * DEADLINE_QUIETS,
+    });
+  }
+
+  async #state(): Promise<EndState> {
+    const { content } = await this.#cluster.snapshot();
+    return endStateOf(content.state.objects, this.#base);
+  }
+
+  async #begin(): Promise<void> {
+    const { clock, startWithinMs } = this.#settings;
+    this.#program.start();
+    const giveUpAt = clock.monotonic() + startWithinMs;
+    while (this.#trace.requests === 0) {
+      if (this.#program.failure !== undefined) throw this.#program.failure;
+      if (this.#program.crashes > 1 || clock.monotonic() > giveUpAt) throw this.#neverStarted();
+      await clock.sleep(10);
+    }
+    await this.#rest(-1, { isLast: false });
+  }
+
+  #neverStarted(): OperatorError {
+    const { crashes, lastExit, output } = this.#program;
+    const what =
+      crashes > 0 ? `ended with ${lastExit}` : `sent no request within ${this.#settings.startWithinMs / 1_000} s`;
+    const lines = output.trim().split('\n').slice(-5).join('\n  ');
+    return new OperatorError({
+      code: 'OperatorNotStarted',
+      message: `the operator ${what}`,
+      nextStep: `It gets its cluster by the variable KUBECONFIG.${lines === '' ? ' It printed nothing.' : ` It printed:\n  ${lines}`}`,
+    });
+  }
+
+  async #follow(changes: AsyncIterable<readonly Change[]>): Promise<void> {
+    for await (const page of changes) for (const change of page) this.#ledger.take(change);
+  }
+}

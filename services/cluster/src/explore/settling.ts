@@ -1,0 +1,34 @@
+import type { Clock } from '@holdfast/platform';
+
+const LOOK_MS = 20;
+
+export interface Settling {
+  readonly clock: Clock;
+  /** Grows with everything that happens. */
+  readonly activity: () => number;
+  /** True: nothing else is expected. */
+  readonly isExpected: () => Promise<boolean>;
+  /** What is expected has to stay for so long. */
+  readonly shortMs: number;
+  /** So long without activity means that nothing else comes. */
+  readonly quietMs: number;
+  /** Activity that goes on for longer never ends. */
+  readonly deadlineMs: number;
+}
+
+/** Waits until the operator rests. False: it did not in time. */
+export async function settled(options: Settling): Promise<boolean> {
+  const { clock, activity, isExpected, shortMs, quietMs, deadlineMs } = options;
+  const begun = clock.monotonic();
+  let seen = activity();
+  let since = begun;
+  for (;;) {
+    await clock.sleep(LOOK_MS);
+    const now = clock.monotonic();
+    if (activity() !== seen) [seen, since] = [activity(), now];
+    const restedMs = now - since;
+    if (restedMs >= quietMs) return true;
+    if (restedMs >= shortMs && (await isExpected())) return true;
+    if (now - begun > deadlineMs) return false;
+  }
+}

@@ -1,0 +1,142 @@
+import type { ApiHandler, ApiResponse } from '@holdfast/client';
+import { type Asked, keyOf, readAsked, revisionOf, through, watchAnswer } from '../lens/index.ts';
+import type { RequestFilter } from '../requests.ts';
+
+/** A write of the operator. */
+export interface TracedWrite {
+  readonly kind: 'write';
+  readonly verb: string;
+  /** `pods`, `apps.example.com/status`. */
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Which of the equal ones, from 1. */
+  readonly nth: number;
+  readonly step: number;
+  /** Absent: it was not answered. */
+  status: number | undefined;
+}
+
+/** A state that a watch of the operator delivered. */
+export interface TracedEvent {
+  readonly kind: 'event';
+  readonly type: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly nth: number;
+  readonly revision: number;
+  readonly step: number;
+}
+
+/** What explore did. */
+export interface TracedNote {
+  readonly kind: 'note';
+  readonly text: string;
+}
+
+export type Traced = TracedWrite | TracedEvent | TracedNote;
+
+/** They renew all the time, and say nothing about the work. */
+const CHATTER: ReadonlySet<string> = new Set(['events', 'events.events.k8s.io', 'leases.coordination.k8s.io']);
+const ENTRIES_MAX = 20_000;
+
+/** What one client asked for and what it saw, in order. */
+export class Trace {
+  readonly entries: Traced[] = [];
+  /** Grows whenever the client does something, or is told something. */
+  activity = 0;
+  requests = 0;
+  /** Of the workload. */
+  step = 0;
+  readonly #counts = new Map<string, number>();
+  readonly #revisions = new Map<string, Set<number>>();
+  readonly #isOperator: (asked: Asked) => boolean;
+
+  constructor(isOperator: (asked: Asked) => boolean) {
+    this.#isOperator = isOperator;
+  }
+
+  note(text: string): void {
+    this.#add({ kind: 'note', text });
+  }
+
+  get writes(): readonly TracedWrite[] {
+    return this.entries.filter((each) => each.kind === 'write');
+  }
+
+  get events(): readonly TracedEvent[] {
+    return this.entries.filter((each) => each.kind === 'event');
+  }
+
+  readonly filter: RequestFilter = async (request, next) => {
+    const asked = readAsked(request);
+    if (asked === undefined || !this.#isOperator(asked)) return next(request);
+    this.requests += 1;
+    const resource = resourceOf(asked);
+    if (CHATTER.has(resource)) return next(request);
+    this.activity += 1;
+    return asked.isWrite ? this.#write(asked, resource, next) : this.#read(asked, resource, next);
+  };
+
+  async #write(asked: Asked, resource: string, next: ApiHandler): Promise<ApiResponse> {
+    const { info, name } = asked;
+    const place = { verb: info.verb, resource, namespace: info.namespace, name };
+    const nth = this.#count(JSON.stringify(place));
+    const entry: TracedWrite = { kind: 'write', ...place, nth, step: this.step, status: undefined };
+    this.#add(entry);
+    const answer = await next(asked.request);
+    entry.status = answer.status;
+    this.activity += 1;
+    return answer;
+  }
+
+  async #read(asked: Asked, resource: string, next: ApiHandler): Promise<ApiResponse> {
+    const answer = await next(asked.request);
+    this.activity += 1;
+    if (answer.body.kind !== 'watch') return answer;
+    const frames = through(answer.body.frames, {
+      frame: (frame, outlet) => {
+        this.#see(resource, frame.value());
+        outlet.push(frame);
+      },
+    });
+    return watchAnswer(frames);
+  }
+
+  #see(resource: string, event: Parameters<typeof revisionOf>[0]): void {
+    if (event.type === 'BOOKMARK' || event.type === 'ERROR') return;
+    this.activity += 1;
+    const key = keyOf(event);
+    const revision = revisionOf(event);
+    const seen = this.#revisions.get(`${resource}/${key}`) ?? new Set();
+    this.#revisions.set(`${resource}/${key}`, seen);
+    if (seen.has(revision)) return;
+    seen.add(revision);
+    const [namespace = '', name = ''] = key.split('/');
+    const { type } = event;
+    this.#add({ kind: 'event', type, resource, namespace, name, nth: seen.size, revision, step: this.step });
+  }
+
+  #count(key: string): number {
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return count;
+  }
+
+  #add(entry: Traced): void {
+    if (this.entries.length < ENTRIES_MAX) this.entries.push(entry);
+  }
+}
+
+function resourceOf({ info: { resource, group, subresource } }: Asked): string {
+  const plural = group === '' ? resource : `${resource}.${group}`;
+  return subresource === '' ? plural : `${plural}/${subresource}`;
+}
+
+export function lineOf(entry: Traced): string {
+  if (entry.kind === 'note') return `--- ${entry.text}`;
+  const place = `${entry.resource} ${entry.namespace === '' ? '' : `${entry.namespace}/`}${entry.name}`;
+  if (entry.kind === 'event') return `saw   ${entry.type} ${place} (revision ${entry.revision})`;
+  return `wrote ${entry.verb} ${place}: ${entry.status ?? 'no answer'}`;
+}

@@ -50,7 +50,7 @@ export function explorePlanted(
   return explore({
     workload: workloadOf(planted.steps),
     command: [process.execPath, OPERATOR, name, form],
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: modules },
+    env: { NODE_COMPILE_CACHE: modules },
     clock: createSystemClock(),
     hollowNodes: 0,
     quietMs: 500,

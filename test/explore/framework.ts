@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CoreV1Api, CustomObjectsApi, KubeConfig, type KubernetesObject, Watch } from '@kubernetes/client-node';
 
 /** What the small operators have in common: caches of lists and watches, and one reconcile at a time. */
@@ -21,11 +20,11 @@ export interface World {
   readonly core: CoreV1Api;
   /** From the cache. */
   readonly tanks: ReadonlyMap<string, Tank>;
-  cached(resource: CachedResource): ReadonlyMap<string, Cached>;
+  readonly cached: (resource: CachedResource) => ReadonlyMap<string, Cached>;
   /** From the API server, in the newest state. */
-  liveTank(name: string): Promise<Tank | undefined>;
-  updateTank(tank: Tank): Promise<unknown>;
-  updateStatus(tank: Tank, status: NonNullable<Tank['status']>): Promise<unknown>;
+  readonly liveTank: (name: string) => Promise<Tank | undefined>;
+  readonly updateTank: (tank: Tank) => Promise<unknown>;
+  readonly updateStatus: (tank: Tank, status: NonNullable<Tank['status']>) => Promise<unknown>;
 }
 
 export interface OperatorForm {
@@ -86,7 +85,7 @@ class Cache {
     for (const each of items) this.#onChange('LISTED', each);
   }
 
-  async follow(config: KubeConfig, ignoresExpiry: boolean): Promise<never> {
+  async follow(config: KubeConfig, sleep: Sleep, ignoresExpiry: boolean): Promise<never> {
     for (;;) {
       try {
         if (this.#version === undefined) await this.load();
@@ -117,7 +116,9 @@ class Cache {
   }
 }
 
-export async function operate(form: OperatorForm): Promise<never> {
+export type Sleep = (ms: number) => Promise<unknown>;
+
+export async function operate(form: OperatorForm, sleep: Sleep): Promise<never> {
   const config = new KubeConfig();
   config.loadFromDefault();
   const core = config.makeApiClient(CoreV1Api);
@@ -161,7 +162,7 @@ export async function operate(form: OperatorForm): Promise<never> {
       ))
     )
       await sleep(RETRY_MS);
-  for (const each of caches) void each.follow(config, form.ignoresExpiry ?? false);
+  for (const each of caches) void each.follow(config, sleep, form.ignoresExpiry ?? false);
   for (;;) {
     wake = Promise.withResolvers();
     try {

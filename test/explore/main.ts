@@ -5,6 +5,7 @@ import { explorePlanted } from './explore-planted.ts';
 const [name = '', form = 'planted', plans = '20'] = process.argv.slice(2);
 const exploration = await explorePlanted(name, form === 'correct' ? 'correct' : 'planted', {
   plans: Number(plans),
+  untilFirst: form !== 'correct',
   onProgress: (progress) =>
     console.log(
       progress.kind === 'reference'

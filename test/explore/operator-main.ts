@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { operate } from './framework.ts';
 import { PLANTED } from './registry.ts';
 
@@ -5,4 +6,4 @@ import { PLANTED } from './registry.ts';
 const [name = '', form = ''] = process.argv.slice(2);
 const operator = PLANTED.get(name);
 if (operator === undefined) throw new Error(`there is no operator ${name}`);
-await operate(operator.make(form === 'planted'));
+await operate(operator.make(form === 'planted'), sleep);

@@ -9,7 +9,10 @@ export const finalizerAfterCrash: MakeOperator = (isPlanted) => ({
   reconcile: async ({ core, tanks, cached, updateTank }) => {
     for (const [name, tank] of tanks) {
       const { finalizers = [] } = tank.metadata ?? {};
-      const withFinalizers = (list: string[]): Tank => ({ ...tank, metadata: { ...tank.metadata, finalizers: list } });
+      const withFinalizers = (list: string[]): Tank => ({
+        ...tank,
+        metadata: Object.assign({}, tank.metadata, { finalizers: list }),
+      });
       if (isGoing(tank)) {
         if (!finalizers.includes(FINALIZER)) continue;
         await unless(404, core.deleteNamespacedConfigMap({ name, namespace }));

@@ -10,7 +10,7 @@ export const lostAnswer: MakeOperator = (isPlanted) => ({
       const orders = await unless(404, core.readNamespacedConfigMap({ name: 'orders', namespace }));
       const data = orders?.data ?? {};
       const ordered = isPlanted ? { count: String(Number(data['count'] ?? 0) + 1) } : { ...data, [name]: 'ordered' };
-      const body = { metadata: { ...orders?.metadata, name: 'orders' }, data: ordered };
+      const body = { metadata: Object.assign({}, orders?.metadata, { name: 'orders' }), data: ordered };
       if (orders === undefined) await core.createNamespacedConfigMap({ namespace, body });
       else await core.replaceNamespacedConfigMap({ name: 'orders', namespace, body });
       await updateStatus(tank, { ordered: true });

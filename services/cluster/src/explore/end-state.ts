@@ -84,7 +84,8 @@ function flatten(value: unknown, path: string, names: Naming, lines: string[]): 
   const entries = Object.entries(value);
   if (entries.length === 0) lines.push(`${path} = ${Array.isArray(value) ? '[]' : '{}'}`);
   for (const [key, child] of entries.toSorted(([a], [b]) => compare(a, b))) {
-    if (IGNORED_FIELDS.has(key)) continue;
+    // The uid of another object tells whom this one means.
+    if (IGNORED_FIELDS.has(key) && !(key === 'uid' && path !== 'metadata')) continue;
     flatten(child, path === '' ? key : `${path}.${key}`, names, lines);
   }
 }

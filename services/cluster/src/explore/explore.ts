@@ -55,8 +55,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { clock } = options;
   const begun = clock.monotonic();
   const settings: RunSettings = { ...options, from: await prepared(options) };
-  const reference = await run(settings, undefined, undefined);
-  const second = await run(settings, undefined, undefined);
+  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS };
+  const reference = await run(patient, undefined, undefined);
+  const second = await run(patient, undefined, expectationOf(reference, reference));
   const expectation = { ...expectationOf(reference, second), reference };
   const all = options.only === undefined ? plansOf(reference.trace, options.workload.steps.length) : [options.only];
   const plans = all.slice(0, options.plans);
@@ -88,8 +89,8 @@ function expectationOf(one: RunResult, other: RunResult): Expectation {
   return { states: one.states, masks };
 }
 
-/** A machine that is busy looks like an operator that rests: what is found has to be found again, with more patience. */
-const CONFIRMATION_QUIETS = 2;
+/** A busy machine looks like an operator that rests: what is found has to be found again, with more patience. */
+const PATIENT_QUIETS = 2;
 
 async function tryPlan(
   settings: RunSettings,
@@ -99,7 +100,7 @@ async function tryPlan(
   const result = await run(settings, plan, expectation);
   const first = judge(expectation, result);
   if (first.length === 0) return { findings: first, result, runs: 1 };
-  const patient = { ...settings, quietMs: settings.quietMs * CONFIRMATION_QUIETS };
+  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS };
   const again = await run(patient, plan, expectation);
   return { findings: judge(expectation, again), result: again, runs: 2 };
 }

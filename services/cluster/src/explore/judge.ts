@@ -37,10 +37,13 @@ export function judge(
 function deletions(reference: RunResult, result: RunResult): readonly Finding[] {
   return [...result.ledger.deletions].flatMap(([label, count]): readonly Finding[] => {
     const before = reference.ledger.deletions.get(label) ?? 0;
-    if (count <= before) return [];
+    // What the reference does not keep may be made and deleted once more.
+    if (count <= before || !isKept(reference, label)) return [];
     return [{ kind: 'deleted', text: `${label} is deleted ${count} times in place of ${before}`, lines: [] }];
   });
 }
+
+const isKept = ({ states }: RunResult, label: string): boolean => (states.at(-1)?.get(label)?.length ?? 0) > 0;
 
 function behaviour(reference: RunResult, result: RunResult): readonly Finding[] {
   const panic = result.output.split('\n').find((line) => PANIC.test(line));

@@ -1,4 +1,5 @@
 import type { Trace, TracedEvent, TracedWrite } from './trace.ts';
+import { badWorkload } from './workload.ts';
 
 /** Names a write of the operator, in every run. */
 export type WriteMark = Pick<TracedWrite, 'verb' | 'resource' | 'namespace' | 'name' | 'nth'>;
@@ -20,7 +21,9 @@ const EQUAL_WRITES = 2;
 
 /** The promising plans of a run, the most promising first: one of each class in turn, each class by the order of the run. */
 export function plansOf(trace: Recorded, steps: number): readonly Plan[] {
-  const writes = trace.writes.filter(({ nth, status }) => nth <= EQUAL_WRITES && status !== undefined && status < 400);
+  const writes = trace.writes
+    .filter(({ nth, status }) => nth <= EQUAL_WRITES && status !== undefined && status < 400)
+    .toSorted((a, b) => weightOf(a) - weightOf(b));
   const events = decisive(trace.events);
   const versioned = writes.filter(({ verb }) => verb === 'update' || verb === 'patch');
   const classes: readonly (readonly Plan[])[] = [
@@ -36,6 +39,9 @@ export function plansOf(trace: Recorded, steps: number): readonly Plan[] {
   ];
   return inTurn(classes);
 }
+
+/** A deletion cannot be repaired, a creation can be repeated. */
+const weightOf = ({ verb }: TracedWrite): number => (verb.startsWith('delete') ? 0 : Number(verb === 'create') + 1);
 
 /** After each step the program is restarted, and one of its caches begins before an event that it had seen. */
 function timeTravels(events: readonly TracedEvent[], steps: number): readonly Plan[] {
@@ -106,3 +112,36 @@ const eventText = ({ resource, namespace, name, nth }: EventMark): string =>
   `state ${nth} of ${resource} ${placeOf(namespace, name)}`;
 
 const placeOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
+
+/** The fields of each kind of plan besides `kind`. */
+const PLAN_FIELDS: Readonly<Record<Plan['kind'], readonly string[]>> = {
+  crash: ['moment', 'write'],
+  lostAnswer: ['write'],
+  conflict: ['write'],
+  throttled: ['write'],
+  stale: ['event'],
+  unobserved: ['event'],
+  timeTravel: ['step', 'event'],
+  expired: ['step'],
+};
+
+/** Reads a plan that a finding printed. Throws an `OperatorError` for anything else. */
+export function readPlan(content: unknown): Plan {
+  const given: Record<string, unknown> = typeof content === 'object' && content !== null ? { ...content } : {};
+  const kind = Object.keys(PLAN_FIELDS).find((each) => each === given['kind']);
+  const fields = new Map(Object.entries(PLAN_FIELDS)).get(kind ?? '');
+  if (fields === undefined || !fields.every((field) => isField(field, given))) {
+    throw badWorkload('the plan is none of explore', 'Copy it from the line "Again" of a finding.');
+  }
+  return given as unknown as Plan;
+}
+
+function isField(field: string, given: Readonly<Record<string, unknown>>): boolean {
+  const value = new Map(Object.entries(given)).get(field);
+  if (field === 'step') return typeof value === 'number' && Number.isInteger(value);
+  if (field === 'moment') return value === 'before' || value === 'after';
+  if (typeof value !== 'object' || value === null) return false;
+  const mark = new Map<string, unknown>(Object.entries(value));
+  const texts = field === 'write' ? ['verb', 'resource', 'namespace', 'name'] : ['resource', 'namespace', 'name'];
+  return texts.every((text) => typeof mark.get(text) === 'string') && Number.isInteger(mark.get('nth'));
+}

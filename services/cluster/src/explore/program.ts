@@ -6,6 +6,7 @@ export interface ProgramOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  readonly onStart: () => void;
 }
 
 const OUTPUT_CHARS_MAX = 100_000;
@@ -30,6 +31,7 @@ export class Program {
 
   start(): void {
     const [file = '', ...args] = this.#options.command;
+    this.#options.onStart();
     const child = spawn(file, args, { env: this.#options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#child = child;

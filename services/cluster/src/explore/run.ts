@@ -65,8 +65,9 @@ export async function run(
     await writeFile(kubeconfig, cluster.access({ name: OPERATOR_USER, groups: ['system:masters'] }).kubeconfig);
     await chmod(kubeconfig, 0o600);
     const { command, clock } = settings;
-    const program = new Program({ command, clock, env: { ...settings.env, KUBECONFIG: kubeconfig } });
-    const trial = new Trial(cluster, program, settings, expectation);
+    const env = { ...settings.env, KUBECONFIG: kubeconfig };
+    const program = new Program({ command, clock, env, onStart: () => trial.started() });
+    const trial: Trial = new Trial(cluster, program, settings, expectation);
     return await trial.run(plan);
   } finally {
     await cluster.stop();
@@ -87,6 +88,10 @@ class Trial {
   readonly #trace: Trace;
   readonly #ledger = new Ledger();
   readonly #base: ReadonlyMap<string, number>;
+  /** The requests before the latest start of the program. */
+  #atStart = 0;
+  #startedMs = 0;
+  #looks = 0;
 
   constructor(cluster: RunningCluster, program: Program, settings: RunSettings, expectation: Expectation | undefined) {
     this.#cluster = cluster;
@@ -99,6 +104,11 @@ class Trial {
     cluster.filters.unshift((request, next) =>
       cluster.isOf({ user: OPERATOR_USER }, request) ? filter(request, next) : next(request),
     );
+  }
+
+  started(): void {
+    this.#atStart = this.#trace.requests;
+    this.#startedMs = this.#settings.clock.monotonic();
   }
 
   async run(plan: Plan | undefined): Promise<RunResult> {
@@ -148,17 +158,25 @@ class Trial {
 
   /** Waits for the state of the reference, or until nothing happens. */
   #rest(step: number, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
-    const { clock, quietMs } = this.#settings;
+    const { clock, quietMs, startWithinMs } = this.#settings;
     const wanted = this.#expectation?.states[step];
     const mask = this.#expectation?.masks[step] ?? new Set<string>();
     return settled({
       clock,
-      activity: () => this.#trace.activity + this.#ledger.changes,
+      activity: () => this.#trace.activity + this.#ledger.changes + this.#looksAtStart(),
       isExpected: async () => wanted !== undefined && differencesOf(wanted, await this.#state(), mask).length === 0,
       shortMs: Math.min(SHORT_MS, quietMs),
-      quietMs: isLast && wanted !== undefined ? quietMs * LAST_QUIETS : quietMs,
-      deadlineMs: quietMs * DEADLINE_QUIETS,
+      quietMs: isLast ? quietMs * LAST_QUIETS : quietMs,
+      deadlineMs: startWithinMs + quietMs * DEADLINE_QUIETS,
     });
+  }
+
+  /** A program that loads does not rest, although nothing is heard of it. */
+  #looksAtStart(): number {
+    const { clock, startWithinMs } = this.#settings;
+    const isLoading = this.#trace.requests === this.#atStart && clock.monotonic() - this.#startedMs < startWithinMs;
+    if (isLoading) this.#looks += 1;
+    return this.#looks;
   }
 
   async #state(): Promise<EndState> {

@@ -28,7 +28,7 @@ export async function settled(options: Settling): Promise<boolean> {
     if (activity() !== seen) [seen, since] = [activity(), now];
     const restedMs = now - since;
     if (restedMs >= quietMs) return true;
-    if (restedMs >= shortMs && (await isExpected())) return true;
+    if (restedMs >= shortMs && (await isExpected()) && activity() === seen) return true;
     if (now - begun > deadlineMs) return false;
   }
 }

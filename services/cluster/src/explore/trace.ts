@@ -1,5 +1,5 @@
-import type { ApiHandler, ApiResponse } from '@holdfast/client';
-import { type Asked, keyOf, readAsked, revisionOf, through, watchAnswer } from '../lens/index.ts';
+import type { ApiHandler, ApiResponse, WatchEvent } from '@holdfast/client';
+import { type Asked, objectOf, readAsked, revisionOf, through, watchAnswer } from '../lens/index.ts';
 import type { RequestFilter } from '../requests.ts';
 
 /** A write of the operator. */
@@ -47,7 +47,7 @@ export class Trace {
   /** Grows whenever the client does something, or is told something. */
   activity = 0;
   requests = 0;
-  /** Of the workload. */
+  /** The step of the workload, from 0. */
   step = 0;
   readonly #counts = new Map<string, number>();
   readonly #revisions = new Map<string, Set<number>>();
@@ -104,16 +104,16 @@ export class Trace {
     return watchAnswer(frames);
   }
 
-  #see(resource: string, event: Parameters<typeof revisionOf>[0]): void {
+  #see(resource: string, event: WatchEvent): void {
     if (event.type === 'BOOKMARK' || event.type === 'ERROR') return;
     this.activity += 1;
-    const key = keyOf(event);
+    const { namespace, name } = placeOf(event);
+    const key = `${namespace}/${name}`;
     const revision = revisionOf(event);
     const seen = this.#revisions.get(`${resource}/${key}`) ?? new Set();
     this.#revisions.set(`${resource}/${key}`, seen);
     if (seen.has(revision)) return;
     seen.add(revision);
-    const [namespace = '', name = ''] = key.split('/');
     const { type } = event;
     this.#add({ kind: 'event', type, resource, namespace, name, nth: seen.size, revision, step: this.step });
   }
@@ -127,6 +127,12 @@ export class Trace {
   #add(entry: Traced): void {
     if (this.entries.length < ENTRIES_MAX) this.entries.push(entry);
   }
+}
+
+/** A generated name differs between runs: it is known by its beginning, as `web-*`. */
+function placeOf(event: WatchEvent): { readonly namespace: string; readonly name: string } {
+  const { namespace = '', name = '', generateName } = objectOf(event).metadata ?? {};
+  return { namespace, name: generateName === undefined ? name : `${generateName}*` };
 }
 
 function resourceOf({ info: { resource, group, subresource } }: Asked): string {

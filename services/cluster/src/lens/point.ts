@@ -32,6 +32,7 @@ export const POINT_SETTING: Setting = {
 export interface SeenObject {
   readonly metadata?: {
     readonly name?: string;
+    readonly generateName?: string;
     readonly namespace?: string;
     readonly resourceVersion?: string;
     readonly annotations?: Readonly<Record<string, string>>;

@@ -28,6 +28,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Run a command with a cluster of its own: run -- go test ./...',
     load: async () => (await import('./commands/run.ts')).RUN,
   },
+  explore: {
+    summary: 'Try an operator with crashes, stale reads and lost answers: explore --workload FILE -- ./operator',
+    load: async () => (await import('./commands/explore.ts')).EXPLORE,
+  },
   testenv: {
     summary: 'Serve clusters for tests in any language, over HTTP',
     load: async () => (await import('./commands/testenv.ts')).TESTENV,

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises';
+import {
+  describePlan,
+  explore,
+  type Plan,
+  type Progress,
+  readPlan,
+  readWorkload,
+  reportOf,
+  summaryOf,
+  type Workload,
+} from '@holdfast/cluster/explore';
+import { describeError, OperatorError } from '@holdfast/platform';
+import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { parse } from 'yaml';
+import type { Command } from '../command.ts';
+import { misuse } from '../misuse.ts';
+
+const SETTINGS = {
+  workload: { kind: 'string', short: 'w', help: 'File with what users do: setup and steps (YAML or JSON)' },
+  minutes: { kind: 'integer', help: 'No plan begins after this time', default: 10, min: 1, max: 1_440 },
+  plans: { kind: 'integer', help: 'Plans to try at most', default: 100, min: 1, max: 100_000 },
+  plan: { kind: 'string', help: 'Tries only this plan, as a finding prints it' },
+  seed: {
+    kind: 'integer',
+    help: 'Makes names and uids of the cluster repeatable',
+    default: 1,
+    min: 0,
+    max: 2 ** 32 - 1,
+  },
+  'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 1, min: 0, max: 1_000 },
+  'quiet-ms': {
+    kind: 'integer',
+    help: 'The operator rests when so long nothing happens; longer than it waits between its tries',
+    default: 1_000,
+    min: 50,
+    max: 600_000,
+  },
+  'start-seconds': { kind: 'integer', help: 'Time for its first request', default: 30, min: 1, max: 3_600 },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Runs the workload with the operator twice without a fault, then once with each promising fault, each time on a fork\n' +
+  'of one cluster, and compares the ends. The operator gets its cluster by KUBECONFIG. Exit code 1: something is found.';
+
+/** Exit code when a plan has findings. */
+const FOUND = 1;
+
+export const EXPLORE: Command = {
+  run: async (argv, terminal) => {
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(
+        `holdfast explore --workload FILE [flags] -- <operator command>\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`,
+      );
+      return 0;
+    }
+    if (words.length === 0) throw misuse('no operator is given', 'Write its command after --, as in `-- ./operator`.');
+    const file = settings.workload;
+    if (file === undefined) throw misuse('no workload is given', 'Name its file with --workload.');
+    const exploration = await explore({
+      workload: await workloadOf(file),
+      command: words,
+      env: terminal.env,
+      clock: terminal.clock,
+      hollowNodes: settings['hollow-nodes'],
+      quietMs: settings['quiet-ms'],
+      startWithinMs: settings['start-seconds'] * 1_000,
+      seed: settings.seed,
+      plans: settings.plans,
+      withinMs: settings.minutes * 60_000,
+      ...(settings.plan === undefined ? {} : { only: planOf(settings.plan) }),
+      onProgress: (progress) => terminal.tell(lineOf(progress)),
+    });
+    const again = (plan: string): string =>
+      commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
+    for (const each of exploration.accusations) terminal.print(`${reportOf(each, again)}\n`);
+    terminal.print(summaryOf(exploration));
+    return exploration.accusations.length === 0 ? 0 : FOUND;
+  },
+};
+
+function lineOf(progress: Progress): string {
+  if (progress.kind === 'reference') {
+    return `reference: ${progress.writes} writes, ${progress.events} events seen, ${progress.plans} plans`;
+  }
+  const { number, plan, findings } = progress;
+  return `${number}. ${describePlan(plan)}: ${findings.length === 0 ? 'fine' : findings.map(({ text }) => text).join('; ')}`;
+}
+
+async function workloadOf(file: string): Promise<Workload> {
+  let content: unknown;
+  try {
+    content = parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw new OperatorError({
+      code: 'Workload',
+      message: `the workload ${file} cannot be read: ${describeError(cause)}`,
+      nextStep: 'Give a YAML file with setup and steps; docs/testing-operators.md has one.',
+      exitCode: 2,
+      cause,
+    });
+  }
+  return readWorkload(content);
+}
+
+function planOf(text: string): Plan {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw misuse('the plan is not JSON', 'Copy it from the line "Again" of a finding, in quotes.');
+  }
+  return readPlan(content);
+}
+
+/** The flags as given, without those of an earlier plan. */
+function flagsOf(argv: readonly string[], words: readonly string[]): readonly string[] {
+  const flags = argv.slice(0, argv.length - words.length).filter((each) => each !== '--');
+  const at = flags.indexOf('--plan');
+  return at === -1 ? flags : [...flags.slice(0, at), ...flags.slice(at + 2)];
+}
+
+const commandLine = (words: readonly string[]): string =>
+  `holdfast ${words.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')}`;

@@ -180,7 +180,11 @@ test('workloads and plans that cannot be meant are refused in one sentence with 
   }
 });
 
-const resultOf = (states: readonly EndState[], deletions: readonly (readonly [string, number])[], output = ''): RunResult => {
+const resultOf = (
+  states: readonly EndState[],
+  deletions: readonly (readonly [string, number])[],
+  output = '',
+): RunResult => {
   const ledger = new Ledger();
   for (const [label, count] of deletions) ledger.deletions.set(label, count);
   const trace = new Trace(() => true);

@@ -91,6 +91,7 @@ class Trial {
   /** The requests before the latest start of the program. */
   #atStart = 0;
   #startedMs = 0;
+  #starts = 0;
   #looks = 0;
 
   constructor(cluster: RunningCluster, program: Program, settings: RunSettings, expectation: Expectation | undefined) {
@@ -107,6 +108,7 @@ class Trial {
   }
 
   started(): void {
+    this.#starts += 1;
     this.#atStart = this.#trace.requests;
     this.#startedMs = this.#settings.clock.monotonic();
   }
@@ -167,7 +169,7 @@ class Trial {
       isExpected: async () => wanted !== undefined && differencesOf(wanted, await this.#state(), mask).length === 0,
       shortMs: Math.min(SHORT_MS, quietMs),
       quietMs: isLast ? quietMs * LAST_QUIETS : quietMs,
-      deadlineMs: startWithinMs + quietMs * DEADLINE_QUIETS,
+      deadlineMs: quietMs * DEADLINE_QUIETS + (this.#starts > 1 ? startWithinMs : 0),
     });
   }
 

@@ -40,6 +40,7 @@ export type Traced = TracedWrite | TracedEvent | TracedNote;
 /** They renew all the time, and say nothing about the work. */
 const CHATTER: ReadonlySet<string> = new Set(['events', 'events.events.k8s.io', 'leases.coordination.k8s.io']);
 const ENTRIES_MAX = 20_000;
+const READS_IN_A_ROW_MAX = 50;
 
 /** What one client asked for and what it saw, in order. */
 export class Trace {
@@ -49,6 +50,7 @@ export class Trace {
   requests = 0;
   /** The step of the workload, from 0. */
   step = 0;
+  #readsInARow = 0;
   readonly #counts = new Map<string, number>();
   readonly #revisions = new Map<string, Set<number>>();
   readonly #isOperator: (asked: Asked) => boolean;
@@ -75,7 +77,8 @@ export class Trace {
     this.requests += 1;
     const resource = resourceOf(asked);
     if (CHATTER.has(resource)) return next(request);
-    this.activity += 1;
+    if (asked.isWrite) this.#act();
+    else this.#readOnly();
     return asked.isWrite ? this.#write(asked, resource, next) : this.#read(asked, resource, next);
   };
 
@@ -87,13 +90,12 @@ export class Trace {
     this.#add(entry);
     const answer = await next(asked.request);
     entry.status = answer.status;
-    this.activity += 1;
+    this.#act();
     return answer;
   }
 
   async #read(asked: Asked, resource: string, next: ApiHandler): Promise<ApiResponse> {
     const answer = await next(asked.request);
-    this.activity += 1;
     if (answer.body.kind !== 'watch') return answer;
     const frames = through(answer.body.frames, {
       frame: (frame, outlet) => {
@@ -106,7 +108,7 @@ export class Trace {
 
   #see(resource: string, event: WatchEvent): void {
     if (event.type === 'BOOKMARK' || event.type === 'ERROR') return;
-    this.activity += 1;
+    this.#act();
     const { namespace, name } = placeOf(event);
     const key = `${namespace}/${name}`;
     const revision = revisionOf(event);
@@ -116,6 +118,17 @@ export class Trace {
     seen.add(revision);
     const { type } = event;
     this.#add({ kind: 'event', type, resource, namespace, name, nth: seen.size, revision, step: this.step });
+  }
+
+  #act(): void {
+    this.activity += 1;
+    this.#readsInARow = 0;
+  }
+
+  /** A client that only reads, again and again, rests: nothing comes of it. */
+  #readOnly(): void {
+    this.#readsInARow += 1;
+    if (this.#readsInARow <= READS_IN_A_ROW_MAX) this.activity += 1;
   }
 
   #count(key: string): number {

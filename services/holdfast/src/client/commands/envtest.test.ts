@@ -160,14 +160,28 @@ async function certificatesIn(folder: string) {
   return { flags, url, admin: { cert: user.certificate, key: user.key } };
 }
 
+/**
+ * Below the ports that the machine gives to others, which could take one between this look and its use. Each process looks in its own
+ * part.
+ */
+const FIRST_PORT = 20_000;
+let nextPort = FIRST_PORT + (process.pid % 600) * 20;
+
 /** As envtest finds one: bound, and closed again. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  for (;;) {
+    const port = nextPort;
+    nextPort += 1;
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.on('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 function makeFolder(t: TestContext): string {

@@ -22,6 +22,7 @@ import { waitFor } from '../support/wait.ts';
 const NODE = '10.244.3.0/24';
 
 if (findOnPath('ip') === undefined) ensurePackages(['iproute2']);
+if (findOnPath('nft') === undefined) ensurePackages(['nftables']);
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-network-'));
@@ -91,6 +92,14 @@ test('the end of the agent takes every namespace with it and is reported; the ne
   assert.notEqual((await network.attach('n/b/0', NODE)).agent, agent);
 });
 
+/** What a network policy loads, in short. */
+const CUT = `table ip cut {
+  chain cut {
+    type filter hook forward priority filter;
+    ip daddr 192.0.2.3 tcp dport 443 reject with icmp type admin-prohibited
+  }
+}`;
+
 /** Connects to each place from inside the namespace of a pod and prints what comes back, or the code of the failure. */
 const CONNECT = `
 const { connect } = require('node:net');
@@ -121,7 +130,7 @@ async function insidePod(path_: string, agent: number, ...args: readonly string[
   return JSON.parse(text);
 }
 
-test('pods reach other networks by TCP at the address that they ask for, and learn what is refused', async (t) => {
+test('pods reach other networks by TCP where rules for pods let them, and learn what is refused', async (t) => {
   assert.equal(wayOutRefusal(), '');
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
@@ -138,7 +147,10 @@ test('pods reach other networks by TCP at the address that they ask for, and lea
   };
   const network = await open(t, folder(t), 0, [OTHER_NETWORKS, { reach }]);
   const pod = await network.attach('n/a/0', NODE);
+  await network.nft(['-f', '-'], CUT);
   const places = [
+    ['192.0.2.3', 443],
+    ['192.0.2.3', 80],
     ['192.0.2.1', 443],
     ['192.0.2.2', 8_080],
     ['198.51.100.1', 80],
@@ -146,11 +158,13 @@ test('pods reach other networks by TCP at the address that they ask for, and lea
   ];
   const said = await insidePod(pod.path, pod.agent, JSON.stringify([places, ['192.0.2.1', 123]]));
   assert.deepEqual(said, [
+    'EHOSTUNREACH',
+    'heard hello, and the end',
     'heard hello, and the end',
     'heard hello, and the end',
     'ECONNRESET',
     'EHOSTUNREACH',
     'EHOSTUNREACH',
   ]);
-  assert.deepEqual(asked.toSorted(), ['192.0.2.1:443', '192.0.2.2:8080', '198.51.100.1:80']);
+  assert.deepEqual(asked.toSorted(), ['192.0.2.1:443', '192.0.2.2:8080', '192.0.2.3:80', '198.51.100.1:80']);
 });

@@ -41,8 +41,15 @@ export async function leadOut(way: WayOut): Promise<void> {
 }
 
 /** Leads the connections that a server accepts at the addresses of other networks. */
-export function serveWayOut(server: Server, { outside, target }: Pick<WayOut, 'outside' | 'target'>): void {
-  const isWelcome = boundPerPeer(RELAY_CONNECTIONS_PER_POD_MAX);
+export function serveWayOut(
+  server: Server,
+  {
+    outside,
+    target,
+    connectionsPerPod = RELAY_CONNECTIONS_PER_POD_MAX,
+  }: Pick<WayOut, 'outside' | 'target'> & { readonly connectionsPerPod?: number },
+): void {
+  const isWelcome = boundPerPeer(connectionsPerPod);
   server.maxConnections = WAY_OUT_CONNECTIONS_MAX;
   server.on('connection', (inner: Socket) => {
     inner.allowHalfOpen = true;

@@ -77,22 +77,23 @@ async function lead(inner: Socket, outside: string, target: string): Promise<voi
   }
 }
 
-/** Listens in the namespace and sends the listening socket to its parent. */
+/** Listens in the namespace, sends the listening socket to its parent, and ends when the parent has it. */
 const PROGRAM = `
 const { createServer } = require('node:net');
 const { spawnSync } = require('node:child_process');
+process.on('disconnect', () => process.exit(0));
 process.on('message', ({ port, command: [program, ...args] }) => {
   const server = createServer();
-  const fail = (why) => process.send({ why }, () => process.exit(1));
-  server.on('error', (error) => fail(error.message));
+  server.on('error', (error) => process.send({ why: error.message }));
   server.listen(port, '0.0.0.0', 4096, () => {
     const { status, error, stderr } = spawnSync(program, args, { stdio: ['ignore', 'ignore', 'pipe', server._handle.fd] });
-    if (status !== 0) fail(error?.message ?? String(stderr));
-    else process.send({}, server, () => process.exit(0));
+    if (status === 0) process.send({}, server);
+    else process.send({ why: error?.message ?? String(stderr) });
   });
 });
 `;
 
+/** Resolves after the end of the helper: until then it accepts connections, too, and serves none. */
 function listenInside(enter: readonly string[]): Promise<Server> {
   const [program, ...args] = [...enter, process.execPath, '-e', PROGRAM];
   return new Promise((resolve, reject) => {
@@ -102,12 +103,15 @@ function listenInside(enter: readonly string[]): Promise<Server> {
       timeout: PROGRAM_DEADLINE_MS,
       killSignal: 'SIGKILL',
     });
+    let server: Server | undefined;
+    let said = 'the helper ended before it listened';
     child.on('error', reject);
-    child.on('exit', () => reject(new Error('the helper ended')));
-    child.on('message', ({ why = '' }: { readonly why?: string }, handle) => {
-      if (handle instanceof Server) resolve(handle);
-      else reject(new Error(why));
+    child.on('message', ({ why = said }: { readonly why?: string }, handle) => {
+      said = why;
+      if (handle instanceof Server) server = handle;
+      child.disconnect();
     });
+    child.on('exit', () => (server === undefined ? reject(new Error(said)) : resolve(server)));
     child.send({ port: WAY_OUT_PORT, command: transparencyCommand() }, () => undefined);
   });
 }

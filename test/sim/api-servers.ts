@@ -43,6 +43,8 @@ export interface ApiServersOptions {
   /** Called for every request that a server has answered. */
   readonly onAnswer?: ((answered: Answered) => void) | undefined;
   readonly events?: 'stored' | 'dropped' | undefined;
+  /** The data have the objects that every cluster has: a start does not look at each of them again. */
+  readonly hasSystemObjects: boolean;
 }
 
 export interface Answered {
@@ -148,7 +150,8 @@ export class ApiServers {
   }
 
   #boot(party: string): RunningServer {
-    const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf, onAnswer } = this.#options;
+    const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf, onAnswer, hasSystemObjects } =
+      this.#options;
     const process = this.#processes.get(party) ?? new SimulatedProcess(kernel, party);
     const machine = process.boot(logOf?.(party));
     const recorded = recordCommits(this.#data, kernel, (commit) =>
@@ -156,7 +159,8 @@ export class ApiServers {
     );
     const store = storeOf?.(recorded, machine) ?? recorded;
     const toleration = defaultTolerationSeconds === undefined ? {} : { defaultTolerationSeconds };
-    const server: ApiServer = createApiServer({ ...machine, store, tokens, ownershipRule, ...toleration });
+    const settings = { ownershipRule, hasSystemObjects, ...toleration };
+    const server: ApiServer = createApiServer({ ...machine, store, tokens, ...settings });
     const relay = createRelay({ ...machine, store, bus: hub, knownState: server.knownState });
     const handle: ApiHandler = (request) => {
       const by = (request.headers['authorization'] ?? '').slice(BEARER.length);

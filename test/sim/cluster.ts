@@ -12,7 +12,7 @@ import {
   HOLLOW_PROBE_NETWORK,
   hollowNodeFacts,
 } from '@holdfast/kubelet';
-import { createHollowRuntime, type HollowRuntime } from '@holdfast/kubelet/hollow-runtime';
+import { createHollowRuntime, type HollowRuntime, type HollowState } from '@holdfast/kubelet/hollow-runtime';
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store, StoredObject } from '@holdfast/store';
@@ -79,6 +79,17 @@ export interface SimClusterOptions {
 export interface SimData {
   readonly objects: readonly StoredObject[];
   readonly revision: number;
+  /** The virtual time at which the cluster with these data ended. The next one continues from then. Default: 0. */
+  readonly atMs?: number;
+  /** The machines of its nodes, by name: their containers continue. */
+  readonly machines?: ReadonlyMap<string, SimMachineState>;
+}
+
+/** What a machine keeps while its kubelet is down. */
+export interface SimMachineState {
+  readonly runtime: HollowState;
+  /** What is on its disk. */
+  readonly bound: string | undefined;
 }
 
 /** One of several possible fencers, each its own process. */
@@ -111,8 +122,7 @@ const identityOf = (name: string, boot: number): SimIdentity => ({
   incarnation: formatIncarnation({ key: name, machine: name, boot: String(boot) }),
 });
 
-function createBound(): BoundIncarnation {
-  let kept: string | undefined;
+function createBound(kept?: string): BoundIncarnation {
   return {
     read: () => kept,
     write: (incarnation) => {
@@ -165,7 +175,7 @@ export class SimCluster {
 
   constructor(options: SimClusterOptions) {
     this.#options = options;
-    this.kernel = new SimulationKernel(options.seed);
+    this.kernel = new SimulationKernel(options.seed, options.data?.atMs);
     this.network = new SimulatedNetwork(this.kernel);
     this.nodeNames = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
     this.oracle = new AtMostOneOracle(this.kernel, (_, podName) => options.identities.test(podName));
@@ -192,6 +202,7 @@ export class SimCluster {
   }
 
   start(): void {
+    for (const [name, { runtime }] of this.#options.data?.machines ?? []) this.#tellRunning(name, runtime);
     for (const service of this.#services) this.background(service.start());
   }
 
@@ -228,10 +239,13 @@ export class SimCluster {
     for (const service of services) this.background(service.start());
   }
 
-  /** A copy of what is stored, for another cluster to start on. */
+  /** A copy of what is stored and of the machines, for another cluster to continue from. */
   async data(): Promise<SimData> {
     const { objects, revision } = await this.#apis.data.list('');
-    return { objects, revision };
+    const machines = new Map(
+      [...this.#nodes].map(([name, { runtime, bound }]) => [name, { runtime: runtime.state(), bound: bound.read() }]),
+    );
+    return { objects, revision, atMs: this.kernel.elapsedMs, machines };
   }
 
   /** The processes of the control plane that can crash alone, API servers first. */
@@ -397,7 +411,9 @@ export class SimCluster {
     };
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
-    const settings = { ownershipRule, defaultTolerationSeconds, storeOf, logOf, onWrite, onAnswer, events };
+    const hasSystemObjects = data !== undefined;
+    const faults = { storeOf, onWrite, onAnswer, events };
+    const settings = { ownershipRule, defaultTolerationSeconds, logOf, hasSystemObjects, ...faults };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
       createMemoryStore(data === undefined ? {} : { adopted: data }),
@@ -440,23 +456,36 @@ export class SimCluster {
   #createNode(name: string): Service {
     const process = new SimulatedProcess(this.kernel, name);
     const machine = process.boot(this.#options.logOf?.(name));
-    const runtime = this.#runtimeOn(name);
+    const kept = this.#options.data?.machines?.get(name);
+    const runtime = this.#runtimeOn(name, kept?.runtime);
     const connection = runtime.connect();
-    const bound = createBound();
+    const bound = createBound(kept?.bound);
     this.#nodes.set(name, { process, runtime, bound, connection, boots: 1 });
     return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1), bound);
   }
 
   /** The machine below the kubelet has its own clock: containers continue whatever happens to the kubelet. */
-  #runtimeOn(machineName: string): HollowRuntime {
-    const observe = (fact: ProcessFact): void => {
-      this.oracle.observe(fact);
-      this.committed.touch();
-      this.#options.observe?.(fact);
-    };
+  #runtimeOn(machineName: string, state?: HollowState): HollowRuntime {
+    const observe = (fact: ProcessFact): void => this.#observe(fact);
     const { guard } = this.#options.selfFencing ?? {};
-    const machine = { ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe };
+    const machine = { ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe, state };
     return createHollowRuntime({ ...machine, ...(guard === undefined ? {} : { guard }) });
+  }
+
+  #observe(fact: ProcessFact): void {
+    this.oracle.observe(fact);
+    this.committed.touch();
+    this.#options.observe?.(fact);
+  }
+
+  /** The oracles learn of the processes that ran before. */
+  #tellRunning(node: string, { sandboxes, containers }: HollowState): void {
+    for (const { sandbox: id, status } of containers) {
+      const config = sandboxes.find((each) => each.id === id)?.config;
+      if (config === undefined || status.state !== 'running') continue;
+      const { podNamespace: namespace, podName, podUid } = config;
+      this.#observe({ kind: 'started', node, namespace, podName, podUid, container: status.config.name });
+    }
   }
 
   #kubeletOn(

@@ -17,14 +17,19 @@ interface Entry {
   object?: KubeObject;
 }
 
-const parsed = new WeakMap<WriteOperation, KubeObject>();
+const parsed = new WeakMap<WriteOperation | StoredObject, KubeObject>();
 
 /** The written object, the last state for a deletion. Parsed once for all rules: never change it. */
-export function objectOf({ operation }: Commit): KubeObject {
-  const known = parsed.get(operation);
+export const objectOf = ({ operation }: Commit): KubeObject => parsedOnce(operation);
+
+/** What a cluster started on, parsed once for all clusters that start on it: never change it. */
+export const storedObjectOf = (stored: StoredObject): KubeObject => parsedOnce(stored);
+
+function parsedOnce(source: WriteOperation | StoredObject): KubeObject {
+  const known = parsed.get(source);
   if (known !== undefined) return known;
-  const object = JSON.parse(operation.value) as KubeObject;
-  parsed.set(operation, object);
+  const object = JSON.parse(source.value) as KubeObject;
+  parsed.set(source, object);
   return object;
 }
 

@@ -1,10 +1,15 @@
 import { NAMESPACES } from '@holdfast/api';
+import { createSeededRandom } from '@holdfast/platform';
 import { SimCluster, type SimData } from '../cluster.ts';
+import type { HuntPlan } from './plan.ts';
 
-const SEED = 1;
+/** No seed of a hunt: names and ids of what is there never meet those that a seed draws. */
+const SEED = 0;
 const NAMESPACE_COUNT = 4;
 const UP_WITHIN_MS = 60_000;
 const SETTLED_MS = 5_000;
+/** The share of seeds in which the applications are created: their first placement is drawn there. */
+const CHANCE_OF_CREATION = 0.1;
 
 let booted: Promise<SimData> | undefined;
 
@@ -26,3 +31,37 @@ async function boot(): Promise<SimData> {
   await kernel.runFor(SETTLED_MS);
   return cluster.data();
 }
+
+const running = new Map<string, Promise<SimData | undefined>>();
+
+/** Brings the applications of a plan up, and returns the cluster as it is then. */
+export type BringUp = (plan: HuntPlan, data: SimData) => Promise<SimData>;
+
+/**
+ * What a seed starts on: nothing, a control plane, or a cluster whose applications run. Each cluster of a shape comes up
+ * once in a process. A planted bug may prevent that: then the seed itself shows it.
+ */
+export async function startOf(plan: HuntPlan, bringUp: BringUp): Promise<SimData | undefined> {
+  if (plan.startsEmpty === true) return undefined;
+  const data = await bootedData();
+  if (createSeededRandom(plan.seed, 'start').float() < CHANCE_OF_CREATION) return data;
+  const shape = shapeOf(plan);
+  const key = JSON.stringify(shape);
+  const known = running.get(key) ?? bringUp(shape, data).catch(() => undefined);
+  running.set(key, known);
+  return (await known) ?? data;
+}
+
+/** A cluster that has come up shows nothing of the rest of a plan: faults, users, replicas of the control plane. */
+const shapeOf = (plan: HuntPlan): HuntPlan => ({
+  ...plan,
+  seed: SEED,
+  apiServers: 1,
+  schedulers: 1,
+  managers: 1,
+  hasFencer: false,
+  isLeaderless: false,
+  keepsEvents: false,
+  seconds: 0,
+  steps: [],
+});

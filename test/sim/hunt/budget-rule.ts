@@ -1,4 +1,5 @@
 import type { Pod, PodDisruptionBudget } from '@holdfast/api';
+import type { StoredObject } from '@holdfast/store';
 import type { Oracle } from '@holdfast/testing';
 import { type Commit, objectOf } from '../committed.ts';
 import { appOf, isReady } from '../workloads.ts';
@@ -26,6 +27,12 @@ export class BudgetRule implements Oracle {
 
   constructor(now: () => number = () => 0) {
     this.#now = now;
+  }
+
+  /** What was stored before the first commit. */
+  startOn(objects: readonly StoredObject[]): void {
+    for (const { key, value, revision } of objects)
+      this.observe({ revision, operation: { kind: 'create', key, value } });
   }
 
   observe(commit: Commit): void {

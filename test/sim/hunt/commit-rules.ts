@@ -12,7 +12,7 @@ import {
 import { FENCER } from '@holdfast/apiserver';
 import { parseKey, type StoredObject } from '@holdfast/store';
 import type { Oracle } from '@holdfast/testing';
-import { type Commit, objectOf } from '../committed.ts';
+import { type Commit, objectOf, storedObjectOf } from '../committed.ts';
 
 /** An object before and after one commit; `after` is absent when it was removed. */
 export interface CommittedChange {
@@ -161,7 +161,7 @@ export class CommitOracle implements Oracle {
 
   /** What was stored before the first commit. */
   startOn(objects: readonly StoredObject[]): void {
-    for (const { key, value } of objects) this.#objects.set(key, JSON.parse(value) as KubeObject);
+    for (const each of objects) this.#objects.set(each.key, storedObjectOf(each));
   }
 
   observe(commit: Commit): void {

@@ -54,16 +54,42 @@ export type App = (typeof APPS)[number];
 /** The replicas of each application where a plan says nothing else. */
 export const REPLICAS: Readonly<Record<App, number>> = { db: 3, web: 3, disk: 1 };
 const PODS = ['db-0', 'db-1', 'db-2', 'db', 'web', 'disk', 'one'];
-/** One of these for a seed: some seeds have a few kinds, some many. */
-const CHANCES_OF_A_FAULT = [0.15, 0.3, 0.45];
-const CHANCES_OF_A_USER = [0.3, 0.5, 0.7];
+/** How large the worlds of a hunt are. */
+interface Profile {
+  readonly nodes: readonly [number, number];
+  /** The chance of a second API server, scheduler and controller manager. */
+  readonly second: number;
+  /** How long faults and users disturb the cluster. */
+  readonly seconds: readonly [number, number];
+  /** The chance of a kind of fault, and of a user: one of these for a seed. Some seeds have a few kinds, some many. */
+  readonly faults: readonly number[];
+  readonly users: readonly number[];
+  /** The chance of a start on an empty store: it costs as much as a small world. */
+  readonly empty: number;
+}
+
+const MANY_KINDS = { second: 0.5, faults: [0.15, 0.3, 0.45], users: [0.3, 0.5, 0.7], empty: 0.1 } as const;
+
+export const PROFILES = {
+  standard: { ...MANY_KINDS, nodes: [3, 4], seconds: [45, 120] },
+  /** Many small worlds. */
+  short: {
+    nodes: [3, 3],
+    second: 0.15,
+    seconds: [20, 40],
+    faults: [0.06, 0.15, 0.25],
+    users: [0.06, 0.15, 0.25],
+    empty: 0.01,
+  },
+  /** Ten minutes with about 20 new pods in each. */
+  long: { ...MANY_KINDS, nodes: [5, 5], seconds: [540, 600] },
+} as const satisfies Record<string, Profile>;
+export type ProfileName = keyof typeof PROFILES;
 /** In some seeds every process hears every change in time, so that rules hold there which lag excuses elsewhere. */
 const CHANCE_OF_CALM = 0.3;
 /** They cost a third of the speed and matter to few bugs. */
-const CHANCE_OF_EMPTY = 0.1;
 const CHANCE_OF_EVENTS = 0.2;
 const STOP_SECONDS = [2, 4, 4, 7, 9];
-const SECONDS = [45, 120] as const;
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
 const LONGEST_LAG_SECONDS = 3;
@@ -75,28 +101,30 @@ const BURST_SECONDS = [1, 12] as const;
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
  * alone, and in bursts that meet one node, one process of the control plane and one application within seconds: most races need two or three of them together.
  */
-export function planOf(seed: number): HuntPlan {
+export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPlan {
+  const { nodes, second, seconds, faults: ofFaults, users: ofUsers, empty }: Profile = PROFILES[profile];
   const random = createSeededRandom(seed, 'plan');
+  const oneOrTwo = (): number => 1 + Number(random.float() >= 1 - second);
   const shape = {
     seed,
-    nodes: 3 + random.int(2),
-    apiServers: 1 + random.int(2),
-    schedulers: 1 + random.int(2),
-    managers: 1 + random.int(2),
+    nodes: nodes[0] + random.int(nodes[1] - nodes[0] + 1),
+    apiServers: oneOrTwo(),
+    schedulers: oneOrTwo(),
+    managers: oneOrTwo(),
     hasFencer: random.float() < 0.3,
     isLeaderless: random.float() < 0.3,
     selfFencing: random.float() < 0.4,
     hasDisks: random.float() < 0.5,
-    startsEmpty: random.float() < CHANCE_OF_EMPTY,
+    startsEmpty: random.float() < empty,
     keepsEvents: random.float() < CHANCE_OF_EVENTS,
     stopSeconds: pick(random, STOP_SECONDS),
-    seconds: Math.round(between(random, SECONDS)),
+    seconds: Math.round(between(random, seconds)),
   };
   const isCalmSeed = random.float() < CHANCE_OF_CALM;
-  const faults = turnedOn(FAULTS, pick(random, CHANCES_OF_A_FAULT), seed);
+  const faults = turnedOn(FAULTS, pick(random, ofFaults), seed);
   const kinds = [
     ...faults.filter(({ name }) => !isCalmSeed || !DELAYS.has(name)),
-    ...turnedOn(USERS, pick(random, CHANCES_OF_A_USER), seed),
+    ...turnedOn(USERS, pick(random, ofUsers), seed),
   ];
   const steps = [...kinds.flatMap((kind) => drawAlone(kind, shape)), ...drawBursts(kinds, shape)];
   return { ...shape, steps: steps.toSorted((a, b) => a.at - b.at) };

@@ -1,14 +1,14 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PODS, type Pod } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { InvariantViolation } from '@holdfast/platform';
 import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
 import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
-import { SimCluster, type SimClusterOptions } from '../cluster.ts';
+import { SimCluster, type SimClusterOptions, type SimData } from '../cluster.ts';
 import { type Commit, objectOf } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
 import { World } from '../world.ts';
 import { ACTIONS, heal, liftEverything } from './actions.ts';
-import { bootedData } from './booted.ts';
+import { startOf } from './booted.ts';
 import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { wrote } from './fault-actions.ts';
@@ -21,12 +21,21 @@ import { APPS, type HuntPlan, isCalm, OBSERVER, replicasOf, type Step } from './
 import { PowerAgent } from './power-agent.ts';
 import { RateRule } from './rate-rule.ts';
 import { expectRecovery } from './recovery.ts';
-import { isOff, meantNow, type Scene } from './scene.ts';
+import { isOff, meantNow, type Scene, send } from './scene.ts';
 import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 import { letGo } from './user-actions.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import { createApp, createHuntWorkloads, createOne, diskOf, FINALIZER, STRAYED, stopSecondsOf } from './workloads.ts';
+import {
+  createApp,
+  createHuntWorkloads,
+  createJob,
+  createOne,
+  diskOf,
+  FINALIZER,
+  STRAYED,
+  stopSecondsOf,
+} from './workloads.ts';
 
 /** The finding: the same rule violated by a smaller schedule counts as equal. */
 export interface Violation {
@@ -53,13 +62,17 @@ export interface HuntOutcome {
 const UP_WITHIN_MS = 120_000;
 const WHOLE_WITHIN_SECONDS = 900;
 const QUIET_MS = 30_000;
+/** Nothing is under way any more in a cluster from which others continue. */
+const SETTLED_MS = 5_000;
+/** In a cluster that continues: until there are leaders, and nodes have heard of their first renewal. */
+const LEADERS_MS = 2_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
 const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: HuntExtra = {}): Promise<HuntOutcome> {
-  const data = plan.startsEmpty === true ? undefined : await bootedData();
+  const data = await startOf(plan, (shape, booted) => new Hunt(shape, { data: booted }).comeUp());
   const hunt = new Hunt(plan, { ...extra, data });
   const violation = await hunt.run();
   const { kernel } = hunt.cluster;
@@ -68,7 +81,7 @@ export async function runPlan(plan: HuntPlan, extra: HuntExtra = {}): Promise<Hu
     violation,
     traceHash: kernel.traceHash(),
     steps: kernel.steps,
-    simulatedSeconds: Math.round(kernel.elapsedMs / 1000),
+    simulatedSeconds: Math.round((kernel.elapsedMs - (data?.atMs ?? 0)) / 1000),
   };
 }
 
@@ -80,6 +93,8 @@ export class Hunt {
   readonly #moments = new Moments();
   readonly #watches: readonly WatchOracle[];
   readonly #observer: Informer<Pod>;
+  /** The revision of what the cluster started on. */
+  readonly #startRevision: number;
   #startedAtMs = 0;
   #isHealed = false;
 
@@ -102,8 +117,10 @@ export class Hunt {
     const history = historyRules({ living, named, isCalm: isCalm(plan), replicas });
     const starts = new StartRule((name) => diskOf(plan, name), now);
     const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
+    this.#startRevision = data?.revision ?? 0;
     commits.startOn(data?.objects ?? []);
     const budget = new BudgetRule(now);
+    budget.startOn(data?.objects ?? []);
     const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
     const cluster = new SimCluster({
@@ -184,14 +201,38 @@ export class Hunt {
     return collected.length === 0 ? undefined : violationOf(collected[0]);
   }
 
-  async #play(): Promise<void> {
+  /** Returns the cluster as it is when its applications run. */
+  async comeUp(): Promise<SimData> {
+    await this.#start();
+    await this.cluster.kernel.runFor(SETTLED_MS);
+    return this.cluster.data();
+  }
+
+  async #start(): Promise<void> {
     const { cluster } = this;
     const { kernel } = cluster;
     cluster.start();
     if (this.#plan.hasFencer) this.#startFencer();
-    await kernel.runUntil('the API serves', () => this.#world.readyNodes().length === this.#plan.nodes, UP_WITHIN_MS);
-    cluster.background(createHuntWorkloads(this.#plan, cluster.admin));
+    await kernel.runUntil('the API serves', () => this.#nodesServe(), UP_WITHIN_MS);
+    if (this.#world.allPods().length === 0) cluster.background(createHuntWorkloads(this.#plan, cluster.admin));
+    else await kernel.runFor(LEADERS_MS);
     await this.#untilWhole('the workloads come up', UP_WITHIN_MS);
+  }
+
+  /** The kubelet of each node has renewed its lease since the start. */
+  #nodesServe(): boolean {
+    const isNew = ({ metadata }: Lease): boolean => Number(metadata.resourceVersion) > this.#startRevision;
+    const renewed = this.cluster.committed
+      .list(LEASES)
+      .filter((lease) => lease.metadata.namespace === NODE_LEASES_NAMESPACE && isNew(lease));
+    return renewed.length === this.#plan.nodes && this.#world.readyNodes().length === this.#plan.nodes;
+  }
+
+  async #play(): Promise<void> {
+    const { cluster } = this;
+    const { kernel } = cluster;
+    await this.#start();
+    send(cluster, () => createJob(cluster.admin, 'first-job'));
     for (const watch of this.#watches) watch.start();
     this.#startedAtMs = kernel.elapsedMs;
     this.#recording.begins(kernel.elapsedMs);

@@ -31,8 +31,8 @@ const TOLERATION_SECONDS = 15;
 export const named = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
 /**
- * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, a pod `one`
- * without an owner, and a finite Job.
+ * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, and a pod `one`
+ * without an owner.
  */
 export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Promise<void> {
   await createDisk(admin, 'disk', 'data');
@@ -43,7 +43,6 @@ export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Pro
   for (const app of APPS) await createApp(plan, admin, app);
   await createBudget(admin);
   await createOne(plan, admin);
-  await createJob(admin, 'first-job');
 }
 
 /** How long the processes of a pod need to end. */

@@ -66,11 +66,13 @@ export class SimulationKernel {
   #stepsAtThisTime = 0;
   #failure: Error | undefined;
 
-  constructor(seed: number) {
+  /** `startMs`: the virtual time of a run that this one continues. */
+  constructor(seed: number, startMs = 0) {
     this.seed = seed;
+    this.#nowTicks = Math.round(startMs * TICKS_PER_MS);
   }
 
-  /** Virtual milliseconds since the start of the run. */
+  /** Virtual milliseconds since `SIMULATION_EPOCH_MS`. */
   get elapsedMs(): number {
     return this.#nowTicks / TICKS_PER_MS;
   }

@@ -3,24 +3,26 @@ import path from 'node:path';
 import { writeScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
 import { foundBy } from '../../test/sim/hunt/hunter.ts';
-import { planOf } from '../../test/sim/hunt/plan.ts';
+import { type ProfileName, planOf } from '../../test/sim/hunt/plan.ts';
 import { type Report, runWorker } from './worker.ts';
 
 export interface FreshOptions {
   readonly minutes: number;
   readonly jobs: number;
   readonly from: number;
+  readonly profile: ProfileName;
   readonly say: (text: string) => void;
   /** The folder for scenario files. */
   readonly folder: string;
 }
 
-const SEEDS_PER_PROCESS = 200;
+/** A new process spends some seconds on compiling, and each process keeps its memory flat. */
+const SEEDS_PER_PROCESS: Readonly<Record<ProfileName, number>> = { short: 1_000, standard: 200, long: 30 };
 const MINUTE_MS = 60_000;
 const BYTES_PER_MB = 1024 * 1024;
 
 /** Runs fresh seeds until the time is over or an interrupt. Resolves with the exit code. */
-export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptions): Promise<number> {
+export async function huntFresh({ minutes, jobs, from, profile, say, folder }: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
   const over = new AbortController();
@@ -28,10 +30,10 @@ export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptio
   const job = async (): Promise<void> => {
     while (!over.signal.aborted) {
       const first = next;
-      next += SEEDS_PER_PROCESS;
+      next += SEEDS_PER_PROCESS[profile];
       let seed = first;
-      const args = [String(first), String(SEEDS_PER_PROCESS)];
-      const end = await runWorker({ command: 'hunt', args, signal: over.signal }, (line) => {
+      const args = [String(first), String(SEEDS_PER_PROCESS[profile])];
+      const end = await runWorker({ command: 'hunt', args, profile, signal: over.signal }, (line) => {
         const report = JSON.parse(line) as Report;
         seed = report.seed + 1;
         tally.add(report);
@@ -39,19 +41,21 @@ export async function huntFresh({ minutes, jobs, from, say, folder }: FreshOptio
       });
       if (end === undefined) continue;
       tally.found += 1;
-      keep(seed, foundBy(planOf(seed), { rule: 'the process of the run ended', story: end.why }));
+      keep(seed, foundBy(planOf(seed, profile), { rule: 'the process of the run ended', story: end.why }));
     }
   };
   const keep = (seed: number, scenario: Scenario): void => {
     mkdirSync(folder, { recursive: true });
     const file = path.join(folder, `seed-${seed}.yaml`);
     writeScenario(file, scenario);
-    const steps = `${scenario.schedule.length} of ${planOf(seed).steps.length} steps`;
+    const steps = `${scenario.schedule.length} of ${planOf(seed, profile).steps.length} steps`;
     say(`seed ${seed} breaks a rule with ${steps}: ${scenario.found?.story}`);
     const shown = path.relative(process.cwd(), file);
     say(`  play it again: npm run hunt -- --scenario ${shown} --html ${shown.replace(/yaml$/, 'html')}`);
   };
-  say(`${minutes} minutes, ${jobs} job(s), seeds from ${from}; Ctrl-C finishes the seeds under way`);
+  say(
+    `${minutes} minutes, ${jobs} job(s), ${profile} profile, seeds from ${from}; Ctrl-C finishes the seeds under way`,
+  );
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, finish);
   const ends = setTimeout(finish, minutes * MINUTE_MS);
   const progress = setInterval(() => say(tally.inWords()), MINUTE_MS);

@@ -2,6 +2,7 @@
 // to hunt-found/. Each process plays some seeds and is replaced, so that memory stays flat.
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { profileNamed } from '../../test/sim/hunt/plan.ts';
 import { huntFresh } from './fresh.ts';
 import { huntPlanted } from './planted.ts';
 import { replay } from './replay.ts';
@@ -9,7 +10,8 @@ import { replay } from './replay.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const TABLE = 'docs/internals/planted-bugs.md';
 const RESULTS = 'tools/hunt/planted-results.json';
-const USAGE = `usage: npm run hunt -- [--minutes N] [--jobs N] [--from SEED]   plays fresh seeds (10 minutes, 1 job)
+const USAGE = `usage: npm run hunt -- [--minutes N] [--jobs N] [--from SEED] [--profile short|standard|long]
+                                                                plays fresh seeds (10 minutes, 1 job, standard worlds)
        npm run hunt -- --scenario FILE [--html FILE]            plays a scenario file, with its planted bug if it has one, and
                                                                 writes its timeline
        npm run hunt -- --planted NAME,...|all [--seeds N] [--minutes N] [--jobs N] [--together N] [--resume]
@@ -22,10 +24,11 @@ const options = readOptions();
 process.exit(await hunt());
 
 async function hunt(): Promise<number> {
-  const { scenario: file, html, planted: which, seeds, minutes, jobs, from, resumes, together } = options;
+  const { scenario: file, html, planted: which, seeds, minutes, jobs, from, profile, resumes, together } = options;
   if (file !== undefined)
     return replay({ file: fromHere(file), html: html === undefined ? undefined : fromHere(html), say });
-  if (which === undefined) return huntFresh({ minutes, jobs, from, say, folder: path.join(root, 'hunt-found') });
+  if (which === undefined)
+    return huntFresh({ minutes, jobs, from, profile, say, folder: path.join(root, 'hunt-found') });
   const files = { results: path.join(root, RESULTS), table: path.join(root, TABLE) };
   return huntPlanted({ which, seeds, minutes, jobs, resumes, together, say, ...files });
 }
@@ -37,6 +40,7 @@ function readOptions() {
         minutes: { type: 'string', default: '10' },
         jobs: { type: 'string', default: '1' },
         from: { type: 'string' },
+        profile: { type: 'string' },
         seeds: { type: 'string', default: '400' },
         scenario: { type: 'string' },
         html: { type: 'string' },
@@ -55,6 +59,7 @@ function readOptions() {
       jobs,
       seeds,
       from,
+      profile: profileNamed(values.profile),
       scenario,
       html,
       planted,

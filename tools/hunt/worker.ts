@@ -3,6 +3,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import type { SeedReport } from '../../test/sim/hunt/hunter.ts';
+import type { ProfileName } from '../../test/sim/hunt/plan.ts';
 
 /** The result of one seed, and its cost. */
 export interface Report extends SeedReport {
@@ -16,6 +17,8 @@ export interface Work {
   readonly command: 'hunt' | 'plain' | 'replay';
   readonly args: readonly string[];
   readonly planted?: string | undefined;
+  /** The size of the worlds. Default: standard. */
+  readonly profile?: ProfileName;
   /** When it is aborted, the process finishes the seed at which it is. */
   readonly signal?: AbortSignal;
   /** A process that prints nothing for this long is ended. */
@@ -50,6 +53,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
     work.command,
     ...work.args,
     ...planted,
+    ...(work.profile === undefined ? [] : ['--profile', work.profile]),
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const finish = (): void => void child.kill('SIGTERM');

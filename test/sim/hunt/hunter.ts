@@ -1,6 +1,6 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { scenarioOf } from '../../scenario/plans.ts';
-import { type HuntPlan, planOf } from './plan.ts';
+import { type HuntPlan, type ProfileName, planOf } from './plan.ts';
 import { type HuntOutcome, runPlan, type Violation } from './run.ts';
 import { shrink } from './shrink.ts';
 
@@ -19,11 +19,12 @@ export interface HuntOptions {
   readonly shrinkRuns: number;
   /** The bug with which this process was loaded. */
   readonly planted: string | undefined;
+  readonly profile: ProfileName;
 }
 
 /** Runs one fresh seed and shrinks its failure as far as possible. */
 export async function huntSeed(seed: number, options: HuntOptions): Promise<SeedReport> {
-  const plan = planOf(seed);
+  const plan = planOf(seed, options.profile);
   const outcome = await runPlan(plan);
   const { steps, simulatedSeconds } = outcome;
   const report = { seed, steps, simulatedSeconds };

@@ -85,6 +85,14 @@ export const PROFILES = {
   long: { ...MANY_KINDS, nodes: [5, 5], seconds: [540, 600] },
 } as const satisfies Record<string, Profile>;
 export type ProfileName = keyof typeof PROFILES;
+
+export function profileNamed(name = 'standard'): ProfileName {
+  const known = (Object.keys(PROFILES) as ProfileName[]).find((each) => each === name);
+  if (known === undefined)
+    throw new Error(`there is no profile "${name}"; there are ${Object.keys(PROFILES).join(', ')}`);
+  return known;
+}
+
 /** In some seeds every process hears every change in time, so that rules hold there which lag excuses elsewhere. */
 const CHANCE_OF_CALM = 0.3;
 /** They cost a third of the speed and matter to few bugs. */

@@ -1,12 +1,16 @@
 // One process of a hunt: runs some seeds and prints a report of each as one line of JSON. The hunt starts a new process
 // for the next seeds, so that memory stays flat. After SIGTERM or SIGINT it finishes the current seed.
+import { parseArgs } from 'node:util';
 import { readScenario } from '../../scenario/files.ts';
 import { huntSeed, SHRINK_RUNS } from './hunter.ts';
+import { profileNamed } from './plan.ts';
 import { playScenario } from './play.ts';
 
 const BYTES_PER_KB = 1024;
-const [command, first = '', count = '1', planted, shrinkRuns] = process.argv.slice(2);
-const options = { planted, shrinkRuns: command === 'hunt' ? Number(shrinkRuns ?? SHRINK_RUNS) : 0 };
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { profile: { type: 'string' } } });
+const [command, first = '', count = '1', planted, shrinkRuns] = positionals;
+const profile = profileNamed(values.profile);
+const options = { planted, profile, shrinkRuns: command === 'hunt' ? Number(shrinkRuns ?? SHRINK_RUNS) : 0 };
 let isOver = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (isOver = true));
 Error.stackTraceLimit = 8;

@@ -159,9 +159,20 @@ export class CommitOracle implements Oracle {
     return this.#broken?.rule ?? 'what is stored';
   }
 
-  /** What was stored before the first commit. */
-  startOn(objects: readonly StoredObject[]): void {
-    for (const each of objects) this.#objects.set(each.key, storedObjectOf(each));
+  /** What was stored before the first commit, long ago. Rules that remember learn it, and break by nothing of it. */
+  startOn(stored: readonly StoredObject[]): void {
+    for (const each of stored) this.#objects.set(each.key, storedObjectOf(each));
+    const nodeOf = (node: string): Node | undefined => this.#nodeOf(node);
+    const always = { nodeOf, isPromiseBroken: () => false, nowMs: Number.NEGATIVE_INFINITY, objects: this.#objects };
+    for (const [key, after] of this.#objects) {
+      const { resource, name } = parseKey(key);
+      const change = { ...always, resource, name, before: undefined, after, last: after, by: 'the start' };
+      for (const [, learn] of this.#rules) attempt(() => learn(change));
+    }
+  }
+
+  #nodeOf(name: string): Node | undefined {
+    return this.#objects.get(`core/nodes/-/${name}`) as Node | undefined;
   }
 
   observe(commit: Commit): void {
@@ -170,7 +181,7 @@ export class CommitOracle implements Oracle {
     const before = this.#objects.get(operation.key);
     const last = objectOf(commit);
     const after = operation.kind === 'delete' ? undefined : last;
-    const nodeOf = (node: string): Node | undefined => this.#objects.get(`core/nodes/-/${node}`) as Node | undefined;
+    const nodeOf = (node: string): Node | undefined => this.#nodeOf(node);
     const nowMs = this.#now();
     const isPromiseBroken = (node: string): boolean =>
       this.#isBroken(node) || nowMs - (this.#mendedAt.get(node) ?? Number.NEGATIVE_INFINITY) <= ANSWERED_MS;

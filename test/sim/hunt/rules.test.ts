@@ -141,6 +141,16 @@ test('[TEST-07] the commit oracle remembers the previous state, and reports whic
   assert.match(oracle.check() ?? '', /core\/pods\/default\/p at revision 2: x moved it from node-1/);
 });
 
+test('[TEST-07] rules that remember learn what a run starts on, and break by nothing of it', () => {
+  const seen: CommittedChange[] = [];
+  const remembering = { remembers: (change: CommittedChange) => (seen.push(change) === 1 ? 'a break' : undefined) };
+  const oracle = new CommitOracle(remembering);
+  oracle.startOn([{ key: 'core/pods/default/p', value: JSON.stringify(pod()), revision: 1 }]);
+  assert.equal(oracle.check(), undefined);
+  const learned = seen.map(({ resource, name, before, after }) => [resource, name, before, after?.metadata.uid]);
+  assert.deepEqual(learned, [['pods', 'p', undefined, 'one']]);
+});
+
 test('[TEST-07] one disk has one writing machine, a name has one life per node, and a finished pod is not started again', () => {
   const fact = (node: string, podUid: string, kind: 'started' | 'ended' = 'started') => ({
     kind,

@@ -27,7 +27,7 @@ test('a seed continues a cluster that has come up: every pod and its processes s
   const hunt = new Hunt(PLAN, { data });
   assert.equal((await hunt.run())?.story, undefined);
   const after = hunt.cluster.committed.list(PODS).filter(({ status }) => status.phase === 'Running');
-  assert.deepEqual(after.map(({ metadata }) => metadata.uid).toSorted(), uidsBefore.toSorted());
+  assert.deepEqual(new Set(after.map(({ metadata }) => metadata.uid)), new Set(uidsBefore));
   assert.equal(uidsBefore.length, 8);
   assert.ok(hunt.cluster.oracle.startCount >= uidsBefore.length, 'the oracle knows their processes');
   const again = new Hunt(PLAN, { data });

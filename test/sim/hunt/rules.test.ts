@@ -145,7 +145,7 @@ test('[TEST-07] rules that remember learn what a run starts on, and break by not
   const seen: CommittedChange[] = [];
   const remembering = { remembers: (change: CommittedChange) => (seen.push(change) === 1 ? 'a break' : undefined) };
   const oracle = new CommitOracle(remembering);
-  oracle.startOn([{ key: 'core/pods/default/p', value: JSON.stringify(pod()), revision: 1 }]);
+  oracle.startOn([{ key: 'core/pods/default/p', value: JSON.stringify(pod()), revision: 1, createRevision: 1 }]);
   assert.equal(oracle.check(), undefined);
   const learned = seen.map(({ resource, name, before, after }) => [resource, name, before, after?.metadata.uid]);
   assert.deepEqual(learned, [['pods', 'p', undefined, 'one']]);

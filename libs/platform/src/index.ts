@@ -16,7 +16,7 @@ export { createSilentLog, LOG_LEVEL_SETTING, LOG_LEVELS, type Log, type LogField
 export { type Counter, type Histogram, labelText, MetricRegistry } from './metrics.ts';
 export { createSeededRandom, createSystemRandom, type Random } from './random.ts';
 export { secureBytes } from './secure-bytes.ts';
-export { dateOf, formatMicroTime, formatTime, parseTime } from './time.ts';
+export { dateOf, formatMicroTime, formatTime, parseHttpDate, parseTime } from './time.ts';
 export {
   NO_TRACER,
   openTracing,

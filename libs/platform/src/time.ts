@@ -23,6 +23,13 @@ export function parseTime(text: string): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
+/** Parses the date of an HTTP header to epoch milliseconds; `undefined` for any other text. */
+export function parseHttpDate(text: string): number | undefined {
+  if (!/^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/.test(text)) return undefined;
+  const parsed = Date.parse(text);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
 /** Makes the `Date` object that a library requires. */
 export function dateOf(epochMs: number): Date {
   return new Date(epochMs);

@@ -12,6 +12,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Say what an object waits for and what ends the wait: why pod/web-1',
     load: async () => (await import('./commands/why.ts')).WHY,
   },
+  doctor: {
+    summary: 'Check what a cluster on this machine needs, and say what to do',
+    load: async () => (await import('./commands/doctor.ts')).DOCTOR,
+  },
   delete: {
     summary: 'Delete objects; with --force without confirmation by their node',
     load: async () => (await import('./commands/delete.ts')).DELETE,

@@ -28,6 +28,8 @@ export interface Session extends AsyncDisposable {
   readonly namespace: string;
   /** Reads a document in another representation, such as a table. */
   read(path: string, accept: string, query?: URLSearchParams): Promise<unknown>;
+  /** Gets an answer whatever its status is. */
+  ask(path: string, query?: URLSearchParams): Promise<ApiResponse>;
 }
 
 const USER_AGENT = 'holdfast';
@@ -42,12 +44,14 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
     ...(clientCertificate === undefined ? {} : { clientCertificate }),
   });
   const transport = personal(https, access, terminal);
+  const ask = (path: string, query = new URLSearchParams(), accept = '*/*'): Promise<ApiResponse> =>
+    transport.request({ method: 'GET', path, query, headers: { accept, 'user-agent': USER_AGENT } });
   return {
+    ask,
     client: createApiClient({ transport, userAgent: USER_AGENT, clock: terminal.clock }),
     namespace: plainName(settings.namespace ?? access.namespace),
-    read: async (path, accept, query = new URLSearchParams()) => {
-      const headers = { accept, 'user-agent': USER_AGENT };
-      const response = await transport.request({ method: 'GET', path, query, headers });
+    read: async (path, accept, query) => {
+      const response = await ask(path, query, accept);
       if (response.status >= 400) throw statusErrorOf(response);
       return jsonOf(response);
     },

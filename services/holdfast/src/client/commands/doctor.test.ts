@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
+import type { Finding } from '../doctor/finding.ts';
+import { runCommand } from '../run.ts';
+
+const clock = createSystemClock();
+
+async function examine(...argv: readonly string[]) {
+  const lines: string[] = [];
+  const print = (line: string): void => void lines.push(line);
+  const code = await runCommand('doctor', argv, { print, tell: print, env: {}, clock });
+  return { code, lines };
+}
+
+test('doctor examines a machine without a cluster, and leaves nothing behind', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-doctor-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const { code, lines } = await examine(`--data-dir=${directory}`, '--port=0', '--json');
+  const findings = lines.map((line) => JSON.parse(line) as Finding);
+  assert.equal(code, 0);
+  assert.deepEqual(
+    findings.filter(({ verdict }) => verdict === 'problem'),
+    [],
+  );
+  const names = findings.map(({ check }) => check);
+  for (const name of ['data directory', 'port', 'disk', 'fsync', 'certificates', 'clock', 'runtimes', 'API'])
+    assert.ok(names.includes(name), name);
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test('doctor names a used port with what to do, and its exit code reports the problem', async (t) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const { code, lines } = await examine(`--port=${address.port}`, '--data-dir', path.join(tmpdir(), 'holdfast-none'));
+  assert.equal(code, 1);
+  assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${address.port} is in use\n {9}Stop`));
+});

@@ -1,0 +1,53 @@
+import path from 'node:path';
+import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import type { Command } from '../command.ts';
+import type { Subject } from '../doctor/check.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { CHECKS } from '../doctor/registry.ts';
+
+const SETTINGS = {
+  port: { kind: 'integer', help: 'Port of the API', default: 6443, min: 0, max: 65_535 },
+  host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
+  'data-dir': { kind: 'string', help: 'Directory of data, certificates and kubeconfig', default: '.holdfast' },
+  kubeconfig: { kind: 'string', help: 'Kubeconfig of the cluster; default: that of the data directory' },
+  json: { kind: 'boolean', help: 'One JSON document a line: check, verdict, message, nextStep' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Checks what a cluster on this machine needs, and one that runs: data directory, port, disk, fsync, certificates,\n' +
+  'clock, container runtimes, kernel and API. Says what to do about each finding. Exit code 1: there is a problem.';
+
+/** Needs no cluster: a machine on which none starts is what it is for. */
+export const DOCTOR: Command = {
+  run: async (argv, terminal) => {
+    const { settings } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(`holdfast doctor\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      return 0;
+    }
+    const dataDir = path.resolve(settings['data-dir']);
+    const kubeconfig = settings.kubeconfig ?? path.join(dataDir, 'kubeconfig');
+    const findings = await examine({ host: settings.host, port: settings.port, dataDir, kubeconfig, terminal });
+    for (const finding of findings) terminal.print(settings.json ? JSON.stringify(finding) : lineOf(finding));
+    return findings.some(({ verdict }) => verdict === 'problem') ? 1 : 0;
+  },
+};
+
+async function examine(subject: Subject): Promise<readonly Finding[]> {
+  const findings = await Promise.all(
+    CHECKS.map(async (check) => ({ check: check.name, ...(await check.look(subject)) })),
+  );
+  return withoutOwnPort(findings);
+}
+
+/** The port of a cluster that runs is in use by itself. */
+function withoutOwnPort(findings: readonly Finding[]): readonly Finding[] {
+  const runs = findings.some(({ check, message }) => check === 'data directory' && message.endsWith('that runs'));
+  return runs ? findings.filter(({ check, verdict }) => check !== 'port' || verdict === 'ok') : findings;
+}
+
+function lineOf({ check, verdict, message, nextStep }: Finding): string {
+  const line = `${verdict.padEnd(8)} ${check}: ${message}`;
+  return nextStep === undefined ? line : `${line}\n         ${nextStep}`;
+}

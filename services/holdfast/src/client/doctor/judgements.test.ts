@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClusterPki } from '@holdfast/pki/cluster-pki';
-import { OperatorError } from '@holdfast/platform';
+import { OperatorError, parseTime } from '@holdfast/platform';
 import { judgeHealth } from './checks/api.ts';
 import { judgeCertificates } from './checks/certificates.ts';
 import { judgeClock } from './checks/clock.ts';
@@ -16,7 +16,7 @@ import type { Judgement } from './finding.ts';
 
 const GB = 2 ** 30;
 const EXT4 = 0xef53;
-const NOW = Date.UTC(2026, 10, 23);
+const NOW = parseTime('2026-11-23T00:00:00Z') ?? 0;
 const LINUX: KernelFacts = {
   userNamespacesMax: '63000',
   unprivileged: undefined,
@@ -77,7 +77,10 @@ for (const [what, found, verdict, message] of TABLE) {
 }
 
 test('doctor judges the validity of certificates by the first that expires', async () => {
-  const { caCertificate, serverCertificate } = await createClusterPki({ dnsNames: [], ipAddresses: ['127.0.0.1'] }, NOW);
+  const { caCertificate, serverCertificate } = await createClusterPki(
+    { dnsNames: [], ipAddresses: ['127.0.0.1'] },
+    NOW,
+  );
   const files = [
     { name: 'ca.crt', text: caCertificate },
     { name: 'server.crt', text: serverCertificate },

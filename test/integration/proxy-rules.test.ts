@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
-import type { EndpointSlice, Service, TrafficPlace } from '@holdfast/api';
+import type {
+  EndpointSlice,
+  Pod as KubePod,
+  NetworkPolicy,
+  NetworkPolicySpec,
+  Service,
+  TrafficPlace,
+} from '@holdfast/api';
 import { createPodNetwork, type PodNetwork } from '@holdfast/kubelet/pod-network';
 import { createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { createNftFilter } from '@holdfast/proxy';
+import { podFragment } from '../../services/proxy/src/policies/pod-fragment.ts';
+import { policyFragment } from '../../services/proxy/src/policies/policy-fragment.ts';
 import { Assembly } from '../../services/proxy/src/ruleset/assembly.ts';
 import { BASE_UNIT, baseFragment } from '../../services/proxy/src/ruleset/base.ts';
 import { FAMILIES } from '../../services/proxy/src/ruleset/model.ts';
@@ -79,6 +87,21 @@ class Pod {
   }
 }
 
+const policyOf = (egress: NonNullable<NetworkPolicySpec['egress']>): NetworkPolicy => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { namespace: 'default', name: 'p', uid: 'uid-p' },
+  spec: { podSelector: {}, policyTypes: ['Egress'], egress },
+});
+
+const podAt = (ip: string): KubePod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'default', name: 'client', uid: 'uid-client' },
+  spec: { containers: [{ name: 'main', resources: {} }] },
+  status: { phase: 'Running', podIPs: [{ ip }] },
+});
+
 /** Without root the namespaces belong to a user namespace, which has to be entered first. */
 function entering({ path: file, agent }: { readonly path: string; readonly agent: number }): readonly string[] {
   const user = process.getuid?.() === 0 ? [] : [`--user=/proc/${agent}/ns/user`, '--preserve-credentials'];
@@ -96,7 +119,7 @@ before(() => {
 
 describe('the kernel routes by the rules as Kubernetes says', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-rules-'));
-  const outside = createServer((_request, response) => response.end('from the relay'));
+  const outside = createServer((socket) => socket.end('from the relay'));
   const clock = createSystemClock();
   let network: PodNetwork;
   let one: Pod;
@@ -135,9 +158,11 @@ describe('the kernel routes by the rules as Kubernetes says', () => {
   interface Scene {
     readonly services: readonly (readonly [Service, readonly EndpointSlice[]])[];
     readonly place?: TrafficPlace;
+    /** What a policy allows the client. */
+    readonly egress?: NonNullable<NetworkPolicySpec['egress']>;
   }
 
-  async function load({ services, place = { nodeName: 'a' } }: Scene): Promise<void> {
+  async function load({ services, place = { nodeName: 'a' }, egress }: Scene): Promise<void> {
     const filter = createNftFilter({
       clock,
       random: createSystemRandom(),
@@ -149,6 +174,12 @@ describe('the kernel routes by the rules as Kubernetes says', () => {
       for (const [each, slices] of services) {
         const fragment = serviceFragment({ service: each, slices }, family, place);
         assembly.replace([[`service default/${each.metadata.name}`, fragment]]);
+      }
+      if (egress !== undefined) {
+        const policy = policyOf(egress);
+        assembly.replace([['policy default/p', policyFragment(policy, family)]]);
+        const view = { pod: podAt(client.address), namespace: undefined, policies: [policy], isLocal: true };
+        assembly.replace([['pod default/client', podFragment(view, family)]]);
       }
       return assembly.table();
     });
@@ -237,11 +268,18 @@ describe('the kernel routes by the rules as Kubernetes says', () => {
     });
     assert.deepEqual(await answering('10.96.0.80', 80), both());
     assert.equal(await client.ask('10.96.0.80', 81), 'ECONNREFUSED');
-    const socket = await network.dial({ host: RELAYED, port: 443 });
-    socket.end('GET / HTTP/1.0\r\n\r\n');
-    const parts: string[] = [];
-    for await (const part of socket) parts.push(String(part));
-    assert.match(parts.join(''), /from the relay$/);
+    assert.equal(await client.ask(RELAYED, 443), 'from the relay');
+  });
+
+  test('policies for egress close and open the servers of the network itself', async () => {
+    const services: Scene['services'] = [[web(), endpoints()]];
+    await load({ services, egress: [] });
+    assert.ok(await isDropped(RELAYED, 443));
+    assert.ok(await isDropped('10.96.0.80', 80));
+    await load({ services, egress: [{ to: [{ ipBlock: { cidr: `${RELAYED}/32` } }], ports: [{ port: 443 }] }] });
+    assert.equal(await client.ask(RELAYED, 443), 'from the relay');
+    assert.equal(await one.ask(RELAYED, 443), 'from the relay', 'the policy does not select this pod');
+    assert.ok(await isDropped('10.96.0.80', 80));
   });
 
   test('services of both families are accepted by the kernel', async () => {

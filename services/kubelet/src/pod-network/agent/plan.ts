@@ -28,8 +28,9 @@ export const linkCommands = ({ name, address, gateway }: PodLink): string =>
 /** The agent's namespace before the first pod. */
 export const BASE_COMMANDS = 'link set lo up\n';
 
+/** Of scope host: translated flows get the gateway as their source, not the address of a server. */
 export const addressCommands = (addresses: readonly string[]): string =>
-  lines(...addresses.map((address) => `addr replace ${address}/32 dev lo`));
+  lines(...addresses.map((address) => `addr replace ${address}/32 dev lo scope host`));
 
 const OUT = '169.254.244.1';
 const OUTSIDE = '169.254.244.2';

@@ -17,7 +17,7 @@ const END = '<!-- end of planted bugs -->';
 export function tableOf(rows: readonly Row[]): string {
   const lines = rows.map(
     ({ name, bug, foundAt, plan, effect, accused, tried }) =>
-      `| \`${name}\`: ${bug} | ${foundAt === undefined ? 'not found' : `plan ${foundAt}: ${plan}`} | ${effect} | ${accused} of ${tried} plans |`,
+      `| \`${name}\`: ${bug} | ${foundAt === undefined ? 'not found' : plan} | ${effect} | ${accused} of ${tried} plans |`,
   );
   return [
     '| planted bug | found by | what is wrong at the end | twin accused by |',

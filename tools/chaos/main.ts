@@ -1,35 +1,77 @@
-// `npm run chaos -- --losses N`: loses nodes of a compose cluster with default settings under load, measures how long each identity takes to run
+// `npm run chaos -- FILE`: plays a scenario file on the containers of the compose form. `npm run chaos -- --losses N`: loses nodes of a compose cluster with default settings under load, measures how long each identity takes to run
 // elsewhere, and judges by heartbeats and volumes whether two ever ran at once.
+import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { LOSS_KINDS, type LossKind, LossPlan } from '../../test/chaos/losses/plan.ts';
 import { PLANTED, type PlantedName } from '../../test/chaos/losses/planted.ts';
 import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts';
 import { runLosses } from '../../test/chaos/losses/run.ts';
+import { refusalsOf } from '../../test/chaos/play/refusals.ts';
+import { playOnContainers } from '../../test/chaos/play/run.ts';
+import { readScenario } from '../../test/scenario/files.ts';
+import type { Scenario } from '../../test/scenario/model.ts';
 import { ensureDocker } from '../setup/docker.ts';
 
-const PROJECT = 'holdfast-losses';
+/** Two runs at the same time do not meet. */
+const PROJECT = `holdfast-chaos-${process.pid}`;
 const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
     .join('');
-const USAGE = `usage: npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
+const USAGE = `usage: npm run chaos -- FILE                 plays a scenario file (docs/scenarios.md); see also npm run hunt -- --scenario FILE
+       npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
 ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [name, harm])))}       --minutes: no loss begins later (60)
 `;
 
-const { losses, seed, minutes, kinds, planted } = readOptions();
-ensureDocker();
-say(`seed ${seed}${planted.length === 0 ? '' : `, with ${planted.join(' and ')}`}`);
-const report = await runLosses(PROJECT, { plan: new LossPlan(seed, kinds), losses, planted, minutes, say });
-say(formatReport(report));
-const broken = brokenPromises(report);
-for (const each of broken) say(`BROKEN: ${each}`);
-process.exit(broken.length === 0 ? 0 : 1);
+const options = readOptions();
+process.exit(options.file === undefined ? await lose(options) : await play(options.file));
 
-function readOptions() {
+async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Promise<number> {
+  ensureDocker();
+  say(`seed ${seed}${planted.length === 0 ? '' : `, with ${planted.join(' and ')}`}`);
+  const report = await runLosses(PROJECT, { plan: new LossPlan(seed, kinds), losses, planted, minutes, say });
+  say(formatReport(report));
+  return judged(brokenPromises(report));
+}
+
+async function play(given: string): Promise<number> {
+  let scenario: Scenario;
   try {
-    const { values } = parseArgs({
+    scenario = readScenario(path.resolve(process.env['INIT_CWD'] ?? '.', given));
+  } catch (error) {
+    say(`${given}: ${error instanceof Error ? error.message : String(error)}`);
+    return 2;
+  }
+  const refusals = refusalsOf(scenario);
+  for (const each of refusals) say(`${given}: ${each}`);
+  if (refusals.length > 0) return 2;
+  ensureDocker();
+  say(scenario.name);
+  const { broken, load } = await playOnContainers(scenario, { project: PROJECT, say });
+  say(load);
+  return judged(broken);
+}
+
+function judged(broken: readonly string[]): number {
+  for (const each of broken) say(`BROKEN: ${each}`);
+  if (broken.length === 0) say('nothing is broken');
+  return broken.length === 0 ? 0 : 1;
+}
+
+interface LossSettings {
+  readonly losses: number;
+  readonly seed: number;
+  readonly minutes: number;
+  readonly kinds: readonly LossKind[];
+  readonly planted: readonly PlantedName[];
+}
+
+function readOptions(): LossSettings & { readonly file?: string } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
       options: {
         losses: { type: 'string' },
         seed: { type: 'string', default: '1' },
@@ -39,7 +81,8 @@ function readOptions() {
       },
     });
     return {
-      losses: whole('losses', values.losses ?? ''),
+      ...fileOf(positionals),
+      losses: positionals.length > 0 ? 0 : whole('losses', values.losses ?? ''),
       seed: whole('seed', values.seed),
       minutes: whole('minutes', values.minutes),
       kinds: namesOf<LossKind>('kinds', values.kinds, LOSS_KINDS),
@@ -49,6 +92,12 @@ function readOptions() {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
     process.exit(2);
   }
+}
+
+function fileOf(positionals: readonly string[]): { readonly file?: string } {
+  const [file, another] = positionals;
+  if (another !== undefined) throw new Error(`one scenario file is played at a time, and ${another} is another one`);
+  return file === undefined ? {} : { file };
 }
 
 function whole(name: string, text: string): number {

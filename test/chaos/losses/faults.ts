@@ -74,14 +74,14 @@ export async function dockerBytes(...args: readonly string[]): Promise<Buffer> {
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-async function addressesOf(container: string): Promise<readonly string[]> {
+export async function addressesOf(container: string): Promise<readonly string[]> {
   const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
   return (await docker('inspect', '--format', format, container)).split(' ').filter((address) => address !== '');
 }
 
 const pidOf = async (container: string): Promise<string> => docker('inspect', '--format', '{{.State.Pid}}', container);
 
-async function inNetworkOf(container: string, command: readonly string[]): Promise<void> {
+export async function inNetworkOf(container: string, command: readonly string[]): Promise<void> {
   await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);
 }
 

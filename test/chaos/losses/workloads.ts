@@ -27,35 +27,48 @@ export const IDENTITIES: readonly string[] = SETS.flatMap((set) =>
   Array.from({ length: REPLICAS }, (_, index) => `${set}-${index}`),
 );
 const PROGRAM = 'heartbeat-main.ts';
+export const PROGRAM_COMMAND: readonly string[] = ['node', `/shared/${PROGRAM}`];
 
-const volumeOf = (identity: string): string => `data-${identity}`;
+export const volumeOf = (identity: string): string => `data-${identity}`;
 
 /** Two StatefulSets whose processes say that they live, one of them in volumes, and a Deployment beside them. */
 export async function createIdentities(cluster: ComposeCluster): Promise<void> {
-  const { admin, sharedFolder } = cluster;
-  const program = path.join(sharedFolder, PROGRAM);
-  await copyFile(path.join(import.meta.dirname, PROGRAM), program);
-  await chmod(program, 0o644);
-  for (const identity of IDENTITIES) {
-    const file = path.join(sharedFolder, `${identity}.log`);
-    await writeFile(file, '');
-    // Each pod has a user of its own.
-    await chmod(file, 0o666);
-  }
-  const storage = cluster.containerOf('storage');
-  const masterKey = await docker('exec', storage, 'cat', '/etc/holdfast/master.key');
-  const ca = await docker('exec', storage, 'cat', '/etc/holdfast/ca.crt');
-  for (const identity of IDENTITIES.filter((name) => name.startsWith('db-')))
-    await createVolume(admin, identity, { masterKey, ca });
+  const { admin } = cluster;
+  await prepareProgram(cluster, IDENTITIES);
+  await createVolumes(
+    cluster,
+    IDENTITIES.filter((name) => name.startsWith('db-')),
+  );
   for (const set of SETS) await admin.create(STATEFUL_SETS, statefulSet(set));
   const selector = { matchLabels: { app: 'web' } };
   await admin.create(DEPLOYMENTS, {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'web', namespace: NAMESPACE },
-    spec: { replicas: WEB_REPLICAS, selector, template: template('web', HEARTBEAT_COMMAND), strategy: {} },
+    spec: { replicas: WEB_REPLICAS, selector, template: templateOf('web', HEARTBEAT_COMMAND), strategy: {} },
     status: {},
   });
+}
+
+/** Puts the program of the identities into the shared folder, and a file for the signs of each. */
+export async function prepareProgram({ sharedFolder }: ComposeCluster, identities: readonly string[]): Promise<void> {
+  const program = path.join(sharedFolder, PROGRAM);
+  await copyFile(path.join(import.meta.dirname, PROGRAM), program);
+  await chmod(program, 0o644);
+  for (const identity of identities) {
+    const file = path.join(sharedFolder, `${identity}.log`);
+    await writeFile(file, '');
+    // Each pod has a user of its own.
+    await chmod(file, 0o666);
+  }
+}
+
+/** Volumes of the storage server, each for the claim of one identity. */
+export async function createVolumes(cluster: ComposeCluster, identities: readonly string[]): Promise<void> {
+  const storage = cluster.containerOf('storage');
+  const masterKey = await docker('exec', storage, 'cat', '/etc/holdfast/master.key');
+  const ca = await docker('exec', storage, 'cat', '/etc/holdfast/ca.crt');
+  for (const identity of identities) await createVolume(cluster.admin, identity, { masterKey, ca });
 }
 
 async function createVolume(
@@ -104,14 +117,14 @@ function statefulSet(set: (typeof SETS)[number]): StatefulSet {
     metadata: { name: set, namespace: NAMESPACE },
     spec:
       set === 'db'
-        ? { ...base, template: template(set, ['node', `/shared/${PROGRAM}`], mounts), volumeClaimTemplates: [claim] }
-        : { ...base, template: template(set, BEATS) },
+        ? { ...base, template: templateOf(set, PROGRAM_COMMAND, mounts), volumeClaimTemplates: [claim] }
+        : { ...base, template: templateOf(set, BEATS) },
     status: { replicas: 0 },
   };
 }
 
 /** `$$` is `$` after Kubernetes expanded the command. */
-const BEATS: readonly string[] = [
+export const BEATS: readonly string[] = [
   'sh',
   '-c',
   [
@@ -120,7 +133,7 @@ const BEATS: readonly string[] = [
   ].join('\n'),
 ];
 
-function template(
+export function templateOf(
   app: string,
   command: readonly string[],
   more: Partial<Container> = {},

@@ -6,8 +6,8 @@ import type { Step } from './plan.ts';
 import { findByName, type Scene } from './scene.ts';
 
 export const RECOVERY_RULE = 'the identities of a lost node run elsewhere in time';
-/** Steps that lose a node. */
-const LOSSES: ReadonlySet<StepKind> = new Set(['isolate', 'cut-to-api', 'cut-from-api', 'power-loss', 'pause']);
+/** Steps that lose a node, when their target is one. */
+export const LOSSES: ReadonlySet<StepKind> = new Set(['isolate', 'cut-to-api', 'cut-from-api', 'power-loss', 'pause']);
 
 /** Checks, when a node is lost for longer than `withinSeconds`, that each of its identities runs on another node by then. */
 export function expectRecovery(scene: Scene, { do: what, target, for: lasts = 0 }: Step, withinSeconds: number): void {

@@ -1,0 +1,73 @@
+import type { Scenario } from '../../scenario/model.ts';
+import { FORM_FIELDS } from '../../scenario/model.ts';
+import { type StepKind } from '../../sim/hunt/plan.ts';
+
+const YES = undefined;
+const BY_DELAY =
+  'containers share the clock and the network stack of this machine, and nothing here delays their packets';
+const NO_PROXY = 'nothing stands between a container and its Redis that could delay or lose single answers';
+const NOT_ASKED = 'no user of the container form does that yet';
+
+/** Why the containers of the compose form cannot do a kind; `undefined`: they can. A new kind needs a line here. */
+export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> = {
+  isolate: YES,
+  'cut-to-api': YES,
+  'cut-from-api': YES,
+  'cut-master': YES,
+  'lossy-link': YES,
+  'slow-link': BY_DELAY,
+  'bus-outage': YES,
+  'lossy-bus': 'the bus is a NATS server, whose connections lose nothing while they last',
+  'store-down': YES,
+  'store-slow': NO_PROXY,
+  'store-unknown': NO_PROXY,
+  'store-failover': YES,
+  crash: YES,
+  'kubelet-down':
+    'the kubelet is the first process of its container, and its pods end with it; use pause or power-loss',
+  'power-loss': YES,
+  'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
+  pause: YES,
+  'clock-jump': 'all containers share the clock of this machine',
+  'delete-pod': YES,
+  'delete-again': YES,
+  'delete-named': YES,
+  'force-delete': 'a removal by force gives up the identity that the checkers guard',
+  evict: YES,
+  'evict-all': YES,
+  'roll-out': YES,
+  scale: YES,
+  'recreate-pod': YES,
+  'recreate-set': NOT_ASKED,
+  'run-job': YES,
+  'add-finalizer': NOT_ASKED,
+  drain: YES,
+  'delete-node': 'it gives up the identities of the node, which the checkers guard',
+  'lose-machine': 'it gives up the identities of the node, which the checkers guard',
+  'taint-healthy': 'it gives up the identities of the node, which the checkers guard',
+  'bind-pod': NOT_ASKED,
+  'change-budget': YES,
+  'orphan-set': NOT_ASKED,
+  'relabel-pod': NOT_ASKED,
+  'use-namespace': NOT_ASKED,
+};
+
+/** What the compose file has. */
+const COMPOSE = { nodes: 3, apiServers: 2, schedulers: 1, managers: 1, hasFencer: false } as const;
+
+/** One sentence for each thing that the compose form cannot do. Empty: it can play the scenario. */
+export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
+  const shapes = (Object.keys(COMPOSE) as (keyof typeof COMPOSE)[])
+    .filter((key) => form[key] !== COMPOSE[key])
+    .map(
+      (key) =>
+        `form.${FORM_FIELDS[key].name}: the compose form has ${COMPOSE[key]}, and the file asks for ${form[key]}.`,
+    );
+  const kinds = [...new Set(schedule.map((step) => step.do))].flatMap((kind) => {
+    const why = CONTAINER_REFUSALS[kind];
+    return why === undefined ? [] : [`${kind}: containers cannot do this: ${why}.`];
+  });
+  const isObserved = schedule.some(({ targets }) => targets.includes('observer'));
+  const observer = isObserved ? ['target observer: the compose form has no follower that could be disturbed.'] : [];
+  return [...shapes, ...kinds, ...observer];
+}

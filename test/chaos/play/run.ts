@@ -1,0 +1,253 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { LEASES, NODE_LEASES_NAMESPACE, NODES, PODS, type Pod, promiseOf } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { createSystemClock } from '@holdfast/platform';
+import type { Scenario } from '../../scenario/model.ts';
+import { planOf } from '../../scenario/plans.ts';
+import { inWords } from '../../scenario/print.ts';
+import type { Step } from '../../sim/hunt/plan.ts';
+import { LOSSES } from '../../sim/hunt/recovery.ts';
+import { waitFor } from '../../support/wait.ts';
+import { dockerBytes } from '../losses/faults.ts';
+import { damageOf, overlapsOf, surprisesOf } from '../losses/judge.ts';
+import { ApiLoad } from '../losses/load.ts';
+import { parseRecords, parseSigns, type Sign } from '../losses/signs.ts';
+import { volumeOf } from '../losses/workloads.ts';
+import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
+import { describePods, isReady } from '../support/workloads.ts';
+import { beginStep, type End, meantNow } from './actions.ts';
+import { createScenarioWorkloads } from './workloads.ts';
+
+const START_DEADLINE_MS = 180_000;
+const POLL_MS = 100;
+const NODE_MONITOR_GRACE_SECONDS = '20';
+
+export interface PlayOptions {
+  readonly project: string;
+  readonly say: (line: string) => void;
+}
+
+/** A step as it was played; milliseconds after the workloads were up. */
+export interface PlayedStep {
+  readonly step: Step;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What the checkers beside the containers say. */
+export interface Verdict {
+  /** Sentences about what must not be. Empty: everything holds. */
+  readonly broken: readonly string[];
+  readonly steps: readonly PlayedStep[];
+  readonly signs: readonly Sign[];
+  /** Wall time of the moment when the workloads were up. */
+  readonly beganAt: number;
+  readonly beganMonotonic: number;
+  readonly lengthMs: number;
+  readonly load: string;
+}
+
+const clock = createSystemClock();
+
+/** Plays a scenario on containers of its own, and judges what their processes and clients have seen. */
+export async function playOnContainers(scenario: Scenario, { project, say }: PlayOptions): Promise<Verdict> {
+  const settings = {
+    HOLDFAST_SELF_FENCING: scenario.form.selfFencing ? 'exclusive' : 'off',
+    HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
+  };
+  say('the containers start');
+  await using cluster = await startComposeCluster(project, settings, { profiles: ['storage'] });
+  try {
+    await createScenarioWorkloads(cluster, scenario);
+    await waitFor('everything to run', () => isWhole(cluster.admin, scenario), START_DEADLINE_MS);
+    return await new Play(cluster, scenario, say).run();
+  } catch (error) {
+    process.stderr.write(`${await cluster.logs()}\n${await describePods(cluster.admin).catch(String)}\n`);
+    throw error;
+  }
+}
+
+class Play {
+  readonly #cluster: ComposeCluster;
+  readonly #scenario: Scenario;
+  readonly #say: (line: string) => void;
+  readonly #broken: string[] = [];
+  readonly #steps: PlayedStep[] = [];
+  readonly #checks: Promise<void>[] = [];
+  readonly #beganAt = clock.now();
+  readonly #began = clock.monotonic();
+
+  constructor(cluster: ComposeCluster, scenario: Scenario, say: (line: string) => void) {
+    this.#cluster = cluster;
+    this.#scenario = scenario;
+    this.#say = say;
+  }
+
+  async run(): Promise<Verdict> {
+    const { admin } = this.#cluster;
+    const { seconds, expect } = this.#scenario;
+    this.#say('everything runs; the schedule begins');
+    await using load = new ApiLoad(admin);
+    await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
+    await this.#sleepUntil(seconds);
+    await Promise.all(this.#checks);
+    this.#say('the schedule is over');
+    await this.#restore();
+    const whole = waitFor('everything to be whole', () => isWhole(admin, this.#scenario), expect.wholeWithin * 1000);
+    await whole.catch(async () => {
+      this.#broken.push(`not whole within ${expect.wholeWithin} s:\n${await describePods(admin).catch(String)}`);
+    });
+    await load.stop();
+    const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
+    const signs = await this.#judgeSigns();
+    return {
+      broken: this.#broken,
+      steps: this.#steps,
+      signs,
+      beganAt: this.#beganAt,
+      beganMonotonic: this.#began,
+      lengthMs: this.#elapsedMs,
+      load: told ?? '',
+    };
+  }
+
+  get #elapsedMs(): number {
+    return clock.monotonic() - this.#began;
+  }
+
+  async #sleepUntil(seconds: number): Promise<void> {
+    await clock.sleep(Math.max(0, seconds * 1000 - this.#elapsedMs));
+  }
+
+  async #playStep(planned: Step): Promise<void> {
+    const { seconds } = this.#scenario;
+    await this.#sleepUntil(planned.at);
+    const step = await meantNow(this.#cluster.admin, planned).catch(() => planned);
+    const until = Math.min(planned.at + (planned.for ?? 0), seconds);
+    await this.#expectRecovery(step, until - planned.at);
+    const fromMs = this.#elapsedMs;
+    this.#say(inWords({ ...step, targets: [step.target] }));
+    const end = await beginStep(this.#cluster, step).catch((error: unknown) => this.#tell(step, error));
+    if (typeof end === 'function') {
+      await this.#sleepUntil(until);
+      await this.#end(step, end);
+    }
+    this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
+  }
+
+  /** What is no longer there, as the rules of a container that has ended meanwhile, needs no end. */
+  async #end(step: Step, end: End): Promise<void> {
+    await end().catch((error: unknown) => this.#tell(step, error));
+    this.#say(`  over: ${step.do} ${step.target}`);
+  }
+
+  #tell(step: Step, error: unknown): void {
+    this.#say(`  ${step.do} ${step.target}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
+  }
+
+  /** As in the simulator: when a node is lost for longer, its identities run on another node by then. */
+  async #expectRecovery({ do: what, target }: Step, lasts: number): Promise<void> {
+    const { recoverWithin } = this.#scenario.expect;
+    if (recoverWithin === undefined || !LOSSES.has(what) || lasts <= recoverWithin) return;
+    const { admin } = this.#cluster;
+    const lost = (await identitiesNow(admin)).filter(({ spec }) => spec.nodeName === target);
+    const deadline = clock.monotonic() + recoverWithin * 1000;
+    const lostAt = clock.monotonic();
+    for (const pod of lost) this.#checks.push(this.#awaitRecovery(pod, { lostAt, deadline, what }));
+  }
+
+  async #awaitRecovery(
+    pod: Pod,
+    { lostAt, deadline, what }: { readonly lostAt: number; readonly deadline: number; readonly what: string },
+  ): Promise<void> {
+    const { name } = pod.metadata;
+    for (;;) {
+      const now = await identitiesNow(this.#cluster.admin).catch((): readonly Pod[] => []);
+      const runs = now.find((each) => each.metadata.name === name && each.metadata.uid !== pod.metadata.uid);
+      if (runs?.status.phase === 'Running' && runs.spec.nodeName !== pod.spec.nodeName) {
+        this.#say(
+          `  ${name} runs on ${runs.spec.nodeName} after ${((clock.monotonic() - lostAt) / 1000).toFixed(1)} s`,
+        );
+        return;
+      }
+      if (clock.monotonic() > deadline) break;
+      await clock.sleep(POLL_MS);
+    }
+    const seconds = ((deadline - lostAt) / 1000).toFixed(0);
+    this.#broken.push(`${name} of ${pod.spec.nodeName} (${what}) did not run elsewhere within ${seconds} s`);
+  }
+
+  /** Takes back what users have changed. */
+  async #restore(): Promise<void> {
+    const { replicas } = this.#scenario.workload;
+    for (const [target, value] of Object.entries(replicas)) {
+      const step: Step = { at: 0, do: 'scale', target, value };
+      await waitFor(`${target} to be scaled`, () =>
+        beginStep(this.#cluster, step).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+  }
+
+  async #judgeSigns(): Promise<readonly Sign[]> {
+    const { sharedFolder } = this.#cluster;
+    const files = readdirSync(sharedFolder)
+      .filter((file) => file.endsWith('.log'))
+      .toSorted();
+    const byPod = new Map(files.map((file) => [file.replace(/\.log$/, ''), signsIn(path.join(sharedFolder, file))]));
+    for (const [pod, signs] of byPod) {
+      if (pod.startsWith('db-')) this.#broken.push(...overlapsOf(signs), ...surprisesOf(signs));
+    }
+    for (const volume of this.#volumes()) {
+      const writers = [...byPod].filter(([pod]) => pod === volume || pod.startsWith(`${volume}-`));
+      const records = await this.#recordsOf(volume);
+      this.#broken.push(
+        ...damageOf(
+          writers.flatMap(([, signs]) => signs),
+          records,
+        ).slice(0, 3),
+      );
+    }
+    return [...byPod.values()].flat();
+  }
+
+  #volumes(): readonly string[] {
+    const { replicas, hasDisks } = this.#scenario.workload;
+    return [...(hasDisks ? Array.from({ length: replicas.db }, (_, ordinal) => `db-${ordinal}`) : []), 'disk'];
+  }
+
+  async #recordsOf(identity: string): Promise<readonly string[]> {
+    const file = `/data/volumes/${volumeOf(identity)}`;
+    return parseRecords(await dockerBytes('exec', this.#cluster.containerOf('storage'), 'cat', file));
+  }
+}
+
+const signsIn = (file: string): readonly Sign[] => parseSigns(readFileSync(file, 'utf8'));
+
+async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
+  return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  );
+}
+
+/** Nodes are ready and keep their promises, and each application has its pods, all ready, and no others. */
+async function isWhole(admin: ApiClient, { form, workload }: Scenario): Promise<boolean> {
+  const nodes = await admin.list(NODES);
+  const ready = await Promise.all(nodes.items.map(({ metadata }) => isReady(admin, metadata.name ?? '')));
+  if (ready.length !== form.nodes || !ready.every(Boolean)) return false;
+  const leases = await admin.list(LEASES, { namespace: NODE_LEASES_NAMESPACE });
+  const promising = leases.items.filter((lease) => promiseOf(lease)?.isBroken === false).length;
+  if (form.selfFencing && promising !== form.nodes) return false;
+  const { items } = await admin.list(PODS, { namespace: 'default' });
+  return Object.entries({ ...workload.replicas, one: 1 }).every(([app, replicas]) => {
+    const own = items.filter(({ metadata }) => metadata.labels?.['app'] === app);
+    return own.length === replicas && own.every(isUp);
+  });
+}
+
+const isUp = ({ metadata, status }: Pod): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;

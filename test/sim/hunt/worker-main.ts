@@ -1,7 +1,10 @@
 // One process of a hunt: runs some seeds and prints a report of each as one line of JSON. The hunt starts a new process
 // for the next seeds, so that memory stays flat. After SIGTERM or SIGINT it finishes the current seed.
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readScenario } from '../../scenario/files.ts';
+import { Recorder } from '../../scenario/timeline/recorder.ts';
+import { renderTimeline } from '../../scenario/timeline/render.ts';
 import { huntSeed, SHRINK_RUNS } from './hunter.ts';
 import { profileNamed } from './plan.ts';
 import { playScenario } from './play.ts';
@@ -15,7 +18,11 @@ let isOver = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (isOver = true));
 Error.stackTraceLimit = 8;
 if (command === 'replay') {
-  const { violation, traceHash } = await playScenario(readScenario(first));
+  const html = count === '1' ? '' : count;
+  const scenario = readScenario(first);
+  const recorder = new Recorder(scenario);
+  const { violation, traceHash } = await playScenario(scenario, recorder);
+  if (html !== '') writeFileSync(html, renderTimeline(recorder.timeline()));
   process.stdout.write(`${JSON.stringify({ violation, traceHash })}\n`);
 } else {
   for (let seed = Number(first); seed < Number(first) + Number(count) && !isOver; seed++) {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readScenario } from '../../scenario/files.ts';
+import { parseScenario } from '../../scenario/parse.ts';
+import { KINDS, type StepKind } from '../../sim/hunt/plan.ts';
+import { canContainers } from './actions.ts';
+import { CONTAINER_REFUSALS, refusalsOf } from './refusals.ts';
+
+test('each kind is either done on containers or refused with a reason', () => {
+  for (const kind of Object.keys(KINDS) as StepKind[])
+    assert.equal(canContainers(kind), CONTAINER_REFUSALS[kind] === undefined, kind);
+});
+
+test('all scenario files of the suite run on containers', () => {
+  const folder = path.resolve(import.meta.dirname, '../scenarios');
+  for (const file of globSync('*.yaml', { cwd: folder }))
+    assert.deepEqual(refusalsOf(readScenario(path.join(folder, file))), [], file);
+});
+
+test('what containers cannot do is said before the start, one sentence each', () => {
+  const scenario = parseScenario(`name: too much
+length: 60s
+form: { nodes: 4, fencer: true }
+schedule:
+  - { at: 1s, do: clock-jump, target: node-1, jump: 5s }
+  - { at: 2s, do: clock-jump, target: node-2, jump: 5s }
+  - { at: 3s, do: pause, target: observer, for: 5s }
+`);
+  assert.deepEqual(refusalsOf(scenario), [
+    'form.nodes: the compose form has 3, and the file asks for 4.',
+    'form.fencer: the compose form has false, and the file asks for true.',
+    'clock-jump: containers cannot do this: all containers share the clock of this machine.',
+    'target observer: the compose form has no follower that could be disturbed.',
+  ]);
+});

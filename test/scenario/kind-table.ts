@@ -1,8 +1,8 @@
 import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 import { KIND_WORDS } from './kinds.ts';
 
-/** The table of `docs/scenarios.md`. */
-export function kindTable(): string {
+/** The table of `docs/scenarios.md`. `refusals`: why containers cannot do a kind. */
+export function kindTable(refusals: Readonly<Record<StepKind, string | undefined>>): string {
   const rows = (Object.keys(KIND_WORDS) as StepKind[]).map((kind) => {
     const { says, value } = KIND_WORDS[kind];
     const { targets, for: lasts } = KINDS[kind];
@@ -12,7 +12,9 @@ export function kindTable(): string {
       ...(value === undefined ? [] : [`\`${value.name}\`: ${value.unit}`]),
     ];
     const words = says.replace('{target}', () => 'the target').replace('{value}', () => `\`${value?.name}\``);
-    return `| \`${kind}\` | ${fields.join(', ')} | ${words} |`;
+    return `| \`${kind}\` | ${fields.join(', ')} | ${words} | ${refusals[kind] === undefined ? 'yes' : `no: ${refusals[kind]}`} |`;
   });
-  return ['| kind | fields beside `at` | what happens |', '| --- | --- | --- |', ...rows].join('\n');
+  return ['| kind | fields beside `at` | what happens | on containers |', '| --- | --- | --- | --- |', ...rows].join(
+    '\n',
+  );
 }

@@ -4,6 +4,7 @@ import { writeScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
 import { foundBy } from '../../test/sim/hunt/hunter.ts';
 import { type ProfileName, planOf } from '../../test/sim/hunt/plan.ts';
+import { playAlone } from './replay.ts';
 import { type Report, runWorker } from './worker.ts';
 
 export interface FreshOptions {
@@ -44,14 +45,10 @@ export async function huntFresh({ minutes, jobs, from, profile, say, folder }: F
       keep(seed, foundBy(planOf(seed, profile), { rule: 'the process of the run ended', story: end.why }));
     }
   };
+  const kept: Promise<void>[] = [];
   const keep = (seed: number, scenario: Scenario): void => {
-    mkdirSync(folder, { recursive: true });
-    const file = path.join(folder, `seed-${seed}.yaml`);
-    writeScenario(file, scenario);
-    const steps = `${scenario.schedule.length} of ${planOf(seed, profile).steps.length} steps`;
-    say(`seed ${seed} breaks a rule with ${steps}: ${scenario.found?.story}`);
-    const shown = path.relative(process.cwd(), file);
-    say(`  play it again: npm run hunt -- --scenario ${shown} --html ${shown.replace(/yaml$/, 'html')}`);
+    const { length: drawn } = planOf(seed, profile).steps;
+    kept.push(keepFinding({ file: path.join(folder, `seed-${seed}.yaml`), scenario, drawn, say }));
   };
   say(
     `${minutes} minutes, ${jobs} job(s), ${profile} profile, seeds from ${from}; Ctrl-C finishes the seeds under way`,
@@ -60,11 +57,43 @@ export async function huntFresh({ minutes, jobs, from, profile, say, folder }: F
   const ends = setTimeout(finish, minutes * MINUTE_MS);
   const progress = setInterval(() => say(tally.inWords()), MINUTE_MS);
   await Promise.all(Array.from({ length: jobs }, job));
+  await Promise.all(kept);
   clearTimeout(ends);
   clearInterval(progress);
   say(tally.inWords());
   say(tally.found === 0 ? 'no rule was broken' : `${tally.found} seeds broke a rule: see ${folder}`);
   return tally.found === 0 ? 0 : 1;
+}
+
+/** Writes a finding as a file, plays it once more in a process of its own, and writes the hash and timeline of that run. */
+export async function keepFinding({
+  file,
+  scenario,
+  drawn,
+  say,
+  play = playAlone,
+}: {
+  readonly file: string;
+  readonly scenario: Scenario;
+  /** How many steps the seed had. */
+  readonly drawn: number;
+  readonly say: (text: string) => void;
+  /** For tests. */
+  readonly play?: typeof playAlone;
+}): Promise<void> {
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeScenario(file, scenario);
+  const { found, seed, schedule } = scenario;
+  const steps = `${schedule.length} of ${drawn} steps`;
+  say(`seed ${seed} breaks a rule with ${steps}: ${found?.story}`);
+  const html = file.replace(/\.yaml$/, '.html');
+  const played = await play(file, { html });
+  if ('why' in played || found === undefined) return;
+  writeScenario(file, { ...scenario, found: { ...found, trace: played.traceHash } });
+  if (played.violation === undefined)
+    say('  it breaks no rule when it is played alone: what the process had played before matters');
+  const shown = path.relative(process.cwd(), file);
+  say(`  timeline: ${path.relative(process.cwd(), html)}; play it again: npm run hunt -- --scenario ${shown}`);
 }
 
 /** The findings and costs of one hunt. */

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Tally } from './fresh.ts';
+import { readScenario } from '../../test/scenario/files.ts';
+import { foundBy } from '../../test/sim/hunt/hunter.ts';
+import { planOf } from '../../test/sim/hunt/plan.ts';
+import { keepFinding, Tally } from './fresh.ts';
 import { renderPlanted } from './planted-table.ts';
 import { runWorker } from './worker.ts';
 
@@ -43,6 +46,28 @@ test('a process that is asked to finish before it listens has nothing to report'
   const program = programOf(t, 'setInterval(() => {}, 1000);');
   const signal = AbortSignal.abort();
   assert.equal(await runWorker({ command: 'plain', args: [], program, signal }, () => {}), undefined);
+});
+
+test('a finding is written with its timeline and with the hash of a run of its own', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-tool-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = path.join(folder, 'new', 'seed-7.yaml');
+  const scenario = foundBy(planOf(7), { rule: 'at most one', story: 'two live' });
+  const said: string[] = [];
+  const played: string[] = [];
+  await keepFinding({
+    file,
+    scenario,
+    drawn: scenario.schedule.length,
+    say: (text) => said.push(text),
+    play: async (of, { html }) => {
+      played.push(`${path.basename(of)} ${path.basename(html ?? '')} ${readScenario(of).found?.trace ?? 'no trace'}`);
+      return { traceHash: 'abc', violation: { rule: 'at most one', story: 'two live' } };
+    },
+  });
+  assert.deepEqual(played, ['seed-7.yaml seed-7.html no trace']);
+  assert.deepEqual(readScenario(file).found, { rule: 'at most one', story: 'two live', trace: 'abc' });
+  assert.match(said[0] ?? '', /^seed 7 breaks a rule with (\d+) of \1 steps: two live$/);
 });
 
 test('the tally shows the speed in CPU time and the highest memory of a process', () => {

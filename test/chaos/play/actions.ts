@@ -10,7 +10,8 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
-import type { Step, StepKind } from '../../sim/hunt/plan.ts';
+import type { StepKind } from '../../sim/hunt/kinds.ts';
+import type { Step } from '../../sim/hunt/plan.ts';
 import { addressesOf, docker, inNetworkOf, NodeFaults } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
@@ -87,7 +88,7 @@ const ACTIONS: Readonly<Partial<Record<StepKind, Begin>>> = {
     await admin.delete(PODS, named('one'));
     return () => createOne(admin);
   },
-  'run-job': ({ admin }, { at }) => createJob(admin, `job-${Math.round(at * 1000)}`),
+  'run-job': ({ admin }, { at, value }) => createJob(admin, `job-${Math.round(at * 1000)}`, value),
   drain: async ({ admin }, { target }) => {
     const mark = (unschedulable: boolean): Promise<unknown> =>
       admin.patch(NODES, { name: target }, { type: 'merge', body: { spec: { unschedulable } } });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { readScenario } from '../../scenario/files.ts';
 import { parseScenario } from '../../scenario/parse.ts';
-import { KINDS, type StepKind } from '../../sim/hunt/plan.ts';
+import { KINDS, type StepKind } from '../../sim/hunt/kinds.ts';
 import { canContainers } from './actions.ts';
 import { CONTAINER_REFUSALS, refusalsOf } from './refusals.ts';
 
@@ -27,11 +27,13 @@ schedule:
   - { at: 1s, do: clock-jump, target: node-1, jump: 5s }
   - { at: 2s, do: clock-jump, target: node-2, jump: 5s }
   - { at: 3s, do: pause, target: observer, for: 5s }
+  - { at: 4s, do: evict, target: web, when: pod-bound, lag: 1s }
 `);
   assert.deepEqual(refusalsOf(scenario), [
     'form.nodes: the compose form has 3, and the file asks for 4.',
     'form.fencer: the compose form has false, and the file asks for true.',
     'clock-jump: containers cannot do this: all containers share the clock of this machine.',
     'target observer: the compose form has no follower that could be disturbed.',
+    'when: nobody sees the moments of containers in time; give the step a time of its own.',
   ]);
 });

@@ -1,6 +1,6 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { FORM_FIELDS } from '../../scenario/model.ts';
-import { type StepKind } from '../../sim/hunt/plan.ts';
+import { type StepKind } from '../../sim/hunt/kinds.ts';
 
 const YES = undefined;
 const BY_DELAY =
@@ -20,12 +20,15 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'lossy-bus': 'the bus is a NATS server, whose connections lose nothing while they last',
   'store-down': YES,
   'store-slow': NO_PROXY,
+  'feed-lag': NO_PROXY,
   'store-unknown': NO_PROXY,
   'store-failover': YES,
   crash: YES,
   'kubelet-down':
     'the kubelet is the first process of its container, and its pods end with it; use pause or power-loss',
   'power-loss': YES,
+  'containers-lost': 'the processes of pods are no containers in the compose form; use power-loss',
+  'kill-process': NOT_ASKED,
   'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
   pause: YES,
   'clock-jump': 'all containers share the clock of this machine',
@@ -35,6 +38,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'force-delete': 'a removal by force gives up the identity that the checkers guard',
   evict: YES,
   'evict-all': YES,
+  race: NOT_ASKED,
   'roll-out': YES,
   scale: YES,
   'recreate-pod': YES,
@@ -50,6 +54,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'orphan-set': NOT_ASKED,
   'relabel-pod': NOT_ASKED,
   'use-namespace': NOT_ASKED,
+  'use-app': NOT_ASKED,
 };
 
 /** What the compose file has. */
@@ -69,5 +74,9 @@ export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
   });
   const isObserved = schedule.some(({ targets }) => targets.includes('observer'));
   const observer = isObserved ? ['target observer: the compose form has no follower that could be disturbed.'] : [];
-  return [...shapes, ...kinds, ...observer];
+  const isLater = schedule.some(({ when }) => when !== undefined);
+  const moments = isLater
+    ? ['when: nobody sees the moments of containers in time; give the step a time of its own.']
+    : [];
+  return [...shapes, ...kinds, ...observer, ...moments];
 }

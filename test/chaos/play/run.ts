@@ -6,6 +6,7 @@ import { createSystemClock } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
 import { planOf } from '../../scenario/plans.ts';
 import { inWords } from '../../scenario/print.ts';
+import { isFault } from '../../sim/hunt/kinds.ts';
 import type { Step } from '../../sim/hunt/plan.ts';
 import { LOSSES } from '../../sim/hunt/recovery.ts';
 import { waitFor } from '../../support/wait.ts';
@@ -21,6 +22,8 @@ import { createScenarioWorkloads } from './workloads.ts';
 
 const START_DEADLINE_MS = 180_000;
 const POLL_MS = 100;
+const ASKED_AGAIN = 5;
+const ASK_AGAIN_MS = 500;
 const NODE_MONITOR_GRACE_SECONDS = '20';
 
 export interface PlayOptions {
@@ -128,12 +131,24 @@ class Play {
     await this.#expectRecovery(step, until - planned.at);
     const fromMs = this.#elapsedMs;
     this.#say(inWords({ ...step, targets: [step.target] }));
-    const end = await beginStep(this.#cluster, step).catch((error: unknown) => this.#tell(step, error));
+    const end = await this.#begin(step);
     if (typeof end === 'function') {
       await this.#sleepUntil(until);
       await this.#end(step, end);
     }
     this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
+  }
+
+  /** A user asks again when nobody answers: the API server may be the one that a fault has met. */
+  async #begin(step: Step): Promise<End | void> {
+    for (let left = isFault(step.do) ? 0 : ASKED_AGAIN; ; left--) {
+      try {
+        return await beginStep(this.#cluster, step);
+      } catch (error) {
+        if (left === 0) return this.#tell(step, error);
+        await clock.sleep(ASK_AGAIN_MS);
+      }
+    }
   }
 
   /** What is no longer there, as the rules of a container that has ended meanwhile, needs no end. */

@@ -94,7 +94,8 @@ export async function createOne(admin: ApiClient): Promise<void> {
   await admin.create(PODS, pod);
 }
 
-export async function createJob(admin: ApiClient, name: string): Promise<void> {
+/** `ttlSeconds`: how long it stays after its end; 0: for ever. */
+export async function createJob(admin: ApiClient, name: string, ttlSeconds = 0): Promise<void> {
   const containers = [{ name: 'main', image: 'busybox', command: ['sleep', '5'], resources: {} }];
   await admin.create(JOBS, {
     apiVersion: 'batch/v1',
@@ -103,6 +104,7 @@ export async function createJob(admin: ApiClient, name: string): Promise<void> {
     spec: {
       completions: 3,
       parallelism: 2,
+      ...(ttlSeconds === 0 ? {} : { ttlSecondsAfterFinished: ttlSeconds }),
       template: { metadata: { labels: { app: 'job' } }, spec: { containers, restartPolicy: 'Never' } },
     },
     status: {},

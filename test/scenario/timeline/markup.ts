@@ -15,9 +15,9 @@ const SPECIAL: ReadonlyMap<string, string> = new Map([
   ['"', '&quot;'],
   ["'", '&#39;'],
 ]);
-/** No document may contain them. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are meant
-const FORBIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g;
+/** No document may contain them, apart from the two that are white space. */
+const FORBIDDEN = /[\p{Cc}\ufffe\uffff]/gu;
+const SPACES: ReadonlySet<string> = new Set(['\t', '\n']);
 
 /** One element. Names of elements and attributes are ours; values and content may come from anybody. */
 export function element(name: string, attributes: Readonly<Record<string, string>>, content: Content = []): Markup {
@@ -30,6 +30,6 @@ export function element(name: string, attributes: Readonly<Record<string, string
 function escape(text: string): string {
   return text
     .toWellFormed()
-    .replace(FORBIDDEN, '\ufffd')
+    .replace(FORBIDDEN, (each) => (SPACES.has(each) ? each : '\ufffd'))
     .replace(/[&<>"']/g, (each) => SPECIAL.get(each) ?? '');
 }

@@ -2,13 +2,14 @@ import {
   type Lease,
   NODE_LEASES_NAMESPACE,
   type Node,
+  type PersistentVolume,
   type Pod,
   promiseOf,
-  type VolumeAttachment,
 } from '@holdfast/api';
 import type { ProcessFact } from '@holdfast/testing';
 import { type Commit, objectOf } from '../../sim/committed.ts';
-import { isFault, KINDS, type Step } from '../../sim/hunt/plan.ts';
+import { isFault, KINDS } from '../../sim/hunt/kinds.ts';
+import type { Step } from '../../sim/hunt/plan.ts';
 import { diskOf } from '../../sim/hunt/workloads.ts';
 import type { Scenario } from '../model.ts';
 import { inWords } from '../print.ts';
@@ -22,6 +23,17 @@ const [CONTROL, NODES, IDENTITIES, VOLUMES] = GROUPS as [string, string, string,
 const WRITES_MS = 500;
 /** The beginning of the run, in which everything comes up, is left out but for this. */
 const BEFORE_MS = 2_000;
+const UID_CHARS = 8;
+const LEAST_AFTER_MS = 1_000;
+const SHARE_AFTER = 0.03;
+
+/** What is said of whom; the same state is said once. */
+interface Said {
+  readonly group: string;
+  readonly name: string;
+  readonly about: string;
+  readonly state: string;
+}
 
 interface Open {
   readonly fromMs: number;
@@ -89,7 +101,7 @@ export class Recorder implements Recording {
     if (key.startsWith('core/pods/default/')) this.#pod(atMs, commit);
     else if (key.startsWith('core/nodes/')) this.#node(atMs, commit);
     else if (key.startsWith(`coordination.k8s.io/leases/${NODE_LEASES_NAMESPACE}/`)) this.#lease(atMs, commit);
-    else if (key.startsWith('storage.k8s.io/volumeattachments/')) this.#attachment(atMs, commit);
+    else if (key.startsWith('core/persistentvolumes/')) this.#volume(atMs, commit);
   }
 
   stored(atMs: number, apiServer: string): void {
@@ -102,7 +114,8 @@ export class Recorder implements Recording {
   }
 
   ends(atMs: number, violation: { readonly rule: string; readonly story: string } | undefined): void {
-    for (const key of [...this.#open.keys()]) this.#close(key, atMs);
+    for (const { end } of this.#open.values()) end(atMs);
+    this.#open.clear();
     this.#endMs = atMs;
     this.#broken = violation === undefined ? [] : [{ ...violation, atMs: atMs - this.#beganMs }];
   }
@@ -115,7 +128,9 @@ export class Recorder implements Recording {
       this.#lanes.of(CONTROL, apiServer).marks.push({ atMs: Number(slot) * WRITES_MS, kind: 'write', text });
     }
     const fromMs = -BEFORE_MS;
-    const toMs = this.#endMs - this.#beganMs;
+    const endMs = this.#endMs - this.#beganMs;
+    // What happens at the very end needs a place.
+    const toMs = endMs + Math.max(LEAST_AFTER_MS, endMs * SHARE_AFTER);
     const lanes = this.#lanes.all().map(({ bars, marks, ...lane }) => ({
       ...lane,
       bars: bars
@@ -152,16 +167,12 @@ export class Recorder implements Recording {
     return { group: CONTROL, name: isFault(what) ? target : 'users' };
   }
 
-  /** Once for each different sentence about one thing. */
-  #say(
-    atMs: number,
-    lane: { readonly group: string; readonly name: string; readonly about: string },
-    text: string,
-  ): void {
-    const key = `${lane.name} ${lane.about}`;
-    if (text === '' || this.#said.get(key) === text) return;
-    this.#said.set(key, text);
-    this.#lanes.of(lane.group, lane.name).marks.push({ atMs, kind: 'fact', text });
+  /** Once for each state of one thing. */
+  #say(atMs: number, { group, name, about, state }: Said, text: string): void {
+    const key = `${name} ${about}`;
+    if (this.#said.get(key) === state) return;
+    this.#said.set(key, state);
+    this.#lanes.of(group, name).marks.push({ atMs, kind: 'fact', text });
   }
 
   #pod(atMs: number, commit: Commit): void {
@@ -169,18 +180,17 @@ export class Recorder implements Recording {
     const { name = '', uid = '' } = metadata;
     if (!isIdentity(name)) return;
     const by = commit.by ?? 'the API server';
-    const about = (what: string) => ({ group: IDENTITIES, name, about: `${what} ${uid}` });
-    if (commit.operation.kind === 'create') this.#say(atMs, about('created'), `${by} creates ${uid}`);
-    if (spec.nodeName !== undefined) this.#say(atMs, about('bound'), `${uid} is bound to ${spec.nodeName}`);
-    this.#say(
-      atMs,
-      about('phase'),
-      `${by} says ${status.phase ?? 'nothing'} of ${uid}`.replace(/^.* says Pending.*$/, ''),
-    );
+    const short = uid.slice(0, UID_CHARS);
+    const say = (what: string, text: string, state = text): void =>
+      this.#say(atMs, { group: IDENTITIES, name, about: `${what} ${uid}`, state }, text);
+    if (commit.operation.kind === 'create') say('created', `${by} creates ${short}`);
+    if (spec.nodeName !== undefined) say('bound', `${short} is bound to ${spec.nodeName}`);
+    const { phase = 'Pending' } = status;
+    if (phase !== 'Pending') say('phase', `${short} is ${phase}, says ${by}`, phase);
     const { deletionTimestamp, deletionGracePeriodSeconds: grace } = metadata;
     if (deletionTimestamp !== undefined)
-      this.#say(atMs, about('deletion'), `${uid} is to end within ${grace} s (${by})`);
-    if (commit.operation.kind === 'delete') this.#say(atMs, about('removed'), `${by} removes ${uid}`);
+      say('deletion', `${by} wants ${short} to end within ${grace} s`, String(grace));
+    if (commit.operation.kind === 'delete') say('removed', `${by} removes ${short}`);
   }
 
   #node(atMs: number, commit: Commit): void {
@@ -189,7 +199,7 @@ export class Recorder implements Recording {
     const ready = status.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown';
     const isGone = commit.operation.kind === 'delete';
     const text = isGone ? `${commit.by ?? 'somebody'} deletes the Node` : `the API says Ready: ${ready}`;
-    this.#say(atMs, { group: NODES, name, about: 'ready' }, text);
+    this.#say(atMs, { group: NODES, name, about: 'ready', state: text }, text);
   }
 
   #lease(atMs: number, commit: Commit): void {
@@ -197,16 +207,21 @@ export class Recorder implements Recording {
     const promise = promiseOf(lease);
     if (promise === undefined) return;
     const text = promise.isBroken ? 'its promise is broken: its identities are free' : 'it promises';
-    this.#say(atMs, { group: NODES, name: lease.metadata.name ?? '', about: 'promise' }, text);
+    const { name = '' } = lease.metadata;
+    this.#say(atMs, { group: NODES, name, about: 'promise', state: text }, text);
   }
 
-  #attachment(atMs: number, commit: Commit): void {
-    const { metadata, spec } = objectOf(commit) as VolumeAttachment;
-    const key = `attachment ${metadata.uid}`;
-    if (commit.operation.kind === 'delete') return this.#close(key, atMs);
-    if (this.#open.has(key)) return;
-    const lane = this.#lanes.of(VOLUMES, spec.source.persistentVolumeName ?? metadata.name ?? '');
-    const text = `attached to ${spec.nodeName}`;
+  #volume(atMs: number, commit: Commit): void {
+    const { metadata, status } = objectOf(commit) as PersistentVolume;
+    const { name = '' } = metadata;
+    const key = `attachment of ${name}`;
+    const isGone = commit.operation.kind === 'delete' || status.attachment === undefined;
+    const text = isGone ? '' : `attached to ${status.attachment?.nodeName}, token ${status.fencingToken ?? 0}`;
+    if (this.#said.get(key) === text) return;
+    this.#said.set(key, text);
+    this.#close(key, atMs);
+    if (text === '') return;
+    const lane = this.#lanes.of(VOLUMES, name);
     this.#open.set(key, { fromMs: atMs, end: (toMs) => lane.bars.push({ fromMs: atMs, toMs, kind: 'held', text }) });
   }
 }

@@ -5,7 +5,7 @@ import { type HuntOutcome, runPlan, type Violation } from './run.ts';
 import { shrink } from './shrink.ts';
 
 /** Tries to make a schedule smaller. */
-export const SHRINK_RUNS = 60;
+export const SHRINK_RUNS = 100;
 
 export interface SeedReport {
   readonly seed: number;

@@ -27,7 +27,23 @@ test('shrinking drops the steps, processes and time that a failure does not need
   );
   assert.deepEqual([plan.apiServers, plan.schedulers, plan.managers, plan.hasFencer], [1, 1, 1, false]);
   assert.ok(plan.seconds < PLAN.seconds);
+  assert.deepEqual(plan.replicas, { db: 0, web: 0, disk: 0 });
+  assert.equal(plan.steps[0]?.at, 1, 'the schedule begins at once');
   assert.ok(runs < 100, `${runs} runs`);
+});
+
+test('shrinking rounds the times that need not be exact, and keeps the order of the steps', async () => {
+  const steps = [step('isolate', 30.123), { ...step('drain', 40.457), for: 1.5 }, step('pause', 44.9)];
+  const isExact = (plan: HuntPlan): boolean => plan.steps[1]?.for === 1.5;
+  const { plan } = await shrink({ ...PLAN, steps }, async (each) => each.steps.length === 3 && isExact(each), 200);
+  assert.deepEqual(
+    plan.steps.map(({ at, for: lasts }) => [at, lasts]),
+    [
+      [1, 20],
+      [11.334, 1.5],
+      [16, 20],
+    ],
+  );
 });
 
 test('a fully needed plan is kept, and the number of runs is bounded', async () => {

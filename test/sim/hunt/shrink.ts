@@ -1,4 +1,4 @@
-import type { HuntPlan, Step } from './plan.ts';
+import { APPS, type App, type HuntPlan, nodeOf, replicasOf, type Step } from './plan.ts';
 
 /** Resolves with whether a smaller plan still violates the same rule. */
 export type StillFails = (plan: HuntPlan) => Promise<boolean>;
@@ -10,13 +10,16 @@ export interface Shrunk {
 
 const SHORTEST_SECONDS = 1;
 
-/** The smallest plan that was found: fewer steps, then fewer processes, then shorter times. At most `runs` tries. */
+/** The smallest plan that was found: fewer steps, processes and pods, shorter and round times. At most `runs` tries. */
 export async function shrink(plan: HuntPlan, stillFails: StillFails, runs: number): Promise<Shrunk> {
   const shrinker = new Shrinker(plan, stillFails, runs);
   await shrinker.dropSteps();
   await shrinker.simplify(fewerProcesses);
   await shrinker.simplify(shorterSteps);
+  await shrinker.simplify(sooner);
+  await shrinker.simplify(fewerPods);
   await shrinker.dropSteps();
+  await shrinker.simplify(rounder);
   return { plan: shrinker.best, runs: shrinker.used };
 }
 
@@ -46,7 +49,7 @@ class Shrinker {
   async simplify(variants: (plan: HuntPlan) => readonly HuntPlan[]): Promise<void> {
     for (const [index] of variants(this.best).entries()) {
       const variant = variants(this.best)[index];
-      if (variant !== undefined) await this.#try(variant);
+      if (variant !== undefined && variant !== this.best) await this.#try(variant);
     }
   }
 
@@ -85,3 +88,42 @@ function shorterSteps(plan: HuntPlan): readonly HuntPlan[] {
     return { ...plan, steps: plan.steps.with(index, { ...step, for: seconds }) };
   });
 }
+
+/** The whole schedule begins earlier: at once, or after half of the time. */
+function sooner(plan: HuntPlan): readonly HuntPlan[] {
+  const [first] = plan.steps;
+  if (first === undefined) return [];
+  return [first.at - SHORTEST_SECONDS, first.at / 2].map((by) => {
+    if (by < SHORTEST_SECONDS) return plan;
+    const steps = plan.steps.map((step) => ({ ...step, at: inMillis(step.at - by) }));
+    return { ...plan, steps, seconds: Math.max(SHORTEST_SECONDS, Math.ceil(plan.seconds - by)) };
+  });
+}
+
+/** Applications without pods, and pods without disks. */
+function fewerPods(plan: HuntPlan): readonly HuntPlan[] {
+  const isNamed = (app: App): boolean =>
+    plan.steps.some(({ target }) => target === app || target.startsWith(`${app}-`) || target.endsWith(nodeOf(app)));
+  const without = APPS.map((app) =>
+    isNamed(app) || replicasOf(plan)[app] === 0 ? plan : { ...plan, replicas: { ...plan.replicas, [app]: 0 } },
+  );
+  return [...without, plan.hasDisks === true ? { ...plan, hasDisks: false } : plan];
+}
+
+/** Times that a person would write: all of them at once, or one step at a time. */
+function rounder(plan: HuntPlan): readonly HuntPlan[] {
+  const isRound = (step: Step): boolean => Number.isInteger(step.at) && Number.isInteger(step.for ?? 0);
+  const all = plan.steps.every(isRound) ? plan : { ...plan, steps: plan.steps.map(roundStep) };
+  const each = plan.steps.map((step, index) =>
+    isRound(step) ? plan : { ...plan, steps: plan.steps.with(index, roundStep(step)) },
+  );
+  return [all, ...each];
+}
+
+const roundStep = (step: Step): Step => ({
+  ...step,
+  at: Math.round(step.at),
+  ...(step.for === undefined ? {} : { for: Math.round(step.for) }),
+});
+
+const inMillis = (seconds: number): number => Math.round(seconds * 1000) / 1000;

@@ -124,6 +124,21 @@ test('a pod missing in the API terminates with its processes', async () => {
   assert.deepEqual([facts.map(({ kind }) => kind), await runtime.list()], [['started', 'ended'], []]);
 });
 
+test('[SAFE-31] what a late cache offers of a pod in doubt does not make it known to the API', async () => {
+  let stored: Pod | undefined = pod;
+  const { worker, facts } = world(
+    () => stored,
+    (each) => each,
+  );
+  worker.offer(pod);
+  await eventually(() => facts.length === 1, 'it starts');
+  stored = undefined;
+  worker.doubt();
+  worker.offer({ ...pod, metadata: { ...pod.metadata, resourceVersion: '7' } });
+  assert.equal(worker.isKnownToApi(), false);
+  await eventually(() => worker.hasEnded(), 'the worker ended');
+});
+
 test('[SAFE-26] the same name with another UID is another pod', async (t) => {
   const other = { ...pod, metadata: { ...pod.metadata, uid: 'u2' } };
   // A worker that takes the other pod for its own starts it without end, and no time-out of the test would fire.

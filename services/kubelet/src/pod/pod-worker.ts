@@ -36,7 +36,8 @@ export interface PodWorkerDeps extends Omit<ContainerStarterDeps, 'tell' | 'reme
 
 /** The knowledge about the object: `unverified` requires a read from the API before any decision. */
 type Knowledge =
-  | { readonly kind: 'unverified' }
+  /** In doubt, a cache may still tell of the past: what it offers counts after the read. */
+  | { readonly kind: 'unverified'; readonly isDoubted?: true; readonly offered?: Pod }
   | { readonly kind: 'absent' }
   | { readonly kind: 'pod'; readonly pod: Pod };
 
@@ -90,6 +91,10 @@ export class PodWorker {
     invariant((pod.metadata.uid ?? '') === uid, 'a worker has the pod of one uid', { uid, offered: pod.metadata.uid });
     const known = this.#knowledge;
     if (known.kind === 'absent') return;
+    if (known.kind === 'unverified' && known.isDoubted === true) {
+      this.#knowledge = { ...known, offered: newerOf(known.offered, pod) };
+      return;
+    }
     if (known.kind === 'pod' && revisionOf(known.pod) >= revisionOf(pod)) return;
     this.#knowledge = { kind: 'pod', pod };
     this.wake();
@@ -98,7 +103,7 @@ export class PodWorker {
   /** A cache lost sight of the object: only the API itself may say that it is gone. */
   doubt(): void {
     if (this.#knowledge.kind === 'absent') return;
-    this.#knowledge = { kind: 'unverified' };
+    this.#knowledge = { kind: 'unverified', isDoubted: true };
     this.wake();
   }
 
@@ -275,8 +280,7 @@ export class PodWorker {
     const known = this.#knowledge;
     if (known.kind === 'absent') return;
     if (found?.metadata.uid !== uid) this.#knowledge = { kind: 'absent' };
-    else if (known.kind !== 'pod' || revisionOf(known.pod) <= revisionOf(found))
-      this.#knowledge = { kind: 'pod', pod: found };
+    else this.#knowledge = { kind: 'pod', pod: newerOf(known.kind === 'pod' ? known.pod : known.offered, found) };
   }
 
   async #confirm(): Promise<void> {
@@ -395,3 +399,7 @@ export class PodWorker {
 
 const hookFailure = (message: string, container: string) =>
   ({ type: 'Warning', reason: 'FailedPreStopHook', message, container }) as const;
+
+/** The second of two of the same revision. */
+const newerOf = (known: Pod | undefined, pod: Pod): Pod =>
+  known !== undefined && revisionOf(known) > revisionOf(pod) ? known : pod;

@@ -74,6 +74,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
     says: 'a user creates a Deployment, and deletes it (foreground {value}; 1: what it owns goes first)',
     value: { name: 'foreground', unit: 'whole' },
   },
+  'use-owner': {
+    says: 'a user creates a ConfigMap with {value} objects that it owns, and deletes it',
+    value: { name: 'children', unit: 'whole' },
+  },
   'add-finalizer': { says: 'a user adds a finalizer to {target}' },
   drain: { says: 'a user drains {target}, and uncordons it' },
   'delete-node': { says: 'a user deletes the Node {target}' },

@@ -55,6 +55,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'relabel-pod': NOT_ASKED,
   'use-namespace': NOT_ASKED,
   'use-app': NOT_ASKED,
+  'use-owner': NOT_ASKED,
 };
 
 /** What the compose file has. */

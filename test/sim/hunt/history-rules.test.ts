@@ -205,6 +205,15 @@ test('[TEST-07] rule: a StatefulSet ends one pod after the other', () => {
   put('db-2', DELETED).breaks('a StatefulSet ends one pod after the other');
 });
 
+test('[TEST-07] rule: what an object of a user owns is not collected while it lives', () => {
+  const child = 'core/serviceaccounts/default/child';
+  const owned = { metadata: { ownerReferences: [{ uid: 'o' }] } };
+  const history = new History().put(child, 'ServiceAccount', owned).remove(child, MANAGER).isFine();
+  history.put('core/configmaps/default/owner', 'ConfigMap', { metadata: { uid: 'o' } });
+  history.put(child, 'ServiceAccount', owned).remove(child, 'admin').put(child, 'ServiceAccount', owned).isFine();
+  history.remove(child, MANAGER).breaks('what has a living owner is not collected');
+});
+
 test('[TEST-07] rule: a volume drops only pods that are gone', () => {
   const volume = 'core/persistentvolumes/-/disk';
   const named = (...uids: readonly string[]) => ({
@@ -286,6 +295,16 @@ test('[TEST-07] what a deleted owner or namespace leaves is seen', () => {
     },
   });
   assert.match(whatIsLeft(spaces) ?? '', /namespace s is still being deleted/);
+  const family = new CommittedState();
+  const member = (revision: number, kind: string, metadata: object): void => {
+    const key = `core/${kind}/default/${revision}`;
+    family.apply({ revision, operation: { kind: 'create', key, value: JSON.stringify({ kind, metadata }) } });
+  };
+  member(1, 'configmaps', { name: 'o', uid: 'o' });
+  member(2, 'serviceaccounts', { name: 'c', ownerReferences: [{ uid: 'o' }] });
+  assert.equal(whatIsLeft(family), undefined);
+  member(3, 'configmaps', { name: 'd', uid: 'd', ownerReferences: [{ uid: 'gone' }] });
+  assert.match(whatIsLeft(family) ?? '', /configmaps d stays, and its owner is gone/);
   const jobs = new CommittedState();
   const job = (revision: number, name: string, spec: object, type: string): void => {
     const value = JSON.stringify({ metadata: { name }, spec, status: { conditions: [{ type, status: 'True' }] } });

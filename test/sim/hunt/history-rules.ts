@@ -9,6 +9,7 @@ import {
   OUT_OF_SERVICE_TAINT,
   type PersistentVolume,
   type Pod,
+  type ReplicaSet,
 } from '@holdfast/api';
 import { ANSWERED_MS, type CommitRule, type CommittedChange, ended, podsOf } from './commit-rules.ts';
 import type { Living } from './living.ts';
@@ -20,7 +21,7 @@ const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
 const CAREFUL = 'careful';
 const LEASE_SECONDS = 15;
 /** What was so for this long has reached everybody in a calm seed. */
-const LONG_KNOWN_MS = 5_000;
+const LONG_KNOWN_MS = 3_000;
 
 export interface HistoryDeps {
   readonly living: Living;
@@ -62,11 +63,16 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
     return left === undefined ? undefined : `${by} removed it while it has ${left[0]}`;
   },
   'what has a living owner is not collected': ({ resource, before, after, by, objects }) => {
-    if (by !== MANAGER || resource !== 'replicasets' || before === undefined || isTerminating(before)) return undefined;
+    if (by !== MANAGER || before === undefined || isTerminating(before)) return undefined;
     if (after !== undefined && !isTerminating(after)) return undefined;
-    const owner = [...objects.values()].find((each) => uidOf(each) === controllerOf(before));
-    const hasPods = Number(Reflect.get(Reflect.get(before, 'spec') as object, 'replicas') ?? 1) > 0;
-    return owner !== undefined && !isTerminating(owner) && hasPods ? `${by} deleted it, its owner lives` : undefined;
+    const owner = OF_USERS.has(resource)
+      ? ownerOf(before)
+      : resource === 'replicasets'
+        ? controllerOf(before)
+        : undefined;
+    const living = owner === undefined ? undefined : [...objects.values()].find((each) => uidOf(each) === owner);
+    const isEmpty = resource === 'replicasets' && (before as ReplicaSet).spec.replicas === 0;
+    return living !== undefined && !isTerminating(living) && !isEmpty ? `${by} deleted it, its owner lives` : undefined;
   },
   ...leaseRules(),
   ...jobRules(),
@@ -76,9 +82,13 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...(isCalm ? calmRules() : {}),
 });
 
+/** Kinds of objects that only users create and own here. */
+const OF_USERS = new Set(['configmaps', 'serviceaccounts']);
 const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
 const controllerOf = (object: KubeObject | undefined): string | undefined =>
   object?.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+
+const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
 
 /** Leaders judge by their own monotonic clocks, and each of them began to look after the last renewal. */
 function leaseRules(): Rules {

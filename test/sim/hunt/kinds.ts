@@ -53,6 +53,8 @@ export const USERS = {
   'run-job': { targets: 'none', value: [0, 40], isWhole: true, perMinute: 1.5 },
   // Comes and goes; what it owns is collected, at once or first.
   'use-app': { targets: 'none', for: [2, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
+  // An object and others that it owns, as a controller of a user creates them.
+  'use-owner': { targets: 'none', for: [2, 30], value: [1, 4], isWhole: true, perMinute: 2 },
   'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
   drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
   'delete-node': { targets: 'node', perMinute: 0.8 },

@@ -1,4 +1,5 @@
 import {
+  CONFIG_MAPS,
   CONTROLLER_REVISIONS,
   DEPLOYMENTS,
   JOBS,
@@ -7,6 +8,7 @@ import {
   NAMESPACES,
   PODS,
   REPLICA_SETS,
+  SERVICE_ACCOUNTS,
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { CommittedState } from '../committed.ts';
@@ -24,6 +26,11 @@ export function whatIsLeft(committed: CommittedState): string | undefined {
     return owner !== undefined && !owners.has(owner.uid);
   });
   if (orphan !== undefined) return `${orphan.kind} ${orphan.metadata.name} stays, and its owner is gone`;
+  const mates = new Set(committed.list(CONFIG_MAPS).map(({ metadata }) => metadata.uid));
+  const child = [...committed.list(CONFIG_MAPS), ...committed.list(SERVICE_ACCOUNTS)].find(({ metadata }) =>
+    metadata.ownerReferences?.some(({ uid }) => !mates.has(uid)),
+  );
+  if (child !== undefined) return `${child.kind} ${child.metadata.name} stays, and its owner is gone`;
   const jobs = committed.list(JOBS);
   const unfinished = jobs.find((job) => !isOver(job));
   if (unfinished !== undefined) return `Job ${unfinished.metadata.name} does not end`;

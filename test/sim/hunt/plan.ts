@@ -120,7 +120,7 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
     schedulers: oneOrTwo(),
     managers: oneOrTwo(),
     hasFencer: random.float() < 0.3,
-    isLeaderless: random.float() < 0.3,
+    isLeaderless: random.float() < 0.35,
     selfFencing: random.float() < 0.4,
     hasDisks: random.float() < 0.5,
     startsEmpty: random.float() < empty,

@@ -1,4 +1,5 @@
 import {
+  CONFIG_MAPS,
   DEPLOYMENTS,
   type KubeObject,
   NAMESPACES,
@@ -30,6 +31,7 @@ import {
 import {
   createApp,
   createDeployment,
+  createFamily,
   createJob,
   createOne,
   createSideNamespace,
@@ -109,7 +111,13 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     const name = `side-${Math.round(at * 1000)}`;
     const propagationPolicy = value === 0 ? 'Background' : 'Foreground';
     send(cluster, () => createDeployment(plan, admin, { app: name, replicas: SIDE_REPLICAS }));
-    return () => cluster.background(insist(cluster, () => deleteApp(admin, name, propagationPolicy)));
+    return () =>
+      cluster.background(insist(cluster, () => deleteUnlessGone(admin, DEPLOYMENTS, name, { propagationPolicy })));
+  },
+  'use-owner': ({ cluster }, { at, value = 1 }) => {
+    const name = `owner-${Math.round(at * 1000)}`;
+    send(cluster, () => createFamily(cluster.admin, name, value));
+    return () => cluster.background(insist(cluster, () => deleteUnlessGone(cluster.admin, CONFIG_MAPS, name)));
   },
   'add-finalizer': (scene, step) => {
     const { cluster } = scene;
@@ -209,13 +217,14 @@ function racer({ racers, admin }: SimCluster, i: number): ApiClient {
   return racers[i % racers.length] ?? admin;
 }
 
-async function deleteApp(
+async function deleteUnlessGone(
   admin: ApiClient,
+  kind: ResourceRef<KubeObject>,
   name: string,
-  propagationPolicy: 'Background' | 'Foreground',
+  options: { readonly propagationPolicy?: 'Background' | 'Foreground' } = {},
 ): Promise<void> {
   try {
-    await admin.delete(DEPLOYMENTS, named(name), { propagationPolicy });
+    await admin.delete(kind, named(name), options);
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 404) throw error;
   }

@@ -11,6 +11,7 @@ import {
   type Pod,
   type PodSpec,
   type PodTemplateSpec,
+  SERVICE_ACCOUNTS,
   STATEFUL_SETS,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
@@ -165,6 +166,17 @@ async function createDisk(admin: ApiClient, name: string, claim: string): Promis
     },
     ...withStatus,
   });
+}
+
+/** An object, and others of two kinds that it owns. */
+export async function createFamily(admin: ApiClient, name: string, children: number): Promise<void> {
+  const owner = await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: meta(name) });
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid: owner.metadata.uid ?? '' }];
+  for (let i = 0; i < children; i++) {
+    const metadata = { ...meta(`${name}-${i}`), ownerReferences };
+    if (i % 2 === 0) await admin.create(SERVICE_ACCOUNTS, { apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+    else await admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata });
+  }
 }
 
 /** A namespace with something in it that goes at once, and something that takes its time. */

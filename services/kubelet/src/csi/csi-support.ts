@@ -33,6 +33,7 @@ export class CsiSupport {
   readonly #registry: PluginRegistry;
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
+  #isStale = false;
   #stopped = false;
 
   constructor(deps: CsiSupportDeps) {
@@ -62,8 +63,10 @@ export class CsiSupport {
     if (this.#stopped) return;
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.timer(delayMs, () => {
+      this.#isStale = this.#sweeping !== undefined;
       this.#sweeping ??= this.#sweep().finally(() => {
         this.#sweeping = undefined;
+        if (this.#isStale) this.#sweepIn(0);
       });
     });
   }

@@ -40,6 +40,7 @@ export class PluginRegistry {
   #timer: Timer | undefined;
   #watcher: FSWatcher | undefined;
   #looking: Promise<void> | undefined;
+  #isStale = false;
   #stopped = false;
   #failures = 0;
   /** The CSINode may name drivers, perhaps those of an earlier kubelet. */
@@ -85,8 +86,11 @@ export class PluginRegistry {
     if (this.#stopped) return;
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.timer(delayMs, () => {
+      // A socket that comes during a look may not be seen by it.
+      this.#isStale = this.#looking !== undefined;
       this.#looking ??= this.#look().finally(() => {
         this.#looking = undefined;
+        if (this.#isStale) this.#lookIn(0);
       });
     });
   }

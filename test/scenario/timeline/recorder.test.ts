@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import type { PersistentVolume, Pod } from '@holdfast/api';
 import { parseScenario } from '../parse.ts';
 import { Recorder } from './recorder.ts';
 import { renderTimeline } from './render.ts';
@@ -19,12 +19,19 @@ const fact = (kind: 'started' | 'ended', podUid: string, node: string) => ({
   namespace: 'default',
   container: 'main',
 });
+const ATTACHED: PersistentVolume = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name: 'disk-of-db-0' },
+  spec: {},
+  status: { fencingToken: 3, attachment: { nodeName: 'node-1', nodeUID: 'n' } },
+};
 const STEP = { at: 5, do: 'isolate', target: 'node-1', for: 40 } as const;
 
 test('a recorded run has lanes for nodes, identities and volumes, and its times begin with the schedule', () => {
   const recorder = new Recorder(SCENARIO);
   recorder.process(900, fact('started', 'a', 'node-1'));
-  recorder.begins(1_000);
+  recorder.begins(1_000, [ATTACHED]);
   recorder.step(6_000, STEP);
   recorder.process(14_000, fact('started', 'b', 'node-2'));
   recorder.stepOver(46_000, STEP);
@@ -44,6 +51,8 @@ test('a recorded run has lanes for nodes, identities and volumes, and its times 
     ],
   );
   assert.deepEqual(new Set(identity?.bars.map(({ shade }) => shade)), new Set([0, 1]), 'each pod has its own shade');
+  const held = lanes.at(-1)?.bars.find(({ kind }) => kind === 'held');
+  assert.equal(held?.text, 'attached to node-1, token 3', 'what was attached before the run');
   assert.deepEqual([healedMs, broken], [60_000, [{ atMs: 69_000, rule: 'at most one', story: 'a and b live' }]]);
   assert.ok(toMs > 69_000, 'what happens at the end has a place');
   assert.match(renderTimeline(recorder.timeline()), /node-1 loses its network/);

@@ -58,8 +58,10 @@ export class Recorder implements Recording {
     this.#scenario = scenario;
   }
 
-  begins(atMs: number): void {
+  begins(atMs: number, volumes: readonly PersistentVolume[]): void {
     this.#beganMs = atMs;
+    // A run may start on the data of a cluster in which they are attached already.
+    for (const volume of volumes) this.#volume(atMs - BEFORE_MS, volume, false);
   }
 
   step(atMs: number, step: Step): void {
@@ -101,7 +103,8 @@ export class Recorder implements Recording {
     if (key.startsWith('core/pods/default/')) this.#pod(atMs, commit);
     else if (key.startsWith('core/nodes/')) this.#node(atMs, commit);
     else if (key.startsWith(`coordination.k8s.io/leases/${NODE_LEASES_NAMESPACE}/`)) this.#lease(atMs, commit);
-    else if (key.startsWith('core/persistentvolumes/')) this.#volume(atMs, commit);
+    else if (key.startsWith('core/persistentvolumes/'))
+      this.#volume(atMs, objectOf(commit) as PersistentVolume, commit.operation.kind === 'delete');
   }
 
   stored(atMs: number, apiServer: string): void {
@@ -211,11 +214,10 @@ export class Recorder implements Recording {
     this.#say(atMs, { group: NODES, name, about: 'promise', state: text }, text);
   }
 
-  #volume(atMs: number, commit: Commit): void {
-    const { metadata, status } = objectOf(commit) as PersistentVolume;
+  #volume(atMs: number, { metadata, status }: PersistentVolume, isRemoved: boolean): void {
     const { name = '' } = metadata;
     const key = `attachment of ${name}`;
-    const isGone = commit.operation.kind === 'delete' || status.attachment === undefined;
+    const isGone = isRemoved || status.attachment === undefined;
     const text = isGone ? '' : `attached to ${status.attachment?.nodeName}, token ${status.fencingToken ?? 0}`;
     if (this.#said.get(key) === text) return;
     this.#said.set(key, text);

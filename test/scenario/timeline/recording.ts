@@ -1,11 +1,12 @@
+import type { PersistentVolume } from '@holdfast/api';
 import type { ProcessFact } from '@holdfast/testing';
 import type { Commit } from '../../sim/committed.ts';
 import type { Step } from '../../sim/hunt/plan.ts';
 
 /** What a run tells about itself, in virtual milliseconds. */
 export interface Recording {
-  /** The workloads are up: the times of a schedule count from here. */
-  begins(atMs: number): void;
+  /** The workloads are up: the times of a schedule count from here. `volumes`: as they are stored then. */
+  begins(atMs: number, volumes: readonly PersistentVolume[]): void;
   /** `target`: whom the step met. */
   step(atMs: number, step: Step): void;
   /** A step has ended by itself or is taken back. */

@@ -1,4 +1,4 @@
-import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PODS, type Pod } from '@holdfast/api';
+import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS, type Pod } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
 import { InvariantViolation } from '@holdfast/platform';
 import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
@@ -235,7 +235,7 @@ export class Hunt {
     send(cluster, () => createJob(cluster.admin, 'first-job'));
     for (const watch of this.#watches) watch.start();
     this.#startedAtMs = kernel.elapsedMs;
-    this.#recording.begins(kernel.elapsedMs);
+    this.#recording.begins(kernel.elapsedMs, cluster.committed.list(PERSISTENT_VOLUMES));
     for (const step of this.#plan.steps) this.#schedule(step);
     await kernel.runFor(this.#plan.seconds * 1000);
     this.#isHealed = true;

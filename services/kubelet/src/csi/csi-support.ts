@@ -1,6 +1,6 @@
 import type { ApiClient } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
-import { CSI_SWEEP_MS } from '../limits.ts';
+import { CSI_RETRY_INITIAL_MS, CSI_SWEEP_MS } from '../limits.ts';
 import { CsiVolumes } from './csi-volumes.ts';
 import { PluginRegistry, type PluginRegistryDeps } from './plugin-registry.ts';
 
@@ -33,7 +33,8 @@ export class CsiSupport {
   readonly #registry: PluginRegistry;
   #timer: Timer | undefined;
   #sweeping: Promise<void> | undefined;
-  #isStale = false;
+  /** A driver that comes during a sweep may be one that it needed. */
+  #isWanted = false;
   #stopped = false;
 
   constructor(deps: CsiSupportDeps) {
@@ -41,6 +42,7 @@ export class CsiSupport {
     const { settings, onDriver } = deps;
     const onChange = (): void => {
       onDriver();
+      this.#isWanted = true;
       this.#sweepIn(0);
     };
     this.#registry = new PluginRegistry({ ...deps, ...settings, onChange });
@@ -63,17 +65,18 @@ export class CsiSupport {
     if (this.#stopped) return;
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.timer(delayMs, () => {
-      this.#isStale = this.#sweeping !== undefined;
       this.#sweeping ??= this.#sweep().finally(() => {
         this.#sweeping = undefined;
-        if (this.#isStale) this.#sweepIn(0);
       });
     });
   }
 
   async #sweep(): Promise<void> {
     const { isSettled, isHere, onGone, log } = this.#deps;
-    for (const uid of isSettled() ? this.volumes.pods() : []) {
+    this.#isWanted = false;
+    // A restarted kubelet may meet its drivers before its pods.
+    if (!isSettled()) return this.#sweepIn(CSI_RETRY_INITIAL_MS);
+    for (const uid of this.volumes.pods()) {
       if (isHere(uid) || this.#stopped) continue;
       try {
         await this.volumes.tearDown(uid);
@@ -83,6 +86,6 @@ export class CsiSupport {
         log.warn('the CSI volumes of a pod that is gone are not unmounted, will retry', { uid, error });
       }
     }
-    if (this.volumes.pods().length > 0) this.#sweepIn(CSI_SWEEP_MS);
+    if (this.volumes.pods().length > 0) this.#sweepIn(this.#isWanted ? 0 : CSI_SWEEP_MS);
   }
 }

@@ -40,7 +40,8 @@ export class PluginRegistry {
   #timer: Timer | undefined;
   #watcher: FSWatcher | undefined;
   #looking: Promise<void> | undefined;
-  #isStale = false;
+  /** A socket that comes during a look may not be seen by it. */
+  #isWanted = false;
   #stopped = false;
   #failures = 0;
   /** The CSINode may name drivers, perhaps those of an earlier kubelet. */
@@ -54,7 +55,10 @@ export class PluginRegistry {
   start(): void {
     this.#hadPlugins = mkdirSync(this.#directory, { recursive: true }) === undefined;
     try {
-      this.#watcher = watch(this.#directory, { persistent: false }, () => this.#lookIn(PLUGIN_SETTLE_MS));
+      this.#watcher = watch(this.#directory, { persistent: false }, () => {
+        this.#isWanted = true;
+        this.#lookIn(PLUGIN_SETTLE_MS);
+      });
       this.#watcher.on('error', () => this.#watcher?.close());
     } catch (error) {
       this.#deps.log.warn('the directory of plugins cannot be watched and is only polled', {
@@ -86,17 +90,15 @@ export class PluginRegistry {
     if (this.#stopped) return;
     this.#timer?.cancel();
     this.#timer = this.#deps.clock.timer(delayMs, () => {
-      // A socket that comes during a look may not be seen by it.
-      this.#isStale = this.#looking !== undefined;
       this.#looking ??= this.#look().finally(() => {
         this.#looking = undefined;
-        if (this.#isStale) this.#lookIn(0);
       });
     });
   }
 
   async #look(): Promise<void> {
     let nextMs = PLUGIN_POLL_MS;
+    this.#isWanted = false;
     try {
       const failed = await this.#compare();
       await this.#publish();
@@ -108,7 +110,7 @@ export class PluginRegistry {
       this.#failures++;
       this.#deps.log.warn('plugins are not registered, will retry', { directory: this.#directory, nextMs, error });
     }
-    this.#lookIn(nextMs);
+    this.#lookIn(this.#isWanted ? PLUGIN_SETTLE_MS : nextMs);
   }
 
   /** Every time, because the CSINode ends with its Node. Nothing is written about a node that never had a driver. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { reachOtherNetwork, refusalOf } from './other-networks.ts';
+import { isOfMachine, reachOtherNetwork, refusalOf } from './other-networks.ts';
 
 const INTERFACES = { lo: [{ address: '127.0.0.1' }], eth0: [{ address: '192.0.2.7' }, { address: '2001:db8::7' }] };
 
@@ -38,4 +38,16 @@ test('a server on the loopback address of the machine is not reached', async (t)
   const deps = { clusterNetwork: '10.244.0.0/16', clock: createVirtualClock() };
   await assert.rejects(reachOtherNetwork(deps, { host: '127.0.0.1', port: address.port }), /not outside this cluster/);
   assert.equal(connections, 0);
+});
+
+test('an address of the machine that its interfaces do not list is not reached', async () => {
+  const isUnlisted = async (host: string): Promise<boolean> => host === '198.51.100.1';
+  const deps = { clusterNetwork: '10.244.0.0/16', clock: createVirtualClock(), isOfMachine: isUnlisted };
+  await assert.rejects(reachOtherNetwork(deps, { host: '198.51.100.1', port: 80 }), /not outside this cluster/);
+});
+
+test('the kernel tells which addresses the machine has', async () => {
+  // No interface lists the whole of 127.0.0.0/8.
+  const hosts = ['127.0.0.1', '127.250.1.2', '198.51.100.1'];
+  assert.deepEqual(await Promise.all(hosts.map((host) => isOfMachine(host))), [true, true, false]);
 });

@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { readFileSync } from 'node:fs';
 import { BlockList, connect, isIPv4, type Socket } from 'node:net';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Clock } from '@holdfast/platform';
@@ -18,22 +20,55 @@ export function refusalOf(host: string, clusterNetwork: string, interfaces: Inte
     closed.addSubnet(address, Number(prefix), 'ipv4');
   }
   const isOwn = Object.values(interfaces).some((all = []) => all.some(({ address }) => address === host));
-  return isOwn || closed.check(host) ? `${host} is not outside this cluster and its machine` : '';
+  return isOwn || closed.check(host) ? notOutside(host) : '';
+}
+
+const notOutside = (host: string): string => `${host} is not outside this cluster and its machine`;
+
+const BINDS_ANY = '/proc/sys/net/ipv4/ip_nonlocal_bind';
+
+/**
+ * Asks the kernel whether an address is one of the machine. The list of interfaces lacks those without a carrier, such
+ * as the bridge of a container engine without containers, and networks that are routed to the machine as a whole.
+ */
+export async function isOfMachine(host: string): Promise<boolean> {
+  if (bindsAny()) return false;
+  const socket = createSocket('udp4');
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  socket.on('error', (error) => resolve(!('code' in error && error.code === 'EADDRNOTAVAIL')));
+  socket.bind(0, host, () => resolve(true));
+  try {
+    return await promise;
+  } finally {
+    socket.close();
+  }
+}
+
+/** With this setting of the machine every address can be bound, so that says nothing. */
+function bindsAny(): boolean {
+  try {
+    return readFileSync(BINDS_ANY, 'utf8').trim() === '1';
+  } catch {
+    return false;
+  }
 }
 
 export interface OtherNetworksDeps {
   readonly clusterNetwork: string;
   readonly clock: Clock;
+  /** Default: asks the kernel. */
+  readonly isOfMachine?: (host: string) => Promise<boolean>;
 }
 
 /** Makes the connections of pods to other networks. Servers of the machine are not reached: many trust its processes. */
 export async function reachOtherNetwork(
-  { clusterNetwork, clock }: OtherNetworksDeps,
+  { clusterNetwork, clock, isOfMachine: isOwn = isOfMachine }: OtherNetworksDeps,
   { host, port }: Place,
 ): Promise<Socket> {
   // Read at each connection: the machine may get another address.
   const refusal = refusalOf(host, clusterNetwork, networkInterfaces());
   if (refusal !== '') throw new Error(refusal);
+  if (await isOwn(host)) throw new Error(notOutside(host));
   return connectTo(clock, { host, port });
 }
 

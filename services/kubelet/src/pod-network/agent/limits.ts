@@ -22,3 +22,8 @@ export const DATAGRAM_BACKLOG_MAX_BYTES = 1024 * 1024;
 export const RELAY_CONNECTIONS_PER_POD_MAX = 1_000;
 /** Connections of all pods to other networks. */
 export const WAY_OUT_CONNECTIONS_MAX = 5_000;
+/**
+ * Time without bytes after which a connection ends whose one side has ended. The kernel's connection tracking forgets
+ * such connections after the same time. A pod could else keep every connection that the control plane has closed.
+ */
+export const HALF_CLOSED_IDLE_MS = 120_000;

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { nextTurn as turn } from '@holdfast/platform';
 import { DatagramReader } from './datagram-frames.ts';
 import { DATAGRAM_BACKLOG_MAX_BYTES } from './limits.ts';
-import { DatagramLine, Relays } from './relays.ts';
+import { DatagramLine, join as joinSockets, Relays } from './relays.ts';
 
 /** The control plane's end of the relays. */
 async function outside(t: TestContext, serve: (socket: Socket) => void): Promise<string> {
@@ -80,4 +80,45 @@ test('one pod has a bounded number of connections to a relay, and may open anoth
     const isServed = await Promise.race([once(next, 'data').then(() => true), once(next, 'close').then(() => false)]);
     if (isServed) break;
   }
+});
+
+/** Two connections whose near ends are joined, as a control plane and a pod have them. */
+async function joined(t: TestContext, halfClosedIdleMs: number) {
+  const nearEnds: Socket[] = [];
+  const path = await outside(t, (socket) => void nearEnds.push(socket));
+  const far = [0, 1].map(() => connect({ path, allowHalfOpen: true }).on('error', () => undefined));
+  for (const socket of far) t.after(() => socket.destroy());
+  while (nearEnds.length < 2 && !t.signal.aborted) await turn();
+  const [one, other] = nearEnds;
+  const [client, pod] = far;
+  assert.ok(one && other && client && pod);
+  for (const socket of nearEnds) socket.allowHalfOpen = true;
+  joinSockets(one, other, halfClosedIdleMs);
+  return { one, other, client, pod };
+}
+
+test('a side that neither sends nor ends after the end of the other one does not keep the connection', async (t) => {
+  const { one, other, client, pod } = await joined(t, 10);
+  pod.resume();
+  client.destroy();
+  await Promise.all([once(one, 'close'), once(other, 'close'), once(pod, 'end')]);
+});
+
+test('a side that ended its half still receives', async (t) => {
+  const { client, pod } = await joined(t, 60_000);
+  client.end('asks');
+  await once(pod.resume(), 'end');
+  pod.end('answers');
+  assert.equal(String((await once(client, 'data'))[0]), 'answers');
+});
+
+test('a connection whose one side closed before they were joined closes the other one', async (t) => {
+  const path = await outside(t, () => undefined);
+  const [gone, other] = [connect(path), connect(path)];
+  t.after(() => other.destroy());
+  await Promise.all([once(gone, 'connect'), once(other, 'connect')]);
+  gone.destroy();
+  await once(gone, 'close');
+  joinSockets(gone, other);
+  await once(other, 'close');
 });

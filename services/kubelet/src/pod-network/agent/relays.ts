@@ -1,7 +1,12 @@
 import { createSocket, type Socket as DatagramSocket, type RemoteInfo } from 'node:dgram';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DatagramReader, framedDatagram } from './datagram-frames.ts';
-import { DATAGRAM_BACKLOG_MAX_BYTES, DATAGRAM_PEERS_MAX, RELAY_CONNECTIONS_PER_POD_MAX } from './limits.ts';
+import {
+  DATAGRAM_BACKLOG_MAX_BYTES,
+  DATAGRAM_PEERS_MAX,
+  HALF_CLOSED_IDLE_MS,
+  RELAY_CONNECTIONS_PER_POD_MAX,
+} from './limits.ts';
 import type { OutsideLine, Relay } from './protocol.ts';
 
 interface Listening {
@@ -84,14 +89,23 @@ export function boundPerPeer(most: number): (socket: Socket) => boolean {
   };
 }
 
-/** Either side may end its half first; an error ends both. */
-export function join(one: Socket, other: Socket): void {
-  one.pipe(other);
-  other.pipe(one);
-  one.on('error', () => other.destroy());
-  other.on('error', () => one.destroy());
-  one.on('close', () => other.destroySoon());
-  other.on('close', () => one.destroySoon());
+/** Either side may end its half first, and the other may then send on; an error ends both. */
+export function join(one: Socket, other: Socket, halfClosedIdleMs = HALF_CLOSED_IDLE_MS): void {
+  lead(one, other, halfClosedIdleMs);
+  lead(other, one, halfClosedIdleMs);
+}
+
+function lead(from: Socket, to: Socket, halfClosedIdleMs: number): void {
+  if (from.destroyed) return void to.destroy();
+  from.pipe(to);
+  from.on('error', () => to.destroy());
+  from.on('close', () => to.destroySoon());
+  from.once('end', () => {
+    to.setTimeout(halfClosedIdleMs, () => {
+      from.destroy();
+      to.destroy();
+    });
+  });
 }
 
 async function listenUdp({ address, port, target }: Relay, { outside }: RelayDeps): Promise<Listening> {

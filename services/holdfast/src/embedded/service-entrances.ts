@@ -52,7 +52,7 @@ interface Opened {
 }
 
 async function openEntrances(
-  { machine, bus, front }: ComponentsDeps,
+  { machine, bus, front, config }: ComponentsDeps,
   network: PodNetwork | undefined,
 ): Promise<Opened> {
   const proxy = await import('@holdfast/proxy');
@@ -61,5 +61,5 @@ async function openEntrances(
   const client = front.clientOf(PROXY_USER);
   const entrances = new proxy.Entrances({ ...machine, bus, client, dial, openTcpPort: proxy.openTcpPort });
   const pool = new proxy.AddressPool(LOOPBACK);
-  return { entrances, balancers: new proxy.LocalLoadBalancers(entrances, pool) };
+  return { entrances, balancers: new proxy.LocalLoadBalancers(entrances, pool, config.expose) };
 }

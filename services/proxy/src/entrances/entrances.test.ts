@@ -22,12 +22,19 @@ function machine(refused: ReadonlyMap<string, string> = new Map()) {
   const open = new Map<string, (socket: Socket) => void>();
   const openTcpPort: OpenTcpPort = async ({ host, port }, accept) => {
     const at = `${host}:${port}`;
-    const code = refused.get(at) ?? (open.has(at) ? 'EADDRINUSE' : undefined);
+    const isInUse = [...open.keys()].some((other) => isSamePlace(at, other));
+    const code = refused.get(at) ?? (isInUse ? 'EADDRINUSE' : undefined);
     if (code !== undefined) throw Object.assign(new Error(`listen ${code}: ${at}`), { code });
     open.set(at, accept);
     return { close: async () => void open.delete(at) };
   };
   return { openTcpPort, ports: () => [...open.keys()].toSorted() };
+}
+
+/** `0.0.0.0` stands for every address. */
+function isSamePlace(one: string, other: string): boolean {
+  const [[host, port], [otherHost, otherPort]] = [one.split(':'), other.split(':')];
+  return port === otherPort && (host === otherHost || host === '0.0.0.0' || otherHost === '0.0.0.0');
 }
 
 async function rig({ openTcpPort }: Pick<ReturnType<typeof machine>, 'openTcpPort'>, dial: Dial = neverDial) {
@@ -80,6 +87,28 @@ test('an address whose ports another program has is passed over, and loadBalance
     !ports().some((at) => at.startsWith('127.96.0.1:')),
     'nothing stays open at the address that was passed over',
   );
+});
+
+test('a load balancer leaves its node ports to those who open them at the same address, or at every one', async () => {
+  for (const [nodePortsAt, expected] of [
+    ['0.0.0.0', ['0.0.0.0:30080', '127.96.0.1:80']],
+    ['127.96.0.1', ['127.96.0.1:30080', '127.96.0.1:80']],
+    ['127.0.0.1', ['127.0.0.1:30080', '127.96.0.1:30080', '127.96.0.1:80']],
+  ] as const) {
+    const { openTcpPort, ports } = machine();
+    const { entrances, put, settle } = await rig({ openTcpPort });
+    const balancers = new LocalLoadBalancers(entrances, new AddressPool('127.96.0.0/16'), nodePortsAt);
+    const nodePorts = new NodePortEntrances({ entrances, host: nodePortsAt, log: createSilentLog() });
+    assert.equal((await balancers.ensure(service(BALANCED))).ingress[0]?.ip, '127.96.0.1');
+    put(service(BALANCED));
+    await settle();
+    await nodePorts.start();
+    await settle();
+    assert.deepEqual(ports(), expected);
+    assert.equal((await balancers.ensure(service(BALANCED))).ingress[0]?.ip, '127.96.0.1');
+    await nodePorts.stop();
+    await entrances.stop();
+  }
 });
 
 test('a port that this user may not open is a problem with the way around it', async () => {

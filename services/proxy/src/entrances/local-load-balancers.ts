@@ -4,6 +4,8 @@ import type { AddressPool } from './address-pool.ts';
 import type { Closed, Entrance, Entrances } from './entrances.ts';
 
 const KIND = 'load balancer';
+/** A port that is open at one of these is in use at every address of the machine. */
+const EVERY_ADDRESS = ['0.0.0.0', '::'];
 
 interface Balancer {
   readonly ingress: readonly LoadBalancerIngress[];
@@ -17,10 +19,13 @@ interface Balancer {
 export class LocalLoadBalancers {
   readonly #entrances: Entrances;
   readonly #pool: AddressPool;
+  readonly #nodePortsAt: string | undefined;
 
-  constructor(entrances: Entrances, pool: AddressPool) {
+  /** `nodePortsAt` is the address at which `NodePortEntrances` opens every node port. */
+  constructor(entrances: Entrances, pool: AddressPool, nodePortsAt?: string) {
     this.#entrances = entrances;
     this.#pool = pool;
+    this.#nodePortsAt = nodePortsAt;
   }
 
   async ensure(service: KubeService): Promise<Balancer> {
@@ -44,7 +49,8 @@ export class LocalLoadBalancers {
 
   /** The ports at this address alone; resolves with those that are not open. */
   async #openAll(service: KubeService, address: string): Promise<readonly Closed[]> {
-    const wanted = entrancesOf(service, address);
+    const hasNodePorts = [...EVERY_ADDRESS, address].some((each) => each === this.#nodePortsAt);
+    const wanted = entrancesOf(service, address).filter(({ at, port }) => !hasNodePorts || at.port !== port.nodePort);
     await this.#entrances.close({ service: keyOf(service), kind: KIND }, wanted);
     const closed: Closed[] = [];
     for (const entrance of wanted) {

@@ -93,3 +93,25 @@ test('health check ports open, change and close with their services', async () =
   await ports.stop();
   assert.equal(open.size, 0);
 });
+
+test('a health check port that another program had is opened at the next change', async () => {
+  const open = new Set<number>();
+  let isTaken = true;
+  const opener: typeof openHttpPort = async ({ port }) => {
+    if (isTaken) throw new Error('in use');
+    open.add(port);
+    return { port, close: async () => void open.delete(port) };
+  };
+  const warnings: string[] = [];
+  const log = { ...createSilentLog(), warn: (message: string) => void warnings.push(message) };
+  const ports = new HttpHealthPorts({ log, isHealthy: () => true, open: opener });
+  const web: HealthPort = { namespace: 'x', name: 'web', port: 32_000, localEndpoints: 1 };
+  await ports.serve([web]);
+  await ports.serve([web]);
+  assert.equal(warnings.length, 1);
+  isTaken = false;
+  await ports.serve([web]);
+  assert.deepEqual([...open], [32_000]);
+  await ports.stop();
+  assert.equal(open.size, 0);
+});

@@ -11,6 +11,8 @@ interface Serving {
 export class HttpHealthPorts implements HealthPorts {
   readonly #deps: { readonly log: Log; readonly isHealthy: () => boolean; readonly open?: typeof openHttpPort };
   readonly #serving = new Map<number, Serving>();
+  /** Ports that could not be opened at the last attempt: each is logged once. */
+  readonly #refused = new Set<number>();
 
   constructor(deps: { readonly log: Log; readonly isHealthy: () => boolean; readonly open?: typeof openHttpPort }) {
     this.#deps = deps;
@@ -34,12 +36,23 @@ export class HttpHealthPorts implements HealthPorts {
   #open(port: HealthPort): void {
     const { open = openHttpPort, log } = this.#deps;
     const answer = (): HttpAnswer => this.#answer(serving.current);
-    const opened = open({ port: port.port }, answer).catch((error: unknown) => {
-      log.warn('a health check port cannot be opened', { ...port, error: describeError(error) });
-      return undefined;
-    });
+    const number = port.port;
+    const opened = open({ port: number }, answer).then(
+      (server) => {
+        this.#refused.delete(number);
+        return server;
+      },
+      (error: unknown) => {
+        // The next change of a service tries it again.
+        if (this.#serving.get(number) === serving) this.#serving.delete(number);
+        if (!this.#refused.has(number))
+          log.warn('a health check port cannot be opened', { ...port, error: describeError(error) });
+        this.#refused.add(number);
+        return undefined;
+      },
+    );
     const serving: Serving = { current: port, opened };
-    this.#serving.set(port.port, serving);
+    this.#serving.set(number, serving);
   }
 
   async #close(port: number): Promise<void> {

@@ -13,6 +13,7 @@ import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
 
+const SERVICE_NETWORK = '10.96.0.0/12';
 /** The first address of the network of services, which the service `kubernetes` has. */
 const API_SERVICE_ADDRESS = '10.96.0.1';
 export const DNS_SERVICE_ADDRESS = '10.96.0.10';
@@ -62,6 +63,7 @@ export function createClusterNetwork(
     ...machine,
     directory: directory.networkFolder,
     clusterNetwork: config.clusterCidr,
+    serviceNetwork: SERVICE_NETWORK,
     targets,
     relays: () => [API, ...(names === undefined ? [] : DNS)],
   });

@@ -8,8 +8,9 @@ import { isOfMachine, reachOtherNetwork, refusalOf } from './other-networks.ts';
 const INTERFACES = { lo: [{ address: '127.0.0.1' }], eth0: [{ address: '192.0.2.7' }, { address: '2001:db8::7' }] };
 
 test('a pod connects to other networks, and never to this machine, its cluster or a group', () => {
-  const may = (host: string): boolean => refusalOf(host, '10.244.0.0/16', INTERFACES) === '';
-  for (const host of ['192.0.2.8', '8.8.8.8', '10.0.0.1', '10.245.0.1', '172.17.0.9', '169.254.169.254'])
+  const networks = { clusterNetwork: '10.244.0.0/16', serviceNetwork: '10.96.0.0/12' };
+  const may = (host: string): boolean => refusalOf(host, networks, INTERFACES) === '';
+  for (const host of ['192.0.2.8', '8.8.8.8', '10.0.0.1', '10.245.0.1', '10.112.0.1', '172.17.0.9', '169.254.169.254'])
     assert.equal(may(host), true, host);
   for (const host of [
     '127.0.0.1',
@@ -18,6 +19,8 @@ test('a pod connects to other networks, and never to this machine, its cluster o
     '0.1.2.3',
     '192.0.2.7',
     '10.244.7.9',
+    '10.96.5.5',
+    '10.111.255.254',
     '224.0.0.1',
     '255.255.255.255',
     '::1',

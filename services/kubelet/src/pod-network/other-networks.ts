@@ -11,11 +11,19 @@ const NEVER = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4'] as cons
 
 type Interfaces = Readonly<Record<string, readonly Pick<NetworkInterfaceInfo, 'address'>[] | undefined>>;
 
+export interface ClusterNetworks {
+  /** The network of all pods, `10.244.0.0/16`: its addresses are reached through the agent. */
+  readonly clusterNetwork: string;
+  /** The network of services. An address that no service has any more must not lead to a stranger who has it. */
+  readonly serviceNetwork?: string;
+}
+
 /** Why a pod may not connect to this address; '' when it may. Pure. */
-export function refusalOf(host: string, clusterNetwork: string, interfaces: Interfaces): string {
+export function refusalOf(host: string, networks: ClusterNetworks, interfaces: Interfaces): string {
   if (!isIPv4(host)) return `${host} is no IPv4 address`;
   const closed = new BlockList();
-  for (const network of [...NEVER, clusterNetwork]) {
+  const { clusterNetwork, serviceNetwork } = networks;
+  for (const network of [...NEVER, clusterNetwork, ...(serviceNetwork === undefined ? [] : [serviceNetwork])]) {
     const [address = '', prefix] = network.split('/');
     closed.addSubnet(address, Number(prefix), 'ipv4');
   }
@@ -53,8 +61,7 @@ function bindsAny(): boolean {
   }
 }
 
-export interface OtherNetworksDeps {
-  readonly clusterNetwork: string;
+export interface OtherNetworksDeps extends ClusterNetworks {
   readonly clock: Clock;
   /** Default: asks the kernel. */
   readonly isOfMachine?: (host: string) => Promise<boolean>;
@@ -62,11 +69,11 @@ export interface OtherNetworksDeps {
 
 /** Makes the connections of pods to other networks. Servers of the machine are not reached: many trust its processes. */
 export async function reachOtherNetwork(
-  { clusterNetwork, clock, isOfMachine: isOwn = isOfMachine }: OtherNetworksDeps,
+  { clock, isOfMachine: isOwn = isOfMachine, ...networks }: OtherNetworksDeps,
   { host, port }: Place,
 ): Promise<Socket> {
   // Read at each connection: the machine may get another address.
-  const refusal = refusalOf(host, clusterNetwork, networkInterfaces());
+  const refusal = refusalOf(host, networks, networkInterfaces());
   if (refusal !== '') throw new Error(refusal);
   if (await isOwn(host)) throw new Error(notOutside(host));
   return connectTo(clock, { host, port });

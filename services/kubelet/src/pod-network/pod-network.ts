@@ -7,14 +7,12 @@ import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
-import { reachOtherNetwork } from './other-networks.ts';
+import { type ClusterNetworks, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
 
-export interface PodNetworkDeps {
+export interface PodNetworkDeps extends ClusterNetworks {
   /** A directory with a short path, because paths of sockets are short. */
   readonly directory: string;
-  /** The network of all pods, `10.244.0.0/16`: its addresses are reached through the agent. */
-  readonly clusterNetwork: string;
   readonly clock: Clock;
   readonly log: Log;
   /** What pods reach outside, by name. */

@@ -13,7 +13,11 @@ import { AGENT_DIAL_DEADLINE_MS } from './limits.ts';
 const PLACE = { host: '10.244.0.2', port: 80 };
 
 /** An agent that does with each line of a connection what the test says. */
-async function open(t: TestContext, serve: (socket: Socket, line: string) => void) {
+async function open(
+  t: TestContext,
+  serve: (socket: Socket, line: string) => void,
+  onOpen: () => Promise<void> = async () => undefined,
+) {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-agent-'));
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -27,7 +31,7 @@ async function open(t: TestContext, serve: (socket: Socket, line: string) => voi
     directory,
     clock,
     log: createSilentLog(),
-    onOpen: async () => undefined,
+    onOpen,
     onLost: () => undefined,
   });
   t.after(() => {
@@ -62,4 +66,20 @@ test('an answer that cannot be read fails its connection and ends no process', a
   const { connection } = await open(t, (socket) => void socket.write('nonsense\n'));
   await assert.rejects(connection.dial(PLACE), /cannot be read/);
   await assert.rejects(connection.ask({ method: 'attached' }), /ended before it answered/);
+});
+
+test('a connection whose first requests failed is made again by the next request', async (t) => {
+  let opened = 0;
+  const serve = (socket: Socket, line: string): void => {
+    const { id } = JSON.parse(line) as { readonly id: number };
+    socket.write(`${JSON.stringify({ id, result: 'there' })}\n`);
+  };
+  const { connection } = await open(t, serve, async () => {
+    opened += 1;
+    if (opened === 1) throw new Error('the address is in use');
+  });
+  await assert.rejects(connection.askIfThere({ method: 'attached' }), /in use/);
+  assert.equal(await connection.askIfThere({ method: 'attached' }), 'there');
+  assert.equal(await connection.ask({ method: 'attached' }), 'there');
+  assert.equal(opened, 2);
 });

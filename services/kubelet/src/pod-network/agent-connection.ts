@@ -59,7 +59,8 @@ export class AgentConnection {
     if (this.#opening === undefined) {
       const found = await tryConnect(this.path);
       if (found === undefined) return undefined;
-      this.#opening ??= this.#attach(found);
+      if (this.#opening === undefined) this.#opening = this.#opened(this.#attach(found));
+      else found.destroy();
     }
     return this.#send(await this.#opening, request);
   }
@@ -92,11 +93,18 @@ export class AgentConnection {
 
   #open(): Promise<Socket> {
     if (this.#isClosed) return Promise.reject(new RuntimeError('Unavailable', 'the network of pods is closed'));
-    this.#opening ??= this.#connectOrLaunch().catch((error: unknown) => {
+    this.#opening ??= this.#opened(this.#connectOrLaunch());
+    return this.#opening;
+  }
+
+  /** After a failure the next request tries again. */
+  async #opened(opening: Promise<Socket>): Promise<Socket> {
+    try {
+      return await opening;
+    } catch (error) {
       this.#opening = undefined;
       throw error;
-    });
-    return this.#opening;
+    }
   }
 
   async #connectOrLaunch(): Promise<Socket> {
@@ -124,9 +132,17 @@ export class AgentConnection {
     });
     // 'close' follows and fails what is pending.
     socket.on('error', (error) => this.#deps.log.warn('connection to the network of pods broke', { error }));
-    socket.on('close', () => this.#lost());
-    await this.#deps.onOpen((request) => this.#send(socket, request));
-    return socket;
+    const lost = (): void => this.#lost();
+    socket.on('close', lost);
+    try {
+      await this.#deps.onOpen((request) => this.#send(socket, request));
+      return socket;
+    } catch (error) {
+      // Its end must not be taken for that of the next connection.
+      socket.off('close', lost);
+      socket.destroy();
+      throw error;
+    }
   }
 
   #send(socket: Socket, request: AgentRequest): Promise<unknown> {

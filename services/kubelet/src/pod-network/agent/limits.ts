@@ -20,6 +20,8 @@ export const DATAGRAM_PEERS_MAX = 10_000;
 export const DATAGRAM_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Connections of one pod to one relay. Each holds file descriptors of the agent and of the control plane. */
 export const RELAY_CONNECTIONS_PER_POD_MAX = 1_000;
+/** Connections of all pods to one relay: the control plane needs descriptors for everything else, too. */
+export const RELAY_CONNECTIONS_MAX = 4_000;
 /** Connections of all pods to other networks. */
 export const WAY_OUT_CONNECTIONS_MAX = 5_000;
 /**

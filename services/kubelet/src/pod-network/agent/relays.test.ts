@@ -54,7 +54,8 @@ test('a flood of datagrams is lost, not kept without bound', async (t) => {
   assert.ok(kept > 0 && kept < sent / 5, `${kept} of ${sent} were kept`);
 });
 
-test('one pod has a bounded number of connections to a relay, and may open another when one ends', async (t) => {
+/** Returns how to connect to a relay with these bounds, which answers with the first line. */
+async function relay(t: TestContext, bounds: { readonly perPod: number; readonly all: number }): Promise<() => Socket> {
   const path = await outside(t, (socket) => void socket.once('data', (line) => socket.write(String(line))));
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -62,14 +63,24 @@ test('one pod has a bounded number of connections to a relay, and may open anoth
   assert.ok(typeof place === 'object' && place !== null);
   probe.close();
   await once(probe, 'close');
-  const relays = new Relays(path, 2);
+  const relays = new Relays(path, bounds);
   await relays.serve([{ address: '127.0.0.1', port: place.port, protocol: 'tcp', target: 'api' }]);
   t.after(() => relays.serve([]));
-  const open = (): Socket => {
+  return () => {
     const socket = connect(place.port, '127.0.0.1').on('error', () => undefined);
     t.after(() => socket.destroy());
     return socket;
   };
+}
+
+test('all pods together have a bounded number of connections to a relay', async (t) => {
+  const open = await relay(t, { perPod: 10, all: 2 });
+  await Promise.all([open(), open()].map((socket) => once(socket, 'data')));
+  await once(open(), 'close');
+});
+
+test('one pod has a bounded number of connections to a relay, and may open another when one ends', async (t) => {
+  const open = await relay(t, { perPod: 2, all: 10 });
   const [first, second] = [open(), open()];
   const [[line]] = await Promise.all([once(first, 'data'), once(second, 'data')]);
   assert.equal(String(line), '{"target":"api","protocol":"tcp","from":"127.0.0.1"}\n');

@@ -5,6 +5,7 @@ import {
   DATAGRAM_BACKLOG_MAX_BYTES,
   DATAGRAM_PEERS_MAX,
   HALF_CLOSED_IDLE_MS,
+  RELAY_CONNECTIONS_MAX,
   RELAY_CONNECTIONS_PER_POD_MAX,
 } from './limits.ts';
 import type { OutsideLine, Relay } from './protocol.ts';
@@ -16,8 +17,15 @@ interface Listening {
 interface RelayDeps {
   /** The path of the control plane's socket. */
   readonly outside: string;
-  readonly connectionsPerPod: number;
+  readonly connections: RelayConnections;
 }
+
+interface RelayConnections {
+  readonly perPod: number;
+  readonly all: number;
+}
+
+const BOUNDS: RelayConnections = { perPod: RELAY_CONNECTIONS_PER_POD_MAX, all: RELAY_CONNECTIONS_MAX };
 
 const nameOf = ({ address, port, protocol, target }: Relay): string => `${protocol} ${address}:${port} ${target}`;
 
@@ -26,8 +34,8 @@ export class Relays {
   readonly #deps: RelayDeps;
   readonly #listening = new Map<string, Listening>();
 
-  constructor(outside: string, connectionsPerPod = RELAY_CONNECTIONS_PER_POD_MAX) {
-    this.#deps = { outside, connectionsPerPod };
+  constructor(outside: string, connections = BOUNDS) {
+    this.#deps = { outside, connections };
   }
 
   /** Their addresses are there already. */
@@ -48,11 +56,8 @@ export class Relays {
 
 const firstLine = (line: OutsideLine): string => `${JSON.stringify(line)}\n`;
 
-async function listenTcp(
-  { address, port, target }: Relay,
-  { outside, connectionsPerPod }: RelayDeps,
-): Promise<Listening> {
-  const isWelcome = boundPerPeer(connectionsPerPod);
+async function listenTcp({ address, port, target }: Relay, { outside, connections }: RelayDeps): Promise<Listening> {
+  const isWelcome = boundPerPeer(connections.perPod);
   const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
     if (!isWelcome(inner)) return void inner.destroy();
     const outer = connect({ path: outside, allowHalfOpen: true });
@@ -65,6 +70,7 @@ async function listenTcp(
     );
     join(inner, outer);
   });
+  server.maxConnections = connections.all;
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);
     server.listen(port, address, resolve);

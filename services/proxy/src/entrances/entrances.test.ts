@@ -6,6 +6,7 @@ import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
+import { ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
 import { type EndpointSketch, type ServiceSketch, service, slice } from '../testing/builders.ts';
 import { AddressPool } from './address-pool.ts';
 import { EndpointChoice, isAllowedSource } from './choice.ts';
@@ -123,6 +124,17 @@ test('a port that this user may not open is a problem with the way around it', a
   ]);
   assert.match(problems[0] ?? '', /EACCES.*answers at 127\.96\.0\.1:30080/);
   assert.match(problems[1] ?? '', /TCP only/);
+});
+
+test('one service has a bounded number of open ports, and another one still gets its own', async () => {
+  const { openTcpPort, ports } = machine();
+  const { entrances } = await rig({ openTcpPort });
+  const balancers = new LocalLoadBalancers(entrances, new AddressPool('127.96.0.0/16'));
+  const many = Array.from({ length: ENTRANCES_PER_SERVICE_MAX + 1 }, (_, i) => ({ name: `p${i}`, port: i + 1 }));
+  const { problems } = await balancers.ensure(service({ ...BALANCED, ports: many }));
+  assert.deepEqual([problems.length, ports().length], [1, ENTRANCES_PER_SERVICE_MAX]);
+  assert.match(problems[0] ?? '', /Port 201 .*200 ports of this service are open/);
+  assert.deepEqual((await balancers.ensure(service({ ...BALANCED, name: 'other' }))).problems, []);
 });
 
 test('when every address is taken, the service gets none and keeps no port', async () => {

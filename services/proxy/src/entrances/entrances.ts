@@ -1,6 +1,6 @@
 import type { ServicePort } from '@holdfast/api';
 import { describeError } from '@holdfast/platform';
-import { ENTRANCES_MAX } from '../limits.ts';
+import { ENTRANCES_MAX, ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
 import type { ProxyDeps } from '../proxy-deps.ts';
 import { ServiceViews } from '../service-views.ts';
 import { EndpointChoice, isAllowedSource } from './choice.ts';
@@ -64,7 +64,8 @@ export class Entrances {
     const { at } = entrance;
     const known = this.#open.get(idOf(at));
     if (known !== undefined) return this.#reuse(known.entrance, entrance);
-    if (this.#open.size >= ENTRANCES_MAX) return { at, code: 'EMFILE', reason: `${ENTRANCES_MAX} ports are open` };
+    const tooMany = this.#tooMany(entrance.service);
+    if (tooMany !== undefined) return { at, code: 'EMFILE', reason: tooMany };
     try {
       await this.views();
       const opened = await this.#deps.openTcpPort(at, (socket) => {
@@ -97,6 +98,12 @@ export class Entrances {
     const all = [...this.#open.values()];
     this.#open.clear();
     await Promise.all([...all.map(({ opened }) => opened.close()), this.#views.stop()]);
+  }
+
+  #tooMany(service: string): string | undefined {
+    if (this.#open.size >= ENTRANCES_MAX) return `${ENTRANCES_MAX} ports are open`;
+    const own = [...this.#open.values()].filter(({ entrance }) => entrance.service === service).length;
+    return own < ENTRANCES_PER_SERVICE_MAX ? undefined : `${own} ports of this service are open`;
   }
 
   #reuse(known: Entrance, entrance: Entrance): Closed | undefined {

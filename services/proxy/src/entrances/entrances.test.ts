@@ -137,6 +137,23 @@ test('one service has a bounded number of open ports, and another one still gets
   assert.deepEqual((await balancers.ensure(service({ ...BALANCED, name: 'other' }))).problems, []);
 });
 
+test('no port is opened after the stop', async () => {
+  const { openTcpPort, ports } = machine();
+  const opening = Promise.withResolvers<void>();
+  const late: OpenTcpPort = async (place, accept) => {
+    await opening.promise;
+    return openTcpPort(place, accept);
+  };
+  const { entrances } = await rig({ openTcpPort: late });
+  const balancers = new LocalLoadBalancers(entrances, new AddressPool('127.96.0.0/16'));
+  const begun = balancers.ensure(service(BALANCED));
+  await entrances.stop();
+  opening.resolve();
+  await assert.rejects(begun, /are closed/);
+  await assert.rejects(balancers.ensure(service(BALANCED)), /are closed/);
+  assert.deepEqual(ports(), []);
+});
+
 test('when every address is taken, the service gets none and keeps no port', async () => {
   const { openTcpPort, ports } = machine(new Map([['127.0.0.1:80', 'EADDRINUSE']]));
   const { entrances } = await rig({ openTcpPort });

@@ -43,6 +43,7 @@ export class Entrances {
   readonly #connections: Connections;
   readonly #open = new Map<string, { readonly entrance: Entrance; readonly opened: OpenPort }>();
   #reading: Promise<void> | undefined;
+  #isStopped = false;
 
   constructor(deps: EntrancesDeps) {
     this.#deps = deps;
@@ -59,7 +60,7 @@ export class Entrances {
     return this.#views;
   }
 
-  /** Opens a port. Resolves with why that was not possible. */
+  /** Opens a port. Resolves with why that was not possible. Rejects after the stop: nobody would close the port. */
   async open(entrance: Entrance): Promise<Closed | undefined> {
     const { at } = entrance;
     const known = this.#open.get(idOf(at));
@@ -74,11 +75,15 @@ export class Entrances {
         if (to === undefined) socket.resetAndDestroy();
         else void this.#connections.carry(socket, { entrance: idOf(at), to });
       });
-      this.#open.set(idOf(at), { entrance, opened });
-      return undefined;
+      if (!this.#isStopped) {
+        this.#open.set(idOf(at), { entrance, opened });
+        return undefined;
+      }
+      await opened.close();
     } catch (error) {
-      return { at, code: codeOf(error), reason: describeError(error) };
+      if (!this.#isStopped) return { at, code: codeOf(error), reason: describeError(error) };
     }
+    throw new Error('the ways to services are closed');
   }
 
   /** Closes the ports of a kind that a service has, but those in `kept`. */
@@ -95,6 +100,7 @@ export class Entrances {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     const all = [...this.#open.values()];
     this.#open.clear();
     await Promise.all([...all.map(({ opened }) => opened.close()), this.#views.stop()]);

@@ -37,6 +37,8 @@ export const HEALTH_CONNECTIONS_MAX = 256;
 export const CONNTRACK_TIMEOUT_MS = 10_000;
 /** Runs of conntrack after one update. Flows beyond end by their own time-out. */
 export const FLOW_DELETIONS_MAX = 200;
+/** Time without bytes after which a connection ends whose one side has ended, as in the kernel's connection tracking. */
+export const ENTRANCE_HALF_CLOSED_MS = 120_000;
 /** Deadline of a connection to an endpoint. */
 export const ENTRANCE_DIAL_MS = 10_000;
 /** Open ports of this machine, and those of one service: a quota of load balancers counts services, not ports. */

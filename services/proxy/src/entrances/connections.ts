@@ -1,16 +1,18 @@
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { ALL_ENTRANCE_CONNECTIONS_MAX, ENTRANCE_CONNECTIONS_MAX } from '../limits.ts';
+import { ALL_ENTRANCE_CONNECTIONS_MAX, ENTRANCE_CONNECTIONS_MAX, ENTRANCE_HALF_CLOSED_MS } from '../limits.ts';
 import type { Dial, Place } from './port.ts';
 
 /** Carries connections from open ports to endpoints, and bounds their number. */
 export class Connections {
   readonly #dial: Dial;
+  readonly #halfClosedMs: number;
   readonly #open = new Map<string, number>();
   #all = 0;
 
-  constructor(dial: Dial) {
+  constructor(dial: Dial, halfClosedMs = ENTRANCE_HALF_CLOSED_MS) {
     this.#dial = dial;
+    this.#halfClosedMs = halfClosedMs;
   }
 
   /** Takes over `inner`. `entrance` names the port that it came through. */
@@ -19,7 +21,7 @@ export class Connections {
     try {
       const outer = await this.#dial(to);
       if (inner.destroyed) return void outer.destroy();
-      join(inner, outer);
+      join(inner, outer, this.#halfClosedMs);
     } catch {
       // The client sees what it would see of an endpoint that is gone: the end of its connection.
       inner.resetAndDestroy();
@@ -41,13 +43,18 @@ export class Connections {
   }
 }
 
-/** Either side may end its half first; an error ends both. */
-function join(inner: Socket, outer: Socket): void {
-  const end = (error?: Error | null): void => {
-    if (!error) return;
+/** Either side may end its half first, and the other may then send on; an error ends both. */
+function join(inner: Socket, outer: Socket, halfClosedMs: number): void {
+  const destroy = (): void => {
     inner.destroy();
     outer.destroy();
   };
+  const end = (error?: Error | null): void => {
+    if (error) destroy();
+  };
+  // An endpoint that hangs would else keep the places of clients that have gone.
+  inner.once('end', () => outer.setTimeout(halfClosedMs, destroy));
+  outer.once('end', () => inner.setTimeout(halfClosedMs, destroy));
   pipeline(inner, outer, end);
   pipeline(outer, inner, end);
 }

@@ -2,7 +2,7 @@ import { NETWORK_POLICIES } from '@holdfast/api';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { keyOf, parseKey } from '../../common/meta.ts';
 
-/** Warns of policies in a cluster that does not enforce them: their owner would take pods for isolated. */
+/** Warns of policies that nothing is known to enforce: their owner would take pods for isolated. */
 export const networkPolicyWarningController: ControllerDefinition = {
   name: 'network-policy-warning',
   component: 'network-policy-warning',
@@ -27,7 +27,8 @@ function createLoop({ informers, events, log }: ControllerContext): Loop {
       const policy = policies.get(parseKey(key));
       if (policy === undefined) return {};
       events.event(policy, NOT_ENFORCED);
-      if (!isStated) log.warn('there are network policies, and this cluster does not enforce them', { first: key });
+      if (!isStated)
+        log.warn('there are network policies, and nothing in this cluster is known to enforce them', { first: key });
       isStated = true;
       return {};
     },
@@ -38,5 +39,5 @@ const NOT_ENFORCED = {
   type: 'Warning',
   reason: 'PolicyNotEnforced',
   message:
-    'This cluster does not enforce network policies, so this one has no effect. Process nodes enforce them with --pod-network=private and nftables, other nodes with a network plugin or the proxy.',
+    'Nothing in this cluster is known to enforce network policies, so this one may have no effect. Process nodes enforce them with --pod-network=private and nftables. If a network plugin or the proxy does, start the controller manager with --network-policies-enforced.',
 } as const;

@@ -60,9 +60,9 @@ export class ClassCgroups {
   }
 
   /** Removes empty groups. A runtime creates the parents in every hierarchy and leaves them there. */
-  remove(): void {
+  remove(classes: readonly CoveredClass[] = COVERED_CLASSES): void {
     for (const hierarchy of [this.#mounts, ...namesIn(this.#mounts).map((name) => join(this.#mounts, name))]) {
-      for (const each of COVERED_CLASSES) removeEmpty(join(hierarchy, this.#node, each));
+      for (const each of classes) removeEmpty(join(hierarchy, this.#node, each));
       removeEmpty(join(hierarchy, this.#node));
     }
   }

@@ -17,6 +17,8 @@ export interface ContainerGuardDeps {
   readonly watchdog: () => Promise<void>;
   /** Rejects when a covered container is outside the groups, or may be. */
   readonly placed: () => Promise<void>;
+  /** False: every start that was sent has a known outcome. */
+  readonly hasSentStarts: () => boolean;
   /** Resolves with the containers whose start was sent and has no known outcome. */
   readonly unsettledStarts: () => Promise<readonly string[]>;
 }
@@ -63,9 +65,12 @@ export class ContainerGuard implements ExclusiveGuard {
     this.#deps.file.remove();
   }
 
+  /** A frozen group stays while a start is on its way: the runtime would create the group anew, and not frozen. */
   close(): void {
+    const { groups, hasSentStarts } = this.#deps;
     this.#timer?.cancel();
-    this.#deps.groups.remove();
+    const isNeeded = (each: CoveredClass): boolean => groups.isFrozen(each) && hasSentStarts();
+    groups.remove(COVERED_CLASSES.filter((each) => !isNeeded(each)));
   }
 
   /** Rejects with `Fenced` unless a container of this class may start now. */
@@ -74,10 +79,10 @@ export class ContainerGuard implements ExclusiveGuard {
     throw new RuntimeError('Fenced', 'the deadline of the node has passed, or the API has not confirmed this start');
   }
 
-  /** Thaws the groups that a deadline froze. Rejects with `Fenced` while a start of that time may still happen. */
-  async settle(): Promise<void> {
+  /** Thaws the groups of these classes that a deadline froze. Rejects with `Fenced` while a start of that time may still happen. */
+  async settle(classes: readonly CoveredClass[] = COVERED_CLASSES): Promise<void> {
     const { groups } = this.#deps;
-    const frozen = COVERED_CLASSES.filter((each) => groups.isFrozen(each));
+    const frozen = classes.filter((each) => groups.isFrozen(each));
     if (frozen.length === 0) return;
     for (const each of frozen) groups.end(each);
     const unsettled = await this.#deps.unsettledStarts();
@@ -90,9 +95,11 @@ export class ContainerGuard implements ExclusiveGuard {
     for (const each of frozen) if (!this.#isEnding(each)) groups.thaw(each);
   }
 
+  /** A group that another call has thawed meanwhile may have new processes. */
   async #untilEmpty(frozen: readonly CoveredClass[]): Promise<void> {
     const { clock, groups } = this.#deps;
-    for (let look = 1; frozen.some((each) => groups.isPopulated(each)); look++) {
+    const isEnding = (each: CoveredClass): boolean => groups.isFrozen(each) && groups.isPopulated(each);
+    for (let look = 1; frozen.some(isEnding); look++) {
       if (look >= EMPTY_LOOKS_MAX) throw new RuntimeError('Fenced', 'processes that the deadline killed still exist');
       await clock.sleep(EMPTY_POLL_MS);
     }

@@ -15,15 +15,19 @@ export interface GuardedRuntimeDeps {
   readonly refusal: () => Promise<string | undefined>;
 }
 
-interface KnownContainer {
+interface KnownPod {
   readonly podUid: string;
   readonly fencing: FencingClass | undefined;
+}
+
+interface KnownContainer extends KnownPod {
+  readonly sandboxId: string;
 }
 
 /** Places the pods of a runtime in control groups of their class, and keeps account of starts, for the guard. */
 export class GuardedContainers {
   readonly #deps: GuardedRuntimeDeps;
-  readonly #sandboxes = new Map<string, KnownContainer>();
+  readonly #sandboxes = new Map<string, KnownPod>();
   readonly #containers = new Map<string, KnownContainer>();
   #refusal: Promise<string | undefined> | undefined;
   /** Sandboxes of a kubelet that used no groups have ended. */
@@ -42,13 +46,25 @@ export class GuardedContainers {
     if (this.#misplaced !== undefined)
       throw new RuntimeError('Unsupported', `container ${this.#misplaced} runs outside the control group of its class`);
     if (this.#arePlaced) return;
-    const outside = (await this.#list()).find((each) => each.state === 'ready' && !this.#isPlaced(each.config));
+    const sandboxes = await this.#list();
+    const outside = sandboxes.find((each) => isAlive(each) && !this.#isPlaced(each.config));
     if (outside !== undefined)
       throw new RuntimeError(
         'Unsupported',
         `pod ${outside.config.podNamespace}/${outside.config.podName} was started without a control group of its class: delete it`,
       );
+    // An earlier kubelet may have started it, and nothing but its group says where it is.
+    const stray = sandboxes.flatMap((each) => this.#strays(each))[0];
+    if (stray !== undefined)
+      throw new RuntimeError('Unsupported', `container ${stray} runs outside the control group of its class`);
     this.#arePlaced = true;
+  }
+
+  #strays({ config, containers }: SandboxStatus): readonly string[] {
+    const fencing = coveredClass(config.fencing);
+    if (fencing === undefined) return [];
+    const running = containers.filter(({ state }) => state === 'running');
+    return running.map(({ id }) => id).filter((id) => !this.#deps.groups.holds(fencing, id));
   }
 
   /** A start has an outcome when its container runs, has ended, or is gone. */
@@ -62,13 +78,23 @@ export class GuardedContainers {
         containers.filter(({ state }) => state === 'created').map(({ id }) => id),
       ),
     );
-    for (const id of sent) if (!created.has(id)) records.remove(id);
-    return sent.filter((id) => created.has(id));
+    for (const id of sent) if (!created.has(id) || (await this.#isExcluded(id))) records.remove(id);
+    return sent.filter((id) => records.has(id));
+  }
+
+  /** A runtime may leave a container as created when its start has failed. It carries out either the start or the removal. */
+  async #isExcluded(id: string): Promise<boolean> {
+    try {
+      await this.#deps.runtime.removeContainer(id);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async runSandbox(config: SandboxConfig, guard: ContainerGuard): Promise<string> {
     const fencing = coveredClass(config.fencing);
-    if (fencing !== undefined) await guard.settle();
+    if (fencing !== undefined) await guard.settle([fencing]);
     const isPlaced = fencing !== undefined && (await this.#placementRefusal()) === undefined;
     const placed = isPlaced ? { ...config, cgroupParent: this.#deps.groups.parent(fencing) } : config;
     const id = await this.#deps.runtime.runSandbox(placed);
@@ -81,7 +107,7 @@ export class GuardedContainers {
     const known = await this.#known(id);
     const fencing = coveredClass(known?.fencing);
     if (fencing === undefined) return runtime.startContainer(id);
-    await guard.settle();
+    await guard.settle([fencing]);
     const wasSent = records.has(id);
     records.add(id);
     try {
@@ -97,12 +123,17 @@ export class GuardedContainers {
 
   note(sandboxId: string, containerId: string): void {
     const known = this.#sandboxes.get(sandboxId);
-    if (known !== undefined) this.#containers.set(containerId, known);
+    if (known !== undefined) this.#containers.set(containerId, { ...known, sandboxId });
   }
 
+  /** A sandbox or a container that was removed. The containers of a sandbox end with it. */
   forget(id: string): void {
     this.#sandboxes.delete(id);
-    this.#containers.delete(id);
+    for (const [containerId, { sandboxId }] of this.#containers) {
+      if (containerId !== id && sandboxId !== id) continue;
+      this.#containers.delete(containerId);
+      if (this.#deps.records.has(containerId)) this.#deps.records.remove(containerId);
+    }
   }
 
   /** The runtime may remove the group of a container that has just ended before it reports the end: it is looked at again. */
@@ -127,7 +158,7 @@ export class GuardedContainers {
     const sandboxes = await this.#deps.runtime.list();
     for (const { id, config, containers } of sandboxes) {
       this.#sandboxes.set(id, knownOf(config));
-      for (const container of containers) this.#containers.set(container.id, knownOf(config));
+      for (const container of containers) this.#containers.set(container.id, { ...knownOf(config), sandboxId: id });
     }
     return sandboxes;
   }
@@ -151,4 +182,8 @@ export class GuardedContainers {
 const coveredClass = (fencing: FencingClass | undefined): CoveredClass | undefined =>
   fencing === undefined ? 'exclusive' : COVERED_CLASSES.find((each) => each === fencing);
 
-const knownOf = ({ podUid, fencing }: SandboxStatus['config']): KnownContainer => ({ podUid, fencing });
+/** Containers may outlive the process that holds their sandbox. */
+const isAlive = ({ state, containers }: SandboxStatus): boolean =>
+  state === 'ready' || containers.some((each) => each.state === 'running');
+
+const knownOf = ({ podUid, fencing }: SandboxStatus['config']): KnownPod => ({ podUid, fencing });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -27,6 +27,10 @@ class Scene {
   now = 1_000;
   /** What a start does. */
   onStart: (id: string) => void = (id) => this.place('exclusive', id);
+  /** What the removal of a container does. */
+  onRemove: (id: string) => void = (id) => {
+    throw new RuntimeError('IllegalState', `${id} is being started`);
+  };
   readonly records: StartRecords;
   readonly containers: GuardedContainers;
   readonly guard: ContainerGuard;
@@ -54,6 +58,7 @@ class Scene {
       file: createDeadlineFile(this.directory, 'boot'),
       watchdog: () => Promise.resolve(),
       placed: () => this.containers.placed(),
+      hasSentStarts: () => this.records.ids.length > 0,
       unsettledStarts: () => this.containers.unsettledStarts(),
     });
     t.after(() => this.guard.close());
@@ -102,7 +107,8 @@ class Scene {
   }
 
   #runtime(): ContainerRuntime {
-    const answers: Pick<ContainerRuntime, 'list' | 'runSandbox' | 'startContainer'> = {
+    const answers: Pick<ContainerRuntime, 'list' | 'removeContainer' | 'runSandbox' | 'startContainer'> = {
+      removeContainer: async (id) => this.onRemove(id),
       list: () => Promise.resolve(this.sandboxes),
       runSandbox: ({ podUid, cgroupParent }) => {
         this.calls.push(`run ${podUid} in ${cgroupParent ?? 'none'}`);
@@ -177,6 +183,89 @@ test('a class is not thawed before its deadline has moved', async (t) => {
   scene.guard.extend(scene.now + FAR_MS, 'exclusive');
   await scene.guard.ready();
   assert.ok(!scene.groups.isFrozen('exclusive'));
+});
+
+test('[SAFE-32] an orderly stop leaves a frozen group while a start is on its way: made anew, it would not be frozen', (t) => {
+  const scene = new Scene(t);
+  // Files of a control group do not keep it from being removed.
+  for (const each of COVERED_CLASSES) rmSync(join(scene.group(each), 'cgroup.kill'));
+  rmSync(join(scene.group('other'), 'cgroup.freeze'));
+  writeFileSync(join(scene.group('exclusive'), 'cgroup.freeze'), '1');
+  // The runtime's own group of the class in a hierarchy of version 1.
+  const beside = join(scene.mounts, 'cpu', scene.groups.parent('exclusive'));
+  mkdirSync(beside, { recursive: true });
+  const left = (): readonly boolean[] =>
+    [scene.group('exclusive'), beside, scene.group('other')].map((each) => existsSync(each));
+  scene.records.add('c1');
+  scene.guard.close();
+  assert.deepEqual(left(), [true, true, false]);
+  scene.records.remove('c1');
+  scene.guard.close();
+  assert.deepEqual(left(), [true, false, false], 'only the file that stands for one of the kernel keeps it');
+});
+
+test('a container that stays created after a failed start is removed, so that its class is thawed', async (t) => {
+  const scene = new Scene(t);
+  const id = scene.addPlaced('u1', 'exclusive');
+  scene.onStart = () => {
+    throw new RuntimeError('Internal', 'no such command');
+  };
+  await assert.rejects(scene.start(id), /no such command/);
+  scene.guard.extend(scene.now, 'exclusive');
+  scene.guard.extend(scene.now + FAR_MS, 'exclusive');
+  await assert.rejects(scene.guard.ready(), isFenced, 'its removal is refused: it may be starting');
+  const removed: string[] = [];
+  scene.onRemove = (each) => void removed.push(each);
+  await scene.guard.ready();
+  assert.deepEqual([removed, scene.records.ids, scene.groups.isFrozen('exclusive')], [[id], [], false]);
+});
+
+test('a start whose outcome is unknown keeps no pod of another class from starting', async (t) => {
+  const scene = new Scene(t);
+  const id = scene.addPlaced('u1', 'exclusive');
+  const other = scene.addPlaced('u2', 'other');
+  scene.records.add(id);
+  scene.guard.extend(scene.now, 'exclusive');
+  scene.onStart = () => scene.place('other', other);
+  await scene.containers.runSandbox({ ...sandboxConfig('u3'), fencing: 'other' }, scene.guard);
+  await scene.start(other);
+  assert.deepEqual(scene.calls.at(-1), `start ${other}`);
+  await assert.rejects(scene.start(id, scene.now + 1), isFenced);
+});
+
+test('processes of a group that another call has thawed do not count as those that the deadline killed', async (t) => {
+  const scene = new Scene(t);
+  scene.guard.extend(scene.now, 'exclusive');
+  scene.guard.extend(scene.now + FAR_MS, 'exclusive');
+  writeFileSync(join(scene.group('exclusive'), 'cgroup.events'), 'populated 1\nfrozen 1\n');
+  const settling = scene.guard.settle();
+  scene.groups.thaw('exclusive');
+  await settling;
+});
+
+test('the record of a start ends with its container, and with its sandbox', async (t) => {
+  const scene = new Scene(t);
+  const ids = ['u1', 'u2', 'u3'].map((uid) => scene.addPlaced(uid, 'exclusive'));
+  scene.onStart = () => {
+    throw new RuntimeError('Internal', 'no such command');
+  };
+  for (const id of ids) await assert.rejects(scene.start(id));
+  scene.containers.forget(ids[0] ?? '');
+  scene.containers.forget('sandbox-of-u2');
+  assert.deepEqual(scene.records.ids, [ids[2]]);
+});
+
+test('nothing is promised beside a container that an earlier kubelet left outside its group', async (t) => {
+  const scene = new Scene(t);
+  const id = scene.addPlaced('u1', 'exclusive');
+  scene.setState(id, 'running');
+  await assert.rejects(scene.guard.ready(), /outside the control group/);
+  scene.place('exclusive', id);
+  await scene.guard.ready();
+  const later = new Scene(t);
+  later.setState(later.add('u1', { fencing: 'exclusive' }), 'running');
+  later.sandboxes.splice(0, 1, ...later.sandboxes.map((each) => ({ ...each, state: 'notReady' as const })));
+  await assert.rejects(later.guard.ready(), /without a control group of its class/);
 });
 
 test('nothing is promised beside a pod that was started without its group', async (t) => {

@@ -41,6 +41,7 @@ export function guarded(
     file: createDeadlineFile(stateDirectory, readBootId()),
     watchdog: () => watchdog.ready(),
     placed: () => containers.placed(),
+    hasSentStarts: () => records.ids.length > 0,
     unsettledStarts: () => containers.unsettledStarts(),
   });
   return {

@@ -58,6 +58,7 @@ export class CsiVolumes {
   async publish(pod: Pod, request: CsiRequest, group?: number): Promise<string> {
     const { uid = '' } = pod.metadata;
     const targetPath = this.#records.targetPath(uid, request.name);
+    this.#refuseNamesake(uid, request);
     const info = await this.#deps.client.find(CSI_DRIVERS, { name: request.driver });
     if (this.#published.has(targetPath) && info?.spec.requiresRepublish !== true) return targetPath;
     const driver = this.#driver(request.driver);
@@ -104,7 +105,7 @@ export class CsiVolumes {
 
   /** True while a driver may have published a volume for the pod. */
   holds(podUid: string): boolean {
-    return this.#records.ofPod(podUid).length > 0;
+    return this.#records.has(podUid);
   }
 
   /** Pods with volumes on the disk. */
@@ -122,6 +123,14 @@ export class CsiVolumes {
         throw new RuntimeError('Unavailable', message, error);
       }
     }
+    this.#records.removeUnused(podUid);
+  }
+
+  /** A pod may call an inline volume as a PersistentVolume that it uses: both would have one target and one record. */
+  #refuseNamesake(podUid: string, { name, driver, volumeId }: CsiRequest): void {
+    const found = this.#records.ofPod(podUid).find((record) => record.name === name);
+    if (found === undefined || (found.driver === driver && found.volumeId === volumeId)) return;
+    throw new VolumeError(`another volume of the pod has the name "${name}" on this node`);
   }
 
   async #unpublish(record: VolumeRecord): Promise<void> {

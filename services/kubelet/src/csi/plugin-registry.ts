@@ -35,7 +35,7 @@ const openSocket = async (socket: string, clock: Clock): Promise<Registered | un
 export class PluginRegistry {
   readonly #deps: PluginRegistryDeps;
   readonly #directory: string;
-  /** By file name; `undefined` for plugins that are not CSI drivers. */
+  /** By file name; `undefined` for plugins that are not CSI drivers, or whose driver another plugin serves. */
   readonly #plugins = new Map<string, NodeDriver | undefined>();
   #timer: Timer | undefined;
   #watcher: FSWatcher | undefined;
@@ -132,11 +132,17 @@ export class PluginRegistry {
       this.#plugins.delete(file);
       driver?.close();
       this.#deps.log.info('a plugin is gone', { socket: file, driver: driver?.name });
+      if (driver !== undefined) this.#askOthersAgain();
     }
     const failed: string[] = [];
     for (const file of sockets)
       if (!this.#plugins.has(file) && !this.#stopped && !(await this.#register(file))) failed.push(file);
     return failed;
+  }
+
+  /** Another plugin may wait for the name of the driver: the next version of it, beside the present one. */
+  #askOthersAgain(): void {
+    for (const [file, driver] of this.#plugins) if (driver === undefined) this.#plugins.delete(file);
   }
 
   /** The others are not kept waiting by one that does not answer. */

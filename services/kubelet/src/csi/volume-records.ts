@@ -24,6 +24,7 @@ export interface VolumeRecord {
 }
 
 const FILE = 'vol_data.json';
+const TARGET = 'mount';
 const PRIVATE = { recursive: true, mode: 0o750 } as const;
 
 /** The state of CSI volumes on the disk of the node: it outlives the kubelet. Its paths are those of Kubernetes' kubelet. */
@@ -37,7 +38,7 @@ export class VolumeRecords {
 
   /** Where a driver puts the volume for the pod. */
   targetPath(podUid: string, name: string): string {
-    return join(this.#folder(podUid, name), 'mount');
+    return join(this.#folder(podUid, name), TARGET);
   }
 
   save(record: VolumeRecord): void {
@@ -52,20 +53,35 @@ export class VolumeRecords {
   remove({ podUid, name, targetPath }: VolumeRecord): void {
     const folder = this.#folder(podUid, name);
     removeTarget(targetPath);
-    rmSync(join(folder, FILE), { force: true });
-    rmSync(`${join(folder, FILE)}.new`, { force: true });
-    rmdirSync(folder);
+    removeFolder(folder);
     const above = dirname(folder);
     if (existing(above).length === 0) rmdirSync(above);
   }
 
+  /** True while the pod has directories of volumes, also without a record. */
+  has(podUid: string): boolean {
+    return existsSync(this.#volumes(podUid));
+  }
+
+  /** Removes directories without a record: a kubelet ended while it wrote or removed one. Fails while something is in a target. */
+  removeUnused(podUid: string): void {
+    const above = this.#volumes(podUid);
+    for (const name of existing(above)) {
+      const folder = join(above, name);
+      if (read(join(folder, FILE)).length > 0) continue;
+      removeTarget(join(folder, TARGET));
+      removeFolder(folder);
+    }
+    if (existsSync(above) && existing(above).length === 0) rmdirSync(above);
+  }
+
   ofPod(podUid: string): readonly VolumeRecord[] {
-    const folder = csiVolumesOf(join(this.#pods, podUid, 'volumes'));
+    const folder = this.#volumes(podUid);
     return existing(folder).flatMap((name) => read(join(folder, name, FILE)));
   }
 
   pods(): readonly string[] {
-    return existing(this.#pods).filter((podUid) => existsSync(csiVolumesOf(join(this.#pods, podUid, 'volumes'))));
+    return existing(this.#pods).filter((podUid) => this.has(podUid));
   }
 
   all(): readonly VolumeRecord[] {
@@ -73,20 +89,35 @@ export class VolumeRecords {
   }
 
   #folder(podUid: string, name: string): string {
-    return join(csiVolumesOf(join(this.#pods, podUid, 'volumes')), name);
+    return join(this.#volumes(podUid), name);
+  }
+
+  #volumes(podUid: string): string {
+    return csiVolumesOf(join(this.#pods, podUid, 'volumes'));
   }
 }
 
-/** A record that cannot be read was cut off before the driver was asked. */
+/**
+ * A record that is no JSON was cut off by a loss of power, which ended the mounts. Throws when a record is there and cannot
+ * be read: what the driver has published is not known then.
+ */
 function read(path: string): readonly VolumeRecord[] {
+  if (!existsSync(path)) return [];
+  const text = readFileSync(path, 'utf8');
   try {
-    return [JSON.parse(readFileSync(path, 'utf8')) as VolumeRecord];
+    return [JSON.parse(text) as VolumeRecord];
   } catch {
     return [];
   }
 }
 
 const existing = (directory: string): readonly string[] => (existsSync(directory) ? readdirSync(directory) : []);
+
+function removeFolder(folder: string): void {
+  rmSync(join(folder, FILE), { force: true });
+  rmSync(`${join(folder, FILE)}.new`, { force: true });
+  rmdirSync(folder);
+}
 
 /** A driver removes what it made there; some leave the empty directory. */
 function removeTarget(path: string): void {

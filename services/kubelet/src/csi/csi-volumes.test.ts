@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { type CsiRequest, requestOfInline } from '../domain/csi-request.ts';
+import { createPodDirectories } from '../runtime/pod-directories.ts';
+import { CsiVolumes } from './csi-volumes.ts';
+import type { NodeDriver } from './port.ts';
+
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'default', name: 'web', uid: 'u1' },
+  spec: { containers: [] },
+  status: {},
+} as unknown as Pod;
+
+/** A driver that makes directories, and says what it was asked. */
+function createScene(t: TestContext) {
+  const root = mkdtempSync(join(tmpdir(), 'holdfast-csi-volumes-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const calls: string[] = [];
+  const driver = {
+    name: 'disk',
+    can: { stages: false, expands: false, reportsUsage: false, knowsSingleWriter: false, setsGroup: false },
+    publish: async ({ volumeId, targetPath }: { volumeId: string; targetPath: string }) => {
+      calls.push(`publish ${volumeId}`);
+      mkdirSync(targetPath);
+    },
+    unpublish: async ({ volumeId, targetPath }: { volumeId: string; targetPath: string }) => {
+      calls.push(`unpublish ${volumeId}`);
+      rmSync(targetPath, { recursive: true });
+    },
+  } as unknown as NodeDriver;
+  const info = { spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'] } };
+  const client = { find: async () => info } as unknown as ApiClient;
+  const volumes = new CsiVolumes({ client, nodeName: 'n1', root, driver: () => driver });
+  const folder = (name: string): string => join(root, 'pods', 'u1', 'volumes', 'kubernetes.io~csi', name);
+  return { root, calls, volumes, folder };
+}
+
+test('two volumes of a pod with one name are not mounted over each other', async (t) => {
+  const { calls, volumes } = createScene(t);
+  const inline = requestOfInline(pod, 'pvc-1', { driver: 'disk' });
+  const source = { driver: 'disk', volumeHandle: 'handle-1' };
+  const claimed: CsiRequest = { ...inline, volumeId: 'handle-1', source };
+  await volumes.publish(pod, claimed);
+  await volumes.publish(pod, claimed);
+  await assert.rejects(volumes.publish(pod, inline), /another volume of the pod has the name "pvc-1"/);
+  await volumes.tearDown('u1');
+  assert.deepEqual(calls, ['publish handle-1', 'unpublish handle-1']);
+});
+
+test('directories that a kubelet left without a record are removed with the pod', async (t) => {
+  const { root, volumes, folder } = createScene(t);
+  // It ended after the record was removed, and while it wrote the next.
+  mkdirSync(folder('removed'), { recursive: true });
+  mkdirSync(join(folder('cut-off'), 'mount'), { recursive: true });
+  writeFileSync(join(folder('cut-off'), 'vol_data.json'), '');
+  writeFileSync(join(folder('cut-off'), 'vol_data.json.new'), '{');
+  const directories = createPodDirectories(root);
+  assert.throws(() => directories.remove('u1'), /not unmounted/);
+  assert.equal(volumes.holds('u1'), true);
+  await volumes.tearDown('u1');
+  assert.deepEqual([volumes.holds('u1'), volumes.pods()], [false, []]);
+  directories.remove('u1');
+  assert.equal(existsSync(join(root, 'pods', 'u1')), false);
+});
+
+test('a directory without a record in which something is, and a record that cannot be read, keep the pod', async (t) => {
+  const { volumes, folder } = createScene(t);
+  mkdirSync(join(folder('full'), 'mount', 'data'), { recursive: true });
+  await assert.rejects(volumes.tearDown('u1'), /ENOTEMPTY/);
+  assert.ok(existsSync(join(folder('full'), 'mount', 'data')));
+  rmSync(folder('full'), { recursive: true });
+  // Reading a directory fails as a broken disk does.
+  mkdirSync(join(folder('broken'), 'vol_data.json'), { recursive: true });
+  await assert.rejects(volumes.tearDown('u1'), /EISDIR/);
+  assert.equal(volumes.holds('u1'), true);
+});

@@ -37,7 +37,13 @@ const TABLE: readonly (readonly [what: string, found: Judgement, verdict: Judgem
   ['little space', judgeDisk('/d', { freeBytes: GB / 2, freeFiles: 1e6, type: EXT4 }), 'warning', /512 MB/],
   ['no space', judgeDisk('/d', { freeBytes: 0, freeFiles: 1e6, type: EXT4 }), 'problem', /0 MB/],
   ['few files', judgeDisk('/d', { freeBytes: 9 * GB, freeFiles: 3, type: EXT4 }), 'warning', /3 files/],
-  ['no files', judgeDisk('/d', { freeBytes: 9 * GB, freeFiles: 0, type: EXT4 }), 'problem', /left/],
+  ['no files', judgeDisk('/d', { freeBytes: 9 * GB, freeFiles: 0, type: EXT4 }), 'problem', / 0 files left/],
+  [
+    'uncounted files',
+    judgeDisk('/d', { freeBytes: GB / 2, freeFiles: Infinity, type: EXT4 }),
+    'warning',
+    /512 MB left/,
+  ],
   ['NFS', judgeDisk('/d', { freeBytes: 9 * GB, freeFiles: 1e6, type: 0x6969 }), 'warning', /NFS/],
   ['memory', judgeDisk('/d', { freeBytes: 9 * GB, freeFiles: 1e6, type: 0x01021994 }), 'warning', /reboot loses/],
   ['a quick disk', judgeSync([0.4, 0.5, 9]), 'ok', /0\.50 ms \(slowest 9\.0 ms\)/],
@@ -88,5 +94,8 @@ test('doctor judges the validity of certificates by the first that expires', asy
   const day = 24 * 60 * 60 * 1000;
   assert.equal(judgeCertificates(files, NOW + day).verdict, 'ok');
   assert.match(judgeCertificates(files, NOW - 3 * day).message, /counts from .* clock of this machine says/);
-  assert.match(judgeCertificates(files, NOW + 200 * 365 * day).message, /has expired at/);
+  const late = NOW + 200 * 365 * day;
+  assert.match(judgeCertificates(files, late).message, /has expired at/);
+  // The start renews them: nothing is to be removed.
+  for (const file of files) assert.match(judgeCertificates([file], late).nextStep ?? '', /^Start the cluster again/);
 });

@@ -8,7 +8,7 @@ import { readText } from '../probes.ts';
 export const CERTIFICATES: Check = {
   name: 'certificates',
   look: ({ dataDir, terminal }) => {
-    const texts = ['ca.crt', 'server.crt'].map((name) => ({ name, text: readText(path.join(dataDir, 'pki', name)) }));
+    const texts = [CA, 'server.crt'].map((name) => ({ name, text: readText(path.join(dataDir, 'pki', name)) }));
     return Promise.resolve(judgeCertificates(texts, terminal.clock.now()));
   },
 };
@@ -20,7 +20,14 @@ interface CertificateFile {
 
 const SOON_MS = 14 * 24 * 60 * 60 * 1000;
 const ANEW =
-  'Remove the directory pki in the data directory, and start again: all clients then need the new kubeconfig.';
+  'Restore it from a backup, or remove the directory pki in the data directory and start again: all clients then need the new kubeconfig, and pods new tokens.';
+const CA = 'ca.crt';
+
+/** The start renews certificates by itself. */
+const renewed = (name: string): string =>
+  name === CA
+    ? 'Start the cluster again: it makes a new authority, and all clients need the new kubeconfig.'
+    : 'Start the cluster again: it renews the certificate.';
 
 export function judgeCertificates(files: readonly CertificateFile[], nowMs: number): Judgement {
   const present = files.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
@@ -38,8 +45,9 @@ export function judgeCertificates(files: readonly CertificateFile[], nowMs: numb
       'Set the clock of this machine.',
     );
   const first = spans.toSorted((a, b) => a.to - b.to)[0] ?? { name: '', to: Number.POSITIVE_INFINITY };
-  if (first.to <= nowMs) return problem(`${first.name} has expired at ${formatTime(first.to)}`, ANEW);
-  if (first.to - nowMs < SOON_MS) return warning(`${first.name} expires at ${formatTime(first.to)}`, ANEW);
+  if (first.to <= nowMs) return problem(`${first.name} has expired at ${formatTime(first.to)}`, renewed(first.name));
+  if (first.to - nowMs < SOON_MS)
+    return warning(`${first.name} expires at ${formatTime(first.to)}`, renewed(first.name));
   return ok(`valid until ${formatTime(first.to)}`);
 }
 

@@ -23,15 +23,13 @@ export function judgeDisk(directory: string, { freeBytes, freeFiles, type }: Dis
   const freeMb = Math.floor(freeBytes / MB);
   const elsewhere = 'Choose a directory on a local disk with --data-dir.';
   const network = NETWORK_TYPES.get(type);
+  const left = Number.isFinite(freeFiles) ? `${freeMb} MB and ${freeFiles} files` : `${freeMb} MB`;
   if (freeMb < LITTLE_MB || freeFiles === 0)
-    return problem(`${directory} has ${freeMb} MB left`, 'Free some space: writes are refused when the disk is full.');
+    return problem(`${directory} has ${left} left`, 'Free some space: writes are refused when the disk is full.');
   if (network !== undefined)
     return warning(`${directory} is on ${network}, whose locks and syncs may not hold`, elsewhere);
   if (MEMORY_TYPES.has(type)) return warning(`${directory} is in memory: a reboot loses the cluster`, elsewhere);
   if (freeMb < SOME_MB || freeFiles < FEW_FILES)
-    return warning(
-      `${directory} has ${freeMb} MB and ${freeFiles} files left`,
-      'Free some space: nodes report disk pressure.',
-    );
+    return warning(`${directory} has ${left} left`, 'Free some space: nodes report disk pressure.');
   return ok(`${directory} has ${Math.floor(freeMb / 1024)} GB left`);
 }

@@ -5,9 +5,9 @@ import { type Manifest, ROOT, type Room, readManifest } from './workspace.ts';
 /** Large, and used only where traces are wanted: whoever wants them installs it. */
 export const OPTIONAL_LIBRARIES: ReadonlySet<string> = new Set(['@opentelemetry/api', '@opentelemetry/sdk-node']);
 const SCOPE = '@holdfast/';
-/** Of no use at run time. Licences stay. */
+/** Of no use at run time. Licences stay. Below the first level such names are parts of programs. */
 const NOT_COPIED =
-  /\/(?:node_modules|tests?|__tests__|benchmarks?|docs?|examples?|\.github)$|\.(?:map|[cm]?ts|ya?ml|html|gitattributes|taprc)$|\/(?!licen[cs]e)[^/]*\.md$/i;
+  /^\/(?:node_modules|tests?|__tests__|benchmarks?|docs?|examples?|\.github)$|\.(?:map|[cm]?ts|ya?ml|html|gitattributes|taprc)$|\/(?!licen[cs]e)[^/]*\.md$/i;
 
 interface Library {
   readonly manifest: Manifest;

@@ -50,6 +50,10 @@ test('pods run', async () => {
   const spec = { containers: [{ name: 'main', image: 'app' }] };
   const body = JSON.stringify({ metadata: { name: 'one' }, spec });
   await cluster.fetch('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  const map = 'apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: text}\\n';
+  const headers = { 'content-type': 'application/yaml' };
+  const made = await cluster.fetch('/api/v1/namespaces/default/configmaps', { method: 'POST', headers, body: map });
+  assert.equal(made.status, 201);
   await using fork = await (await cluster.snapshot()).fork();
   await fork.advance('5s');
   const pod = await (await fork.fetch('/api/v1/namespaces/default/pods/one')).json();

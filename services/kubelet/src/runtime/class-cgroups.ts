@@ -25,10 +25,12 @@ export class ClassCgroups {
   prepare(): boolean {
     try {
       for (const each of COVERED_CLASSES) mkdirSync(this.#directory(each), { recursive: true });
-      return COVERED_CLASSES.every((each) => existsSync(join(this.#directory(each), KILL)));
+      if (COVERED_CLASSES.every((each) => existsSync(join(this.#directory(each), KILL)))) return true;
     } catch {
-      return false;
+      // What was made is of no use.
     }
+    this.remove();
+    return false;
   }
 
   /** The path that a runtime is given as the parent of a pod's groups. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -296,6 +296,13 @@ test('a container that ends before its group is looked at counts as placed', asy
   scene.onStart = () => clock.timer(60, () => scene.setState(id, 'exited'));
   await scene.start(id);
   await scene.guard.ready();
+});
+
+test('groups that the kernel cannot kill are not left behind', (t) => {
+  const mounts = mkdtempSync(join(tmpdir(), 'holdfast-groups-'));
+  t.after(() => rmSync(mounts, { recursive: true, force: true }));
+  assert.equal(new ClassCgroups('node', mounts).prepare(), false);
+  assert.deepEqual(readdirSync(mounts), []);
 });
 
 test('the cgroup driver of containerd is read from its configuration', () => {

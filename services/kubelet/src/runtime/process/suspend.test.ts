@@ -49,6 +49,17 @@ test('[SAFE-32] the first look after a resume kills what the deadline covers: th
   assert.deepEqual([machine.killed, machine.ended], [[4711], ['exclusive']]);
 });
 
+test('[SAFE-32] what a look cannot end does not keep the rest alive, and the look counts as failed', async () => {
+  const machine = new Machine();
+  const deps = machine.deps({ untilMs: machine.bootMs, policy: 'all' });
+  const end = (fencing: string): void => {
+    if (fencing === 'exclusive') throw new Error('ENOENT: cgroup.kill');
+    machine.ended.push(fencing);
+  };
+  await assert.rejects(enforceDeadline({ ...deps, groups: { ...deps.groups, end } }), /cgroup.kill/);
+  assert.deepEqual([machine.killed, machine.ended], [[4711], ['other']]);
+});
+
 test('a suspend of the machine is reported once, and the ordinary course of time is not', () => {
   const machine = new Machine();
   const told: string[] = [];

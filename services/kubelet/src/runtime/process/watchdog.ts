@@ -1,5 +1,5 @@
-import { type ClassCgroups, COVERED_CLASSES } from '../class-cgroups.ts';
-import { type FencingDeadline, isCoveredBy, isPast } from '../fencing-deadline.ts';
+import { type ClassCgroups, COVERED_CLASSES, type CoveredClass } from '../class-cgroups.ts';
+import { type FencingDeadline, type FencingPolicy, isCoveredBy, isPast } from '../fencing-deadline.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerRecord } from './records.ts';
 
@@ -20,21 +20,28 @@ export interface WatchdogDeps {
 export async function enforceDeadline(deps: WatchdogDeps): Promise<number> {
   const deadline = deps.deadline();
   if (deadline === undefined || !isPast(deadline, deps.now())) return 0;
-  const populated = endGroups(deps, deadline.policy);
-  const found = await Promise.all(
-    deps.covered(deadline.policy).map((record) => deps.processes.members(record, { leaderWasSeen: true })),
-  );
-  const pids = [...new Set(found.flat().map(({ pid }) => pid))];
-  for (const pid of pids) deps.kill(pid);
-  if (pids.length > 0) deps.tell(`the deadline has passed: killed ${pids.length} processes`);
-  return pids.length + populated;
+  // What fails in one place is tried in the others all the same, and makes the look a failed one.
+  const ended = await Promise.allSettled([
+    killProcesses(deps, deadline.policy),
+    ...COVERED_CLASSES.filter((each) => isCoveredBy(deadline.policy, each)).map((each) => endGroup(deps, each)),
+  ]);
+  const failed = ended.find((each) => each.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return ended.reduce((sum, each) => sum + (each.status === 'fulfilled' ? each.value : 0), 0);
 }
 
-/** Also the empty ones: a container that is on its way into one must not run. Returns how many had processes. */
-function endGroups({ groups, tell }: WatchdogDeps, policy: FencingDeadline['policy']): number {
-  const covered = COVERED_CLASSES.filter((each) => isCoveredBy(policy, each));
-  const populated = covered.filter((each) => groups.isPopulated(each));
-  for (const each of covered) groups.end(each);
-  if (populated.length > 0) tell(`the deadline has passed: killed the containers of class ${populated.join(', ')}`);
-  return populated.length;
+async function killProcesses({ covered, processes, kill, tell }: WatchdogDeps, policy: FencingPolicy): Promise<number> {
+  const found = await Promise.all(covered(policy).map((record) => processes.members(record, { leaderWasSeen: true })));
+  const pids = [...new Set(found.flat().map(({ pid }) => pid))];
+  for (const pid of pids) kill(pid);
+  if (pids.length > 0) tell(`the deadline has passed: killed ${pids.length} processes`);
+  return pids.length;
+}
+
+/** Also an empty one: a container that is on its way into it must not run. Resolves with 1 when it had processes. */
+async function endGroup({ groups, tell }: WatchdogDeps, fencing: CoveredClass): Promise<number> {
+  const isPopulated = groups.isPopulated(fencing);
+  groups.end(fencing);
+  if (isPopulated) tell(`the deadline has passed: killed the containers of class ${fencing}`);
+  return isPopulated ? 1 : 0;
 }

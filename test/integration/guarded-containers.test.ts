@@ -167,8 +167,10 @@ test('after the deadline pods start again, and a container whose start has no kn
   await scene.reopen();
   scene.guard.extend(guard.now(), 'exclusive');
   await eventually(() => processesOf(first) === 0, 'the pod is dead');
+  await eventually(async () => (await scene.stateOf(first)) === 'exited', 'the runtime has noticed it');
+  await assert.rejects(scene.guard.ready(), isFenced);
+  await eventually(async () => (await scene.stateOf(sent)) === undefined, 'the container is removed');
   await scene.guard.ready();
-  assert.equal(await scene.stateOf(sent), undefined);
   assert.ok(groups.isFrozen('exclusive'), 'its deadline has passed');
   scene.guard.extend(guard.now() + FAR_MS, 'exclusive');
   await scene.run('u3', 'exclusive', guard.now() + FAR_MS);

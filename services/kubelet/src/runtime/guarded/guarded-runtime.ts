@@ -29,6 +29,8 @@ export class GuardedContainers {
   readonly #deps: GuardedRuntimeDeps;
   readonly #sandboxes = new Map<string, KnownPod>();
   readonly #containers = new Map<string, KnownContainer>();
+  /** Containers that are being removed because the outcome of their start is not known. */
+  readonly #excluding = new Set<string>();
   #refusal: Promise<string | undefined> | undefined;
   /** Sandboxes of a kubelet that used no groups have ended. */
   #arePlaced = false;
@@ -53,18 +55,20 @@ export class GuardedContainers {
         'Unsupported',
         `pod ${outside.config.podNamespace}/${outside.config.podName} was started without a control group of its class: delete it`,
       );
-    // An earlier kubelet may have started it, and nothing but its group says where it is.
-    const stray = sandboxes.flatMap((each) => this.#strays(each))[0];
-    if (stray !== undefined)
-      throw new RuntimeError('Unsupported', `container ${stray} runs outside the control group of its class`);
+    await this.#refuseStrays(sandboxes);
     this.#arePlaced = true;
   }
 
-  #strays({ config, containers }: SandboxStatus): readonly string[] {
-    const fencing = coveredClass(config.fencing);
-    if (fencing === undefined) return [];
-    const running = containers.filter(({ state }) => state === 'running');
-    return running.map(({ id }) => id).filter((id) => !this.#deps.groups.holds(fencing, id));
+  /** An earlier kubelet may have started a container, and nothing but its group says where it is. */
+  async #refuseStrays(sandboxes: readonly SandboxStatus[]): Promise<void> {
+    for (const { config, containers } of sandboxes) {
+      const fencing = coveredClass(config.fencing);
+      if (fencing === undefined) continue;
+      for (const { id, state } of containers) {
+        if (state !== 'running' || !(await this.#isMisplaced(id, fencing, config.podUid))) continue;
+        throw new RuntimeError('Unsupported', `container ${id} runs outside the control group of its class`);
+      }
+    }
   }
 
   /** A start has an outcome when its container runs, has ended, or is gone. */
@@ -78,17 +82,26 @@ export class GuardedContainers {
         containers.filter(({ state }) => state === 'created').map(({ id }) => id),
       ),
     );
-    for (const id of sent) if (!created.has(id) || (await this.#isExcluded(id))) records.remove(id);
-    return sent.filter((id) => records.has(id));
+    for (const id of sent) if (!created.has(id)) records.remove(id);
+    const unsettled = sent.filter((id) => created.has(id));
+    for (const id of unsettled) void this.#exclude(id);
+    return unsettled;
   }
 
-  /** A runtime may leave a container as created when its start has failed. It carries out either the start or the removal. */
-  async #isExcluded(id: string): Promise<boolean> {
+  /**
+   * A runtime may leave a container as created when its start has failed. It carries out either the start or the removal.
+   * Nobody waits for it: the renewal of the node's lease would.
+   */
+  async #exclude(id: string): Promise<void> {
+    if (this.#excluding.has(id)) return;
+    this.#excluding.add(id);
     try {
       await this.#deps.runtime.removeContainer(id);
-      return true;
+      this.#deps.records.remove(id);
     } catch {
-      return false;
+      // It is being started, or the runtime does not answer: the next look tries it again.
+    } finally {
+      this.#excluding.delete(id);
     }
   }
 
@@ -118,7 +131,7 @@ export class GuardedContainers {
     }
     await runtime.startContainer(id);
     records.remove(id);
-    await this.#checkPlace(id, fencing, known?.podUid);
+    if (await this.#isMisplaced(id, fencing, known?.podUid)) this.#misplaced = id;
   }
 
   note(sandboxId: string, containerId: string): void {
@@ -137,16 +150,16 @@ export class GuardedContainers {
   }
 
   /** The runtime may remove the group of a container that has just ended before it reports the end: it is looked at again. */
-  async #checkPlace(id: string, fencing: CoveredClass, podUid: string | undefined): Promise<void> {
+  async #isMisplaced(id: string, fencing: CoveredClass, podUid: string | undefined): Promise<boolean> {
     const { clock, groups, runtime } = this.#deps;
-    if (groups.holds(fencing, id) || (await this.#placementRefusal()) !== undefined) return;
+    if (groups.holds(fencing, id) || (await this.#placementRefusal()) !== undefined) return false;
     for (let look = 1; look <= PLACE_LOOKS; look++) {
       const sandboxes = await runtime.list(podUid === undefined ? {} : { podUid });
       const found = sandboxes.flatMap(({ containers }) => containers).find((each) => each.id === id);
-      if (found?.state !== 'running' || groups.holds(fencing, id)) return;
+      if (found?.state !== 'running' || groups.holds(fencing, id)) return false;
       await clock.sleep(PLACE_POLL_MS);
     }
-    this.#misplaced = id;
+    return true;
   }
 
   async #known(containerId: string): Promise<KnownContainer | undefined> {

@@ -216,6 +216,7 @@ test('a container that stays created after a failed start is removed, so that it
   await assert.rejects(scene.guard.ready(), isFenced, 'its removal is refused: it may be starting');
   const removed: string[] = [];
   scene.onRemove = (each) => void removed.push(each);
+  await assert.rejects(scene.guard.ready(), isFenced, 'it does not wait for the removal');
   await scene.guard.ready();
   assert.deepEqual([removed, scene.records.ids, scene.groups.isFrozen('exclusive')], [[id], [], false]);
 });
@@ -260,7 +261,8 @@ test('nothing is promised beside a container that an earlier kubelet left outsid
   const id = scene.addPlaced('u1', 'exclusive');
   scene.setState(id, 'running');
   await assert.rejects(scene.guard.ready(), /outside the control group/);
-  scene.place('exclusive', id);
+  // It has ended, and the runtime reports it a moment later.
+  clock.timer(60, () => scene.setState(id, 'exited'));
   await scene.guard.ready();
   const later = new Scene(t);
   later.setState(later.add('u1', { fencing: 'exclusive' }), 'running');

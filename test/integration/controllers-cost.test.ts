@@ -94,7 +94,8 @@ test('the cost of a pod over its lifetime: one request per step, over all compon
   const resize = (replicas: number): Promise<Deployment> =>
     admin.patch(DEPLOYMENTS, { namespace: 'default', name: 'web' }, { type: 'merge', body: { spec: { replicas } } });
   assert.equal(web.spec.replicas, 0);
-  const stepOf = async (replicas: number): Promise<readonly WireCall[]> => {
+  /** Ends when the nodes have sent their events, too: they are sent beside the work, and may come after it. */
+  const stepOf = async (replicas: number, eventsOfNodes: number): Promise<readonly WireCall[]> => {
     const before = calls.length;
     await resize(replicas);
     await waitFor(
@@ -110,8 +111,12 @@ test('the cost of a pod over its lifetime: one request per step, over all compon
       },
       60_000,
     );
+    await waitFor('the events of the nodes', async () => {
+      const sent = calls.slice(before).filter((call) => kindOf(call) === 'node: POST events');
+      return sent.length >= eventsOfNodes * PODS_WANTED;
+    });
     return calls.slice(before);
   };
-  check(await stepOf(PODS_WANTED), COMES, 1.1);
-  check(await stepOf(0), GOES, 1.1);
+  check(await stepOf(PODS_WANTED, 3), COMES, 1.1);
+  check(await stepOf(0, 1), GOES, 1.1);
 });

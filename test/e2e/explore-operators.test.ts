@@ -11,14 +11,17 @@ const ONLY: Plan = {
   write: { verb: 'create', resource: 'configmaps', namespace: 'default', name: 'a', nth: 1 },
 };
 
+/** A busy machine may stop a program for a while: longer than it usually rests. */
+const SETTINGS = { plans: 1, only: ONLY, quietMs: 800 };
+
 test('explore finds what a crash between two writes leaves over, and does not accuse the correct twin', async () => {
-  const planted = await explorePlanted('finalizer-after-crash', 'planted', { plans: 1, only: ONLY });
+  const planted = await explorePlanted('finalizer-after-crash', 'planted', SETTINGS);
   const [accusation] = planted.accusations;
   assert.deepEqual(
     accusation?.findings.map(({ kind, text }) => [kind, text]),
     [['left over', 'core/configmaps/default/a is left over']],
   );
-  const correct = await explorePlanted('finalizer-after-crash', 'correct', { plans: 1, only: ONLY });
+  const correct = await explorePlanted('finalizer-after-crash', 'correct', SETTINGS);
   assert.deepEqual([correct.tried, correct.accusations], [1, []]);
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Exploration, type ExploreOptions, explore, readWorkload, type Workload } from '@holdfast/cluster/explore';
@@ -36,7 +36,7 @@ function workloadOf(steps: TankSteps): Workload {
 }
 
 /** Explores one of the small operators. */
-export function explorePlanted(
+export async function explorePlanted(
   name: string,
   form: 'planted' | 'correct',
   settings: Pick<ExploreOptions, 'plans' | 'untilFirst'> &
@@ -44,19 +44,22 @@ export function explorePlanted(
 ): Promise<Exploration> {
   const planted = PLANTED.get(name);
   if (planted === undefined) throw new Error(`there is no operator ${name}`);
-  // The official client is compiled once for all runs.
-  const modules = path.join(tmpdir(), `holdfast-explore-modules-${process.getuid?.() ?? 0}`);
-  mkdirSync(modules, { recursive: true });
-  return explore({
-    workload: workloadOf(planted.steps),
-    command: [process.execPath, OPERATOR, name, form],
-    env: { NODE_COMPILE_CACHE: modules },
-    clock: createSystemClock(),
-    hollowNodes: 0,
-    quietMs: 500,
-    startWithinMs: 60_000,
-    seed: 1,
-    withinMs: 3_600_000,
-    ...settings,
-  });
+  // The official client is compiled once for all runs of an exploration.
+  const modules = mkdtempSync(path.join(tmpdir(), 'holdfast-explore-modules-'));
+  try {
+    return await explore({
+      workload: workloadOf(planted.steps),
+      command: [process.execPath, OPERATOR, name, form],
+      env: { NODE_COMPILE_CACHE: modules },
+      clock: createSystemClock(),
+      hollowNodes: 0,
+      quietMs: 500,
+      startWithinMs: 60_000,
+      seed: 1,
+      withinMs: 3_600_000,
+      ...settings,
+    });
+  } finally {
+    rmSync(modules, { recursive: true, force: true });
+  }
 }

@@ -8,7 +8,13 @@ import { readToEnd, within } from '../../runtime/contract-streams.ts';
 import { STREAM_BUFFER_BYTES } from '../limits.ts';
 import { SPDY_DICTIONARY } from './dictionary.ts';
 import { controlFrame, dataFrame, FLAG_FIN, FRAME, SpdyFrameReader } from './frames.ts';
-import { createHeaderReader, createHeaderWriter, decodeHeaders, encodeHeaders } from './header-block.ts';
+import {
+  createHeaderReader,
+  createHeaderWriter,
+  decodeHeaders,
+  encodeHeaders,
+  type HeaderReader,
+} from './header-block.ts';
 import { createSpdySession, type SpdySession, type SpdyStream } from './session.ts';
 
 const clock = createSystemClock();
@@ -211,4 +217,26 @@ test('the end of the connection ends every stream, and invalid data ends the con
   const session = createSpdySession(socket, { role: 'server', clock, onStream: () => undefined });
   peer.write(Buffer.alloc(64, 0xff));
   await within(session.closed, 'garbage ends it');
+});
+
+test('a connection that closes while a header block is read opens no stream', async (t) => {
+  const [peer, socket] = duplexPair();
+  t.after(() => peer.destroy());
+  const read = Promise.withResolvers<void>();
+  const headers: HeaderReader = {
+    read: async () => {
+      socket.destroy();
+      await session.closed;
+      void nextTurn().then(read.resolve);
+      return { streamtype: 'error' };
+    },
+    close: () => undefined,
+  };
+  const opened: SpdyStream[] = [];
+  const onStream = (stream: SpdyStream): void => void opened.push(stream);
+  const session = createSpdySession(socket, { role: 'server', clock, onStream, headers });
+  const client = createSpdySession(peer, { role: 'client', clock, onStream });
+  client.openStream({ streamtype: 'error' });
+  await within(read.promise, 'the end of the block');
+  assert.deepEqual(opened, []);
 });

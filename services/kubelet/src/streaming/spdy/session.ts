@@ -10,7 +10,13 @@ import {
   STREAM_PING_MS,
 } from '../limits.ts';
 import { controlFrame, dataFrame, FLAG_FIN, FRAME, RST_STATUS, type SpdyFrame, SpdyFrameReader } from './frames.ts';
-import { createHeaderReader, createHeaderWriter, type SpdyHeaders, SpdyProtocolError } from './header-block.ts';
+import {
+  createHeaderReader,
+  createHeaderWriter,
+  type HeaderReader,
+  type SpdyHeaders,
+  SpdyProtocolError,
+} from './header-block.ts';
 
 /** One stream of a session: a duplex whose halves end independently. */
 export interface SpdyStream extends Duplex {
@@ -33,6 +39,8 @@ export interface SpdyOptions {
   /** Bytes that were already read from the connection. */
   readonly head?: Uint8Array;
   readonly onStream: (stream: SpdyStream) => void;
+  /** Default: inflates the blocks of this connection. */
+  readonly headers?: HeaderReader;
 }
 
 /**
@@ -48,7 +56,7 @@ class Session implements SpdySession {
   readonly #socket: Duplex;
   readonly #options: SpdyOptions;
   readonly #writeHeaders = createHeaderWriter();
-  readonly #headers = createHeaderReader();
+  readonly #headers: HeaderReader;
   readonly #streams = new Map<number, Stream>();
   #nextId: number;
   #life: Timer;
@@ -62,6 +70,7 @@ class Session implements SpdySession {
   constructor(socket: Duplex, options: SpdyOptions) {
     this.#socket = socket;
     this.#options = options;
+    this.#headers = options.headers ?? createHeaderReader();
     this.#nextId = options.role === 'client' ? 1 : 2;
     const gone = Promise.withResolvers<void>();
     this.closed = gone.promise;
@@ -203,6 +212,8 @@ class Session implements SpdySession {
   async #opened(payload: Buffer, flags: number): Promise<void> {
     const id = idOf(payload);
     const headers = await this.#headers.read(payload.subarray(10));
+    // Nobody would end a stream that begins after its connection, nor cancel the timers of its owner.
+    if (this.#socket.destroyed) return undefined;
     const fromClient = id % 2 === 1;
     if (fromClient !== (this.#options.role === 'server') || this.#streams.has(id)) {
       throw new SpdyProtocolError(`stream ${id} may not be opened`);

@@ -12,6 +12,8 @@ export const AGENT_NFT_DEADLINE_MS = 65_000;
 export const AGENT_DIAL_DEADLINE_MS = DIAL_DEADLINE_MS + INSIDE_DIAL_DEADLINE_MS + 5_000;
 /** Deadline of a connection of a pod to another network. */
 export const WAY_OUT_CONNECT_MS = 30_000;
+/** Wait after a way to other networks could not be made. */
+export const WAY_OUT_RETRY_MS = 10_000;
 /** Deadline of the test whether this user can make such a network. */
 export const NETWORK_TEST_MS = 5_000;
 /** How long the start of a pod waits for the network of its node, before it is tried again. */

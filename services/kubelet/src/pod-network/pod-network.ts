@@ -9,6 +9,7 @@ import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
 import { type ClusterNetworks, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
+import { WayOutRequest } from './way-out-request.ts';
 
 export interface PodNetworkDeps extends ClusterNetworks {
   /** A directory with a short path, because paths of sockets are short. */
@@ -58,10 +59,12 @@ class AgentNetwork implements PodNetwork {
   readonly #outside: Outside;
   readonly #listeners = new Set<() => void>();
   readonly #openings = new Set<() => void>();
+  readonly #wayOut: WayOutRequest;
   readonly #covers: (host: string) => boolean;
 
   constructor(deps: PodNetworkDeps) {
     this.#deps = deps;
+    this.#wayOut = new WayOutRequest(deps);
     mkdirSync(deps.directory, { recursive: true, mode: 0o700 });
     const directory = realpathSync(deps.directory);
     this.#covers = coverage(deps.clusterNetwork);
@@ -77,19 +80,17 @@ class AgentNetwork implements PodNetwork {
         for (const listener of this.#openings) listener();
       },
       onLost: () => {
+        this.#wayOut.cancel();
         for (const listener of this.#listeners) listener();
       },
     });
   }
 
-  /** Pods work without it, and the start has told what is missing. */
+  /** The start has told what the machine does not have for it. */
   async #leadOut(ask: (request: AgentRequest) => Promise<unknown>): Promise<void> {
     if (wayOutRefusal() !== '') return;
-    try {
-      await ask({ method: 'leadOut', network: this.#deps.clusterNetwork, target: OTHER_NETWORKS });
-    } catch (error) {
-      this.#deps.log.warn('pods have no way to other networks', { error });
-    }
+    const request = { method: 'leadOut', network: this.#deps.clusterNetwork, target: OTHER_NETWORKS } as const;
+    await this.#wayOut.begin(() => ask(request));
   }
 
   start(): Promise<void> {
@@ -132,6 +133,7 @@ class AgentNetwork implements PodNetwork {
   }
 
   async close(): Promise<void> {
+    this.#wayOut.cancel();
     this.#connection.close();
     await this.#outside.stop();
   }

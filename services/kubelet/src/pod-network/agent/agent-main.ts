@@ -5,9 +5,11 @@ import { helper } from '../../runtime/helpers.ts';
 import { InsideDialer } from '../../runtime/inside-dialer.ts';
 import { closeInherited, machineClock } from '../../runtime/process/standalone.ts';
 import { dial, refuse } from './dial.ts';
-import { AGENT_IDLE_EXIT_MS, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
+import { FairPlaces } from './fair-places.ts';
+import { AGENT_IDLE_EXIT_MS, DIALS_MAX, DIALS_PER_POD_MAX, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
 import { LineReader } from './line-reader.ts';
 import { Namespaces } from './namespaces.ts';
+import { onceDone } from './once-done.ts';
 import type { AgentLine, DialLine } from './protocol.ts';
 import { Relays } from './relays.ts';
 import { run } from './run.ts';
@@ -18,9 +20,17 @@ class Agent {
   readonly #namespaces: Namespaces;
   readonly #relays: Relays;
   readonly #inside = new InsideDialer({ clock: machineClock });
+  readonly #dials = new FairPlaces({ perHolder: DIALS_PER_POD_MAX, all: DIALS_MAX });
   readonly #directory: string;
   readonly #path: string;
-  #wayOut: Promise<void> | undefined;
+  readonly #leadOut = onceDone((way: { readonly network: string; readonly target: string }) =>
+    leadOut({
+      file: join(this.#directory, 'namespaces', 'outside'),
+      outside: join(this.#directory, 'outside.sock'),
+      network: way.network,
+      target: way.target,
+    }),
+  );
   readonly #clients = new Set<Socket>();
 
   constructor(directory: string) {
@@ -58,7 +68,7 @@ class Agent {
   async #dial(socket: Socket, { dial: to }: DialLine): Promise<void> {
     try {
       const kept = to.key === undefined ? undefined : await this.#namespaces.find(to.key);
-      await dial(socket, to, { namespace: kept?.path, inside: this.#inside });
+      await dial(socket, to, { namespace: kept?.path, inside: this.#inside, places: this.#dials });
     } catch (error) {
       refuse(socket, error);
     }
@@ -108,16 +118,6 @@ class Agent {
       case 'stop':
         return rmSync(this.#path, { force: true });
     }
-  }
-
-  #leadOut({ network, target }: { readonly network: string; readonly target: string }): Promise<void> {
-    this.#wayOut ??= leadOut({
-      file: join(this.#directory, 'namespaces', 'outside'),
-      outside: join(this.#directory, 'outside.sock'),
-      network,
-      target,
-    });
-    return this.#wayOut;
   }
 
   #watchIdle(): void {

@@ -1,15 +1,27 @@
 import { connect, type Socket } from 'node:net';
 import type { InsideDialer } from '../../runtime/inside-dialer.ts';
+import type { FairPlaces } from './fair-places.ts';
 import { DIAL_DEADLINE_MS } from './limits.ts';
 import type { DialAnswer, DialLine } from './protocol.ts';
 import { join } from './relays.ts';
+
+interface DialDeps {
+  readonly namespace: string | undefined;
+  readonly inside: Pick<InsideDialer, 'dial'>;
+  /** By the address of the pod. */
+  readonly places: FairPlaces;
+}
 
 /** Makes a connection from outside one into the network. A port that refuses is tried at the loopback address of its pod. */
 export async function dial(
   outer: Socket,
   { host, port }: DialLine['dial'],
-  { namespace, inside }: { readonly namespace: string | undefined; readonly inside: Pick<InsideDialer, 'dial'> },
+  { namespace, inside, places }: DialDeps,
 ): Promise<void> {
+  if (outer.destroyed) return;
+  const release = places.take(host, () => outer.destroy());
+  if (release === undefined) throw new Error(`${host} has too many connections; close some and retry`);
+  outer.once('close', release);
   const inner = await connectTo(host, port).catch((error: unknown) => {
     if (namespace === undefined || !isRefusal(error)) throw error;
     return inside.dial(namespace, port);

@@ -11,6 +11,9 @@ export const PARALLEL_CHANGES = 4;
 export const AGENT_IDLE_EXIT_MS = 10_000;
 /** Connection deadline into a pod. */
 export const DIAL_DEADLINE_MS = 10_000;
+/** Connections from outside to one pod, and to all pods; shared like those to a relay. */
+export const DIALS_PER_POD_MAX = 1_000;
+export const DIALS_MAX = 4_000;
 /** The first line of a connection. */
 export const FIRST_LINE_MAX_BYTES = 4_096;
 export const REQUEST_LINE_MAX_BYTES = 64 * 1024 * 1024;
@@ -20,9 +23,12 @@ export const DATAGRAM_PEERS_MAX = 10_000;
 export const DATAGRAM_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Connections of one pod to one relay. Each holds file descriptors of the agent and of the control plane. */
 export const RELAY_CONNECTIONS_PER_POD_MAX = 1_000;
-/** Connections of all pods to one relay: the control plane needs descriptors for everything else, too. */
+/**
+ * Connections of all pods to one relay: the control plane needs descriptors for everything else, too. Beyond, the pod that
+ * has the most loses one to a pod that has fewer.
+ */
 export const RELAY_CONNECTIONS_MAX = 4_000;
-/** Connections of all pods to other networks. */
+/** Connections of all pods to other networks; shared in the same way. */
 export const WAY_OUT_CONNECTIONS_MAX = 5_000;
 /**
  * Time without bytes after which a connection ends whose one side has ended. The kernel's connection tracking forgets

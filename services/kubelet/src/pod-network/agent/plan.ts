@@ -35,6 +35,8 @@ export const addressCommands = (addresses: readonly string[]): string =>
 const OUT = '169.254.244.1';
 const OUTSIDE = '169.254.244.2';
 export const WAY_OUT_PORT = 15_001;
+/** The agent's end of the link to other networks. */
+export const OUT_LINK = 'out0';
 
 /** Run in the namespace that stands for all other networks. What arrives there is delivered there, whatever its address. */
 export const outsideCommands = (agentNamespace: string): string =>
@@ -66,8 +68,10 @@ export const OUTSIDE_RULES = `table ip holdfast-outside {
 }
 `;
 
-/** Rules of the agent's namespace: only TCP is led out. After network policies. */
-export const WAY_OUT_RULES = `table ip holdfast-way-out {
+/** Rules of the agent's namespace: only TCP is led out. After network policies. Replaces those of an earlier attempt. */
+export const WAY_OUT_RULES = `table ip holdfast-way-out
+delete table ip holdfast-way-out
+table ip holdfast-way-out {
   chain leaving {
     type filter hook forward priority filter + 10; policy accept;
     oifname "out0" ip protocol != tcp reject with icmp type admin-prohibited

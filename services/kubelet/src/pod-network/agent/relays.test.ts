@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { nextTurn as turn } from '@holdfast/platform';
 import { DatagramReader } from './datagram-frames.ts';
+import type { FairPlacesBounds } from './fair-places.ts';
 import { DATAGRAM_BACKLOG_MAX_BYTES } from './limits.ts';
 import { DatagramLine, join as joinSockets, Relays } from './relays.ts';
 
@@ -54,33 +55,47 @@ test('a flood of datagrams is lost, not kept without bound', async (t) => {
   assert.ok(kept > 0 && kept < sent / 5, `${kept} of ${sent} were kept`);
 });
 
-/** Returns how to connect to a relay with these bounds, which answers with the first line. */
-async function relay(t: TestContext, bounds: { readonly perPod: number; readonly all: number }): Promise<() => Socket> {
+/** A loopback address that no other process listens at, so that a port stays free until it is opened. */
+const ADDRESS = `127.${100 + (process.pid >> 16)}.${(process.pid >> 8) % 256}.${process.pid % 256}`;
+
+/** Returns how a pod connects to a relay with these bounds, which answers with the first line. */
+async function relay(t: TestContext, bounds: FairPlacesBounds): Promise<(localAddress?: string) => Socket> {
   const path = await outside(t, (socket) => void socket.once('data', (line) => socket.write(String(line))));
-  const probe = createServer().listen(0, '127.0.0.1');
+  const probe = createServer().listen(0, ADDRESS);
   await once(probe, 'listening');
   const place = probe.address();
   assert.ok(typeof place === 'object' && place !== null);
   probe.close();
   await once(probe, 'close');
   const relays = new Relays(path, bounds);
-  await relays.serve([{ address: '127.0.0.1', port: place.port, protocol: 'tcp', target: 'api' }]);
+  await relays.serve([{ address: ADDRESS, port: place.port, protocol: 'tcp', target: 'api' }]);
   t.after(() => relays.serve([]));
-  return () => {
-    const socket = connect(place.port, '127.0.0.1').on('error', () => undefined);
+  return (localAddress = '127.0.0.1') => {
+    const socket = connect({ port: place.port, host: ADDRESS, localAddress }).on('error', () => undefined);
     t.after(() => socket.destroy());
     return socket;
   };
 }
 
 test('all pods together have a bounded number of connections to a relay', async (t) => {
-  const open = await relay(t, { perPod: 10, all: 2 });
-  await Promise.all([open(), open()].map((socket) => once(socket, 'data')));
-  await once(open(), 'close');
+  const open = await relay(t, { perHolder: 10, all: 2 });
+  await Promise.all([open('127.0.0.1'), open('127.0.0.2')].map((socket) => once(socket, 'data')));
+  await once(open('127.0.0.3'), 'close');
+});
+
+test('a pod that takes every connection to a relay loses one to a pod that has none', async (t) => {
+  const open = await relay(t, { perHolder: 10, all: 2 });
+  const [kept, lost] = [open(), open()];
+  await Promise.all([kept, lost].map((socket) => once(socket, 'data')));
+  const [other] = await Promise.all([
+    once(open('127.0.0.2'), 'data'),
+    Promise.race([once(kept, 'error'), once(lost, 'error')]),
+  ]);
+  assert.match(String(other[0]), /"from":"127\.0\.0\.2"/);
 });
 
 test('one pod has a bounded number of connections to a relay, and may open another when one ends', async (t) => {
-  const open = await relay(t, { perPod: 2, all: 10 });
+  const open = await relay(t, { perHolder: 2, all: 10 });
   const [first, second] = [open(), open()];
   const [[line]] = await Promise.all([once(first, 'data'), once(second, 'data')]);
   assert.equal(String(line), '{"target":"api","protocol":"tcp","from":"127.0.0.1"}\n');

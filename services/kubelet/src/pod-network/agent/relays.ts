@@ -1,6 +1,7 @@
 import { createSocket, type Socket as DatagramSocket, type RemoteInfo } from 'node:dgram';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { DatagramReader, framedDatagram } from './datagram-frames.ts';
+import { FairPlaces, type FairPlacesBounds } from './fair-places.ts';
 import {
   DATAGRAM_BACKLOG_MAX_BYTES,
   DATAGRAM_PEERS_MAX,
@@ -17,15 +18,10 @@ interface Listening {
 interface RelayDeps {
   /** The path of the control plane's socket. */
   readonly outside: string;
-  readonly connections: RelayConnections;
+  readonly connections: FairPlacesBounds;
 }
 
-interface RelayConnections {
-  readonly perPod: number;
-  readonly all: number;
-}
-
-const BOUNDS: RelayConnections = { perPod: RELAY_CONNECTIONS_PER_POD_MAX, all: RELAY_CONNECTIONS_MAX };
+const BOUNDS: FairPlacesBounds = { perHolder: RELAY_CONNECTIONS_PER_POD_MAX, all: RELAY_CONNECTIONS_MAX };
 
 const nameOf = ({ address, port, protocol, target }: Relay): string => `${protocol} ${address}:${port} ${target}`;
 
@@ -57,9 +53,9 @@ export class Relays {
 const firstLine = (line: OutsideLine): string => `${JSON.stringify(line)}\n`;
 
 async function listenTcp({ address, port, target }: Relay, { outside, connections }: RelayDeps): Promise<Listening> {
-  const isWelcome = boundPerPeer(connections.perPod);
+  const places = new PodConnections(connections);
   const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
-    if (!isWelcome(inner)) return void inner.destroy();
+    if (!places.admit(inner)) return void inner.destroy();
     const outer = connect({ path: outside, allowHalfOpen: true });
     outer.write(
       firstLine({
@@ -70,7 +66,6 @@ async function listenTcp({ address, port, target }: Relay, { outside, connection
     );
     join(inner, outer);
   });
-  server.maxConnections = connections.all;
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);
     server.listen(port, address, resolve);
@@ -78,21 +73,21 @@ async function listenTcp({ address, port, target }: Relay, { outside, connection
   return server;
 }
 
-/** No pod takes the connections of all others. */
-export function boundPerPeer(most: number): (socket: Socket) => boolean {
-  const open = new Map<string, number>();
-  return (socket) => {
-    const { remoteAddress: peer = '' } = socket;
-    const count = (open.get(peer) ?? 0) + 1;
-    if (count > most) return false;
-    open.set(peer, count);
-    socket.on('close', () => {
-      const left = (open.get(peer) ?? 1) - 1;
-      if (left === 0) open.delete(peer);
-      else open.set(peer, left);
-    });
+/** Connections of pods, whose number is bounded. When there are too many, the greediest pod loses one to another pod. */
+export class PodConnections {
+  readonly #places: FairPlaces;
+
+  constructor(bounds: FairPlacesBounds) {
+    this.#places = new FairPlaces(bounds);
+  }
+
+  /** False: the connection has no place and must end. */
+  admit(socket: Socket, pod = socket.remoteAddress ?? ''): boolean {
+    const release = this.#places.take(pod, () => socket.resetAndDestroy());
+    if (release === undefined) return false;
+    socket.once('close', release);
     return true;
-  };
+  }
 }
 
 /** Either side may end its half first, and the other may then send on; an error ends both. */

@@ -8,7 +8,10 @@ import { type TestContext, test } from 'node:test';
 import { serveWayOut } from './way-out.ts';
 
 /** A way out whose control plane does with each request what the test says. */
-async function open(t: TestContext, serve: (socket: Socket, line: string) => void): Promise<() => Socket> {
+async function open(
+  t: TestContext,
+  serve: (socket: Socket, line: string) => void,
+): Promise<(localAddress?: string) => Socket> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-way-out-'));
   const sockets = new Set<Socket>();
   const outside = createServer((socket) => {
@@ -17,7 +20,8 @@ async function open(t: TestContext, serve: (socket: Socket, line: string) => voi
     socket.once('data', (line) => serve(socket, String(line)));
   }).listen(join(directory, 'outside.sock'));
   const server: Server = createServer().listen(0, '127.0.0.1');
-  serveWayOut(server, { outside: join(directory, 'outside.sock'), target: 'other', connectionsPerPod: 2 });
+  const bounds = { perHolder: 2, all: 3 };
+  serveWayOut(server, { outside: join(directory, 'outside.sock'), target: 'other', bounds });
   await Promise.all([once(outside, 'listening'), once(server, 'listening')]);
   t.after(() => {
     for (const socket of sockets) socket.destroy();
@@ -26,8 +30,8 @@ async function open(t: TestContext, serve: (socket: Socket, line: string) => voi
   });
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
-  return () => {
-    const socket = connect(address.port, '127.0.0.1').on('error', () => undefined);
+  return (localAddress = '127.0.0.1') => {
+    const socket = connect({ port: address.port, host: '127.0.0.1', localAddress }).on('error', () => undefined);
     sockets.add(socket);
     return socket;
   };
@@ -60,4 +64,14 @@ test('one pod has a bounded number of connections to other networks', async (t) 
     own.map(({ destroyed }) => destroyed),
     [false, false],
   );
+});
+
+test('pods that have taken every connection to other networks lose one to a pod that has none', async (t) => {
+  const dial = await open(t, (socket) => socket.write(`${CONNECTED}there`));
+  const greedy = [dial(), dial()];
+  const modest = dial('127.0.0.2');
+  await Promise.all([...greedy, modest].map((socket) => once(socket, 'data')));
+  const lost = Promise.race(greedy.map((socket) => once(socket, 'error')));
+  await Promise.all([once(dial('127.0.0.3'), 'data'), lost]);
+  assert.deepEqual([greedy.filter(({ destroyed }) => destroyed).length, modest.destroyed], [1, false]);
 });

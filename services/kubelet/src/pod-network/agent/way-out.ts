@@ -3,10 +3,11 @@ import { closeSync, openSync } from 'node:fs';
 import { connect, Server, type Socket } from 'node:net';
 import { HELPER_ENVIRONMENT, helper } from '../../runtime/helpers.ts';
 import { dialled } from './dialled.ts';
+import type { FairPlacesBounds } from './fair-places.ts';
 import { PROGRAM_DEADLINE_MS, RELAY_CONNECTIONS_PER_POD_MAX, WAY_OUT_CONNECTIONS_MAX } from './limits.ts';
-import { OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, WAY_OUT_RULES, wayOutCommands } from './plan.ts';
+import { OUT_LINK, OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, WAY_OUT_RULES, wayOutCommands } from './plan.ts';
 import type { OutsideLine } from './protocol.ts';
-import { boundPerPeer, join } from './relays.ts';
+import { join, PodConnections } from './relays.ts';
 import { run } from './run.ts';
 import { transparencyCommand } from './transparency.ts';
 
@@ -27,17 +28,31 @@ export interface WayOut {
  */
 export async function leadOut(way: WayOut): Promise<void> {
   const { file, network } = way;
+  await removeParts(file);
   closeSync(openSync(file, 'a', 0o600));
-  const ip = [helper('ip'), '-batch', '-'];
-  await run([helper('unshare'), `--net=${file}`, '--', ...ip], outsideCommands(`/proc/${process.pid}/ns/net`));
+  await run([helper('unshare'), `--net=${file}`, '--', ...ipBatch()], outsideCommands(`/proc/${process.pid}/ns/net`));
   const enter = [helper('nsenter'), `--net=${file}`, '--'];
-  const [server] = await Promise.all([
-    listenInside(enter),
-    run([...enter, helper('nft'), '-f', '-'], OUTSIDE_RULES),
-    run([helper('nft'), '-f', '-'], WAY_OUT_RULES),
-  ]);
-  serveWayOut(server, way);
-  await run(ip, wayOutCommands(network));
+  const listening = listenInside(enter);
+  try {
+    const [server] = await Promise.all([
+      listening,
+      run([...enter, helper('nft'), '-f', '-'], OUTSIDE_RULES),
+      run([helper('nft'), '-f', '-'], WAY_OUT_RULES),
+    ]);
+    serveWayOut(server, way);
+    await run(ipBatch(), wayOutCommands(network));
+  } catch (error) {
+    void listening.then((server) => server.close()).catch(() => undefined);
+    throw error;
+  }
+}
+
+const ipBatch = (): readonly string[] => [helper('ip'), '-batch', '-'];
+
+/** What an earlier attempt has made. Without one, nothing is there. */
+async function removeParts(file: string): Promise<void> {
+  await run([helper('ip'), 'link', 'delete', OUT_LINK]).catch(() => undefined);
+  await run([helper('umount'), file]).catch(() => undefined);
 }
 
 /** Leads the connections that a server accepts at the addresses of other networks. */
@@ -46,16 +61,15 @@ export function serveWayOut(
   {
     outside,
     target,
-    connectionsPerPod = RELAY_CONNECTIONS_PER_POD_MAX,
-  }: Pick<WayOut, 'outside' | 'target'> & { readonly connectionsPerPod?: number },
+    bounds = { perHolder: RELAY_CONNECTIONS_PER_POD_MAX, all: WAY_OUT_CONNECTIONS_MAX },
+  }: Pick<WayOut, 'outside' | 'target'> & { readonly bounds?: FairPlacesBounds },
 ): void {
-  const isWelcome = boundPerPeer(connectionsPerPod);
-  server.maxConnections = WAY_OUT_CONNECTIONS_MAX;
+  const places = new PodConnections(bounds);
   server.on('connection', (inner: Socket) => {
     inner.allowHalfOpen = true;
     inner.pause();
     inner.on('error', () => inner.destroy());
-    if (isWelcome(inner)) void lead(inner, outside, target);
+    if (places.admit(inner)) void lead(inner, outside, target);
     else inner.resetAndDestroy();
   });
 }

@@ -77,7 +77,7 @@ async function answersRow(from: ClusterNames): Promise<void> {
   const { queries } = settings;
   const asked = Array.from({ length: Math.min(queries, settings.services) }, (_, i) => queryFor(i));
   const ask = async (count: number): Promise<void> => {
-    for (let i = 0; i < count; i++) await from.answer(asked[i % asked.length] ?? Buffer.alloc(0));
+    for (let i = 0; i < count; i++) await from.answer(asked[i % asked.length] ?? Buffer.alloc(0), '127.0.0.1');
   };
   await ask(queries / 10);
   const before = process.cpuUsage();
@@ -126,7 +126,7 @@ async function changeRow(to: ClusterNames): Promise<void> {
     const startedAt = performance.now();
     const wanted = Buffer.from(address.split('.').map(Number));
     const has = async (): Promise<boolean> =>
-      (await to.answer(query))?.subarray(-wanted.length).equals(wanted) === true;
+      (await to.answer(query, '127.0.0.1'))?.subarray(-wanted.length).equals(wanted) === true;
     while (!(await has())) await nextTurn();
     times.push(performance.now() - startedAt);
   }

@@ -136,7 +136,7 @@ async function publishDns(client: ApiClient, log: Log): Promise<void> {
 }
 
 const dnsTarget = (names: ClusterNames): OutsideTarget => ({
-  datagram: (query) => names.answer(query),
+  datagram: (query, source) => names.answer(query, source),
   accept: (connection, source) => names.accept(connection, source),
 });
 

@@ -33,8 +33,8 @@ export interface ClusterNamesDeps {
 export interface ClusterNames extends Service {
   /** The DNS settings of pods on this machine; read when a pod starts. */
   readonly dns: ClusterDns;
-  /** Answers one query; `undefined`: that was none. */
-  answer(query: Buffer): Promise<Buffer | undefined>;
+  /** Answers one query from this address; `undefined`: that was none. */
+  answer(query: Buffer, source: string): Promise<Buffer | undefined>;
   /** Answers the queries of a connection from this address. */
   accept(connection: Duplex, source: string): void;
   /** The listen address. */
@@ -104,7 +104,7 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
         return address === undefined ? [] : [address];
       },
     },
-    answer: (query) => server.answer(query, 'udp'),
+    answer: (bytes, source) => server.answer({ bytes, source, transport: 'udp' }),
     accept: (connection, source) => server.accept(connection, source),
     address: () => server.address(),
     start: () => {

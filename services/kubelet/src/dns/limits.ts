@@ -11,7 +11,10 @@ export const DNS_UDP_BYTES = 512;
 export const DNS_EDNS_BYTES = 1_232;
 /** Each of the machine's servers gets this long; resolvers ask again after 5 s. */
 export const DNS_FORWARD_MS = 2_000;
+/** Questions that wait for those servers. Beyond this, the source that has the most loses one to a source that has fewer. */
 export const DNS_FORWARDS_MAX = 200;
+export const DNS_FORWARDS_PER_SOURCE_MAX = 100;
+/** Shared in the same way. */
 export const DNS_CONNECTIONS_MAX = 500;
 /** Pods on the machine's network are one source together. */
 export const DNS_CONNECTIONS_PER_SOURCE_MAX = 100;

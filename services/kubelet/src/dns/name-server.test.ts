@@ -4,8 +4,10 @@ import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { EndpointSlice, Service } from '@holdfast/api';
-import { createSilentLog, createSystemClock } from '@holdfast/platform';
+import { createSilentLog, createSystemClock, nextTurn } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import codec, { type Packet } from 'dns-packet';
+import { DNS_FORWARD_MS, DNS_FORWARDS_MAX, DNS_FORWARDS_PER_SOURCE_MAX } from './limits.ts';
 import type { KnownNames } from './look-up.ts';
 import { NameServer } from './name-server.ts';
 
@@ -146,4 +148,36 @@ test('two servers on one machine use two addresses with the same port, and inval
   for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(600, 0xff)])
     socket.send(bytes, port, first.listening.address);
   assert.deepEqual(await first.resolver.resolve4('web.shop.svc.cluster.local'), ['192.0.2.0']);
+});
+
+test('a client that asks for many names outside keeps no other client from asking', async (t) => {
+  const silent = createSocket('udp4');
+  t.after(() => silent.close());
+  silent.bind(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const virtual = createVirtualClock();
+  const { port } = silent.address();
+  const upstream = { clock: virtual, port, servers: async () => ['127.0.0.1'] };
+  const server = new NameServer({ clock: virtual, log, names: NAMES, isComplete: () => true, port: 0, upstream });
+  await server.start();
+  t.after(() => server.stop());
+  const failed: string[] = [];
+  const asked: Promise<void>[] = [];
+  const ask = (source: string): void => {
+    const bytes = codec.encode({ type: 'query', id: 1, questions: [{ type: 'A', name: `${source}.example` }] });
+    asked.push(server.answer({ bytes, source, transport: 'udp' }).then(() => void failed.push(source)));
+  };
+  const fails = async (expected: readonly string[]): Promise<void> => {
+    while (failed.length < expected.length && !t.signal.aborted) await nextTurn();
+    assert.deepEqual(failed.splice(0), expected);
+  };
+  for (let i = 0; i <= DNS_FORWARDS_PER_SOURCE_MAX; i++) ask('greedy');
+  await fails(['greedy']);
+  while (failed.length === 0 && asked.length <= DNS_FORWARDS_MAX) ask('other');
+  await fails([]);
+  ask('modest');
+  await fails(['greedy']);
+  await virtual.advance(DNS_FORWARD_MS);
+  await Promise.all(asked);
+  assert.equal(failed.filter((source) => source === 'modest').length, 1, 'it waited for its answer');
 });

@@ -3,8 +3,15 @@ import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import type { Packet } from 'dns-packet';
+import { FairPlaces } from '../pod-network/agent/fair-places.ts';
 import { RESPONSE_CODES, replyTo, respond } from './answer.ts';
-import { DNS_ADDRESSES_TRIED, DNS_FORWARDS_MAX, DNS_PORT, DNS_UDP_BYTES } from './limits.ts';
+import {
+  DNS_ADDRESSES_TRIED,
+  DNS_FORWARDS_MAX,
+  DNS_FORWARDS_PER_SOURCE_MAX,
+  DNS_PORT,
+  DNS_UDP_BYTES,
+} from './limits.ts';
 import type { KnownNames } from './look-up.ts';
 import { QueryConnections } from './query-connections.ts';
 import { askUpstream, type Transport, type UpstreamDeps } from './upstream.ts';
@@ -20,6 +27,16 @@ export interface NameServerDeps {
   readonly port?: number;
 }
 
+/** One query. */
+export interface Asked {
+  readonly bytes: Buffer;
+  /** The address of the client. */
+  readonly source: string;
+  readonly transport: Transport;
+}
+
+const TOO_MANY = new Error('too many questions at once');
+
 type Codec = typeof import('dns-packet');
 
 /** Returns a free loopback address, which exists on every machine and is not reachable from others. */
@@ -33,11 +50,14 @@ export class NameServer {
   #listening:
     | { readonly address: string; readonly port: number; readonly udp: UdpSocket; readonly tcp: Server }
     | undefined;
-  #forwards = 0;
+  readonly #forwards = new FairPlaces({ perHolder: DNS_FORWARDS_PER_SOURCE_MAX, all: DNS_FORWARDS_MAX });
 
   constructor(deps: NameServerDeps) {
     this.#deps = deps;
-    this.#connections = new QueryConnections({ clock: deps.clock, answer: (query) => this.answer(query, 'tcp') });
+    this.#connections = new QueryConnections({
+      clock: deps.clock,
+      answer: (bytes, source) => this.answer({ bytes, source, transport: 'tcp' }),
+    });
   }
 
   /** The listen address; `undefined` when it cannot listen: then pods use the machine's resolver. */
@@ -91,8 +111,8 @@ export class NameServer {
     return { address, port, udp, tcp };
   }
 
-  async #answerDatagram(udp: UdpSocket, query: Buffer, from: RemoteInfo): Promise<void> {
-    const answer = await this.answer(query, 'udp');
+  async #answerDatagram(udp: UdpSocket, bytes: Buffer, from: RemoteInfo): Promise<void> {
+    const answer = await this.answer({ bytes, source: from.address, transport: 'udp' });
     // The sender may have gone away, and this server may have been stopped.
     if (answer !== undefined && this.#listening?.udp === udp) udp.send(answer, from.port, from.address, () => {});
   }
@@ -103,15 +123,16 @@ export class NameServer {
   }
 
   /** `undefined`: that was no question. */
-  async answer(bytes: Buffer, transport: Transport): Promise<Buffer | undefined> {
+  async answer(asked: Asked): Promise<Buffer | undefined> {
+    const { bytes, transport } = asked;
     const query = this.#decode(bytes);
     if (query === undefined || query.type === 'response') return undefined;
     try {
       const reply = replyTo(this.#deps.names, query);
-      if (reply.kind === 'forward') return await this.#forward(bytes, transport);
+      if (reply.kind === 'forward') return await this.#forward(asked);
       if (!this.#deps.isComplete()) throw new Error('the services are not known yet');
       if (reply.kind === 'answer') return this.#encode(query, reply.packet, transport);
-      const rest = await this.#askFor(query, reply.target);
+      const rest = await this.#askFor(query, { target: reply.target, source: asked.source });
       return this.#encode(query, { ...reply.packet, answers: [...(reply.packet.answers ?? []), ...rest] }, transport);
     } catch (error) {
       this.#deps.log.debug('a DNS query was not answered', { error: describeError(error) });
@@ -120,20 +141,24 @@ export class NameServer {
   }
 
   /** The answers about another name. */
-  async #askFor(query: Packet, target: string): Promise<NonNullable<Packet['answers']>> {
+  async #askFor(
+    query: Packet,
+    { target, source }: { readonly target: string; readonly source: string },
+  ): Promise<NonNullable<Packet['answers']>> {
     const [question] = query.questions ?? [];
     const asked = { ...query, questions: [{ ...(question ?? { type: 'A' }), name: target }], additionals: [] };
     const bytes = this.#codec?.encode(asked) ?? Buffer.alloc(0);
-    return this.#decode(await this.#forward(bytes, 'udp'))?.answers ?? [];
+    return this.#decode(await this.#forward({ bytes, source, transport: 'udp' }))?.answers ?? [];
   }
 
-  async #forward(bytes: Buffer, transport: Transport): Promise<Buffer> {
-    if (this.#forwards >= DNS_FORWARDS_MAX) throw new Error('too many questions at once');
-    this.#forwards++;
+  async #forward({ bytes, source, transport }: Asked): Promise<Buffer> {
+    const given = new AbortController();
+    const release = this.#forwards.take(source, () => given.abort(TOO_MANY));
+    if (release === undefined) throw TOO_MANY;
     try {
-      return await askUpstream(this.#deps.upstream, bytes, transport);
+      return await askUpstream(this.#deps.upstream, { bytes, transport, signal: given.signal });
     } finally {
-      this.#forwards--;
+      release();
     }
   }
 

@@ -45,6 +45,13 @@ test('all client addresses together have a bounded number of connections', () =>
   assert.equal(open('another').server.destroyed, true);
 });
 
+test('client addresses that have all connections lose one to an address that has none', () => {
+  const { open } = create();
+  const greedy = Array.from({ length: DNS_CONNECTIONS_MAX }, (_, i) => open(`greedy ${i % 5}`));
+  assert.equal(open('modest').server.destroyed, false);
+  assert.equal(greedy.filter(({ server }) => server.destroyed).length, 1);
+});
+
 test('bytes that make no query do not extend the time of a connection, and a query does', async () => {
   const { clock, open } = create();
   const { client, server } = open();

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '@holdfast/platform';
+import { FairPlaces } from '../pod-network/agent/fair-places.ts';
 import {
   DNS_ANSWER_BACKLOG_MAX_BYTES,
   DNS_CONNECTION_IDLE_MS,
@@ -12,14 +13,14 @@ import { FrameReader, framed } from './tcp-frames.ts';
 export interface QueryConnectionsDeps {
   readonly clock: Clock;
   /** `undefined`: that was no question. */
-  readonly answer: (query: Buffer) => Promise<Buffer | undefined>;
+  readonly answer: (query: Buffer, source: string) => Promise<Buffer | undefined>;
 }
 
 /** DNS over TCP. The number of connections is bounded, for each client address and for all of them. */
 export class QueryConnections {
   readonly #deps: QueryConnectionsDeps;
-  readonly #open = new Map<string, Set<Duplex>>();
-  #count = 0;
+  readonly #places = new FairPlaces({ perHolder: DNS_CONNECTIONS_PER_SOURCE_MAX, all: DNS_CONNECTIONS_MAX });
+  readonly #open = new Set<Duplex>();
 
   constructor(deps: QueryConnectionsDeps) {
     this.#deps = deps;
@@ -27,36 +28,39 @@ export class QueryConnections {
 
   /** Closes the connection when there are too many. */
   serve(socket: Duplex, source: string): void {
-    const own = this.#open.get(source) ?? new Set();
-    if (this.#count >= DNS_CONNECTIONS_MAX || own.size >= DNS_CONNECTIONS_PER_SOURCE_MAX) {
+    const release = this.#places.take(source, () => socket.destroy());
+    if (release === undefined) {
       socket.on('error', () => undefined);
       socket.destroy();
       return;
     }
-    this.#open.set(source, own.add(socket));
-    this.#count += 1;
+    this.#open.add(socket);
     socket.once('close', () => {
-      this.#count -= 1;
-      own.delete(socket);
-      if (own.size === 0) this.#open.delete(source);
+      release();
+      this.#open.delete(socket);
     });
-    new QueryConnection(this.#deps, socket).begin();
+    const { clock, answer } = this.#deps;
+    new QueryConnection({ clock, answer: (query) => answer(query, source) }, socket).begin();
   }
 
   close(): void {
-    for (const sockets of this.#open.values()) for (const socket of sockets) socket.destroy();
+    for (const socket of this.#open) socket.destroy();
   }
 }
 
+interface QueryConnectionDeps extends Pick<QueryConnectionsDeps, 'clock'> {
+  readonly answer: (query: Buffer) => Promise<Buffer | undefined>;
+}
+
 class QueryConnection {
-  readonly #deps: QueryConnectionsDeps;
+  readonly #deps: QueryConnectionDeps;
   readonly #socket: Duplex;
   readonly #waiting: Buffer[] = [];
   #answering = 0;
   #hasEnded = false;
   #idle: Timer | undefined;
 
-  constructor(deps: QueryConnectionsDeps, socket: Duplex) {
+  constructor(deps: QueryConnectionDeps, socket: Duplex) {
     this.#deps = deps;
     this.#socket = socket;
   }

@@ -16,8 +16,9 @@ test('an unreachable name server is skipped: the next one is queried, and the pr
   const { port } = reachable.address();
   // Connecting to a broadcast address fails on every machine.
   const servers = async (): Promise<string[]> => ['255.255.255.255', '127.0.0.1'];
-  const query = Buffer.alloc(12, 7);
-  assert.deepEqual(await askUpstream({ clock, servers, port }, query, 'udp'), query);
+  const bytes = Buffer.alloc(12, 7);
+  const query = { bytes, transport: 'udp', signal: new AbortController().signal } as const;
+  assert.deepEqual(await askUpstream({ clock, servers, port }, query), bytes);
   const none = async (): Promise<string[]> => ['255.255.255.255'];
-  await assert.rejects(askUpstream({ clock, servers: none, port }, query, 'udp'), { syscall: 'connect' });
+  await assert.rejects(askUpstream({ clock, servers: none, port }, query), { syscall: 'connect' });
 });

@@ -13,13 +13,21 @@ export interface UpstreamDeps {
   readonly port?: number;
 }
 
+interface UpstreamQuery {
+  readonly bytes: Buffer;
+  readonly transport: Transport;
+  /** Aborted: nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
 /** Asks the machine's own name servers, one after the other; rejects when none answers. */
-export async function askUpstream(deps: UpstreamDeps, query: Buffer, transport: Transport): Promise<Buffer> {
+export async function askUpstream(deps: UpstreamDeps, { bytes, transport, signal }: UpstreamQuery): Promise<Buffer> {
   const ask = transport === 'udp' ? askByUdp : askByTcp;
   let last: unknown = new Error('the machine has no name servers');
   for (const server of await deps.servers()) {
+    signal.throwIfAborted();
     try {
-      return await within(deps.clock, (done) => ask(server, deps.port ?? DNS_PORT, query, done));
+      return await within(deps.clock, signal, (done) => ask(server, deps.port ?? DNS_PORT, bytes, done));
     } catch (error) {
       last = error;
     }
@@ -33,14 +41,17 @@ interface Done {
 }
 
 /** `start` answers how to give up. */
-function within(clock: Clock, start: (done: Done) => () => void): Promise<Buffer> {
+function within(clock: Clock, signal: AbortSignal, start: (done: Done) => () => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const timer = clock.timer(DNS_FORWARD_MS, () => end(() => reject(new Error('the name server does not answer'))));
     const end = (tell: () => void): void => {
       timer.cancel();
+      signal.removeEventListener('abort', aborted);
       abandon();
       tell();
     };
+    const aborted = (): void => end(() => reject(signal.reason));
+    signal.addEventListener('abort', aborted);
     const abandon = start({
       resolve: (answer) => end(() => resolve(answer)),
       reject: (error) => end(() => reject(error)),

@@ -56,16 +56,17 @@ test('a connection is handed over with what was sent already, and the address of
 
 test('datagrams are answered to the peer that sent them', async (t) => {
   const dial = await open(t, {
-    datagram: async (bytes) => (String(bytes) === 'quiet' ? undefined : Buffer.from(`re ${String(bytes)}`)),
+    datagram: async (bytes, source) =>
+      String(bytes) === 'quiet' ? undefined : Buffer.from(`${source} sent ${String(bytes)}`),
   });
-  const line = dial({ target: 'it', protocol: 'udp' });
+  const line = dial({ target: 'it', protocol: 'udp', from: '10.244.0.2' });
   const reader = new DatagramReader();
   const sent = [framedDatagram(7, Buffer.from('quiet')), framedDatagram(4_000_000_000, Buffer.from('one'))];
   line.write(Buffer.concat(sent));
   const [chunk] = await once(line, 'data');
   assert.deepEqual(
     reader.push(chunk).map(({ peer, bytes }) => [peer, String(bytes)]),
-    [[4_000_000_000, 're one']],
+    [[4_000_000_000, '10.244.0.2 sent one']],
   );
 });
 

@@ -19,8 +19,8 @@ export interface OutsideTarget {
   readonly accept?: (socket: Socket, source: string) => void;
   /** A connection to any place, for pods that connect to other networks. Rejects when it cannot be made. */
   readonly reach?: (place: Place) => Promise<Socket>;
-  /** `undefined`: no answer. */
-  readonly datagram?: (bytes: Buffer) => Promise<Buffer | undefined>;
+  /** `undefined`: no answer. `source` is the address of the pod. */
+  readonly datagram?: (bytes: Buffer, source: string) => Promise<Buffer | undefined>;
 }
 
 /** The end of the agent's relays in the control plane, at a path in the file system. */
@@ -76,8 +76,10 @@ export class Outside {
   #lead(socket: Socket, { target: name, protocol, from = '', to }: OutsideLine): void {
     const target = this.#targets.get(name);
     const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
-    if (protocol === 'udp' && target?.datagram !== undefined) answerDatagrams(socket, target.datagram);
-    else if (protocol === 'tcp' && to !== undefined && target?.reach !== undefined)
+    if (protocol === 'udp' && target?.datagram !== undefined) {
+      const { datagram } = target;
+      answerDatagrams(socket, (bytes) => datagram(bytes, from));
+    } else if (protocol === 'tcp' && to !== undefined && target?.reach !== undefined)
       void reachOut(socket, target.reach(to));
     else if (protocol === 'tcp' && target?.accept !== undefined) {
       target.accept(socket, from);

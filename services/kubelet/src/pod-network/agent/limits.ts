@@ -17,9 +17,11 @@ export const DIALS_MAX = 4_000;
 /** The first line of a connection. */
 export const FIRST_LINE_MAX_BYTES = 4_096;
 export const REQUEST_LINE_MAX_BYTES = 64 * 1024 * 1024;
-/** Senders of datagrams that may wait for answers at one address; the oldest is forgotten. */
-export const DATAGRAM_PEERS_MAX = 10_000;
-/** Bytes of datagrams that wait on one way between the agent and the control plane. More are lost, as on a full link. */
+/** Datagrams of one pod that may wait for answers; the oldest is forgotten. */
+export const DATAGRAM_PEERS_MAX = 2_000;
+/** Pods that send datagrams to one address, each over a connection of its own. The one that was quiet longest loses its. */
+export const DATAGRAM_LINES_MAX = 500;
+/** Bytes of datagrams of one pod that wait on one way between the agent and the control plane. More are lost, as on a full link. */
 export const DATAGRAM_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Connections of one pod to one relay. Each holds file descriptors of the agent and of the control plane. */
 export const RELAY_CONNECTIONS_PER_POD_MAX = 1_000;

@@ -48,7 +48,7 @@ export type DialAnswer = { readonly connected: true } | { readonly refused: stri
 export interface OutsideLine {
   readonly target: string;
   readonly protocol: 'tcp' | 'udp';
-  /** The address of the pod. Absent for datagrams. */
+  /** The address of the pod. */
   readonly from?: string;
   /** Where a connection to another network leads. It is answered with a `DialAnswer`. */
   readonly to?: { readonly host: string; readonly port: number };

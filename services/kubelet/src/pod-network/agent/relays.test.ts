@@ -9,7 +9,7 @@ import { nextTurn as turn } from '@holdfast/platform';
 import { DatagramReader } from './datagram-frames.ts';
 import type { FairPlacesBounds } from './fair-places.ts';
 import { DATAGRAM_BACKLOG_MAX_BYTES } from './limits.ts';
-import { DatagramLine, join as joinSockets, Relays } from './relays.ts';
+import { DatagramLine, DatagramLines, join as joinSockets, Relays } from './relays.ts';
 
 /** The control plane's end of the relays. */
 async function outside(t: TestContext, serve: (socket: Socket) => void): Promise<string> {
@@ -53,6 +53,19 @@ test('a flood of datagrams is lost, not kept without bound', async (t) => {
   }
   const kept = arrived.filter((each) => each === size).length;
   assert.ok(kept > 0 && kept < sent / 5, `${kept} of ${sent} were kept`);
+});
+
+test('each pod has a line of its own, and the one that was quiet longest loses its line to a new pod', () => {
+  const closed: string[] = [];
+  const lines = new DatagramLines((from) => ({ from, close: () => void closed.push(from) }), 2);
+  const first = lines.of('10.244.0.2');
+  lines.of('10.244.0.3');
+  assert.equal(lines.of('10.244.0.2'), first);
+  lines.of('10.244.0.4');
+  assert.deepEqual(closed, ['10.244.0.3']);
+  assert.equal(lines.of('10.244.0.2'), first);
+  lines.close();
+  assert.deepEqual(closed.toSorted(), ['10.244.0.2', '10.244.0.3', '10.244.0.4']);
 });
 
 /** A loopback address that no other process listens at, so that a port stays free until it is opened. */

@@ -4,6 +4,7 @@ import { DatagramReader, framedDatagram } from './datagram-frames.ts';
 import { FairPlaces, type FairPlacesBounds } from './fair-places.ts';
 import {
   DATAGRAM_BACKLOG_MAX_BYTES,
+  DATAGRAM_LINES_MAX,
   DATAGRAM_PEERS_MAX,
   HALF_CLOSED_IDLE_MS,
   RELAY_CONNECTIONS_MAX,
@@ -115,17 +116,48 @@ async function listenUdp({ address, port, target }: Relay, { outside }: RelayDep
     socket.on('error', reject);
     socket.bind(port, address, resolve);
   });
-  const line = new DatagramLine(socket, outside, firstLine({ target, protocol: 'udp' }));
-  socket.on('message', (bytes, from) => line.send(bytes, from));
+  const lines = new DatagramLines(
+    (from) => new DatagramLine(socket, outside, firstLine({ target, protocol: 'udp', from })),
+  );
+  socket.on('message', (bytes, from) => lines.of(from.address).send(bytes, from));
   return {
     close: () => {
-      line.close();
+      lines.close();
       socket.close();
     },
   };
 }
 
-/** All datagrams of one address share a connection to the outside; a lost one is made again by the next datagram. */
+/** One line for each pod, so that the control plane knows whose datagrams these are, and no pod fills the line of another. */
+export class DatagramLines<L extends { close(): void }> {
+  readonly #make: (from: string) => L;
+  readonly #most: number;
+  /** The one that was used last comes last. */
+  readonly #lines = new Map<string, L>();
+
+  constructor(make: (from: string) => L, most = DATAGRAM_LINES_MAX) {
+    this.#make = make;
+    this.#most = most;
+  }
+
+  of(from: string): L {
+    const line = this.#lines.get(from) ?? this.#make(from);
+    this.#lines.delete(from);
+    this.#lines.set(from, line);
+    const [quietest] = this.#lines;
+    if (this.#lines.size > this.#most && quietest !== undefined) {
+      this.#lines.delete(quietest[0]);
+      quietest[1].close();
+    }
+    return line;
+  }
+
+  close(): void {
+    for (const line of this.#lines.values()) line.close();
+  }
+}
+
+/** The datagrams of one pod share a connection to the outside; a lost one is made again by the next datagram. */
 export class DatagramLine {
   readonly #socket: Pick<DatagramSocket, 'send'>;
   readonly #outside: string;

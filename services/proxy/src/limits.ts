@@ -35,8 +35,12 @@ export const HEALTH_REQUEST_MS = 10_000;
 export const HEALTH_CONNECTIONS_MAX = 256;
 /** Deadline of one run of conntrack. */
 export const CONNTRACK_TIMEOUT_MS = 10_000;
-/** Runs of conntrack after one update. Flows beyond end by their own time-out. */
-export const FLOW_DELETIONS_MAX = 200;
+/** Kinds of stale flows that wait for their removal. Those beyond end by their own time-out. */
+export const FLOW_DELETIONS_PENDING_MAX = 2_000;
+/** Runs of conntrack, one after the other, that a stop waits for. */
+export const FLOW_DELETIONS_BATCH = 16;
+/** Wait before a port of this machine that could not be opened is tried again. */
+export const ENTRANCE_RETRY_MS = 10_000;
 /** Time without bytes after which a connection ends whose one side has ended, as in the kernel's connection tracking. */
 export const ENTRANCE_HALF_CLOSED_MS = 120_000;
 /** Deadline of a connection to an endpoint. */

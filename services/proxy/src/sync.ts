@@ -9,6 +9,7 @@ import { Assembly } from './ruleset/assembly.ts';
 import { BASE_UNIT } from './ruleset/base.ts';
 import type { Fragment } from './ruleset/fragment.ts';
 import { FAMILIES, type Family } from './ruleset/model.ts';
+import { FlowRemoval } from './services/flow-removal.ts';
 import { staleFlows } from './services/stale-flows.ts';
 
 export interface SyncOptions {
@@ -33,6 +34,7 @@ export class RuleSync {
   readonly #options: SyncOptions;
   readonly #assemblies = new Map(FAMILIES.map((family) => [family, new Assembly(family)]));
   readonly #dirty = new Set<string>();
+  readonly #removal: FlowRemoval;
   #needsReset = true;
   #lastUpdatedMs: number | undefined;
   #queuedSinceMs: number | undefined;
@@ -46,6 +48,7 @@ export class RuleSync {
 
   constructor(options: SyncOptions) {
     this.#options = options;
+    this.#removal = new FlowRemoval(options.flows ?? NO_FLOW_TABLE);
   }
 
   /** Marks units whose rules may have changed. */
@@ -67,6 +70,7 @@ export class RuleSync {
   /** Writes everything, and then follows the changes. A write that fails is repeated, the first one included. */
   async start(units: Iterable<string>): Promise<void> {
     for (const unit of units) this.#dirty.add(unit);
+    this.#queuedSinceMs ??= this.#options.clock.monotonic();
     this.#isStarted = true;
     this.#running = this.#pass();
     await this.#running;
@@ -84,6 +88,7 @@ export class RuleSync {
     this.#pending?.cancel();
     this.#check?.cancel();
     await this.#running;
+    await this.#removal.stop();
   }
 
   #schedule(delayMs: number): void {
@@ -120,7 +125,7 @@ export class RuleSync {
   }
 
   async #write(): Promise<void> {
-    const { filter, flows = NO_FLOW_TABLE, clock, metrics } = this.#options;
+    const { filter, clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
     const units = setsFirst(this.#dirty);
     this.#dirty.clear();
@@ -141,14 +146,15 @@ export class RuleSync {
     }
     this.#lastUpdatedMs = clock.now();
     this.#queuedSinceMs = this.#dirty.size > 0 ? clock.monotonic() : undefined;
-    const stale = updates.flatMap(({ stale: each }) => each);
-    if (stale.length > 0) await flows.forget(stale);
+    this.#removal.add(updates.flatMap(({ stale }) => stale));
     this.#options.onSynced?.();
   }
 
   #update(family: Family, assembly: Assembly, units: readonly string[]) {
     const fragments = units.map((unit) => [unit, this.#decide(unit, family)] as const);
-    const stale = fragments.flatMap(([unit, fragment]) => staleFlows(assembly.fragment(unit), fragment));
+    const stale = fragments.flatMap(([unit, fragment]) =>
+      staleFlows(family, { before: assembly.fragment(unit), after: fragment }),
+    );
     return { change: assembly.replace(fragments), stale };
   }
 

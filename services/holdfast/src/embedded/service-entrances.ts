@@ -36,7 +36,7 @@ export function createServiceEntrances(
       if (config.expose === undefined) return;
       const { NodePortEntrances } = await import('@holdfast/proxy');
       const { entrances } = await open();
-      nodePorts = new NodePortEntrances({ entrances, host: config.expose, log: machine.log });
+      nodePorts = new NodePortEntrances({ ...machine, entrances, host: config.expose });
       await nodePorts.start();
     },
     stop: async () => {

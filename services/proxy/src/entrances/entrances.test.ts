@@ -6,7 +6,7 @@ import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
+import { ENTRANCE_RETRY_MS, ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
 import { type EndpointSketch, type ServiceSketch, service, slice } from '../testing/builders.ts';
 import { AddressPool } from './address-pool.ts';
 import { EndpointChoice, isAllowedSource } from './choice.ts';
@@ -97,9 +97,9 @@ test('a load balancer leaves its node ports to those who open them at the same a
     ['127.0.0.1', ['127.0.0.1:30080', '127.96.0.1:30080', '127.96.0.1:80']],
   ] as const) {
     const { openTcpPort, ports } = machine();
-    const { entrances, put, settle } = await rig({ openTcpPort });
+    const { clock, entrances, put, settle } = await rig({ openTcpPort });
     const balancers = new LocalLoadBalancers(entrances, new AddressPool('127.96.0.0/16'), nodePortsAt);
-    const nodePorts = new NodePortEntrances({ entrances, host: nodePortsAt, log: createSilentLog() });
+    const nodePorts = new NodePortEntrances({ entrances, host: nodePortsAt, clock, log: createSilentLog() });
     assert.equal((await balancers.ensure(service(BALANCED))).ingress[0]?.ip, '127.96.0.1');
     put(service(BALANCED));
     await settle();
@@ -166,8 +166,8 @@ test('when every address is taken, the service gets none and keeps no port', asy
 
 test('node ports follow their services', async () => {
   const { openTcpPort, ports } = machine();
-  const { entrances, put, api, settle } = await rig({ openTcpPort });
-  const nodePorts = new NodePortEntrances({ entrances, host: '127.0.0.1', log: createSilentLog() });
+  const { clock, entrances, put, api, settle } = await rig({ openTcpPort });
+  const nodePorts = new NodePortEntrances({ entrances, host: '127.0.0.1', clock, log: createSilentLog() });
   put(service({ type: 'NodePort', ports: [{ nodePort: 30_080 }, { port: 53, protocol: 'UDP', nodePort: 30_053 }] }));
   put(service({ name: 'inside' }));
   await settle();
@@ -180,6 +180,25 @@ test('node ports follow their services', async () => {
   api.remove(pathFor(SERVICES, 'default', 'web'));
   await settle();
   assert.deepEqual(ports(), []);
+  await nodePorts.stop();
+  await entrances.stop();
+});
+
+test('a node port that another program had is opened when it is free, and its reason is logged once', async () => {
+  const refused = new Map([['127.0.0.1:30080', 'EADDRINUSE']]);
+  const { openTcpPort, ports } = machine(refused);
+  const { clock, entrances, put, settle } = await rig({ openTcpPort });
+  const warnings: string[] = [];
+  const log = { ...createSilentLog(), warn: (message: string) => void warnings.push(message) };
+  const nodePorts = new NodePortEntrances({ entrances, host: '127.0.0.1', clock, log });
+  put(service({ type: 'NodePort', ports: [{ nodePort: 30_080 }] }));
+  await settle();
+  await nodePorts.start();
+  await clock.advance(ENTRANCE_RETRY_MS * 3);
+  assert.deepEqual([ports(), warnings.length], [[], 1]);
+  refused.clear();
+  await clock.advance(ENTRANCE_RETRY_MS);
+  assert.deepEqual(ports(), ['127.0.0.1:30080']);
   await nodePorts.stop();
   await entrances.stop();
 });

@@ -1,7 +1,8 @@
 import type { Service as KubeService } from '@holdfast/api';
 import { keyOf } from '@holdfast/client';
-import type { Log, Service } from '@holdfast/platform';
-import type { Entrance, Entrances } from './entrances.ts';
+import type { Clock, Log, Service, Timer } from '@holdfast/platform';
+import { ENTRANCE_RETRY_MS } from '../limits.ts';
+import type { Closed, Entrance, Entrances } from './entrances.ts';
 
 const KIND = 'node port';
 
@@ -9,6 +10,7 @@ export interface NodePortEntrancesDeps {
   readonly entrances: Entrances;
   /** The address of this machine at which node ports are open. */
   readonly host: string;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -18,6 +20,9 @@ export class NodePortEntrances implements Service {
   readonly #deps: NodePortEntrancesDeps;
   /** Services whose entrances may have changed, in turn. */
   readonly #dirty = new Set<string>();
+  /** Ports that could not be opened, by service. Each reason is logged once. */
+  readonly #closed = new Map<string, string>();
+  #retry: Timer | undefined;
   #running: Promise<void> | undefined;
   #unsubscribe = (): void => {};
   #isStopped = false;
@@ -35,6 +40,7 @@ export class NodePortEntrances implements Service {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
+    this.#retry?.cancel();
     await this.#running;
   }
 
@@ -55,13 +61,32 @@ export class NodePortEntrances implements Service {
   }
 
   async #sync(key: string, service: KubeService | undefined): Promise<void> {
-    const { entrances, host, log } = this.#deps;
+    const { entrances, host } = this.#deps;
     const wanted = service === undefined ? [] : entrancesOf(service, host);
     await entrances.close({ service: key, kind: KIND }, wanted);
+    const closed: Closed[] = [];
     for (const entrance of wanted) {
-      const closed = await entrances.open(entrance);
-      if (closed !== undefined) log.warn('a node port cannot be opened', { service: key, ...closed });
+      const refused = await entrances.open(entrance);
+      if (refused !== undefined) closed.push(refused);
     }
+    this.#report(key, closed);
+  }
+
+  /** Another program may have a port now and give it back later. */
+  #report(key: string, closed: readonly Closed[]): void {
+    const text = JSON.stringify(closed);
+    const isNew = closed.length > 0 && this.#closed.get(key) !== text;
+    if (closed.length === 0) this.#closed.delete(key);
+    else this.#closed.set(key, text);
+    if (isNew)
+      for (const each of closed) this.#deps.log.warn('a node port cannot be opened', { service: key, ...each });
+    if (this.#closed.size > 0 && !this.#isStopped)
+      this.#retry ??= this.#deps.clock.timer(ENTRANCE_RETRY_MS, () => this.#retryAll());
+  }
+
+  #retryAll(): void {
+    this.#retry = undefined;
+    for (const key of this.#closed.keys()) this.#touch(key);
   }
 }
 

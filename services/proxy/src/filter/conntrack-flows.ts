@@ -1,6 +1,5 @@
-import { isIpv6 } from '@holdfast/api';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
-import { CONNTRACK_TIMEOUT_MS, FLOW_DELETIONS_MAX } from '../limits.ts';
+import { CONNTRACK_TIMEOUT_MS } from '../limits.ts';
 import type { FlowTable, StaleFlows } from './port.ts';
 import { runProgram } from './run-program.ts';
 
@@ -29,7 +28,7 @@ export function createConntrackFlows({ clock, log, run = runHere(clock) }: Connt
   return {
     forget: async (flows) => {
       const commands = new Map(flows.map((flow) => [commandOf(flow).join(' '), commandOf(flow)]));
-      for (const args of [...commands.values()].slice(0, FLOW_DELETIONS_MAX)) await remove(args);
+      for (const args of commands.values()) await remove(args);
     },
   };
 }
@@ -42,11 +41,10 @@ const runHere =
   (args: readonly string[]): Promise<string> =>
     runProgram(['conntrack', ...args], { input: '', clock, timeoutMs: CONNTRACK_TIMEOUT_MS });
 
-function commandOf({ address, port, target }: StaleFlows): readonly string[] {
-  const family = isIpv6(address ?? target ?? '') ? ['--family', 'ipv6'] : [];
+function commandOf({ family, address, port, target }: StaleFlows): readonly string[] {
   return [
     '--delete',
-    ...family,
+    ...(family === 'ip6' ? ['--family', 'ipv6'] : []),
     '--proto',
     'udp',
     ...(address === undefined ? [] : ['--orig-dst', address]),

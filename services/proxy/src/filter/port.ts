@@ -1,4 +1,4 @@
-import type { Table, TableChange } from '../ruleset/model.ts';
+import type { Family, Table, TableChange } from '../ruleset/model.ts';
 
 /**
  * The packet filter of one network namespace. It holds one table of this program per address family, and this program
@@ -18,6 +18,7 @@ export interface PacketFilter {
 /** A destination whose UDP flows must find a new target. */
 export interface StaleFlows {
   readonly protocol: 'UDP';
+  readonly family: Family;
   /** The address that clients send to; absent: any address of the node. */
   readonly address?: string | undefined;
   readonly port: number;

@@ -31,7 +31,9 @@ test('/healthz and /livez answer like kube-proxy', async () => {
   assert.notEqual(late.lastUpdated, late.currentTime);
   assert.deepEqual([ask('/healthz', undefined, false).status, ask('/livez', undefined, false).status], [503, 200]);
   const never = { progress: { lastUpdatedMs: undefined, queuedSinceMs: undefined }, isNodeEligible: true };
-  assert.equal(healthAnswer('/livez', never, clock).status, 503);
+  assert.equal(healthAnswer('/livez', never, clock).status, 200, 'at the start');
+  const stuck = { ...never, progress: { ...never.progress, queuedSinceMs: now - HEALTH_TIMEOUT_MS } };
+  assert.equal(healthAnswer('/livez', stuck, clock).status, 503, 'the first rules are late');
   assert.equal(healthAnswer('/other', never, clock).status, 404);
 });
 
@@ -41,7 +43,7 @@ test('a node that ends, or that an autoscaler is about to remove, gets no new tr
   const ending = { ...plain, metadata: { ...plain.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
   assert.deepEqual(
     [plain, { ...plain, spec: { taints } }, ending, undefined].map((each) => isEligible(each)),
-    [true, false, false, false],
+    [true, false, false, true],
   );
 });
 

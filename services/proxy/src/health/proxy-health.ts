@@ -10,16 +10,16 @@ export interface ProxyProgress {
   readonly queuedSinceMs: number | undefined;
 }
 
-/** A change that waits for longer than this means that the proxy does not follow. */
-export const isFollowing = ({ lastUpdatedMs, queuedSinceMs }: ProxyProgress, nowMs: number): boolean =>
-  lastUpdatedMs !== undefined && (queuedSinceMs === undefined || nowMs - queuedSinceMs < HEALTH_TIMEOUT_MS);
+/** A change that waits for too long means that the proxy does not follow. Before the first change it is healthy. */
+export const isFollowing = ({ queuedSinceMs }: ProxyProgress, nowMs: number): boolean =>
+  queuedSinceMs === undefined || nowMs - queuedSinceMs < HEALTH_TIMEOUT_MS;
 
 /** Set by cluster autoscalers on a node that they are about to remove. */
 const ENDING_TAINT = 'ToBeDeletedByClusterAutoscaler';
 
-/** Load balancers send no new traffic to a node that ends. */
+/** Load balancers send no new traffic to a node that ends. A node that was not read yet does not end. */
 export const isEligible = (node: Node | undefined): boolean =>
-  node !== undefined && !isTerminating(node) && !hasTaint(node, ENDING_TAINT);
+  node === undefined || (!isTerminating(node) && !hasTaint(node, ENDING_TAINT));
 
 export interface HealthView {
   readonly progress: ProxyProgress;

@@ -71,7 +71,18 @@ test('the program of an installed package runs a command with a cluster', () => 
   const program = path.join(consumer, 'node_modules', '.bin', 'holdfast');
   const seen = run(program, ['run', '--', 'sh', '-c', 'cat "$KUBECONFIG"']);
   assert.match(seen, /server: https:\/\/127\.0\.0\.1:\d+\n/);
-  assert.match(run(program, ['up', '--help']), /--data-dir/);
+});
+
+test('the program of an installed package starts a cluster in the background and ends it', () => {
+  const program = path.join(consumer, 'node_modules', '.bin', 'holdfast');
+  const ready = run(program, ['up', '-d', '--memory', '--merge']);
+  try {
+    assert.match(ready, /"default" is ready after .*\n {2}API +https:\/\/127\.0\.0\.1:\d+\n/);
+    assert.match(run(program, ['status']), /Nodes +1 of 1 ready\n[^]*Health +ok\n/);
+    assert.match(readFileSync(path.join(folder, '.kube', 'config'), 'utf8'), /name: holdfast-default/);
+  } finally {
+    assert.match(run(program, ['down']), /"default" is gone/);
+  }
 });
 
 test('the package has types, a licence, and no dependency that has to be fetched', () => {

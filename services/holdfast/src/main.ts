@@ -4,7 +4,7 @@ import { limitHeap } from '@holdfast/platform/heap';
 const SAME_SIGNAL_MS = 1000;
 
 const [command = 'help', ...argv] = process.argv.slice(2);
-if (command === 'start' || command === 'up') await start();
+if (command === 'start') await start();
 else await runForPerson();
 
 async function start(): Promise<void> {

@@ -7,6 +7,19 @@ interface RegistryEntry {
 
 /** All commands except `start`. Only the used one is loaded. */
 export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
+  up: {
+    summary: 'Start a named cluster, in the background with -d: up -d --merge',
+    load: async () => (await import('./commands/up.ts')).UP,
+  },
+  down: {
+    summary: 'End a cluster of `up` and remove everything of it',
+    load: async () => (await import('./commands/down.ts')).DOWN,
+  },
+  status: {
+    summary: 'Say where a cluster of `up` is and how it is',
+    load: async () => (await import('./commands/status.ts')).STATUS,
+  },
+  list: { summary: 'List the clusters of `up`', load: async () => (await import('./commands/list.ts')).LIST },
   get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
   why: {
     summary: 'Say what an object waits for and what ends the wait: why pod/web-1',

@@ -23,10 +23,10 @@ export async function runCommand(name: string, argv: readonly string[], terminal
 
 function commandList(): string {
   const rows = [
-    ['start', 'Run a whole cluster in this process, also called `up`'] as const,
+    ['start', 'Run a whole cluster in this process until Ctrl-C'] as const,
     ...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const),
   ];
-  const lines = rows.map(([name, summary]) => `  ${name.padEnd(9)}${summary}`);
+  const lines = rows.map(([name, summary]) => `  ${name.padEnd(12)}${summary}`);
   return `holdfast <command> [flags]   (in the repository: npm run holdfast -- <command> [flags])\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
 }
 

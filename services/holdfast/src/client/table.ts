@@ -36,7 +36,7 @@ const escaped = (line: string): string =>
     char === '\u001b' ? '^[' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-function inLines(rows: readonly (readonly string[])[]): readonly string[] {
+export function inLines(rows: readonly (readonly string[])[]): readonly string[] {
   const [head = []] = rows;
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)) + GAP);
   return rows.map((row) =>

@@ -116,10 +116,7 @@ export class DataDirectory {
   }
 
   get #networkPath(): string {
-    const inside = path.join(this.path, 'network');
-    if (Buffer.byteLength(inside) <= NETWORK_FOLDER_MAX_BYTES) return inside;
-    const hash = createHash('sha256').update(this.path).digest('hex').slice(0, 32);
-    return path.join(this.#temporary, `holdfast-${process.getuid?.() ?? 0}`, hash);
+    return networkPathOf(this.path, this.#temporary);
   }
 
   /** The key that signs service account tokens. It is kept, so that tokens outlive a restart. */
@@ -199,6 +196,14 @@ export class DataDirectory {
     writeFileSync(`${target}.new`, text, { mode: PRIVATE_FILE });
     renameSync(`${target}.new`, target);
   }
+}
+
+/** `temporary` is for sockets; default: the directory of the machine. */
+export function networkPathOf(directory: string, temporary = tmpdir()): string {
+  const inside = path.join(directory, 'network');
+  if (Buffer.byteLength(inside) <= NETWORK_FOLDER_MAX_BYTES) return inside;
+  const hash = createHash('sha256').update(directory).digest('hex').slice(0, 32);
+  return path.join(temporary, `holdfast-${process.getuid?.() ?? 0}`, hash);
 }
 
 /**

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
 
 /** An id without an entry in `/etc/passwd` is as good as any. */
 const userId = (): number => process.getuid?.() ?? userInfo().uid;
+
+/** The supervisor has no environment, so a temporary directory that TMPDIR names would be another one for it. */
+const TEMPORARY = '/tmp';
 
 /**
  * In the state directory or, when that path is too long for a socket, in this user's directory below the temporary one.
@@ -13,7 +16,7 @@ const userId = (): number => process.getuid?.() ?? userInfo().uid;
 export function socketPath(stateDirectory: string): string {
   const inside = join(stateDirectory, 'supervisor.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;
-  const directory = join(tmpdir(), `holdfast-${userId()}`);
+  const directory = join(TEMPORARY, `holdfast-${userId()}`);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return join(directory, `${directoryHash(stateDirectory)}.sock`);
 }

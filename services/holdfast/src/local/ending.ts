@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { type Clock, describeError, OperatorError } from '@holdfast/platform';
+import { networkPathOf } from '../embedded/data-directory.ts';
+import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from './cluster-home.ts';
+import { launch, untilReady } from './launch.ts';
+import { isAlive, type ProcessIdentity, signalProcess } from './process-identity.ts';
+import { removeContext } from './user-kubeconfig.ts';
+
+/** Pods have their grace periods, and each component of the server up to 30 s. */
+const STOP_WITHIN_MS = 180_000;
+const POLL_MS = 25;
+
+export interface EndingDeps {
+  readonly clock: Clock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Prints a warning. */
+  readonly tell: (line: string) => void;
+}
+
+/** Stops the server and the pods of a cluster, and takes its context out of the files that it was merged into. */
+export async function stopCluster(home: ClusterHome, record: ClusterRecord, deps: EndingDeps): Promise<ClusterRecord> {
+  const living = livingProcess(record);
+  if (living !== undefined) await endProcess(home, living, deps.clock);
+  else if (record.process !== undefined && mayHavePods(home)) await endForgottenPods(home, record, deps);
+  for (const file of record.mergedInto) {
+    await removeContext(file, contextOf(home.name), deps.clock).catch((error: unknown) =>
+      // The user's file must not keep the cluster alive.
+      deps.tell(`Warning: the context ${contextOf(home.name)} stays: ${describeError(error)}`),
+    );
+  }
+  const { process: _, ...rest } = record;
+  const stopped = { ...rest, mergedInto: [] };
+  home.write(stopped);
+  return stopped;
+}
+
+/** Removes everything of a cluster that was stopped. */
+export function removeCluster(home: ClusterHome): void {
+  const mounted = mountsBelow(home.folder);
+  if (mounted[0] !== undefined) throw stillMounted(home, mounted[0]);
+  try {
+    // Outside the data directory when its path is long.
+    rmSync(networkPathOf(home.dataDirectory), { recursive: true, force: true });
+    rmSync(home.folder, { recursive: true, force: true, maxRetries: 5 });
+  } catch (cause) {
+    throw new OperatorError({
+      code: 'ClusterNotRemoved',
+      message: `the files of the cluster "${home.name}" cannot be removed: ${describeError(cause)}`,
+      nextStep: `Remove ${home.folder} as the user who owns its files.`,
+      cause,
+    });
+  }
+}
+
+export async function endProcess(home: ClusterHome, identity: ProcessIdentity, clock: Clock): Promise<void> {
+  signalProcess(identity, 'SIGTERM');
+  const until = clock.monotonic() + STOP_WITHIN_MS;
+  while (isAlive(identity)) {
+    if (clock.monotonic() > until) throw notStopped(home, identity);
+    await clock.sleep(POLL_MS);
+  }
+}
+
+/** A server that was killed leaves the processes of its pods to the next one. So there is a next one, which ends in order. */
+async function endForgottenPods(home: ClusterHome, record: ClusterRecord, deps: EndingDeps): Promise<void> {
+  const launched = launch({ home, flags: record.flags, directory: record.directory, env: deps.env, detached: true });
+  home.write({ ...record, process: launched.identity });
+  try {
+    await untilReady(launched, { home, clock: deps.clock, onStep: () => {} });
+  } finally {
+    await endProcess(home, launched.identity, deps.clock);
+  }
+}
+
+/** After another boot no process is left. */
+const mayHavePods = (home: ClusterHome): boolean => existsSync(path.join(home.dataDirectory, 'nodes'));
+
+/** To remove a directory must never remove the files of a mounted volume. */
+function mountsBelow(folder: string): readonly string[] {
+  if (!existsSync('/proc/self/mountinfo')) return [];
+  const points = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replace(/\\(\d{3})/g, (_, octal: string) =>
+        String.fromCharCode(Number.parseInt(octal, 8)),
+      ),
+    );
+  return points.filter((point) => point.startsWith(`${folder}${path.sep}`));
+}
+
+const stillMounted = (home: ClusterHome, point: string): OperatorError =>
+  new OperatorError({
+    code: 'ClusterMounts',
+    message: `the files of the cluster "${home.name}" stay: ${point} is still mounted`,
+    nextStep: 'Unmount it, then repeat the command.',
+  });
+
+const notStopped = (home: ClusterHome, { pid }: ProcessIdentity): OperatorError =>
+  new OperatorError({
+    code: 'ClusterNotStopped',
+    message: `the cluster "${home.name}" still ends its pods after ${STOP_WITHIN_MS / 60_000} minutes (process ${pid})`,
+    nextStep: `Repeat the command to wait longer; ${home.log} says what it waits for.`,
+  });

@@ -1,0 +1,18 @@
+import { parseArgs } from 'node:util';
+import type { SettingSpecs } from '@holdfast/platform/config';
+
+/** The flags that are not `own`, in a form that another program reads: `--name=value`. The caller has checked them. */
+export function flagsOfOthers(argv: readonly string[], own: SettingSpecs, others: SettingSpecs): readonly string[] {
+  const options = Object.fromEntries(
+    Object.entries({ ...others, ...own }).map(([name, { kind, short }]) => {
+      const isBare = kind === 'boolean' && !argv.some((each) => each.startsWith(`--${name}=`));
+      const type: 'boolean' | 'string' = isBare ? 'boolean' : 'string';
+      return [name, short === undefined ? { type } : { type, short }];
+    }),
+  );
+  const { tokens } = parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
+  return tokens.flatMap((token) => {
+    if (token.kind !== 'option' || Object.hasOwn(own, token.name)) return [];
+    return [token.value === undefined ? `--${token.name}` : `--${token.name}=${token.value}`];
+  });
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { holdfast, type Ran } from '../support/holdfast-command.ts';
+import { kubectl } from '../support/kubectl.ts';
+import { waitFor } from '../support/wait.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-named-'));
+const user = path.join(folder, 'user');
+const config = path.join(user, '.kube', 'config');
+mkdirSync(user);
+const environment = [`XDG_STATE_HOME=${folder}/state`, `HOME=${user}`, 'KUBECONFIG='];
+const run = (...args: readonly string[]): Promise<Ran> => holdfast(args, environment);
+
+after(async () => {
+  await run('down', '--all');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ready {
+  readonly kubeconfig: string;
+  readonly pid: number;
+  readonly url: string;
+}
+
+async function up(...flags: readonly string[]): Promise<Ready> {
+  const { code, stdout, stderr } = await run('up', '-d', '--json', ...flags);
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+}
+
+const isAlive = (pid: number): boolean =>
+  existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+
+/** A pod whose one process can be found by its argument. */
+const podOf = (mark: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'one' },
+    spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'main', image: 'none', command: ['sleep', mark] }] },
+  });
+
+const processesOf = (mark: string): readonly string[] =>
+  readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith(`sleep\0${mark}\0`);
+    } catch {
+      return false;
+    }
+  });
+
+async function runPod(kubeconfig: string, mark: string): Promise<void> {
+  await kubectl(kubeconfig, ['apply', '-f', '-'], podOf(mark));
+  await waitFor('the process of the pod', () => processesOf(mark).length > 0);
+}
+
+test('clusters run side by side in the background, are listed, and leave nothing', async () => {
+  const first = await up('--merge', '--nodes', '2');
+  const second = await up('--name', 'two', '--switch', '--memory');
+  assert.notEqual(first.url, second.url);
+  assert.match(readFileSync(config, 'utf8'), /current-context: holdfast-two/);
+  assert.match(await kubectl(config, ['--context', 'holdfast-default', 'get', 'nodes', '-o', 'name']), /node-2/);
+
+  const status = await run('status', '--json');
+  const { state, nodes, health, version, pid } = JSON.parse(status.stdout);
+  assert.deepEqual([status.code, state, nodes, health, pid], [0, 'running', { ready: 2, total: 2 }, [], first.pid]);
+  assert.match(version, /^v1\.32/);
+  assert.match((await run('list')).stdout, /^NAME .*\ndefault +running +2\/2 .*\ntwo +running +1\/1 /);
+
+  assert.equal(JSON.parse((await run('up', '-d', '--json')).stdout).alreadyRan, true);
+  const other = await run('up', '-d', '--nodes', '3');
+  assert.deepEqual([other.code, /runs already, and other flags/.test(other.stderr)], [1, true]);
+
+  await runPod(first.kubeconfig, '987654.1');
+  assert.match((await run('down', '--keep-data')).stdout, /is stopped; its data are in/);
+  assert.deepEqual([processesOf('987654.1'), isAlive(first.pid)], [[], false]);
+  assert.doesNotMatch(readFileSync(config, 'utf8'), /holdfast-default/);
+  const again = await up();
+  assert.equal(again.url, first.url, 'the port stays');
+  assert.match(await kubectl(again.kubeconfig, ['get', 'pod', 'one', '-o', 'name']), /pod\/one/);
+
+  assert.match((await run('down', '--all')).stdout, /"default" is gone[^]*"two" is gone/);
+  assert.deepEqual(readdirSync(path.join(folder, 'state', 'holdfast')), []);
+  assert.doesNotMatch(readFileSync(config, 'utf8'), /holdfast-/);
+  assert.deepEqual([processesOf('987654.1'), isAlive(again.pid), isAlive(second.pid)], [[], false, false]);
+  const absent = await run('down');
+  assert.deepEqual([absent.code, absent.stdout], [0, 'There is no cluster "default".\n']);
+});
+
+test('down never ends a foreign process, and ends the pods that a killed server left', async () => {
+  const { pid, kubeconfig } = await up();
+  await runPod(kubeconfig, '987654.2');
+  process.kill(pid, 'SIGKILL');
+  await waitFor('the end of the server', () => !isAlive(pid));
+  assert.ok(processesOf('987654.2').length > 0);
+  // As if the number were given to another process since.
+  const foreign = spawn('sleep', ['60']);
+  const file = path.join(folder, 'state', 'holdfast', 'default', 'cluster.json');
+  const record = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...record, process: { ...record.process, pid: foreign.pid } }));
+  assert.equal(JSON.parse((await run('status', '--json')).stdout).state, 'stopped');
+  assert.match((await run('down')).stdout, /is gone/);
+  assert.equal(foreign.exitCode ?? foreign.signalCode, null);
+  foreign.kill();
+  assert.deepEqual(processesOf('987654.2'), []);
+});
+
+test('a start that fails says why and leaves nothing; a broken kubeconfig is refused before it', async () => {
+  const failed = await run('up', '-d', '--name', 'bad', '--scheduler-config', path.join(folder, 'none.yaml'));
+  assert.notEqual(failed.code, 0);
+  assert.match(failed.stderr, /^holdfast: the cluster "bad" did not start: .*none\.yaml.*\n {2}\S/);
+  writeFileSync(config, 'contexts: [');
+  const broken = await run('up', '-d', '--name', 'bad', '--merge');
+  assert.match(broken.stderr, /kubeconfig .* is broken and stays as it is/);
+  assert.equal((await run('up', '-d', '--name', 'No!')).code, 2);
+  assert.equal((await run('list')).stdout, '');
+  assert.match((await run('status', '--name', 'bad')).stderr, /there is no cluster "bad"\n {2}.*holdfast up/);
+});

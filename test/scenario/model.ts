@@ -1,6 +1,7 @@
 import type { StepKind } from '../sim/hunt/kinds.ts';
 import type { Moment } from '../sim/hunt/moments.ts';
 import type { App, HuntPlan } from '../sim/hunt/plan.ts';
+import type { ClientKind } from './clients.ts';
 
 /** A fixed number, or the limits between which the seed draws one. */
 export type Amount = number | readonly [least: number, most: number];
@@ -27,6 +28,8 @@ export interface Workload {
   readonly replicas: Readonly<Record<App, number>>;
   /** Each pod of `db` has a disk of its own. */
   readonly hasDisks: boolean;
+  /** Clients whose histories are checked. */
+  readonly clients: Readonly<Record<ClientKind, number>>;
 }
 
 /** Times are seconds. The rules of the simulator, or of the checkers beside the containers, hold always. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 import { MOMENTS } from '../sim/hunt/moments.ts';
 import { APPS, planOf as huntPlanOf, isCalm, targetsOf } from '../sim/hunt/plan.ts';
+import { type ClientKind, clientKinds, NO_CLIENTS } from './clients.ts';
 import { KIND_WORDS } from './kinds.ts';
 import { type Amount, FORM_FIELDS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
 import { parseScenario } from './parse.ts';
@@ -58,6 +59,12 @@ const scenario = fc.tuple(form, fc.integer({ min: 1, max: 600 })).chain(([shape,
       workload: fc.record({
         replicas: fc.record({ db: fc.nat(9), web: fc.nat(9), disk: fc.nat(1) }),
         hasDisks: fc.boolean(),
+        clients: fc.record(
+          Object.fromEntries(clientKinds().map((kind) => [kind, fc.nat(9)])) as Record<
+            ClientKind,
+            fc.Arbitrary<number>
+          >,
+        ),
       }),
       seconds: fc.constant(seconds),
       schedule: fc.array(stepOf(shape, seconds), { maxLength: 8 }),
@@ -100,7 +107,7 @@ const MINIMAL = 'name: minimal\nlength: 60s\n';
 test('fields that are left out have a meaning', () => {
   const { form: shape, workload, schedule, expect, seed } = parseScenario(MINIMAL);
   assert.deepEqual([shape.nodes, shape.apiServers, shape.selfFencing, shape.isLeaderless], [3, 2, true, false]);
-  assert.deepEqual(workload, { replicas: { db: 3, web: 3, disk: 1 }, hasDisks: false });
+  assert.deepEqual(workload, { replicas: { db: 3, web: 3, disk: 1 }, hasDisks: false, clients: NO_CLIENTS });
   assert.deepEqual([schedule, expect, seed], [[], { wholeWithin: 900 }, 1]);
 });
 

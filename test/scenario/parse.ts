@@ -2,6 +2,7 @@ import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 import { MOMENTS, type Moment } from '../sim/hunt/moments.ts';
 import { APPS, OBSERVER, REPLICAS, targetsOf } from '../sim/hunt/plan.ts';
 import { parseAmount, parseSeconds } from './amounts.ts';
+import { clientKinds, NO_CLIENTS } from './clients.ts';
 import { Field, ScenarioError } from './fields.ts';
 import { isKind, KIND_WORDS, type ValueField } from './kinds.ts';
 import {
@@ -63,14 +64,16 @@ function readForm(field: Field): Form {
 }
 
 function readWorkload(field: Field): Workload {
-  const of = field.map(APPS);
+  const of = field.map([...APPS, ...clientKinds()]);
   const replicas = { ...REPLICAS };
   for (const app of APPS) {
     const own = of(app).map(app === 'db' ? ['replicas', 'disks'] : ['replicas']);
     if (!own('replicas').isAbsent) replicas[app] = own('replicas').whole(0, app === 'disk' ? 1 : COUNT_MAX);
   }
   const disks = of('db').map(['replicas', 'disks'])('disks');
-  return { replicas, hasDisks: disks.isAbsent ? false : disks.flag() };
+  const clients = { ...NO_CLIENTS };
+  for (const kind of clientKinds()) if (!of(kind).isAbsent) clients[kind] = of(kind).whole(0, COUNT_MAX);
+  return { replicas, hasDisks: disks.isAbsent ? false : disks.flag(), clients };
 }
 
 function readExpectations(field: Field): Expectations {

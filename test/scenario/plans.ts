@@ -1,6 +1,7 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
 import { KINDS } from '../sim/hunt/kinds.ts';
 import { type HuntPlan, replicasOf, type Step } from '../sim/hunt/plan.ts';
+import { NO_CLIENTS } from './clients.ts';
 import {
   type Amount,
   DEFAULT_EXPECTATIONS,
@@ -18,7 +19,7 @@ export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
   const { seed, seconds, hasDisks = false, steps } = plan;
   const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? absent(key)])) as Form;
   const schedule = steps.map(({ target, ...step }) => ({ ...step, targets: target === '' ? [] : [target] }));
-  const workload = { replicas: replicasOf(plan), hasDisks };
+  const workload = { replicas: replicasOf(plan), hasDisks, clients: NO_CLIENTS };
   return { ...titles, seed, form, workload, seconds, schedule, expect: DEFAULT_EXPECTATIONS };
 }
 

@@ -1,5 +1,6 @@
 import { APPS } from '../sim/hunt/plan.ts';
 import { printAmount } from './amounts.ts';
+import { clientKinds } from './clients.ts';
 import { KIND_WORDS } from './kinds.ts';
 import { FORM_FIELDS, formKeys, type Scenario, type ScheduledStep } from './model.ts';
 
@@ -36,8 +37,10 @@ const formLines = ({ form }: Scenario): readonly string[] =>
     return `${name}: ${typeof value === 'boolean' ? value !== isInverse : value}`;
   });
 
-const workloadLines = ({ workload: { replicas, hasDisks } }: Scenario): readonly string[] =>
-  APPS.map((app) => `${app}: { replicas: ${replicas[app]}${app === 'db' ? `, disks: ${hasDisks}` : ''} }`);
+const workloadLines = ({ workload: { replicas, hasDisks, clients } }: Scenario): readonly string[] => [
+  ...APPS.map((app) => `${app}: { replicas: ${replicas[app]}${app === 'db' ? `, disks: ${hasDisks}` : ''} }`),
+  ...clientKinds().flatMap((kind) => (clients[kind] === 0 ? [] : [`${kind}: ${clients[kind]}`])),
+];
 
 const expectLines = ({ expect: { wholeWithin, recoverWithin } }: Scenario): readonly string[] => [
   `wholeWithin: ${printAmount(wholeWithin)}`,

@@ -18,7 +18,9 @@ const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
     .join('');
-const USAGE = `usage: npm run chaos -- FILE                 plays a scenario file (docs/scenarios.md); see also npm run hunt -- --scenario FILE
+const USAGE = `usage: npm run chaos -- FILE [--planted NAME,...|none]
+                                             plays a scenario file (docs/scenarios.md); see also npm run hunt -- --scenario FILE
+                                             --planted: with these bugs of docs/internals/planted-bugs.md, not that of the file
        npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
@@ -26,7 +28,7 @@ ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [n
 `;
 
 const options = readOptions();
-process.exit(options.file === undefined ? await lose(options) : await play(options.file));
+process.exit(options.file === undefined ? await lose(options) : await play(options.file, options.bugs));
 
 async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Promise<number> {
   ensureDocker();
@@ -36,7 +38,7 @@ async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Pr
   return judged(brokenPromises(report));
 }
 
-async function play(given: string): Promise<number> {
+async function play(given: string, planted: string | undefined): Promise<number> {
   let scenario: Scenario;
   try {
     scenario = readScenario(path.resolve(process.env['INIT_CWD'] ?? '.', given));
@@ -47,11 +49,18 @@ async function play(given: string): Promise<number> {
   const refusals = refusalsOf(scenario);
   for (const each of refusals) say(`${given}: ${each}`);
   if (refusals.length > 0) return 2;
+  const bugs = bugsOf(scenario, planted);
   ensureDocker();
-  say(scenario.name);
-  const { broken, load } = await playOnContainers(scenario, { project: PROJECT, say });
+  say(`${scenario.name}${bugs.length === 0 ? '' : `, with ${bugs.join(' and ')}`}`);
+  const { broken, load } = await playOnContainers(scenario, { project: PROJECT, say, planted: bugs });
   say(load);
   return judged(broken);
+}
+
+/** As the file says, unless the caller says something else. */
+function bugsOf({ found }: Scenario, planted: string | undefined): readonly string[] {
+  if (planted === 'none') return [];
+  return planted?.split(',') ?? (found?.planted === undefined ? [] : [found.planted]);
 }
 
 function judged(broken: readonly string[]): number {
@@ -68,7 +77,7 @@ interface LossSettings {
   readonly planted: readonly PlantedName[];
 }
 
-function readOptions(): LossSettings & { readonly file?: string } {
+function readOptions(): LossSettings & { readonly file?: string; readonly bugs?: string | undefined } {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -77,7 +86,7 @@ function readOptions(): LossSettings & { readonly file?: string } {
         seed: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '60' },
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
-        planted: { type: 'string', default: '' },
+        planted: { type: 'string' },
       },
     });
     return {
@@ -86,7 +95,11 @@ function readOptions(): LossSettings & { readonly file?: string } {
       seed: whole('seed', values.seed),
       minutes: whole('minutes', values.minutes),
       kinds: namesOf<LossKind>('kinds', values.kinds, LOSS_KINDS),
-      planted: values.planted === '' ? [] : namesOf<PlantedName>('planted', values.planted, PLANTED),
+      bugs: values.planted,
+      planted:
+        values.planted === undefined || positionals.length > 0
+          ? []
+          : namesOf<PlantedName>('planted', values.planted, PLANTED),
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);

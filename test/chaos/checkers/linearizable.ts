@@ -90,6 +90,8 @@ class Search<State, Input, Output> {
       const { input, output } = choice.operation;
       const after = this.#model.step(frame.state, input, output);
       if (after === undefined) continue;
+      // What may have happened and has changed nothing need not have happened.
+      if (output === undefined && this.#model.nameOf(after.state) === this.#model.nameOf(frame.state)) continue;
       this.#take(choice, true);
       if (this.#isNew(after.state)) stack.push(this.#frame(after.state, choice));
       else this.#take(choice, false);

@@ -61,6 +61,14 @@ test('what nobody has answered may happen late, or never, and not before it was 
   assert.equal(judge(start, at(2, 3, READ, value('b')), at(4, 5, swap('a', 'b'))), 'broken');
 });
 
+test('hundreds of writes without an answer, as an outage leaves them, are decided', () => {
+  const open = Array.from({ length: 400 }, (_, i) => at(i, i + 1, swap(i % 3 === 0 ? 'a' : 'old', `v${i}`)));
+  const start = at(0, 1, create('a'), DONE);
+  assert.equal(judge(start, ...open, at(500, 501, READ, value('a'))), 'linearizable');
+  assert.equal(judge(start, ...open, at(500, 501, READ, value('v300'))), 'linearizable');
+  assert.equal(judge(start, ...open, at(500, 501, READ, value('v301'))), 'broken');
+});
+
 test('an object that is removed may be created again', () => {
   const start = at(0, 1, create('a'), DONE);
   const remove = at(2, 3, { kind: 'remove', from: 'a' }, DONE);

@@ -101,7 +101,7 @@ const parentOf = (pid: string): string =>
     .replace(/^.*\) /, '')
     .split(' ')[1] ?? '';
 
-function readProc(pid: string, file: string): string {
+export function readProc(pid: string, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {

@@ -25,7 +25,15 @@ const log = openSync(`/shared/${POD_NAME}.log`, 'a');
 const say = (what: string, record = '-'): void =>
   void writeSync(log, `${Date.now()} ${POD_NAME} ${POD_UID} ${NODE_NAME} ${process.pid} ${what} ${record}\n`);
 
-process.on('SIGTERM', () => process.exit(0));
+const stopSeconds = Number(process.argv[2] ?? 0);
+process.once('SIGTERM', () => {
+  if (stopSeconds === 0) process.exit(0);
+  say('stopping');
+  setTimeout(() => {
+    say('stopped');
+    process.exit(0);
+  }, stopSeconds * 1000);
+});
 setInterval(() => say('beat'), BEAT_MS);
 say('beat');
 if (ticketFolder !== undefined) await appendRecords(ticketFolder);

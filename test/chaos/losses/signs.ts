@@ -5,8 +5,11 @@ export interface Sign {
   readonly uid: string;
   readonly node: string;
   readonly pid: string;
-  /** `wrote`: the storage server has acknowledged a record; `refused`: it has refused one of this writer. */
-  readonly what: 'beat' | 'wrote' | 'refused';
+  /**
+   * `wrote`: the storage server has acknowledged a record; `refused`: it has refused one of this writer; `stopping`: it
+   * is told to end; `stopped`: it has had the time to end by itself.
+   */
+  readonly what: 'beat' | 'wrote' | 'refused' | 'stopping' | 'stopped';
   /** The number of the record in the volume. */
   readonly record: number;
 }

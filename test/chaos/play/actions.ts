@@ -1,28 +1,15 @@
-import {
-  DEPLOYMENTS,
-  type KubeObject,
-  NODES,
-  POD_DISRUPTION_BUDGETS,
-  PODS,
-  type Pod,
-  type ResourceRef,
-  STATEFUL_SETS,
-} from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { invariant } from '@holdfast/platform';
-import type { StepKind } from '../../sim/hunt/kinds.ts';
+import type { Scenario } from '../../scenario/model.ts';
+import type { FaultKind, StepKind } from '../../sim/hunt/kinds.ts';
 import type { Step } from '../../sim/hunt/plan.ts';
-import { addressesOf, docker, inNetworkOf, NodeFaults } from '../losses/faults.ts';
+import { addressesOf, docker, inNetworkOf, NodeFaults, readProc } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
-import { createJob, createOne, named } from './workloads.ts';
+import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
 
-/** Ends what a step has begun. */
-export type End = () => Promise<unknown>;
-type Begin = (cluster: ComposeCluster, step: Step) => Promise<End | void>;
-
-/** Where a container form does it; `CONTAINER_REFUSALS` says why for the others. */
-const ACTIONS: Readonly<Partial<Record<StepKind, Begin>>> = {
+/** Faults that a container form has; `CONTAINER_REFUSALS` says why not for the others. */
+const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
   isolate: (cluster, step) => loseNode(cluster, step, 'isolate'),
   'cut-to-api': (cluster, step) => loseNode(cluster, step, 'cut-to-api'),
   'cut-from-api': (cluster, step) => loseNode(cluster, step, 'cut-from-api'),
@@ -63,55 +50,26 @@ const ACTIONS: Readonly<Partial<Record<StepKind, Begin>>> = {
   'bus-outage': (cluster) => kill(cluster.containerOf('nats')),
   'store-failover': (cluster) => kill(cluster.containerOf('redis')),
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),
-  'delete-pod': async ({ admin }, step) => onPod(admin, step, (pod) => admin.delete(PODS, pod)),
-  'delete-again': async ({ admin }, step) =>
-    onPod(admin, step, async (pod) => {
-      await admin.delete(PODS, pod);
-      await admin.delete(PODS, pod, { gracePeriodSeconds: step.value ?? 1 });
-    }),
-  'delete-named': async ({ admin }, step) => {
-    const pod = await findPod(admin, step);
+  'kill-process': async (cluster, step) => {
+    const pod = await findPod(cluster.admin, step);
     if (pod === undefined) return;
-    const { uid = '' } = pod.metadata;
-    return () => admin.delete(PODS, targetOf(pod), { uid }).catch(() => {});
+    const container = cluster.containerOf(pod.spec.nodeName ?? '');
+    const wanted = new RegExp(`POD_UID=${pod.metadata.uid}(?:\\0|$)`);
+    for (const pid of await processesOf(container, wanted)) process.kill(pid, 'SIGKILL');
   },
-  evict: async ({ admin }, step) => onPod(admin, step, (pod) => admin.evict(pod)),
-  'evict-all': async ({ admin }, { target }) => {
-    const pods = await podsOf(admin, target);
-    await Promise.all(pods.map((pod) => admin.evict(targetOf(pod)).catch(() => {})));
-  },
-  'roll-out': ({ admin }, { target, at }) =>
-    patchApp(admin, target, { spec: { template: { metadata: { annotations: { round: String(at) } } } } }),
-  scale: ({ admin }, { target, value = 1 }) =>
-    patchApp(admin, target, { spec: { replicas: target === 'disk' ? Math.min(value, 1) : value } }),
-  'recreate-pod': async ({ admin }) => {
-    await admin.delete(PODS, named('one'));
-    return () => createOne(admin);
-  },
-  'run-job': ({ admin }, { at, value }) => createJob(admin, `job-${Math.round(at * 1000)}`, value),
-  drain: async ({ admin }, { target }) => {
-    const mark = (unschedulable: boolean): Promise<unknown> =>
-      admin.patch(NODES, { name: target }, { type: 'merge', body: { spec: { unschedulable } } });
-    await mark(true);
-    for (const pod of await podsOf(admin, `@${target}`)) await admin.evict(targetOf(pod)).catch(() => {});
-    return () => mark(false);
-  },
-  'change-budget': async ({ admin }, { value }) =>
-    void (await admin.patch(POD_DISRUPTION_BUDGETS, named('web'), {
-      type: 'merge',
-      body: { spec: { minAvailable: value } },
-    })),
 };
+
+const ACTIONS: Readonly<Partial<Record<StepKind, Begin>>> = { ...FAULT_ACTIONS, ...USER_ACTIONS };
 
 export const canContainers = (kind: StepKind): boolean => ACTIONS[kind] !== undefined;
 
 /** Begins a step on whom it means now. Users take no for an answer. */
-export async function beginStep(cluster: ComposeCluster, step: Step): Promise<End | void> {
+export async function beginStep(cluster: ComposeCluster, scenario: Scenario, step: Step): Promise<End | void> {
   const begin = ACTIONS[step.do];
   invariant(begin !== undefined, 'a scenario is refused before it starts when a step cannot be done', {
     kind: step.do,
   });
-  return begin(cluster, step);
+  return begin(cluster, step, scenario);
 }
 
 /** The node of `node-of-db`, also in `@node-of-db`. */
@@ -148,33 +106,8 @@ async function addRules(container: string, rules: readonly (readonly string[])[]
   };
 }
 
-async function podsOf(admin: ApiClient, target: string): Promise<readonly Pod[]> {
-  const { items } = await admin.list(PODS, { namespace: named('').namespace });
-  return items.filter(
-    ({ metadata, spec }) =>
-      metadata.deletionTimestamp === undefined &&
-      [metadata.name, metadata.labels?.['app'], `@${spec.nodeName}`].includes(target),
-  );
-}
-
-/** One of the intended pods; the time of the step determines which. */
-async function findPod(admin: ApiClient, { target, at }: Step): Promise<Pod | undefined> {
-  const pods = await podsOf(admin, target);
-  return pods[Math.round(at * 1000) % Math.max(1, pods.length)];
-}
-
-const targetOf = ({ metadata: { namespace = '', name = '' } }: Pod) => ({ namespace, name });
-
-async function onPod(
-  admin: ApiClient,
-  step: Step,
-  ask: (pod: { readonly namespace: string; readonly name: string }) => Promise<unknown>,
-): Promise<void> {
-  const pod = await findPod(admin, step);
-  if (pod !== undefined) await ask(targetOf(pod)).catch(() => {});
-}
-
-async function patchApp(admin: ApiClient, app: string, body: object): Promise<void> {
-  const kind: ResourceRef<KubeObject> = app === 'db' ? STATEFUL_SETS : DEPLOYMENTS;
-  await admin.patch(kind, named(app), { type: 'merge', body });
+/** The processes of a container whose environment has this. */
+async function processesOf(container: string, environment: RegExp): Promise<readonly number[]> {
+  const [, ...pids] = (await docker('top', container, '-eo', 'pid')).split('\n').map((line) => line.trim());
+  return pids.filter((pid) => environment.test(readProc(pid, 'environ'))).map(Number);
 }

@@ -6,7 +6,6 @@ const YES = undefined;
 const BY_DELAY =
   'containers share the clock and the network stack of this machine, and nothing here delays their packets';
 const NO_PROXY = 'nothing stands between a container and its Redis that could delay or lose single answers';
-const NOT_ASKED = 'no user of the container form does that yet';
 
 /** Why the containers of the compose form cannot do a kind; `undefined`: they can. A new kind needs a line here. */
 export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> = {
@@ -28,7 +27,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
     'the kubelet is the first process of its container, and its pods end with it; use pause or power-loss',
   'power-loss': YES,
   'containers-lost': 'the processes of pods are no containers in the compose form; use power-loss',
-  'kill-process': NOT_ASKED,
+  'kill-process': YES,
   'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
   pause: YES,
   'clock-jump': 'all containers share the clock of this machine',
@@ -38,24 +37,24 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'force-delete': 'a removal by force gives up the identity that the checkers guard',
   evict: YES,
   'evict-all': YES,
-  race: NOT_ASKED,
+  race: YES,
   'roll-out': YES,
   scale: YES,
   'recreate-pod': YES,
-  'recreate-set': NOT_ASKED,
+  'recreate-set': YES,
   'run-job': YES,
-  'add-finalizer': NOT_ASKED,
+  'add-finalizer': YES,
   drain: YES,
   'delete-node': 'it gives up the identities of the node, which the checkers guard',
   'lose-machine': 'it gives up the identities of the node, which the checkers guard',
   'taint-healthy': 'it gives up the identities of the node, which the checkers guard',
-  'bind-pod': NOT_ASKED,
+  'bind-pod': YES,
   'change-budget': YES,
-  'orphan-set': NOT_ASKED,
-  'relabel-pod': NOT_ASKED,
-  'use-namespace': NOT_ASKED,
-  'use-app': NOT_ASKED,
-  'use-owner': NOT_ASKED,
+  'orphan-set': YES,
+  'relabel-pod': YES,
+  'use-namespace': YES,
+  'use-app': YES,
+  'use-owner': YES,
 };
 
 /** What the compose file has. */

@@ -1,24 +1,30 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { LEASES, NODE_LEASES_NAMESPACE, NODES, PODS, type Pod, promiseOf } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { createSystemClock } from '@holdfast/platform';
+import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
 import { planOf } from '../../scenario/plans.ts';
 import { inWords } from '../../scenario/print.ts';
 import { isFault } from '../../sim/hunt/kinds.ts';
-import type { Step } from '../../sim/hunt/plan.ts';
+import { whatIsLeft } from '../../sim/hunt/leftovers.ts';
+import { APPS, type Step } from '../../sim/hunt/plan.ts';
 import { LOSSES } from '../../sim/hunt/recovery.ts';
 import { waitFor } from '../../support/wait.ts';
-import { dockerBytes } from '../losses/faults.ts';
-import { damageOf, overlapsOf, surprisesOf } from '../losses/judge.ts';
+import type { Request, Scenery } from '../clients/asking.ts';
+import { Clients } from '../clients/clients.ts';
 import { ApiLoad } from '../losses/load.ts';
-import { parseRecords, parseSigns, type Sign } from '../losses/signs.ts';
-import { volumeOf } from '../losses/workloads.ts';
+import type { Sign } from '../losses/signs.ts';
+import { writePlantedBugs } from '../planted/sources.ts';
 import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
 import { describePods, isReady } from '../support/workloads.ts';
-import { beginStep, type End, meantNow } from './actions.ts';
-import { createOne, createScenarioWorkloads, named } from './workloads.ts';
+import { beginStep, meantNow } from './actions.ts';
+import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
+import { type LoggedCommit, StoreLog } from './store-log.ts';
+import { StoredRules } from './stored-rules.ts';
+import { BrokenPromise, bringStraysBack, type End } from './users.ts';
+import { createApp, createOne, createScenarioWorkloads, named } from './workloads.ts';
 
 const START_DEADLINE_MS = 180_000;
 const POLL_MS = 100;
@@ -29,6 +35,8 @@ const NODE_MONITOR_GRACE_SECONDS = '20';
 export interface PlayOptions {
   readonly project: string;
   readonly say: (line: string) => void;
+  /** Bugs in the containers, by their names. */
+  readonly planted?: readonly string[];
 }
 
 /** A step as it was played; milliseconds after the workloads were up. */
@@ -44,6 +52,8 @@ export interface Verdict {
   readonly broken: readonly string[];
   readonly steps: readonly PlayedStep[];
   readonly signs: readonly Sign[];
+  readonly commits: readonly LoggedCommit[];
+  readonly requests: readonly Request[];
   /** Wall time of the moment when the workloads were up. */
   readonly beganAt: number;
   readonly beganMonotonic: number;
@@ -54,17 +64,22 @@ export interface Verdict {
 const clock = createSystemClock();
 
 /** Plays a scenario on containers of its own, and judges what their processes and clients have seen. */
-export async function playOnContainers(scenario: Scenario, { project, say }: PlayOptions): Promise<Verdict> {
+export async function playOnContainers(scenario: Scenario, options: PlayOptions): Promise<Verdict> {
+  const { project, say, planted = [] } = options;
+  const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-planted-'));
+  await using _ = { [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }) };
+  const files = planted.length === 0 ? [] : [writePlantedBugs(planted, scratch)];
   const settings = {
     HOLDFAST_SELF_FENCING: scenario.form.selfFencing ? 'exclusive' : 'off',
     HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
   };
   say('the containers start');
-  await using cluster = await startComposeCluster(project, settings, { profiles: ['storage'] });
+  await using cluster = await startComposeCluster(project, settings, { profiles: ['storage'], files });
+  await using log = new StoreLog(cluster);
   try {
     await createScenarioWorkloads(cluster, scenario);
     await waitFor('everything to run', () => isWhole(cluster.admin, scenario), START_DEADLINE_MS);
-    return await new Play(cluster, scenario, say).run();
+    return await new Play(cluster, scenario, { log, say }).run();
   } catch (error) {
     process.stderr.write(`${await cluster.logs()}\n${await describePods(cluster.admin).catch(String)}\n`);
     throw error;
@@ -74,6 +89,7 @@ export async function playOnContainers(scenario: Scenario, { project, say }: Pla
 class Play {
   readonly #cluster: ComposeCluster;
   readonly #scenario: Scenario;
+  readonly #log: StoreLog;
   readonly #say: (line: string) => void;
   readonly #broken: string[] = [];
   readonly #steps: PlayedStep[] = [];
@@ -81,17 +97,26 @@ class Play {
   readonly #beganAt = clock.now();
   readonly #began = clock.monotonic();
 
-  constructor(cluster: ComposeCluster, scenario: Scenario, say: (line: string) => void) {
+  constructor(
+    cluster: ComposeCluster,
+    scenario: Scenario,
+    { log, say }: { readonly log: StoreLog; readonly say: (line: string) => void },
+  ) {
     this.#cluster = cluster;
     this.#scenario = scenario;
+    this.#log = log;
     this.#say = say;
   }
 
   async run(): Promise<Verdict> {
     const { admin } = this.#cluster;
+    const log = this.#log;
+    const rules = new StoredRules();
+    log.onCommit((commit) => rules.observe(commit));
     const { seconds, expect } = this.#scenario;
     this.#say('everything runs; the schedule begins');
     await using load = new ApiLoad(admin);
+    const clients = new Clients(sceneryOf(this.#cluster, this.#scenario), this.#scenario.workload.clients);
     await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
     await this.#sleepUntil(seconds);
     await Promise.all(this.#checks);
@@ -99,19 +124,30 @@ class Play {
     await this.#restore();
     const whole = waitFor('everything to be whole', () => this.#isWholeAgain(), expect.wholeWithin * 1000);
     await whole.catch(async () => {
-      this.#broken.push(`not whole within ${expect.wholeWithin} s:\n${await describePods(admin).catch(String)}`);
+      this.#broken.push(
+        `not whole within ${expect.wholeWithin} s: ${whatIsLeft(log.state) ?? ''}\n${await describePods(admin).catch(String)}`,
+      );
     });
-    await load.stop();
+    await Promise.all([load.stop(), clients.stop()]);
     const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
-    const signs = await this.#judgeSigns();
+    await clients.finish(log);
+    const signs = readSigns(this.#cluster);
+    this.#broken.push(
+      ...(await brokenSigns(this.#cluster, this.#scenario, signs)),
+      ...brokenGrace(this.#scenario, signs, log.commits),
+      ...clients.broken(log),
+      ...rules.broken(),
+    );
     return {
       broken: this.#broken,
       steps: this.#steps,
-      signs,
+      signs: [...signs.values()].flat(),
+      commits: log.commits,
+      requests: clients.requests,
       beganAt: this.#beganAt,
       beganMonotonic: this.#began,
       lengthMs: this.#elapsedMs,
-      load: told ?? '',
+      load: [told ?? '', clients.facts(), `${log.commits.length} commits`].join('\n'),
     };
   }
 
@@ -143,7 +179,7 @@ class Play {
   async #begin(step: Step): Promise<End | void> {
     for (let left = isFault(step.do) ? 0 : ASKED_AGAIN; ; left--) {
       try {
-        return await beginStep(this.#cluster, step);
+        return await beginStep(this.#cluster, this.#scenario, step);
       } catch (error) {
         if (left === 0) return this.#tell(step, error);
         await clock.sleep(ASK_AGAIN_MS);
@@ -153,7 +189,10 @@ class Play {
 
   /** What is no longer there, as the rules of a container that has ended meanwhile, needs no end. */
   async #end(step: Step, end: End): Promise<void> {
-    await end().catch((error: unknown) => this.#tell(step, error));
+    await end().catch((error: unknown) => {
+      if (error instanceof BrokenPromise) this.#broken.push(error.message);
+      this.#tell(step, error);
+    });
     this.#say(`  over: ${step.do} ${step.target}`);
   }
 
@@ -196,10 +235,13 @@ class Play {
   /** Takes back what users have changed. */
   async #restore(): Promise<void> {
     const { replicas } = this.#scenario.workload;
+    const { admin } = this.#cluster;
+    for (const app of APPS) await createApp(admin, this.#scenario, app).catch(() => {});
+    await bringStraysBack(admin).catch(() => {});
     for (const [target, value] of Object.entries(replicas)) {
       const step: Step = { at: 0, do: 'scale', target, value };
       await waitFor(`${target} to be scaled`, () =>
-        beginStep(this.#cluster, step).then(
+        beginStep(this.#cluster, this.#scenario, step).then(
           () => true,
           () => false,
         ),
@@ -210,44 +252,18 @@ class Play {
   /** The pod without a controller goes with a lost node: its user creates it again, as in the simulator. */
   async #isWholeAgain(): Promise<boolean> {
     const { admin } = this.#cluster;
-    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin);
-    return isWhole(admin, this.#scenario);
-  }
-
-  async #judgeSigns(): Promise<readonly Sign[]> {
-    const { sharedFolder } = this.#cluster;
-    const files = readdirSync(sharedFolder)
-      .filter((file) => file.endsWith('.log'))
-      .toSorted();
-    const byPod = new Map(files.map((file) => [file.replace(/\.log$/, ''), signsIn(path.join(sharedFolder, file))]));
-    for (const [pod, signs] of byPod) {
-      if (pod.startsWith('db-')) this.#broken.push(...overlapsOf(signs), ...surprisesOf(signs));
-    }
-    for (const volume of this.#volumes()) {
-      const writers = [...byPod].filter(([pod]) => pod === volume || pod.startsWith(`${volume}-`));
-      const records = await this.#recordsOf(volume);
-      this.#broken.push(
-        ...damageOf(
-          writers.flatMap(([, signs]) => signs),
-          records,
-        ).slice(0, 3),
-      );
-    }
-    return [...byPod.values()].flat();
-  }
-
-  #volumes(): readonly string[] {
-    const { replicas, hasDisks } = this.#scenario.workload;
-    return [...(hasDisks ? Array.from({ length: replicas.db }, (_, ordinal) => `db-${ordinal}`) : []), 'disk'];
-  }
-
-  async #recordsOf(identity: string): Promise<readonly string[]> {
-    const file = `/data/volumes/${volumeOf(identity)}`;
-    return parseRecords(await dockerBytes('exec', this.#cluster.containerOf('storage'), 'cat', file));
+    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
+    return (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
   }
 }
 
-const signsIn = (file: string): readonly Sign[] => parseSigns(readFileSync(file, 'utf8'));
+/** The clients of a run on containers, which draw from the seed. */
+const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({
+  users,
+  random: createSeededRandom(seed, 'clients'),
+  now: () => clock.monotonic(),
+  sleep: (ms) => clock.sleep(ms),
+});
 
 async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
   return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(

@@ -19,10 +19,14 @@ const LOG_LINES_SHOWN = '60';
 export interface ComposeCluster extends AsyncDisposable {
   /** An administrator's client; either API server answers it. */
   readonly admin: ApiClient;
+  /** The same administrator, once for each API server: nobody else answers it. */
+  readonly users: readonly ApiClient[];
   /** An administrator's kubeconfig; it names the first of the servers. */
   readonly kubeconfig: string;
   /** Addresses of the API servers on this machine. */
   readonly servers: readonly string[];
+  /** A folder of this machine with the credentials of every service. */
+  readonly stateFolder: string;
   /** A folder of this machine that every node sees as /shared. */
   readonly sharedFolder: string;
   /** Disconnects a service from a network without a notification. A node has no other network. */
@@ -95,12 +99,15 @@ export async function startComposeCluster(
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
     const servers = ports.map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);
+    const users = await Promise.all(servers.map((server) => connectAsAdmin(kubeconfig, [server])));
     const containerOf = (service: string): string => `${project}-${service}-1`;
     return {
       admin,
+      users: users.map((user) => user.admin),
       containerOf,
       kubeconfig,
       servers,
+      stateFolder: path.join(scratch, 'state'),
       sharedFolder,
       disconnect: async (service, network = 'cluster') => {
         await execute('docker', ['network', 'disconnect', `${project}_${network}`, containerOf(service)]);
@@ -115,7 +122,7 @@ export async function startComposeCluster(
       },
       logs: () => compose('logs', '--no-color', '--tail', LOG_LINES_SHOWN),
       [Symbol.asyncDispose]: async () => {
-        await close();
+        await Promise.all([close(), ...users.map((user) => user.close())]);
         await cleanUp();
       },
     };

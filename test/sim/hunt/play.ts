@@ -6,6 +6,7 @@ import { type HuntOutcome, runPlan } from './run.ts';
 /** Plays a scenario on virtual time. */
 export function playScenario(scenario: Scenario, recording?: Recording): Promise<HuntOutcome> {
   const { wholeWithin, recoverWithin } = scenario.expect;
-  const extra = { wholeWithin, recoverWithin, ...(recording === undefined ? {} : { recording }) };
+  const { clients } = scenario.workload;
+  const extra = { wholeWithin, recoverWithin, clients, ...(recording === undefined ? {} : { recording }) };
   return runPlan(planOf(scenario), extra);
 }

@@ -10,6 +10,7 @@ import { World } from '../world.ts';
 import { ACTIONS, heal, liftEverything } from './actions.ts';
 import { startOf } from './booted.ts';
 import { BudgetRule } from './budget-rule.ts';
+import { type ClientCounts, SimClients } from './clients.ts';
 import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { wrote } from './fault-actions.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
@@ -50,6 +51,8 @@ export interface HuntExtra extends Pick<SimClusterOptions, 'logOf'> {
   /** Seconds until the identities of a lost node run elsewhere. */
   readonly recoverWithin?: number | undefined;
   readonly recording?: Recording;
+  /** Clients whose histories are checked at the end. */
+  readonly clients?: ClientCounts;
 }
 
 export interface HuntOutcome {
@@ -95,6 +98,7 @@ export class Hunt {
   readonly #observer: Informer<Pod>;
   /** The revision of what the cluster started on. */
   readonly #startRevision: number;
+  #clients: SimClients | undefined;
   #startedAtMs = 0;
   #isHealed = false;
 
@@ -147,6 +151,7 @@ export class Hunt {
       observeCommit: (commit) => {
         commits.observe(commit);
         recording.commit(now(), commit);
+        this.#clients?.committed(commit);
         this.#moments.committed(commit);
         budget.observe(commit);
         rate.wrote(commit.by ?? '');
@@ -234,6 +239,7 @@ export class Hunt {
     await this.#start();
     send(cluster, () => createJob(cluster.admin, 'first-job'));
     for (const watch of this.#watches) watch.start();
+    this.#clients = SimClients.start(cluster, this.#extra.clients);
     this.#startedAtMs = kernel.elapsedMs;
     this.#recording.begins(kernel.elapsedMs, cluster.committed.list(PERSISTENT_VOLUMES));
     for (const step of this.#plan.steps) this.#schedule(step);
@@ -243,10 +249,12 @@ export class Hunt {
     heal(this.#scene);
     this.#recording.healed(kernel.elapsedMs);
     cluster.background(this.#restoreWorkloads());
+    this.#clients?.stop();
     await this.#untilWhole('everything is whole again', (this.#extra.wholeWithin ?? WHOLE_WITHIN_SECONDS) * 1000);
     await kernel.runFor(QUIET_MS);
     await this.#untilWhole('it stays whole', QUIET_MS);
     this.#checkObserver();
+    await this.#clients?.check();
   }
 
   #startFencer(): void {

@@ -1,0 +1,49 @@
+import { BudgetRule } from '../../sim/hunt/budget-rule.ts';
+import { COMMIT_RULES, CommitOracle, type CommitRule } from '../../sim/hunt/commit-rules.ts';
+import { historyRules } from '../../sim/hunt/history-rules.ts';
+import { Living } from '../../sim/hunt/living.ts';
+import type { LoggedCommit } from './store-log.ts';
+
+/** They ask who has written, or when exactly: the history of the store says neither. */
+const UNKNOWABLE: ReadonlySet<string> = new Set([
+  'only its node or a user removes a running pod',
+  'a lease changes hands when it has run out',
+  'a ReplicaSet creates no pod too many',
+]);
+
+/** A request may have been read this long before its commit is seen here. */
+const ASKED_MS = 3_000;
+
+/** The rules of the simulator about what is stored, on the history of a real store. */
+export class StoredRules {
+  readonly #budget: BudgetRule;
+  readonly #oracles: readonly CommitOracle[];
+  #nowMs = 0;
+
+  constructor() {
+    const now = (): number => this.#nowMs;
+    this.#budget = new BudgetRule(now);
+    const living = new Living(() => undefined);
+    const all: Readonly<Record<string, CommitRule>> = {
+      ...COMMIT_RULES,
+      ...historyRules({ living, named: new Set(), isCalm: false }),
+    };
+    // An oracle tells the first rule that is broken, so each rule has one of its own.
+    this.#oracles = Object.entries(all)
+      .filter(([name]) => !UNKNOWABLE.has(name))
+      .map(([name, rule]) => new CommitOracle({ [name]: rule }, now));
+  }
+
+  observe(commit: LoggedCommit): void {
+    this.#nowMs = commit.atMs;
+    for (const oracle of this.#oracles) oracle.observe({ by: 'somebody', ...commit });
+    this.#budget.observe({ ...commit, askedAtMs: commit.atMs - ASKED_MS });
+  }
+
+  broken(): readonly string[] {
+    return [this.#budget, ...this.#oracles].flatMap((oracle) => {
+      const story = oracle.check();
+      return story === undefined ? [] : [`${oracle.name}: ${story}`];
+    });
+  }
+}

@@ -66,6 +66,8 @@ function registryPath(key: StoreKey): string {
 
 /** What an encrypting store knows about its objects beside their values. */
 export interface SealedView {
+  /** True when objects of this key are encrypted. */
+  readonly covers: (key: StoreKey) => boolean;
   /** True when the last read of the object found a stale form: see `OpenedValue`. */
   readonly isStale: (key: StoreKey) => boolean;
   /** Returns an error for an object under this prefix that exists and cannot be decrypted. */

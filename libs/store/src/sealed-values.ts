@@ -37,6 +37,7 @@ export class SealedValues implements SealedView {
     this.#sealer = sealer;
   }
 
+  readonly covers = (key: StoreKey): boolean => this.#sealer.covers(key);
   readonly isStale = (key: StoreKey): boolean => this.#stale.has(key);
   readonly unreadableCount = (): number => this.#unreadable.size;
   readonly onUnreadable = (listener: (key: StoreKey) => void): void => void this.#listeners.push(listener);

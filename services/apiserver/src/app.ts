@@ -45,6 +45,7 @@ import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
 import { FlowControl } from './flow-control/flow-control.ts';
 import { createFlowObjects } from './flow-control/flow-objects.ts';
+import { History, type HistoryOptions } from './history/history.ts';
 import { KnownSelectors } from './http/known-selectors.ts';
 import { Warnings } from './http/warnings.ts';
 import { createWriteGate } from './http/write-gate.ts';
@@ -109,6 +110,8 @@ export interface ApiServerDeps {
   readonly clientCa?: string | undefined;
   /** Present: requests are audited. */
   readonly audit?: AuditOptions | undefined;
+  /** Present: every revision is kept for a time, with who wrote it. */
+  readonly history?: HistoryOptions | undefined;
   /** When present, authenticates this server to aggregated servers, so that they trust its user headers. */
   readonly frontProxy?: FrontProxy | undefined;
   /** The services that the encryption of the store depends on. */
@@ -200,6 +203,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
+      await core.history?.flush();
       await Promise.all((audit?.sinks ?? []).map((sink) => sink.stop()));
     },
   };
@@ -245,7 +249,9 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   };
   const onChange = (group: string, plural: string): void => cache.endWatchesOf(group, plural);
   const kinds = new CustomKinds({ rules, log, onChange, onDefinition });
+  const history = deps.history === undefined ? undefined : new History({ ...deps.history, store, clock, log });
   const cache: WatchCache = new WatchCache({
+    recorder: history,
     store,
     clock,
     log,
@@ -270,6 +276,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     flowControl,
     store,
     cache,
+    history,
     kinds,
     catalog,
     directory: createDirectory(catalog, aggregation),

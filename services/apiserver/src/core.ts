@@ -10,6 +10,7 @@ import type { Catalog } from './endpoints/catalog.ts';
 import type { Directory } from './endpoints/directory.ts';
 import type { ServiceLevels } from './endpoints/service-levels.ts';
 import type { FlowControl } from './flow-control/flow-control.ts';
+import type { History } from './history/history.ts';
 import type { KnownSelectors } from './http/known-selectors.ts';
 import type { WriteGate } from './http/write-gate.ts';
 import type { YamlReader } from './http/yaml-reader.ts';
@@ -34,6 +35,8 @@ export interface Core {
   readonly aggregation: Aggregation;
   readonly lineage: LineageGuard;
   readonly reader: ObjectReader;
+  /** Absent: no history is kept. */
+  readonly history: History | undefined;
   readonly admission: AdmissionChain;
   readonly writeGate: WriteGate;
   readonly metrics: ApiMetrics;

@@ -385,6 +385,29 @@ export const KMS_DECRYPTIONS_AT_ONCE = 8;
 export const KMS_FEED_WAIT_MS = 1_000;
 
 // Relations between limits. A change that breaks one fails every test of the room.
+/** A segment of the history: small enough that a list of the past reads little of what it does not need. */
+export const HISTORY_SEGMENT_CHARS = 1024 * 1024;
+/** After a crash the changes of about twice this time are read from the store again, without their authors. */
+export const HISTORY_SEGMENT_MS = 10_000;
+/** Texts that wait to be compressed and written. Above it the history begins anew: requests never wait for it. */
+export const HISTORY_PENDING_CHARS_MAX = 64 * 1024 * 1024;
+/** The text of one resource in one segment: the largest objects beside each other, with their states before. */
+export const HISTORY_BLOCK_BYTES_MAX = 64 * 1024 * 1024;
+/** Changes that are read from the store after a crash; a store keeps about as many. */
+export const HISTORY_CAUGHT_UP_MAX = 60_000;
+/** Clients whose newest seen revisions are known. */
+export const HISTORY_CLIENTS_MAX = 2_048;
+export const HISTORY_RESOURCES_OF_CLIENT_MAX = 64;
+/** Characters of what a client says about itself in the history. */
+export const HISTORY_TEXT_CHARS_MAX = 256;
+/** Changes of a page, unless the client asks for another number. */
+export const HISTORY_CHANGES_DEFAULT = 500;
+export const HISTORY_CHANGES_MAX = 5_000;
+/** Shown differences of one change. */
+export const HISTORY_DIFFERENCES_MAX = 100;
+/** Characters of the texts that are compared for one page: beyond, a page is shorter than asked for. */
+export const HISTORY_COMPARED_CHARS_MAX = 16 * 1024 * 1024;
+
 invariant(OBJECT_BYTES_MAX <= REQUEST_BODY_BYTES_MAX, 'every object that may be stored can be sent');
 invariant(REQUEST_BODY_BYTES_MAX <= BODY_BYTES_IN_FLIGHT_MAX, 'one body always fits');
 invariant(OBJECT_BYTES_MAX <= ANSWER_BYTES_IN_FLIGHT_MAX, 'one answer always fits');

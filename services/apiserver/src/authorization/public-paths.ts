@@ -1,4 +1,5 @@
 import { AUTHENTICATED_GROUP, type User } from '../authentication/identity.ts';
+import { isHistoryPath } from '../http/history-path.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
 import type { Authorizer } from './port.ts';
 
@@ -25,6 +26,8 @@ export const publicPaths: Authorizer = {
     if (PROBED.test(info.path)) return 'probe';
     if (info.verb !== 'get') return undefined;
     if (VERSION.test(info.path)) return 'public path';
-    return DISCOVERY.test(info.path) && user.groups.includes(AUTHENTICATED_GROUP) ? 'discovery' : undefined;
+    if (!user.groups.includes(AUTHENTICATED_GROUP)) return undefined;
+    if (isHistoryPath(info.path)) return 'history of what the user may read';
+    return DISCOVERY.test(info.path) ? 'discovery' : undefined;
   },
 };

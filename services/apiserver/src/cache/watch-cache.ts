@@ -28,6 +28,15 @@ export interface WatchCacheDeps {
   /** Indexed fields of a resource, for watches that ask for one value of them. */
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
   readonly feeds?: readonly ObjectFeed[];
+  readonly recorder?: ChangeRecorder | undefined;
+}
+
+/** Keeps what the cache forgets. */
+export interface ChangeRecorder {
+  /** Everything is loaded up to this revision; every later change follows. */
+  resume(loadedAt: number): Promise<void>;
+  /** `before` is the text that the change replaced; `undefined` where the cache does not know it. */
+  record(change: Change, before: string | undefined): void;
 }
 
 /** Gets every change of one resource before any caller that waits for the revision continues. */
@@ -210,6 +219,7 @@ export class WatchCache {
     // Writes during the load are part of it, or follow as a change.
     this.#ahead.clear();
     this.#lastWriteId = await this.#readWriteId(resumeAfter);
+    await this.#deps.recorder?.resume(resumeAfter);
     this.#advance(resumeAfter);
   }
 
@@ -283,9 +293,12 @@ export class WatchCache {
   }
 
   #apply(changes: readonly Change[]): void {
+    const { recorder } = this.#deps;
     for (const change of changes) {
       this.#feed(change);
-      this.#cacheOf(change.key).apply(change, this.#ahead.get(change.revision));
+      const cache = this.#cacheOf(change.key);
+      if (recorder !== undefined) recorder.record(change, stateBefore(change, cache));
+      cache.apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
       this.#lastWriteId = change.writeId;
       this.#ahead.delete(change.revision);
@@ -325,6 +338,12 @@ function shrunk(objects: Iterable<CachedObject>, most: number, { kept, forget }:
     else all += bytes;
   }
   return all;
+}
+
+/** A change that was part of the load finds its own state, or a newer one. */
+function stateBefore({ key, previousRevision, previousValue }: Change, cache: ResourceCache): string | undefined {
+  const known = cache.get(key);
+  return known?.revision === previousRevision ? known.stored : previousValue;
 }
 
 /** A key begins with the prefix of its resource. */

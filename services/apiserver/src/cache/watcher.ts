@@ -17,6 +17,8 @@ export interface WatcherOptions {
   readonly after: number;
   readonly queueFramesMax: number;
   readonly render: RenderFrame;
+  /** Told the revision of each frame when the client takes it. */
+  readonly delivered?: ((revision: number) => void) | undefined;
   /** Called once when the watcher ended, for whatever reason. */
   readonly onEnd: (watcher: Watcher) => void;
 }
@@ -25,6 +27,8 @@ interface Pending {
   readonly make: () => WatchFrame;
   /** Bytes of a change; the initial state is in the cache anyway. */
   readonly bytes: number;
+  /** 0 = of the initial state. */
+  readonly revision: number;
 }
 
 /** One open watch: a bounded queue between the feed and one client. A client that falls behind is disconnected. */
@@ -51,20 +55,25 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     this.#after = event.revision;
     const seen = this.#view(event);
     if (seen !== undefined) {
-      this.enqueue(() => this.#options.render(seen.type, seen.object, event), event.current.size);
+      const { revision, current } = event;
+      this.enqueue(() => this.#options.render(seen.type, seen.object, event), { revision, bytes: current.size });
     }
   }
 
   /** Appends a frame in order; it is rendered when the client takes it. */
-  enqueue(make: () => WatchFrame, bytes = 0): void {
+  enqueue(
+    make: () => WatchFrame,
+    { revision, bytes = 0 }: { readonly revision: number; readonly bytes?: number },
+  ): void {
     if (this.#ended) return;
     if (this.#waiting !== undefined) {
       const resolve = this.#waiting;
       this.#waiting = undefined;
+      this.#options.delivered?.(revision);
       resolve({ done: false, value: make() });
       return;
     }
-    this.#queue.push({ make, bytes });
+    this.#queue.push({ make, bytes, revision });
     this.#queuedBytes += bytes;
     if (
       this.#queue.size - this.#initialFrames > this.#options.queueFramesMax ||
@@ -77,7 +86,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   /** The state of the selection at the start, before the first change. */
   offerInitial(objects: readonly CachedObject[]): void {
     for (const object of objects) {
-      this.#queue.push({ make: () => this.#options.render('ADDED', object, undefined), bytes: 0 });
+      this.#queue.push({ make: () => this.#options.render('ADDED', object, undefined), bytes: 0, revision: 0 });
     }
     this.#initialFrames += objects.length;
   }
@@ -114,6 +123,7 @@ export class Watcher implements AsyncIterable<WatchFrame> {
     if (next !== undefined) {
       this.#queuedBytes -= next.bytes;
       if (this.#initialFrames > 0) this.#initialFrames--;
+      if (next.revision > 0) this.#options.delivered?.(next.revision);
       return Promise.resolve({ done: false, value: next.make() });
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });

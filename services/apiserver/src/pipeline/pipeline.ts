@@ -13,9 +13,12 @@ import { answerPath } from '../endpoints/paths.ts';
 import { isBuiltInGroup } from '../endpoints/served-kinds.ts';
 import { distinguisherOf, type FlowRequest } from '../flow-control/flow-request.ts';
 import { discard } from '../front/answer-bodies.ts';
+import { recorded, recordRefusal } from '../history/authorship.ts';
+import { answerHistory } from '../history/endpoint.ts';
 import { asAccepted } from '../http/accepted-type.ts';
 import { errorAnswer, isFault, textAnswer } from '../http/answers.ts';
 import type { ResourceContext } from '../http/context.ts';
+import { isHistoryPath } from '../http/history-path.ts';
 import { negotiate, negotiateList, negotiateWatch, negotiateWithoutTable } from '../http/negotiation.ts';
 import { nothingThere, notServed } from '../http/not-served.ts';
 import { isForWebSocket, overWebSocket } from '../http/over-websocket.ts';
@@ -102,6 +105,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
     return response;
   } catch (error) {
     if (incoming.audit !== undefined && isFault(error)) incoming.audit.failed(error);
+    if (info.kind === 'resource') recordRefusal(pipeline.core, incoming, info, error);
     const accepted = asAccepted(incoming.request, errorAnswer(error, log));
     const response = accepted instanceof Promise ? await accepted : accepted;
     done(response.status);
@@ -193,10 +197,12 @@ function performReady(
   info: RequestInfo,
 ): Promise<ApiResponse> {
   const { request } = incoming;
-  if (info.kind === 'path') return answerPath(common, incoming, checks);
+  if (info.kind === 'path') {
+    return isHistoryPath(info.path) ? answerHistory(common, incoming) : answerPath(common, incoming, checks);
+  }
   refuseHalted(common.store);
   refuseUnreadable(common, info);
-  const core = inRoom[roomOf(incoming.user, info)];
+  const core = recorded(inRoom[roomOf(incoming.user, info)], incoming, info);
   const answered = whenReadable(common, answerInRoom(core, incoming, info), info);
   return isForWebSocket(request, info) ? answered.then((response) => overWebSocket(core, request, response)) : answered;
 }

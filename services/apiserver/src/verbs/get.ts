@@ -10,6 +10,7 @@ import { convertAhead } from '../kinds/conversion.ts';
 import { keyOf } from '../objects/object-keys.ts';
 import { asServed } from '../objects/stored-object.ts';
 import { yamlAnswer } from './long-lists.ts';
+import { seenNotes } from './note-seen.ts';
 import { missing } from './write-results.ts';
 
 export async function get(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
@@ -20,6 +21,7 @@ export async function get(core: Core, context: ResourceContext, definition: Reso
   else await waitForRevision(core, notOlderThan);
   const object = core.cache.byKey(keyOf(definition, namespace, name));
   if (object === undefined) throw missing(definition, name);
+  seenNotes(core, context, definition)?.(object.revision);
   const converting = convertAhead(core, definition, [object]);
   if (converting !== undefined) await converting;
   const { shape, encoding } = context.representation;

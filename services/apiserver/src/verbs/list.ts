@@ -21,11 +21,13 @@ import { asServed, storedNameOf } from '../objects/stored-object.ts';
 import { mapInTurns } from '../turns/map-in-turns.ts';
 import { judgeAhead } from './judge-ahead.ts';
 import { partialListAnswer, tableAnswer, yamlListAnswer } from './long-lists.ts';
+import { seenNotes } from './note-seen.ts';
 
 export async function list(core: Core, context: ResourceContext, definition: ResourceDefinition): Promise<ApiResponse> {
   const options = readListOptions(core, context.request.query, context.info, definition);
   await core.lineage.admit(context.request);
   const page = await readPage(core, options, definition, context.user);
+  seenNotes(core, context, definition)?.(page.revision);
   const seen = core.lineage.headers(context.request, page.revision);
   const answer = await listAnswer(core, context, definition, page);
   return { ...answer, headers: { ...answer.headers, ...seen } };

@@ -19,6 +19,7 @@ import {
 import { storedNameOf } from '../objects/stored-object.ts';
 import { convertedFrames, waitingFrame } from './converted-frames.ts';
 import { judgeAhead } from './judge-ahead.ts';
+import { seenNotes } from './note-seen.ts';
 import { expiredFrame, type Rendering, renderingFor } from './watch-frames.ts';
 
 export async function watch(
@@ -81,7 +82,10 @@ function openFrames(core: Core, context: ResourceContext, opening: Opening): Asy
   const candidates = selection.beforeConversion ?? selection;
   const following = { ...opening, options: { ...options, selection: candidates } };
   const watcher = openWatcher(core, context, { ...following, rendering: { ...rendering, change }, after });
-  if (fromNow) watcher.offerInitial(cache.list({ selection: opening.initial })?.objects ?? []);
+  if (fromNow) {
+    watcher.offerInitial(cache.list({ selection: opening.initial })?.objects ?? []);
+    seenNotes(core, context, opening.definition)?.(after);
+  }
   for (const event of missed) watcher.offer(event);
   const offered = { request: context.request, watcher, rendering, after };
   if (options.bookmarks) offerBookmark(core, { ...offered, endsInitial: options.sendInitialEvents === true });
@@ -110,6 +114,7 @@ function openWatcher(core: Core, context: ResourceContext, following: Following)
     after,
     queueFramesMax: WATCHER_QUEUE_FRAMES_MAX,
     render: rendering.change,
+    delivered: seenNotes(core, context, following.definition),
     onEnd: () => {
       cache.watchers.delete(watcher);
       timeout.cancel();
@@ -141,7 +146,7 @@ function offerBookmark(core: Core, offered: OfferedBookmark): void {
   const { watcher, rendering, after, endsInitial } = offered;
   if (!endsInitial && (!current || revision < after)) return;
   const annotations = core.lineage.annotations(offered.request, revision);
-  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial, annotations }));
+  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial, annotations }), { revision });
 }
 
 interface OfferedBookmark {

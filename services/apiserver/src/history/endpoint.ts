@@ -1,0 +1,65 @@
+import type { ApiResponse } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
+import { catchUp } from '../cache/reader.ts';
+import type { Core } from '../core.ts';
+import { jsonAnswer } from '../http/answers.ts';
+import { HISTORY_PATH } from '../http/history-path.ts';
+import { nothingThere } from '../http/not-served.ts';
+import { methodNotAllowed } from '../http/refusals.ts';
+import { answerChanges } from './changes-answer.ts';
+import { HISTORY_API, type HistoryRange } from './documents.ts';
+import type { History, Sight } from './history.ts';
+import { timeText, tooOld } from './moments.ts';
+import { answerObjects } from './objects-answer.ts';
+import { type HistoryRequest, sightOf } from './request.ts';
+import { HistoryGone } from './segment-log.ts';
+
+/** What happened, for who may read it now. */
+export async function answerHistory(
+  core: Core,
+  {
+    request,
+    user,
+    warnings,
+  }: Pick<HistoryRequest, 'request' | 'user'> & { readonly warnings: { add(text: string): void } },
+): Promise<ApiResponse> {
+  const { history } = core;
+  if (history === undefined) throw keepsNone();
+  if (request.method !== 'GET') throw methodNotAllowed();
+  await catchUp(core);
+  const [, what = '', place = ''] = PARTS.exec(request.path.slice(HISTORY_PATH.length)) ?? [];
+  const asked = { core, history, request, user, warn: (text: string) => warnings.add(text), place };
+  try {
+    if (what === '' && place === '') return jsonAnswer(200, rangeOf(history, sightOf(history)));
+    if (what === 'objects' && place !== '') return await answerObjects(asked);
+    if (what === 'changes') return await answerChanges(asked);
+    return nothingThere();
+  } catch (error) {
+    if (error instanceof HistoryGone) throw tooOld(sightOf(history), 'that moment');
+    throw error;
+  }
+}
+
+/** `/objects/api/v1/pods`: what is wanted, and the path behind it with its slash. */
+const PARTS = /^\/?([a-z]*)((?:\/[^/]+)*)\/?$/;
+
+function rangeOf(history: History, sight: Sight): HistoryRange {
+  const { retentionMs, limitBytes } = history.options;
+  return {
+    kind: 'HistoryRange',
+    apiVersion: HISTORY_API,
+    oldest: { revision: String(sight.oldest), time: timeText(sight.oldestAt) },
+    newest: { revision: String(sight.newest), time: timeText(sight.newestAt) },
+    retentionSeconds: Math.floor(retentionMs / 1000),
+    limitBytes,
+    usedBytes: history.bytes,
+  };
+}
+
+const keepsNone = (): StatusError =>
+  new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: 'this server keeps no history: start it with --history-retention=1h',
+    details: {},
+  });

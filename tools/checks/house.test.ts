@@ -18,6 +18,11 @@ test('types: the whole tree compiles under the strict settings', () => {
   assert.equal(result.status, 0, result.output);
 });
 
+test('types: the console compiles for browsers, and its state without them', () => {
+  const result = tool('tsc', ['-p', 'services/console/tsconfig.json']);
+  assert.equal(result.status, 0, result.output);
+});
+
 test('lint: no rule is broken, warnings included', () => {
   const result = tool('oxlint', ['--type-aware', '--deny-warnings']);
   assert.equal(result.status, 0, result.output);

@@ -18,6 +18,7 @@ export const MAY_IMPORT = {
   fencer: ['platform', 'machinery', 'api', 'bus', 'client'],
   'storage-server': ['platform', 'client'],
   proxy: ['platform', 'machinery', 'api', 'bus', 'client'],
+  console: ['platform', 'machinery', 'client'],
   cluster: [
     'platform',
     'pki',
@@ -47,12 +48,13 @@ export const MAY_IMPORT = {
     'kubelet',
     'fencer',
     'proxy',
+    'console',
   ],
 };
 
 /** Test code and the contract suites may use the testing room; production never does. */
 const TEST_FILE = /\.(test|prop)\.ts$|\/contract(\/|\.ts$)/;
-const MACHINE_ROOMS = /(^|\/)libs\/platform\/src\/|(^|\/)(main|[a-z-]+-main)\.ts$/;
+const MACHINE_ROOMS = /(^|\/)libs\/platform\/src\/|(^|\/)(main|[a-z-]+-main)\.tsx?$/;
 
 function roomOf(filename) {
   const match = /(?:^|\/)(?:libs|services)\/([^/]+)\//.exec(filename.replaceAll(path.sep, '/'));

@@ -10,7 +10,7 @@ const [folder, ...more] = process.argv.slice(2);
 if (folder === undefined || folder.startsWith('-') || more.length > 0) fail(USAGE);
 const target = path.resolve(process.env['INIT_CWD'] ?? '.', folder);
 if (existsSync(target)) fail(`${target} exists already. Name a folder that does not exist.`);
-const { files, version } = writePackage(target);
+const { files, version } = await writePackage(target);
 process.stdout.write(`@holdfast/cluster ${version}: ${files} modules in ${target}\nNext: npm pack ${target}\n`);
 
 function fail(text: string): never {

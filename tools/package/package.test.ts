@@ -26,9 +26,9 @@ const run = (program: string, args: readonly string[]): string => {
   return execFileSync(program, args, { cwd: consumer, env, encoding: 'utf8', timeout: PROGRAM_MS });
 };
 
-before(() => {
+before(async () => {
   const source = path.join(folder, 'source');
-  writePackage(source);
+  await writePackage(source);
   npm(['pack', source], folder);
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   mkdirSync(consumer);
@@ -93,6 +93,7 @@ test('the package has types, a licence, and no dependency that has to be fetched
   for (const { types } of [manifest.exports['.'], manifest.exports['./testenv']]) {
     assert.match(readFileSync(path.join(home, types), 'utf8'), /export/);
   }
+  assert.ok(readdirSync(path.join(home, 'lib/services/console/built')).includes('index.html'));
   assert.match(readFileSync(path.join(home, 'LICENSE'), 'utf8'), /Apache License/);
   const files = readdirSync(path.join(home, 'lib'), { recursive: true }).map(String);
   assert.deepEqual(

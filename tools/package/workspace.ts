@@ -72,4 +72,5 @@ export function filesOf({ folder }: Room): readonly string[] {
     .filter((file) => !NOT_SHIPPED.test(file));
 }
 
-const NOT_SHIPPED = /\.test\.ts$|\/fixtures\/|\.proto$/;
+/** The console is shipped as built. */
+const NOT_SHIPPED = /\.test\.ts$|\/fixtures\/|\.proto$|^services\/console\/src\/(?:page|state)\//;

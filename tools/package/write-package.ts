@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { writeBundle } from '../../services/console/src/server/bundle.ts';
 import { declarationsOf } from './declarations.ts';
 import { toJavaScript } from './javascript.ts';
 import { copyLibraries, OPTIONAL_LIBRARIES } from './libraries.ts';
@@ -19,7 +20,7 @@ export interface WrittenPackage {
 }
 
 /** Writes the package for consumers into a new folder. */
-export function writePackage(target: string): WrittenPackage {
+export async function writePackage(target: string): Promise<WrittenPackage> {
   const rooms = roomsOf(WHOLE);
   const addresses = new Addresses(rooms);
   const files = rooms.flatMap(filesOf);
@@ -28,6 +29,7 @@ export function writePackage(target: string): WrittenPackage {
   const sources = files.filter((file) => file.endsWith('.ts'));
   for (const [file, text] of declarationsOf(Object.values(ENTRIES), sources, addresses))
     write(path.join(lib, file), text);
+  await writeBundle(path.join(lib, 'services/console/built'));
   const libraries = copyLibraries(rooms, target);
   const manifest = { ...manifestOf(libraries), version: readManifest(path.join(ROOT, PACKAGE)).version };
   write(path.join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);

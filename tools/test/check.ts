@@ -6,8 +6,8 @@ import { changedFiles } from './affected.ts';
 /** The inner loop: types of the whole tree, lint and format of what was changed, then the unit tests that import it. */
 const root = path.resolve(import.meta.dirname, '../..');
 const BUILD_INFO = path.join(root, 'node_modules', '.holdfast-types.tsbuildinfo');
-const LINTED = /\.(ts|js|mjs)$/;
-const FORMATTED = /\.(ts|mjs|json)$/;
+const LINTED = /\.(tsx?|js|mjs)$/;
+const FORMATTED = /\.(tsx?|mjs|json|css)$/;
 
 interface Step {
   readonly name: string;
@@ -21,6 +21,9 @@ const formatted = changed.filter((file) => FORMATTED.test(file));
 const steps: readonly Step[] = [
   // The second run compiles only what has changed.
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', BUILD_INFO] },
+  ...(changed.some((file) => file.startsWith('services/console/'))
+    ? [{ name: 'types of the console', program: 'tsc', args: ['-p', 'services/console/tsconfig.json'] }]
+    : []),
   ...(linted.length === 0
     ? []
     : [

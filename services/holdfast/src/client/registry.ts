@@ -25,6 +25,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Say what an object waits for and what ends the wait: why pod/web-1',
     load: async () => (await import('./commands/why.ts')).WHY,
   },
+  ui: {
+    summary: 'Print a link that signs a browser in to the console',
+    load: async () => (await import('./commands/ui.ts')).UI,
+  },
   doctor: {
     summary: 'Check what a cluster on this machine needs, and say what to do',
     load: async () => (await import('./commands/doctor.ts')).DOCTOR,

@@ -28,6 +28,9 @@ export interface Session extends AsyncDisposable {
   readonly namespace: string;
   /** Reads a document in another representation, such as a table. */
   read(path: string, accept: string, query?: URLSearchParams): Promise<unknown>;
+  /** Posts nothing to a path. */
+  post(path: string): Promise<unknown>;
+  readonly server: string;
   /** Gets an answer whatever its status is. */
   ask(path: string, query?: URLSearchParams): Promise<ApiResponse>;
 }
@@ -52,6 +55,13 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
     namespace: plainName(settings.namespace ?? access.namespace),
     read: async (path, accept, query) => {
       const response = await ask(path, query, accept);
+      if (response.status >= 400) throw statusErrorOf(response);
+      return jsonOf(response);
+    },
+    server,
+    post: async (path) => {
+      const headers = { accept: 'application/json', 'user-agent': USER_AGENT };
+      const response = await transport.request({ method: 'POST', path, query: new URLSearchParams(), headers });
       if (response.status >= 400) throw statusErrorOf(response);
       return jsonOf(response);
     },

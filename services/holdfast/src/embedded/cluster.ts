@@ -34,6 +34,8 @@ interface ClusterFacts {
   readonly url: string;
   readonly kubeconfig: string;
   readonly warnings: readonly string[];
+  /** Signs one browser in. Absent: no console. */
+  readonly console?: string | undefined;
   /** What `auto` found to run pods. */
   readonly runtime?: string | undefined;
   /** Absent: pods share the network of the machine, and nothing else was asked for. */
@@ -108,7 +110,9 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
       startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
     );
     const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
-    facts = { ...facts, ...said, url, warnings: [...known, ...(await front.apiServer.health())] };
+    const path = front.consolePath();
+    const console = path === undefined ? undefined : `${url}${path}`;
+    facts = { ...facts, ...said, url, console, warnings: [...known, ...(await front.apiServer.health())] };
   };
   return {
     name: 'holdfast',

@@ -11,12 +11,14 @@ import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
 import type { FrontProxyPki } from '@holdfast/pki/cluster-pki';
-import type { Credential } from '@holdfast/pki/credentials';
+import { ADMIN_USER, type Credential } from '@holdfast/pki/credentials';
 import { invariant, type Service } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
+import { type ConsoleEntrance, createConsoleEntrance } from './console-entrance.ts';
 import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
+import { createSecret } from './secret.ts';
 
 export interface ApiFrontDeps {
   readonly machine: Machine;
@@ -46,6 +48,8 @@ export interface ApiFront {
   readonly clientOf: (user: string, incarnation?: string) => ApiClient;
   /** The connections to the kubelets, which register themselves. */
   readonly nodes: DirectNodes;
+  /** Leads the administrator's browser into the console, once. */
+  readonly consolePath: () => string | undefined;
 }
 
 export function createApiFront(deps: ApiFrontDeps): ApiFront {
@@ -74,7 +78,10 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   // The relay sees encrypted values in stored form and publishes only their keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
-  entrance.leadTo(apiServer.handle);
+  const console = config.without.has('console')
+    ? undefined
+    : createConsoleEntrance({ ...machine, handle: apiServer.handle, secret: createSecret });
+  entrance.leadTo(console?.handle ?? apiServer.handle);
   const transport = createDirectTransport(apiServer.handle);
   const clientOf = (user: string, incarnation?: string): ApiClient => {
     const credential = credentials.get(user);
@@ -82,7 +89,13 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     const { clock } = machine;
     return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation, clock });
   };
-  return { apiServer, https, services: [...deps.encryption.services, apiServer, relay, https], clientOf, nodes };
+  const services = [...deps.encryption.services, apiServer, relay, https];
+  return { apiServer, https, services, clientOf, nodes, consolePath: consolePathOf(console, credentials) };
+}
+
+function consolePathOf(console: ConsoleEntrance | undefined, credentials: ApiFrontDeps['credentials']) {
+  const token = credentials.get(ADMIN_USER)?.token;
+  return () => (token === undefined ? undefined : console?.link(token));
 }
 
 /** The first part becomes the field manager of the component (`metadata.managedFields`), as in Kubernetes. */

@@ -9,6 +9,8 @@ export interface Progress {
 export interface ReadyFacts {
   readonly url: string;
   readonly kubeconfig: string;
+  /** A link that signs one browser in, once and soon. */
+  readonly console?: string | undefined;
   /** The network of pods and why. */
   readonly runtime?: string | undefined;
   readonly podNetwork?: string | undefined;
@@ -39,6 +41,7 @@ export function createTextProgress(options: ProgressOptions): Progress {
       for (const warning of facts.warnings) options.print(`  Warning     ${warning}`);
       options.print(`  API         ${facts.url}`);
       options.print(`  Kubeconfig  ${facts.kubeconfig}`);
+      if (facts.console !== undefined) options.print(`  Console     ${facts.console}`);
       if (facts.runtime !== undefined) options.print(`  Runtime     ${facts.runtime}`);
       if (facts.podNetwork !== undefined) options.print(`  Pod network ${facts.podNetwork}`);
       options.print(`  Next        ${facts.nextCommand}`);

@@ -1,0 +1,14 @@
+/** One-time links that wait to be used. Each is for a person who just asked for it. */
+export const CODES_MAX = 16;
+/** From the start line to the browser: long enough to switch windows, too short to be found in a log later. */
+export const CODE_LIFETIME_MS = 10 * 60_000;
+/** Browsers that are signed in. The oldest session makes room. */
+export const SESSIONS_MAX = 64;
+/** A working day. The token behind it may end earlier. */
+export const SESSION_LIFETIME_MS = 12 * 60 * 60_000;
+/** A sign-in carries a code or a token. */
+export const SIGN_IN_BYTES_MAX = 16 * 1024;
+/** All files of the console, compressed; a test measures them. */
+export const BUNDLE_BYTES_MAX = 200_000;
+/** Files that the package carries: more is a mistake in a folder. */
+export const BUNDLE_FILES_MAX = 16;

@@ -1,0 +1,38 @@
+import { render } from 'preact';
+import type { Machine } from '../state/machine.ts';
+import { App } from './app.tsx';
+import { Shell } from './shell.tsx';
+
+const PREFIX = 'holdfast.';
+
+const machine: Machine = {
+  fetch: (url, init) => fetch(url, { ...init, credentials: 'same-origin', redirect: 'error' }),
+  now: () => Date.now(),
+  frame: (run) => void requestAnimationFrame(run),
+  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  every: (ms, run) => {
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  },
+  store: {
+    read: (key) => localStorage.getItem(PREFIX + key) ?? '',
+    write: (key, value) =>
+      value === '' ? localStorage.removeItem(PREFIX + key) : localStorage.setItem(PREFIX + key, value),
+  },
+  place: {
+    hash: () => location.hash,
+    go: (hash) => {
+      location.hash = hash;
+    },
+    replace: (hash) => {
+      history.replaceState(undefined, '', hash);
+      dispatchEvent(new HashChangeEvent('hashchange'));
+    },
+    changed: (run) => addEventListener('hashchange', run),
+  },
+};
+
+const shell = new Shell(machine);
+const place = document.getElementById('app');
+if (place !== null) render(<App shell={shell} />, place);
+void shell.begin();

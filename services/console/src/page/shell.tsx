@@ -1,0 +1,109 @@
+import { type Signal, signal } from '@preact/signals';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import { type Api, createApi, signIn, signOut } from '../state/api.ts';
+import { type Kind, readKinds } from '../state/kinds.ts';
+import type { Machine } from '../state/machine.ts';
+import { type ResourceName, type Route, readRoute } from '../state/routes.ts';
+
+const GUARD = 'guard';
+const CLOCK_TICK_MS = 5_000;
+
+export type Presence = 'arriving' | 'outside' | 'inside';
+
+/** What all pages share: who is here, where they are, and the way to the API. */
+export class Shell {
+  readonly machine: Machine;
+  readonly api: Api;
+  readonly presence: Signal<Presence> = signal('arriving');
+  /** Why the last attempt to sign in failed. */
+  readonly refusal = signal('');
+  readonly route: Signal<Route>;
+  readonly kinds: Signal<readonly Kind[]> = signal([]);
+  readonly user = signal('');
+  /** Steps in seconds, for ages. */
+  readonly now: Signal<number>;
+  #guard: string;
+
+  constructor(machine: Machine) {
+    this.machine = machine;
+    this.#guard = machine.store.read(GUARD);
+    this.now = signal(machine.now());
+    this.route = signal(readRoute(machine.place.hash()));
+    this.api = createApi({ fetch: machine.fetch, guard: () => this.#guard || 'none', signedOut: () => this.#leave() });
+  }
+
+  async begin(): Promise<void> {
+    const { machine } = this;
+    const code = /^#code=(.+)$/.exec(machine.place.hash())?.[1];
+    // The code leaves the address at once: it is used up, and the address may be copied.
+    if (code !== undefined) machine.place.replace('#/overview');
+    machine.place.changed(() => {
+      this.route.value = readRoute(machine.place.hash());
+    });
+    machine.every(CLOCK_TICK_MS, () => {
+      this.now.value = machine.now();
+    });
+    if (code !== undefined) await this.signIn({ code });
+    else if (this.#guard === '') this.presence.value = 'outside';
+    else await this.#enter();
+  }
+
+  async signIn(credential: { code: string } | { token: string }): Promise<void> {
+    try {
+      this.#guard = await signIn(this.machine.fetch, credential);
+      this.machine.store.write(GUARD, this.#guard);
+      await this.#enter();
+    } catch (error) {
+      this.refusal.value = error instanceof Error ? error.message : String(error);
+      this.presence.value = 'outside';
+    }
+  }
+
+  async signOut(): Promise<void> {
+    await signOut(this.machine.fetch, this.#guard).catch(() => undefined);
+    this.#leave();
+  }
+
+  kindOf(name: ResourceName): Kind | undefined {
+    return this.kinds.value.find(({ group, plural }) => group === name.group && plural === name.plural);
+  }
+
+  async #enter(): Promise<void> {
+    const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
+    const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    try {
+      const [who, kinds] = await Promise.all([
+        this.api.json<Review>(path, { method: 'POST', body: review, contentType: 'application/json' }),
+        readKinds(this.api),
+      ]);
+      this.user.value = who.status?.userInfo?.username ?? '';
+      this.kinds.value = kinds;
+      this.refusal.value = '';
+      this.presence.value = 'inside';
+    } catch (error) {
+      if (this.presence.value !== 'outside')
+        this.refusal.value = error instanceof Error ? error.message : String(error);
+      this.presence.value = 'outside';
+    }
+  }
+
+  #leave(): void {
+    this.#guard = '';
+    this.machine.store.write(GUARD, '');
+    this.presence.value = 'outside';
+  }
+}
+
+interface Review {
+  readonly status?: { readonly userInfo?: { readonly username?: string } };
+}
+
+const ShellContext = createContext<Shell | undefined>(undefined);
+export const ShellProvider = ShellContext.Provider;
+
+export function useShell(): Shell {
+  const shell = useContext(ShellContext);
+  if (shell === undefined) throw new Error('a component outside of the application');
+  return shell;
+}

@@ -1,0 +1,44 @@
+import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
+import { forbidden, SECURITY_HEADERS, signedOut } from './answers.ts';
+import { sessionCookie } from './cookies.ts';
+import { requireOwnPage } from './own-page.ts';
+import type { Sessions } from './sessions.ts';
+
+export const CLUSTER_PREFIX = '/ui/cluster';
+
+/** What the page may say to the API. Nothing else of a browser's request gets there, its cookies least of all. */
+const PASSED_HEADERS = ['accept', 'content-type', 'if-none-match', 'accept-encoding'];
+/** Pages of pods and services would run in the origin of the console. */
+const PROXIED = /\/proxy(\/|$)/;
+
+export interface ForwardDeps {
+  readonly sessions: Sessions;
+  readonly handle: ApiHandler;
+}
+
+/** A request to the API as the person of the session: the API server authenticates the token as if it came from kubectl. */
+export async function forward({ sessions, handle }: ForwardDeps, request: ApiRequest): Promise<ApiResponse> {
+  const guard = requireOwnPage(request);
+  const id = sessionCookie(request);
+  const token = id === undefined ? undefined : sessions.tokenOf(id, guard);
+  if (token === undefined) throw signedOut('The session has ended. Sign in again.');
+  const path = request.path.slice(CLUSTER_PREFIX.length);
+  if (PROXIED.test(path)) throw forbidden('pages behind the proxy of the API are not shown here');
+  if (request.headers['upgrade'] !== undefined) throw forbidden('it opens no upgraded connections');
+  const passed = PASSED_HEADERS.flatMap((name) => {
+    const value = Object.hasOwn(request.headers, name) ? request.headers[name] : undefined;
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const { method, query, body, signal, connection } = request;
+  const response = await handle({
+    method,
+    path,
+    query,
+    headers: { ...Object.fromEntries(passed), 'user-agent': 'holdfast-console', authorization: `Bearer ${token}` },
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+    // Without the client certificate: the browser's must not replace the person who signed in.
+    ...(connection === undefined ? {} : { connection: { remoteAddress: connection.remoteAddress } }),
+  });
+  return { ...response, headers: { ...response.headers, ...SECURITY_HEADERS } };
+}

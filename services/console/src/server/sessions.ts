@@ -1,0 +1,88 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '@holdfast/platform/clock';
+import { CODE_LIFETIME_MS, CODES_MAX, SESSION_LIFETIME_MS, SESSIONS_MAX } from '../limits.ts';
+
+export interface SessionsDeps {
+  readonly clock: Clock;
+  /** An unguessable text. */
+  readonly secret: () => string;
+}
+
+export interface OpenedSession {
+  /** For the cookie, which scripts cannot read. */
+  readonly id: string;
+  /** For the page, which keeps it for its origin alone: cookies know no ports, so another program of this machine could see the id. */
+  readonly guard: string;
+}
+
+interface Kept {
+  /** The credential of the person. Every request goes through the authentication of the API server with it. */
+  readonly token: string;
+  readonly endsAt: number;
+}
+
+interface KeptSession extends Kept {
+  readonly guard: string;
+}
+
+/** One-time codes and browser sessions. They exist only in memory: the end of the process ends all of them. */
+export class Sessions {
+  readonly #deps: SessionsDeps;
+  /** Keyed by digest, so that the time of a lookup reveals nothing. */
+  readonly #codes = new Map<string, Kept>();
+  readonly #sessions = new Map<string, KeptSession>();
+
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
+  }
+
+  /** A code that opens one session with this token; `undefined` while too many wait. */
+  issueCode(token: string): string | undefined {
+    const now = this.#deps.clock.monotonic();
+    dropEnded(this.#codes, now);
+    if (this.#codes.size >= CODES_MAX) return undefined;
+    const code = this.#deps.secret();
+    this.#codes.set(digest(code), { token, endsAt: now + CODE_LIFETIME_MS });
+    return code;
+  }
+
+  /** The token of a code. Afterwards nobody can use the code again. */
+  redeem(code: string): string | undefined {
+    const key = digest(code);
+    const found = this.#codes.get(key);
+    this.#codes.delete(key);
+    return found !== undefined && found.endsAt > this.#deps.clock.monotonic() ? found.token : undefined;
+  }
+
+  open(token: string): OpenedSession {
+    const now = this.#deps.clock.monotonic();
+    dropEnded(this.#sessions, now);
+    const [oldest] = this.#sessions.keys();
+    if (oldest !== undefined && this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(oldest);
+    const opened = { id: this.#deps.secret(), guard: this.#deps.secret() };
+    this.#sessions.set(digest(opened.id), { token, guard: digest(opened.guard), endsAt: now + SESSION_LIFETIME_MS });
+    return opened;
+  }
+
+  /** The token of a session, for who has both secrets. */
+  tokenOf(id: string, guard: string): string | undefined {
+    const session = this.#sessions.get(digest(id));
+    if (session === undefined || session.endsAt <= this.#deps.clock.monotonic()) return undefined;
+    return sameDigest(session.guard, digest(guard)) ? session.token : undefined;
+  }
+
+  close(id: string): void {
+    this.#sessions.delete(digest(id));
+  }
+}
+
+function dropEnded(kept: Map<string, Kept>, now: number): void {
+  for (const [key, { endsAt }] of kept) if (endsAt <= now) kept.delete(key);
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+const sameDigest = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+/** Browsers do not send what follows `#`: the code is in no log of a server or a proxy. */
+export const linkPath = (code: string): string => `/ui/#code=${code}`;

@@ -1,0 +1,76 @@
+import { type ApiHandler, type ApiRequest, type ApiResponse, jsonOf } from '@holdfast/client';
+import { SIGN_IN_BYTES_MAX } from '../limits.ts';
+import { json, malformed, notAllowed, SECURITY_HEADERS, signedOut, tooMany } from './answers.ts';
+import { endSessionCookie, sessionCookie, setSessionCookie } from './cookies.ts';
+import { requireOwnPage } from './own-page.ts';
+import { linkPath, type Sessions } from './sessions.ts';
+
+export interface SignInDeps {
+  readonly sessions: Sessions;
+  readonly handle: ApiHandler;
+}
+
+/** `POST /ui/session` signs in with a code or a token, `DELETE` signs out. */
+export async function answerSession(deps: SignInDeps, request: ApiRequest): Promise<ApiResponse> {
+  requireOwnPage(request);
+  if (request.method === 'POST') return signIn(deps, request);
+  if (request.method !== 'DELETE') throw notAllowed();
+  const id = sessionCookie(request);
+  if (id !== undefined) deps.sessions.close(id);
+  return {
+    status: 204,
+    headers: { ...SECURITY_HEADERS, 'set-cookie': endSessionCookie(request) },
+    body: { kind: 'empty' },
+  };
+}
+
+async function signIn({ sessions, handle }: SignInDeps, request: ApiRequest): Promise<ApiResponse> {
+  const { code, token: given } = readSignIn(request);
+  const token = code === undefined ? given : sessions.redeem(code);
+  if (token === undefined) throw signedOut('This link was used before or is too old. `holdfast ui` prints a new one.');
+  if (!(await isKnown(handle, token))) throw signedOut('The API server does not accept this token.');
+  const { id, guard } = sessions.open(token);
+  return json(201, { guard }, { 'set-cookie': setSessionCookie(request, id) });
+}
+
+function readSignIn({ body }: ApiRequest): { readonly code: string | undefined; readonly token: string | undefined } {
+  const text = typeof body === 'string' ? body : Buffer.from(body ?? []).toString();
+  if (text.length > SIGN_IN_BYTES_MAX) throw malformed('a sign-in is smaller than this');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('a sign-in is a JSON object with "code" or "token"');
+  }
+  const field = (name: string): string | undefined => {
+    const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+    return typeof found === 'string' && found !== '' ? found : undefined;
+  };
+  return { code: field('code'), token: field('token')?.trim() };
+}
+
+/** The API server decides: it names the user of the token, and anonymous users have none. */
+async function isKnown(handle: ApiHandler, token: string): Promise<boolean> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+  const response = await handle({
+    method: 'POST',
+    path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    query: new URLSearchParams(),
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(review),
+  });
+  if (response.status !== 201) return false;
+  const groups = (await jsonOf(response)) as { status?: { userInfo?: { groups?: readonly string[] } } };
+  return groups.status?.userInfo?.groups?.includes('system:authenticated') === true;
+}
+
+/** `POST /ui/link` with a bearer token: a one-time code for a browser of the same person. */
+export async function answerLink({ sessions, handle }: SignInDeps, request: ApiRequest): Promise<ApiResponse> {
+  if (request.method !== 'POST') throw notAllowed();
+  const token = /^Bearer (\S+)$/.exec(request.headers['authorization'] ?? '')?.[1];
+  if (token === undefined) throw signedOut('a link needs a bearer token');
+  if (!(await isKnown(handle, token))) throw signedOut('The API server does not accept this token.');
+  const code = sessions.issueCode(token);
+  if (code === undefined) throw tooMany('too many links wait to be used; they end after ten minutes');
+  return json(201, { path: linkPath(code) });
+}

@@ -1,0 +1,108 @@
+/** The part of `fetch` that the console uses. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface Asked {
+  readonly method?: string;
+  readonly accept?: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Api {
+  json<T>(path: string, asked?: Asked): Promise<T>;
+  text(path: string, asked?: Asked): Promise<string>;
+  stream(path: string, asked?: Asked): Promise<AsyncIterable<string>>;
+}
+
+const GUARD_HEADER = 'x-holdfast-console';
+const CLUSTER = '/ui/cluster';
+
+/** The server's refusal, in its own words. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+
+  /** Asking again changes nothing. */
+  get isFinal(): boolean {
+    return this.code >= 400 && this.code < 500 && ![408, 410, 429].includes(this.code);
+  }
+}
+
+export interface ApiDeps {
+  readonly fetch: Fetch;
+  readonly guard: () => string;
+  /** The session has ended. */
+  readonly signedOut: () => void;
+}
+
+export function createApi({ fetch, guard, signedOut }: ApiDeps): Api {
+  const send = async (path: string, asked: Asked = {}): Promise<Response> => {
+    const query = new URLSearchParams(asked.query ?? {}).toString();
+    const response = await fetch(`${CLUSTER}${path}${query === '' ? '' : `?${query}`}`, {
+      method: asked.method ?? 'GET',
+      headers: {
+        accept: asked.accept ?? 'application/json',
+        [GUARD_HEADER]: guard(),
+        ...(asked.contentType === undefined ? {} : { 'content-type': asked.contentType }),
+      },
+      ...(asked.body === undefined ? {} : { body: asked.body }),
+      ...(asked.signal === undefined ? {} : { signal: asked.signal }),
+    });
+    if (response.ok) return response;
+    if (response.status === 401) signedOut();
+    throw new ApiFailure(response.status, await failureText(response));
+  };
+  return {
+    json: async <T>(path: string, asked?: Asked) => (await (await send(path, asked)).json()) as T,
+    text: async (path, asked) => (await send(path, asked)).text(),
+    stream: async (path, asked) => textOf(await send(path, asked)),
+  };
+}
+
+export async function signIn(fetch: Fetch, credential: { code: string } | { token: string }): Promise<string> {
+  const response = await fetch('/ui/session', {
+    method: 'POST',
+    headers: { [GUARD_HEADER]: 'sign-in', 'content-type': 'application/json' },
+    body: JSON.stringify(credential),
+  });
+  if (!response.ok) throw new ApiFailure(response.status, await failureText(response));
+  const { guard } = (await response.json()) as { readonly guard: string };
+  return guard;
+}
+
+export async function signOut(fetch: Fetch, guard: string): Promise<void> {
+  await fetch('/ui/session', { method: 'DELETE', headers: { [GUARD_HEADER]: guard } });
+}
+
+async function failureText(response: Response): Promise<string> {
+  const text = await response.text();
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: string };
+    if (message !== undefined) return message;
+  } catch {
+    // Not a Status: the text says what it can.
+  }
+  return text === '' ? `the server answered ${response.status}` : text.slice(0, 500);
+}
+
+async function* textOf(response: Response): AsyncIterable<string> {
+  if (response.body === null) return;
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

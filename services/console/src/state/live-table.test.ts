@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Api, ApiFailure, type Asked } from './api.ts';
+import { LiveTable } from './live-table.ts';
+import { columns, row } from './testing.ts';
+
+type Step = (query: Readonly<Record<string, string>>) => unknown;
+
+/** An API whose answers are written down: objects for lists, texts for watches, errors for refusals. */
+function scripted(steps: readonly Step[]) {
+  const queries: string[] = [];
+  let at = 0;
+  const next = async (asked: Asked | undefined): Promise<unknown> => {
+    const query = asked?.query ?? {};
+    queries.push(
+      query['watch'] === '1' ? `watch ${query['resourceVersion']}` : `list ${query['continue'] ?? ''}`.trim(),
+    );
+    const step = steps[at++];
+    if (step === undefined) {
+      table.stop();
+      throw new Error('the script is over');
+    }
+    const answer = step(query);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const api: Api = {
+    json: async <T>(_path: string, asked?: Asked) => (await next(asked)) as T,
+    text: async () => '',
+    stream: async (_path, asked) => {
+      const lines = (await next(asked)) as readonly string[];
+      return (async function* () {
+        yield* lines;
+      })();
+    },
+  };
+  const pauses: number[] = [];
+  const table = new LiveTable({
+    api,
+    path: '/api/v1/pods',
+    query: {},
+    pause: async (ms) => void pauses.push(ms),
+    changed: () => {},
+  });
+  return { table, queries, pauses };
+}
+
+const list = (revision: string, names: readonly string[], token?: string) => () => ({
+  metadata: { resourceVersion: revision, ...(token === undefined ? {} : { continue: token }) },
+  columnDefinitions: columns(['Name', 'Status']),
+  rows: names.map((name) => row(name)),
+});
+const event = (type: string, revision: string, name: string): string =>
+  `${JSON.stringify({ type, object: { metadata: { resourceVersion: revision }, rows: [row(name)] } })}\n`;
+
+test('lists page by page, watches from there, and a watch that ends is continued where it was', async () => {
+  const { table, queries } = scripted([
+    list('7', ['a'], 'more'),
+    list('7', ['b']),
+    () => [event('ADDED', '8', 'c'), event('DELETED', '9', 'a'), event('BOOKMARK', '12', '')],
+    () => [],
+  ]);
+  await table.run();
+  assert.deepEqual(queries, ['list', 'list more', 'watch 7', 'watch 12', 'watch 12']);
+  assert.deepEqual(
+    [...table.model.rows.values()].map(({ name }) => name),
+    ['b', 'c'],
+  );
+});
+
+const GONE = `${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410 } })}\n`;
+for (const [how, answer] of [
+  ['as an event', () => [GONE]],
+  ['as an answer', () => new ApiFailure(410, 'too old')],
+] as const) {
+  test(`a revision that the server forgot, told ${how}, is listed anew, and what is gone disappears`, async () => {
+    const { table, queries } = scripted([list('7', ['a']), answer, list('30', ['b'])]);
+    await table.run();
+    assert.deepEqual(queries, ['list', 'watch 7', 'list', 'watch 30']);
+    assert.deepEqual(
+      [...table.model.rows.values()].map(({ name }) => name),
+      ['b'],
+    );
+  });
+}
+
+test('an outage is waited for, longer each time, and the rows stay', async () => {
+  const failure = () => new Error('no answer');
+  const { table, queries, pauses } = scripted([list('7', ['a']), failure, failure, () => [event('ADDED', '8', 'b')]]);
+  await table.run();
+  assert.deepEqual(queries, ['list', 'watch 7', 'watch 7', 'watch 7', 'watch 8']);
+  assert.deepEqual(pauses, [1_000, 2_000]);
+  assert.equal(table.model.rows.size, 2);
+});
+
+test('a refusal ends it with the words of the server', async () => {
+  const { table, queries } = scripted([() => new ApiFailure(403, 'pods is forbidden')]);
+  await table.run();
+  assert.deepEqual(queries, ['list']);
+  assert.equal(table.liveness, 'refused');
+  assert.equal(table.failure, 'pods is forbidden');
+});

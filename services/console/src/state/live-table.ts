@@ -1,0 +1,117 @@
+import { type Api, ApiFailure } from './api.ts';
+import { type ServerTable, TableModel } from './table.ts';
+import { isExpired, LineReader, readEvent } from './watch-lines.ts';
+
+export type Liveness = 'loading' | 'live' | 'reconnecting' | 'refused';
+
+export interface LiveTableDeps {
+  readonly api: Api;
+  /** `/api/v1/pods` */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  /** Resolves after this time. */
+  readonly pause: (ms: number) => Promise<void>;
+  /** Something is different; called for every event, so the view collects the calls of a frame. */
+  readonly changed: () => void;
+}
+
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
+const PAGE_ROWS = 500;
+const RETRY_MS = 1_000;
+const RETRY_MAX_MS = 15_000;
+const WATCH_SECONDS = 290;
+
+/** A table that follows the cluster: list, watch from its revision, list again when the server has forgotten it. */
+export class LiveTable {
+  readonly model = new TableModel();
+  liveness: Liveness = 'loading';
+  failure = '';
+  readonly #deps: LiveTableDeps;
+  readonly #stop = new AbortController();
+
+  constructor(deps: LiveTableDeps) {
+    this.#deps = deps;
+  }
+
+  /** Ends with `stop`, or when the server refuses. */
+  async run(): Promise<void> {
+    let wait = RETRY_MS;
+    let isListed = false;
+    while (!this.#stop.signal.aborted) {
+      try {
+        if (!isListed) await this.#list();
+        isListed = true;
+        this.#become('live');
+        const began = await this.#watch();
+        isListed = began !== 'expired';
+        if (began === 'events') wait = RETRY_MS;
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        if (error instanceof ApiFailure && error.isFinal) return this.#become('refused', error.message);
+        isListed &&= !(error instanceof ApiFailure && error.code === 410);
+        this.#become(this.liveness === 'loading' ? 'loading' : 'reconnecting', describe(error));
+        await this.#deps.pause(wait);
+        wait = Math.min(wait * 2, RETRY_MAX_MS);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  #become(liveness: Liveness, failure = ''): void {
+    if (this.liveness === liveness && this.failure === failure) return;
+    this.liveness = liveness;
+    this.failure = failure;
+    this.#deps.changed();
+  }
+
+  async #list(): Promise<void> {
+    const { api, path, query } = this.#deps;
+    let token = '';
+    let isFirst = true;
+    do {
+      const page: ServerTable = await api.json(path, {
+        accept: TABLE,
+        query: { ...query, limit: String(PAGE_ROWS), ...(token === '' ? {} : { continue: token }) },
+        signal: this.#stop.signal,
+      });
+      this.model.takePage(page, isFirst);
+      this.#deps.changed();
+      token = page.metadata?.continue ?? '';
+      isFirst = false;
+    } while (token !== '');
+  }
+
+  /** Follows one watch to its end. */
+  async #watch(): Promise<'nothing' | 'events' | 'expired'> {
+    const { api, path, query, changed } = this.#deps;
+    const chunks = await api.stream(path, {
+      accept: TABLE,
+      query: {
+        ...query,
+        watch: '1',
+        allowWatchBookmarks: 'true',
+        timeoutSeconds: String(WATCH_SECONDS),
+        resourceVersion: this.model.revision,
+      },
+      signal: this.#stop.signal,
+    });
+    const lines = new LineReader();
+    let seen: 'nothing' | 'events' = 'nothing';
+    for await (const chunk of chunks) {
+      for (const line of lines.take(chunk)) {
+        const event = readEvent(line);
+        if (isExpired(event)) return 'expired';
+        if (event.type === 'ERROR') throw new Error('the watch failed');
+        this.model.takeEvent(event);
+        seen = 'events';
+      }
+      changed();
+    }
+    return seen;
+  }
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,38 @@
+import type { Fetch } from './api.ts';
+
+/** What a page takes from its browser. Only `main.tsx` touches the browser's globals. */
+export interface Machine {
+  readonly fetch: Fetch;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Before the next frame is drawn. */
+  readonly frame: (run: () => void) => void;
+  readonly pause: (ms: number) => Promise<void>;
+  /** Returns what ends it. */
+  readonly every: (ms: number, run: () => void) => () => void;
+  readonly store: {
+    readonly read: (key: string) => string;
+    /** An empty text removes the entry. */
+    readonly write: (key: string, value: string) => void;
+  };
+  readonly place: {
+    readonly hash: () => string;
+    readonly go: (hash: string) => void;
+    /** Without a step in the history of the browser. */
+    readonly replace: (hash: string) => void;
+    readonly changed: (run: () => void) => void;
+  };
+}
+
+/** Runs at most once for each frame, however often it is asked. */
+export function oncePerFrame(machine: Pick<Machine, 'frame'>, run: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    machine.frame(() => {
+      isAsked = false;
+      run();
+    });
+  };
+}

@@ -1,0 +1,36 @@
+/** Leaves out `metadata.managedFields`, which is most of the text and of use to few. */
+export function withoutManagedFields(yaml: string): string {
+  const kept: string[] = [];
+  let isInside = false;
+  for (const line of yaml.split('\n')) {
+    if (line === '  managedFields:') isInside = true;
+    else if (!(isInside && /^ {2}(?:[- ]|$)/.test(line))) {
+      isInside = false;
+      kept.push(line);
+    }
+  }
+  return kept.join('\n');
+}
+
+export interface YamlPart {
+  readonly kind: 'key' | 'text' | 'mark';
+  readonly text: string;
+}
+
+const KEY = /^(\s*(?:- )*)((?:"[^"]*"|'[^']*'|[^\s:#'"][^:#]*?))(:)(?= |$)(.*)$/;
+const ITEM = /^(\s*(?:- )+)(.*)$/;
+
+/** The parts of a line, for colours. */
+export function partsOf(line: string): readonly YamlPart[] {
+  const keyed = KEY.exec(line);
+  if (keyed !== null) {
+    const [, before = '', key = '', colon = '', rest = ''] = keyed;
+    return [part('mark', before), part('key', key), part('mark', colon), part('text', rest)].filter(hasText);
+  }
+  const item = ITEM.exec(line);
+  if (item === null) return [part('text', line)];
+  return [part('mark', item[1] ?? ''), part('text', item[2] ?? '')].filter(hasText);
+}
+
+const part = (kind: YamlPart['kind'], text: string): YamlPart => ({ kind, text });
+const hasText = ({ text }: YamlPart): boolean => text !== '';

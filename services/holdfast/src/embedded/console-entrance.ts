@@ -1,0 +1,33 @@
+import type { ApiHandler } from '@holdfast/client';
+import { linkPath, Sessions, type SessionsDeps } from '@holdfast/console/sessions';
+import type { Log } from '@holdfast/platform';
+
+export interface ConsoleEntrance {
+  /** The API with the console beside it, below `/ui`. */
+  readonly handle: ApiHandler;
+  /** A path that signs one browser in, once and soon. */
+  readonly link: (token: string) => string | undefined;
+}
+
+/** Until somebody opens the console, it costs the start two small modules and a request one comparison of its path. */
+export function createConsoleEntrance(
+  deps: SessionsDeps & { readonly handle: ApiHandler; readonly log: Log },
+): ConsoleEntrance {
+  const { handle, log } = deps;
+  const sessions = new Sessions(deps);
+  let opened: Promise<ApiHandler> | undefined;
+  const open = async (): Promise<ApiHandler> =>
+    (await import('@holdfast/console')).createConsoleHandler({ sessions, handle, log });
+  return {
+    handle: async (request) => {
+      if (!isConsolePath(request.path)) return handle(request);
+      return (await (opened ??= open()))(request);
+    },
+    link: (token) => {
+      const code = sessions.issueCode(token);
+      return code === undefined ? undefined : linkPath(code);
+    },
+  };
+}
+
+const isConsolePath = (path: string): boolean => path === '/ui' || path.startsWith('/ui/');

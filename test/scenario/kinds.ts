@@ -78,6 +78,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
     says: 'a user creates a ConfigMap with {value} objects that it owns, and deletes it',
     value: { name: 'children', unit: 'whole' },
   },
+  'use-room': {
+    says: 'a user places {value} pods on {target} that ask for more than it has, and deletes them one after the other',
+    value: { name: 'pods', unit: 'whole' },
+  },
   'add-finalizer': { says: 'a user adds a finalizer to {target}' },
   drain: { says: 'a user drains {target}, and uncordons it' },
   'delete-node': { says: 'a user deletes the Node {target}' },

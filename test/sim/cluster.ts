@@ -253,14 +253,14 @@ export class SimCluster {
     return [...this.apiParties, ...this.#parts.keys()];
   }
 
-  /** When a process of the control plane last crashed. */
+  /** When an API server or a controller manager last crashed. */
   get crashedAtMs(): number {
     return this.#crashedAtMs;
   }
 
   /** Crashes one control plane process in the middle of its work. */
   crash(party: string): void {
-    this.#crashedAtMs = this.kernel.elapsedMs;
+    if (!party.startsWith(SCHEDULER_PARTY)) this.#crashedAtMs = this.kernel.elapsedMs;
     if (this.apiParties.includes(party)) this.#apis.crash(party);
     else this.#parts.get(party)?.process.crash();
   }

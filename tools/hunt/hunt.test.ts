@@ -81,17 +81,22 @@ test('the tally shows the speed in CPU time and the highest memory of a process'
   );
 });
 
-test('the table of planted bugs is sorted from quickly found to missed', () => {
+test('the table of planted bugs is sorted by the median of their hunts, from quickly found to missed', () => {
   const harms = new Map(['a', 'b', 'c', 'd'].map((name) => [name, `harm of ${name}`]));
+  const hunt = (seeds: number, rule?: string) => ({ from: seeds, seeds, cpuSeconds: seeds, rule });
   const rows = [
-    { name: 'a', seeds: 40, cpuSeconds: 60 },
-    { name: 'b', rule: 'r', seeds: 30, cpuSeconds: 40 },
-    { name: 'c', rule: 'r', seeds: 2, cpuSeconds: 2.5 },
+    { name: 'a', hunts: [hunt(40), hunt(50), hunt(7, 'r')] },
+    { name: 'b', hunts: [hunt(30, 'r'), hunt(40), hunt(2, 's')] },
+    { name: 'c', hunts: [hunt(2.5, 'r')] },
   ];
   const lines = renderPlanted(rows, harms).split('\n');
-  assert.match(lines.join(' '), /none of the 4 planted bugs. It was played against 3 of them and found 2\./);
+  assert.match(lines.join(' '), /none of the 4 planted bugs. It was played against 3 of them and found 3, in up to 3 /);
   assert.deepEqual(
     lines.filter((line) => /^\| [abc] /.test(line)),
-    ['| c | harm of c | 2 | 2.5 | r |', '| b | harm of b | 30 | 40 | r |', '| a | harm of a | not in 40 | 60 |  |'],
+    [
+      '| c | harm of c | 1 of 1 | 2.5 | 2.5 | 2.5 | r |',
+      '| b | harm of b | 2 of 3 | 30 | 30, not in 40, 2 | 72 | r; s |',
+      '| a | harm of a | 1 of 3 | none | not in 40, not in 50, 7 | 97 | r |',
+    ],
   );
 });

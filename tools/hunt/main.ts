@@ -14,8 +14,9 @@ const USAGE = `usage: npm run hunt -- [--minutes N] [--jobs N] [--from SEED] [--
                                                                 plays fresh seeds (10 minutes, 1 job, standard worlds)
        npm run hunt -- --scenario FILE [--html FILE]            plays a scenario file, with its planted bug if it has one, and
                                                                 writes its timeline
-       npm run hunt -- --planted NAME,...|all [--seeds N] [--minutes N] [--jobs N] [--together N] [--resume]
-                                                                hunts for planted bugs, each in at most N seeds (400) and minutes,
+       npm run hunt -- --planted NAME,...|all [--seeds N] [--minutes N] [--jobs N] [--together N] [--hunts N] [--resume]
+                                                                hunts for planted bugs, N times each (1) with other seeds, in at
+                                                                most N seeds (400) and minutes,
                                                                 and writes ${TABLE}; --resume goes on after the seeds
                                                                 that were played in vain; --together plants N at once (1)
 `;
@@ -24,13 +25,25 @@ const options = readOptions();
 process.exit(await hunt());
 
 async function hunt(): Promise<number> {
-  const { scenario: file, html, planted: which, seeds, minutes, jobs, from, profile, resumes, together } = options;
+  const {
+    scenario: file,
+    html,
+    planted: which,
+    seeds,
+    minutes,
+    jobs,
+    from,
+    profile,
+    resumes,
+    together,
+    hunts,
+  } = options;
   if (file !== undefined)
     return replay({ file: fromHere(file), html: html === undefined ? undefined : fromHere(html), say });
   if (which === undefined)
     return huntFresh({ minutes, jobs, from, profile, say, folder: path.join(root, 'hunt-found') });
   const files = { results: path.join(root, RESULTS), table: path.join(root, TABLE) };
-  return huntPlanted({ which, seeds, minutes, jobs, resumes, together, say, ...files });
+  return huntPlanted({ which, seeds, minutes, jobs, resumes, together, hunts, say, ...files });
 }
 
 function readOptions() {
@@ -46,6 +59,7 @@ function readOptions() {
         html: { type: 'string' },
         planted: { type: 'string' },
         together: { type: 'string', default: '1' },
+        hunts: { type: 'string', default: '1' },
         resume: { type: 'boolean', default: false },
       },
     });
@@ -65,6 +79,7 @@ function readOptions() {
       planted,
       resumes,
       together: whole('together', values.together),
+      hunts: whole('hunts', values.hunts),
     };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);

@@ -107,6 +107,9 @@ export const UNREACHABLE_OWNERS_REMEMBERED = 10_000;
 /** Owners of one object that one pass requests from the API; the others follow after the absent ones are removed. */
 export const OWNERS_ASKED_PER_PASS = 100;
 
+/** Requeue interval of an object with an owner that only the API knows. */
+export const UNSEEN_OWNER_RECHECK_MS = 10_000;
+
 /** Requeue interval of a namespace with content. It doubles after each pass without progress. */
 export const NAMESPACE_RECHECK_MS = 1_000;
 

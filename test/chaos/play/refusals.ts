@@ -55,6 +55,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'use-namespace': YES,
   'use-app': YES,
   'use-owner': YES,
+  'use-room': 'no user of the container form does that yet',
 };
 
 /** What the compose file has. */

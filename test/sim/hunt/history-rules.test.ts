@@ -6,7 +6,7 @@ import { CommitOracle } from './commit-rules.ts';
 import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
-import type { ReplicaDeps } from './replica-rule.ts';
+import type { ReplicaDeps } from './settled.ts';
 
 const MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
@@ -186,23 +186,39 @@ test('[TEST-07] a promise counts as broken for as long as an answer about it may
   history.passes(2).put(POD, 'Pod', pod).remove(POD, POD_GC).breaks('a ready node is not out of service');
 });
 
+/** The pods of a StatefulSet, ended one after the other. */
+class SetHistory extends History {
+  constructor(of: ConstructorParameters<typeof History>[0]) {
+    super(of);
+    this.put('apps/statefulsets/default/db', 'StatefulSet', { metadata: { uid: 'db' } });
+    for (const name of ['db-0', 'db-1', 'db-2']) this.pod(name, {}, 'somebody');
+  }
+
+  ends(name: string, by = MANAGER): this {
+    return this.pod(name, DELETED, by);
+  }
+
+  pod(name: string, more: object, by: string): this {
+    const metadata = { name, uid: name, ...ownedBy('db'), ...more };
+    return this.put(`core/pods/default/${name}`, 'Pod', { metadata }, by);
+  }
+}
+
+const ORDER = 'a StatefulSet ends one pod after the other';
+
 test('[TEST-07] rule: a StatefulSet ends one pod after the other', () => {
-  const history = new History({ isCalm: true }).put('apps/statefulsets/default/db', 'StatefulSet', {
-    metadata: { uid: 'db' },
-  });
-  const put = (name: string, metadata: object) =>
-    history.put(
-      `core/pods/default/${name}`,
-      'Pod',
-      { metadata: { name, uid: name, ...ownedBy('db'), ...metadata } },
-      MANAGER,
-    );
-  put('db-0', {});
-  put('db-1', {});
-  put('db-1', DELETED);
-  put('db-0', DELETED).isFine();
-  put('db-2', {}).passes(6);
-  put('db-2', DELETED).breaks('a StatefulSet ends one pod after the other');
+  const calm = new SetHistory({ isCalm: true }).ends('db-1', 'admin').ends('db-0').isFine();
+  calm.passes(6).ends('db-2').breaks(ORDER);
+});
+
+test('[TEST-07] a StatefulSet knows at once what it has ended itself, unless its manager is new', () => {
+  const NEVER = Number.NEGATIVE_INFINITY;
+  const ended = (of?: ConstructorParameters<typeof History>[0]): History =>
+    new SetHistory(of).ends('db-1').ends('db-0');
+  ended().breaks(ORDER);
+  ended({ replicas: { hasOneActor: false, crashedAtMs: () => NEVER } }).isFine();
+  ended({ replicas: { hasOneActor: true, crashedAtMs: () => 0 } }).isFine();
+  new SetHistory({}).ends('db-1', 'admin').passes(100).ends('db-0').isFine();
 });
 
 test('[TEST-07] rule: what an object of a user owns is not collected while it lives', () => {

@@ -13,15 +13,15 @@ import {
 } from '@holdfast/api';
 import { ANSWERED_MS, type CommitRule, type CommittedChange, ended, podsOf } from './commit-rules.ts';
 import type { Living } from './living.ts';
-import { type ReplicaDeps, replicaRules } from './replica-rule.ts';
+import { controllerOf, MANAGER, uidOf } from './meta.ts';
+import { orderRules } from './order-rule.ts';
+import { replicaRules } from './replica-rule.ts';
+import type { ReplicaDeps } from './settled.ts';
 import { volumeRules } from './volume-rules.ts';
 
-const MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
 const CAREFUL = 'careful';
 const LEASE_SECONDS = 15;
-/** What was so for this long has reached everybody in a calm seed. */
-const LONG_KNOWN_MS = 3_000;
 
 export interface HistoryDeps {
   readonly living: Living;
@@ -79,14 +79,11 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...nodeRules(living),
   ...volumeRules(living),
   ...replicaRules(replicas),
-  ...(isCalm ? calmRules() : {}),
+  ...orderRules(isCalm, replicas),
 });
 
 /** Kinds of objects that only users create and own here. */
 const OF_USERS = new Set(['configmaps', 'serviceaccounts']);
-const uidOf = ({ metadata }: KubeObject): string => metadata.uid ?? '';
-const controllerOf = (object: KubeObject | undefined): string | undefined =>
-  object?.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
 
 const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
 
@@ -179,28 +176,3 @@ const removedPod = (change: CommittedChange): Pod | undefined => {
 
 const isReady = ({ status }: Node): boolean =>
   status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;
-
-/** Where every process hears every change at once, no decision rests on an old state. */
-function calmRules(): Rules {
-  const terminatingSince = new Map<string, number>();
-  return {
-    'a StatefulSet ends one pod after the other': ({ resource, name, before, after, by, nowMs, objects }) => {
-      if (resource !== 'pods' || before === undefined) return undefined;
-      if (after === undefined) terminatingSince.delete(uidOf(before));
-      if (after === undefined || isTerminating(before) || !isTerminating(after)) return undefined;
-      terminatingSince.set(uidOf(after), nowMs);
-      const isOfSet = before.metadata.ownerReferences?.some(({ kind }) => kind === 'StatefulSet') === true;
-      const isEvicted = (after as Pod).status.conditions?.some(({ type }) => type === 'DisruptionTarget') === true;
-      const set = [...objects.values()].find((each) => uidOf(each) === controllerOf(before));
-      if (by !== MANAGER || !isOfSet || isEvicted || set === undefined || isTerminating(set)) return undefined;
-      const other = [...objects.values()].find(
-        (each) =>
-          each.kind === 'Pod' &&
-          each.metadata.name !== name &&
-          controllerOf(each) === uidOf(set) &&
-          nowMs - (terminatingSince.get(uidOf(each)) ?? nowMs) > LONG_KNOWN_MS,
-      );
-      return other === undefined ? undefined : `${by} ends it while ${other.metadata.name} still ends`;
-    },
-  };
-}

@@ -1,8 +1,9 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { scenarioOf } from '../../scenario/plans.ts';
 import { type HuntPlan, type ProfileName, planOf } from './plan.ts';
-import { type HuntOutcome, runPlan, type Violation } from './run.ts';
+import { type HuntOutcome, runPlan } from './run.ts';
 import { shrink } from './shrink.ts';
+import type { Violation } from './violation.ts';
 
 /** Tries to make a schedule smaller. */
 export const SHRINK_RUNS = 100;

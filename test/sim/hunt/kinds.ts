@@ -44,7 +44,7 @@ export const USERS = {
   'force-delete': { targets: 'pod', perMinute: 2 },
   evict: { targets: 'pod', perMinute: 4 },
   'evict-all': { targets: 'app', perMinute: 1.5 },
-  // Evictions, deletions and changes of all pods of an application at one moment, through all API servers.
+  // Evictions, deletions and changes of all pods of an application within a second, through all API servers.
   race: { targets: 'app', perMinute: 1.5 },
   'roll-out': { targets: 'app', perMinute: 1.5 },
   scale: { targets: 'app', value: [1, 4], isWhole: true, perMinute: 1 },
@@ -55,6 +55,8 @@ export const USERS = {
   'use-app': { targets: 'none', for: [2, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
   // An object and others that it owns, as a controller of a user creates them.
   'use-owner': { targets: 'none', for: [2, 30], value: [1, 4], isWhole: true, perMinute: 2 },
+  // Pods that their creator has placed by name, and that together ask for more than the node has.
+  'use-room': { targets: 'node', for: [2, 20], value: [2, 4], isWhole: true, perMinute: 1.5 },
   'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
   drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
   'delete-node': { targets: 'node', perMinute: 0.8 },

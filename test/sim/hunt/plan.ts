@@ -104,6 +104,13 @@ const LONGEST_LAG_SECONDS = 3;
 const BURSTS_PER_MINUTE = 2.5;
 const BURST_STEPS = [3, 8] as const;
 const BURST_SECONDS = [1, 12] as const;
+/** The share of bursts whose steps meet within one second, as automations do. */
+const CHANCE_OF_A_MELEE = 0.3;
+const MELEE_SECONDS = [0.02, 1] as const;
+/** The share of bursts during which something delays what a process hears: then decisions rest on an old state. */
+const CHANCE_OF_WEATHER = 0.5;
+/** It begins this long before the burst, and ends this long after it. */
+const WEATHER_MARGIN_SECONDS = { before: 3, after: 15 };
 
 /**
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
@@ -181,6 +188,7 @@ function drawAlone(drawn: Drawn, shape: Shape): Step[] {
 function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
   const random = createSeededRandom(shape.seed, 'plan/bursts');
   const count = Math.round((BURSTS_PER_MINUTE * shape.seconds) / 60);
+  const delays = kinds.filter(({ name }) => DELAYS.has(name));
   return Array.from({ length: count }).flatMap(() => {
     const app = pick(random, APPS);
     const focus = {
@@ -188,11 +196,22 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
       node: pick(random, [nodeOf(app), pick(random, targetsOf('node', shape))]),
       master: pick(random, targetsOf('master', shape)),
       at: random.float() * shape.seconds,
-      seconds: between(random, BURST_SECONDS),
+      seconds: between(random, random.float() < CHANCE_OF_A_MELEE ? MELEE_SECONDS : BURST_SECONDS),
     };
     const size = kinds.length === 0 ? 0 : Math.round(between(random, BURST_STEPS));
-    return Array.from({ length: size }, () => drawStep(pick(random, kinds), shape, focus));
+    const steps = Array.from({ length: size }, () => drawStep(pick(random, kinds), shape, focus));
+    const isDelayed = delays.length > 0 && random.float() < CHANCE_OF_WEATHER;
+    return isDelayed ? [drawWeather(pick(random, delays), shape, focus), ...steps] : steps;
   });
+}
+
+/** A delay that lasts as long as the burst, whatever else its kind draws. */
+function drawWeather(drawn: Drawn, shape: Shape, focus: Focus): Step {
+  const { when: _, lag: __, ...step } = drawStep(drawn, shape, focus);
+  const { before, after } = WEATHER_MARGIN_SECONDS;
+  const at = Math.max(0, focus.at - drawn.random.float() * before);
+  if (step.for === undefined) return { ...step, at: rounded(at) };
+  return { ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + drawn.random.float() * after) };
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {

@@ -1,16 +1,10 @@
-import { isTerminating, type KubeObject, type Lease, type Pod, type ReplicaSet } from '@holdfast/api';
+import { isTerminating, type KubeObject, type Pod, type ReplicaSet } from '@holdfast/api';
 import { type CommitRule, type CommittedChange, ended } from './commit-rules.ts';
+import { MANAGER } from './meta.ts';
+import { type ReplicaDeps, settling } from './settled.ts';
 
-const MANAGER = 'system:kube-controller-manager';
 /** A decision may rest on a size that was stored this long ago. */
 const DECIDED_MS = 60_000;
-
-export interface ReplicaDeps {
-  /** Only one manager acts at a time. */
-  readonly hasOneActor: boolean;
-  /** When a process of the control plane last crashed: what it had written is known to nobody. */
-  readonly crashedAtMs: () => number;
-}
 
 interface Size {
   readonly replicas: number;
@@ -18,14 +12,14 @@ interface Size {
 }
 
 /** A controller that knows what it has written creates no pod too many. */
-export function replicaRules({ hasOneActor, crashedAtMs }: ReplicaDeps): Readonly<Record<string, CommitRule>> {
+export function replicaRules(replicas: ReplicaDeps): Readonly<Record<string, CommitRule>> {
   const sizes = new Map<string, Size[]>();
-  let unsettledAtMs = Number.NEGATIVE_INFINITY;
+  const settledForMs = settling(replicas);
+  let claimedAtMs = Number.NEGATIVE_INFINITY;
   const note = ({ resource, before, after, nowMs }: CommittedChange): void => {
-    if (resource === 'leases' && holderOf(before) !== holderOf(after)) unsettledAtMs = nowMs;
     // Adopted or let go: the decision may have been made before.
     if (resource === 'pods' && before !== undefined && after !== undefined && setOf(before) !== setOf(after))
-      unsettledAtMs = nowMs;
+      claimedAtMs = nowMs;
     if (resource !== 'replicasets' || after === undefined) return;
     const { uid = '' } = after.metadata;
     sizes.set(uid, [...(sizes.get(uid) ?? []), { replicas: (after as ReplicaSet).spec.replicas ?? 1, atMs: nowMs }]);
@@ -33,11 +27,11 @@ export function replicaRules({ hasOneActor, crashedAtMs }: ReplicaDeps): Readonl
   return {
     'a ReplicaSet creates no pod too many': (change) => {
       note(change);
+      const knowsMs = settledForMs(change);
       const { resource, before, after, by, nowMs, objects } = change;
-      if (!hasOneActor || by !== MANAGER || resource !== 'pods' || before !== undefined || after === undefined)
-        return undefined;
+      if (by !== MANAGER || resource !== 'pods' || before !== undefined || after === undefined) return undefined;
       const set = setOf(after);
-      if (set === undefined || nowMs - Math.max(unsettledAtMs, crashedAtMs()) < DECIDED_MS) return undefined;
+      if (set === undefined || Math.min(knowsMs, nowMs - claimedAtMs) < DECIDED_MS) return undefined;
       const most = mostOf(sizes.get(set) ?? [], nowMs);
       const active = [...objects.values()].filter(
         (each) => each.kind === 'Pod' && setOf(each) === set && !isTerminating(each) && !ended(each as Pod),
@@ -53,7 +47,5 @@ const mostOf = (sizes: readonly Size[], nowMs: number): number =>
     ...sizes.filter((_, i) => (sizes[i + 1]?.atMs ?? nowMs) >= nowMs - DECIDED_MS).map(({ replicas }) => replicas),
   );
 
-const holderOf = (object: KubeObject | undefined): string | undefined =>
-  (object as Lease | undefined)?.spec.holderIdentity;
 const setOf = ({ metadata }: KubeObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'ReplicaSet')?.uid;

@@ -6,6 +6,7 @@ import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommittedChange } from './commit-rules.ts';
 import { Living } from './living.ts';
 import { RateRule } from './rate-rule.ts';
+import { RoomRule } from './room-rule.ts';
 import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
 
@@ -349,4 +350,22 @@ test('what many processes write is no livelock, nor what one writes over a long 
   assert.equal(busyFor(1_000, { steps: 1, writers: many }), undefined);
   assert.equal(busyFor(1_700, { steps: 2, writers: many }), undefined, 'a fight of caches that ends by itself');
   assert.equal(busyFor(200_000, { steps: 3, writers: [] }), undefined);
+});
+
+test('[TEST-07] rule: a node runs no more than it has', () => {
+  const rule = new RoomRule();
+  const uids = ['a', 'b', 'c'];
+  for (const [i, uid] of uids.entries()) {
+    const containers = [{ name: 'main', resources: { requests: { cpu: '20' } } }];
+    const value = JSON.stringify(pod({ metadata: { uid }, spec: { containers } }));
+    rule.committed({ revision: i + 1, operation: { kind: 'create', key: `core/pods/default/${uid}`, value } });
+  }
+  const fact = { namespace: 'default', podName: 'p', container: 'main' } as const;
+  rule.observe({ kind: 'started', node: 'node-1', podUid: 'a', ...fact });
+  rule.observe({ kind: 'started', node: 'node-2', podUid: 'b', ...fact });
+  rule.observe({ kind: 'ended', node: 'node-1', podUid: 'a', ...fact });
+  rule.observe({ kind: 'started', node: 'node-1', podUid: 'c', ...fact });
+  assert.equal(rule.check(), undefined);
+  rule.observe({ kind: 'started', node: 'node-1', podUid: 'a', ...fact });
+  assert.match(rule.check() ?? '', /starts on node-1, whose pods ask for 40 processors of 32/);
 });

@@ -1,48 +1,25 @@
 import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS, type Pod } from '@holdfast/api';
 import type { Informer } from '@holdfast/client';
-import { InvariantViolation } from '@holdfast/platform';
-import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
 import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
 import { SimCluster, type SimClusterOptions, type SimData } from '../cluster.ts';
-import { type Commit, objectOf } from '../committed.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
 import { World } from '../world.ts';
-import { ACTIONS, heal, liftEverything } from './actions.ts';
+import { ACTIONS, heal } from './actions.ts';
 import { startOf } from './booted.ts';
-import { BudgetRule } from './budget-rule.ts';
 import { type ClientCounts, SimClients } from './clients.ts';
-import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { wrote } from './fault-actions.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
-import { historyRules } from './history-rules.ts';
-import { whatIsLeft } from './leftovers.ts';
-import { Living } from './living.ts';
 import { Moments } from './moments.ts';
-import { APPS, type HuntPlan, isCalm, OBSERVER, replicasOf, type Step } from './plan.ts';
+import { type HuntPlan, OBSERVER, type Step } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
-import { RateRule } from './rate-rule.ts';
 import { expectRecovery } from './recovery.ts';
-import { isOff, meantNow, type Scene, send } from './scene.ts';
-import { StartRule } from './start-rule.ts';
-import { hasStrayed, isAdoptable } from './strays.ts';
-import { letGo } from './user-actions.ts';
+import { restoreWorkloads } from './restore.ts';
+import { Rules } from './rules.ts';
+import { meantNow, type Scene, send } from './scene.ts';
+import { type Violation, violationOf } from './violation.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import {
-  createApp,
-  createHuntWorkloads,
-  createJob,
-  createOne,
-  diskOf,
-  FINALIZER,
-  STRAYED,
-  stopSecondsOf,
-} from './workloads.ts';
-
-/** The finding: the same rule violated by a smaller schedule counts as equal. */
-export interface Violation {
-  readonly rule: string;
-  readonly story: string;
-}
+import { checkFollower, untilWhole } from './whole.ts';
+import { createHuntWorkloads, createJob } from './workloads.ts';
 
 /** What a plan does not say. */
 export interface HuntExtra extends Pick<SimClusterOptions, 'logOf'> {
@@ -71,7 +48,6 @@ const SETTLED_MS = 5_000;
 const LEADERS_MS = 2_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
-const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: HuntExtra = {}): Promise<HuntOutcome> {
@@ -98,9 +74,9 @@ export class Hunt {
   readonly #observer: Informer<Pod>;
   /** The revision of what the cluster started on. */
   readonly #startRevision: number;
-  #clients: SimClients | undefined;
   #startedAtMs = 0;
   #isHealed = false;
+  #clients: SimClients | undefined;
 
   readonly #extra: HuntExtra;
   readonly #recording: Recording;
@@ -111,21 +87,9 @@ export class Hunt {
     const { recording = NO_RECORDING } = extra;
     this.#recording = recording;
     const ways = new Map<string, StoreWay>();
-    const living = new Living((name) => diskOf(plan, name));
-    const named = new Set<string>();
     const now = (): number => cluster.kernel.elapsedMs;
-    const replicas = {
-      hasOneActor: plan.managers === 1 || plan.isLeaderless !== true,
-      crashedAtMs: () => cluster.crashedAtMs,
-    };
-    const history = historyRules({ living, named, isCalm: isCalm(plan), replicas });
-    const starts = new StartRule((name) => diskOf(plan, name), now);
-    const commits = new CommitOracle({ ...COMMIT_RULES, ...history }, now);
+    const rules = new Rules({ plan, data, cluster: () => cluster, scene: () => this.#scene });
     this.#startRevision = data?.revision ?? 0;
-    commits.startOn(data?.objects ?? []);
-    const budget = new BudgetRule(now);
-    budget.startOn(data?.objects ?? []);
-    const rate = new RateRule(() => cluster.kernel);
     const { apiServers, schedulers, managers } = plan;
     const cluster = new SimCluster({
       seed: plan.seed,
@@ -140,24 +104,16 @@ export class Hunt {
       onWrite: (party) => wrote(this.#scene, party),
       nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
       observe: (fact) => {
-        living.observe(fact);
+        rules.process(fact);
         recording.process(now(), fact);
         this.#moments.process(fact);
-        starts.started(fact);
-        if (fact.kind === 'ended' && mayJudgeGrace(this.#scene, fact))
-          living.checkGrace(fact.podUid, now(), stopSecondsOf(plan));
       },
-      onAnswer: (answered) => starts.answered(answered),
+      onAnswer: (answered) => rules.answered(answered),
       observeCommit: (commit) => {
-        commits.observe(commit);
+        rules.committed(commit);
         recording.commit(now(), commit);
-        this.#clients?.committed(commit);
         this.#moments.committed(commit);
-        budget.observe(commit);
-        rate.wrote(commit.by ?? '');
-        noteEnd(living, commit);
-        noteRequest(living, commit, now());
-        starts.committed(commit);
+        this.#clients?.committed(commit);
         for (const watch of this.#watches) watch.committed(commit);
       },
       storeOf: (store, machine) => {
@@ -175,17 +131,17 @@ export class Hunt {
       new WatchOracle(cluster, { resource: PODS, clients: [cluster.watcher] }),
       new WatchOracle(cluster, { resource: PODS, clients: cluster.racers, isRestless: true }),
     ];
-    for (const oracle of [living, commits, budget, rate, starts, ...this.#watches]) cluster.kernel.addOracle(oracle);
+    for (const oracle of [...rules.all, ...this.#watches]) cluster.kernel.addOracle(oracle);
     const lost = { poweredOff: new Set<string>(), fenced: new Set<string>(), retired: new Set<string>() };
     this.#scene = {
       plan,
       cluster,
-      living,
+      living: rules.living,
       ways,
       ...lost,
       crashed: new Set(),
       doomed: new Map(),
-      named,
+      named: rules.named,
       killed: new Set(),
     };
     this.#observer = cluster.follow(OBSERVER, PODS);
@@ -248,12 +204,12 @@ export class Hunt {
     this.#moments.disarm();
     heal(this.#scene);
     this.#recording.healed(kernel.elapsedMs);
-    cluster.background(this.#restoreWorkloads());
+    cluster.background(restoreWorkloads(this.#scene));
     this.#clients?.stop();
     await this.#untilWhole('everything is whole again', (this.#extra.wholeWithin ?? WHOLE_WITHIN_SECONDS) * 1000);
     await kernel.runFor(QUIET_MS);
     await this.#untilWhole('it stays whole', QUIET_MS);
-    this.#checkObserver();
+    checkFollower(cluster, this.#observer);
     await this.#clients?.check();
   }
 
@@ -295,132 +251,8 @@ export class Hunt {
     kernel.schedule({ delayMs, label: `step ${step.do} ${step.target}`, owner: 'hunt', fire });
   }
 
-  /** Reverts changes of users; retries until it succeeds. */
-  async #restoreWorkloads(): Promise<void> {
-    const { cluster } = this;
-    const again: Step = { at: 0, do: 'scale', target: '' };
-    const [scale, admin] = [ACTIONS.scale, cluster.admin];
-    const quietly = (work: Promise<unknown>): Promise<unknown> => work.catch(() => undefined);
-    const machine = {
-      sleep: () =>
-        new Promise<void>(
-          (resolve) => void cluster.kernel.schedule({ delayMs: 10_000, label: 'restore', fire: resolve }),
-        ),
-    };
-    for (let round = 0; round < 12; round++) {
-      liftEverything(this.#scene);
-      for (const [target, value] of Object.entries(replicasOf(this.#plan)))
-        scale(this.#scene, { ...again, target, value });
-      for (const { metadata } of cluster.committed.list(PODS)) {
-        if (!(metadata.finalizers ?? []).includes(FINALIZER)) continue;
-        await quietly(letGo(admin, metadata.name ?? ''));
-      }
-      await this.#bringStraysBack();
-      await this.#clearStrays();
-      for (const app of APPS) await quietly(createApp(this.#plan, admin, app));
-      if (this.#world.findPod('one') === undefined) await quietly(createOne(this.#plan, admin));
-      await machine.sleep();
-    }
+  #untilWhole(what: string, deadlineMs: number): Promise<void> {
+    const { living } = this.#scene;
+    return untilWhole({ plan: this.#plan, cluster: this.cluster, world: this.#world, living }, what, deadlineMs);
   }
-
-  async #bringStraysBack(): Promise<void> {
-    const { committed, admin } = this.cluster;
-    for (const { metadata } of committed.list(PODS)) {
-      if (metadata.labels?.['app'] !== STRAYED) continue;
-      const body = { metadata: { labels: { app: metadata.labels['was'] } } };
-      const target = { namespace: 'default', name: metadata.name ?? '' };
-      await admin.patch(PODS, target, { type: 'merge', body }).catch(() => undefined);
-    }
-  }
-
-  /** The user deletes pods that he took from their controller, and that no controller can adopt any more. */
-  async #clearStrays(): Promise<void> {
-    const { committed, admin } = this.cluster;
-    for (const { metadata } of committed.list(PODS)) {
-      if (!hasStrayed(metadata) || isAdoptable(committed, metadata)) continue;
-      const target = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
-      await admin.delete(PODS, target).catch(() => undefined);
-    }
-  }
-
-  async #untilWhole(what: string, deadlineMs: number): Promise<void> {
-    const { kernel } = this.cluster;
-    let reason: string | undefined = 'not looked at';
-    const giveUpAt = kernel.elapsedMs + deadlineMs;
-    let lookAt = 0;
-    const isOver = (): boolean => {
-      if (kernel.elapsedMs < lookAt) return false;
-      lookAt = kernel.elapsedMs + 500;
-      reason = this.#whyNotWhole();
-      return reason === undefined || kernel.elapsedMs >= giveUpAt;
-    };
-    await kernel.runUntil(what, isOver, deadlineMs + QUIET_MS);
-    if (reason === undefined) return;
-    const story = `${what}: not within ${deadlineMs / 1000} s: ${reason}`;
-    throw new SimulationFailure({ oracle: 'liveness', seed: kernel.seed, atMs: kernel.elapsedMs, story });
-  }
-
-  /** After a long quiet, whoever follows the pods knows them as they are stored. */
-  #checkObserver(): void {
-    const { kernel, committed } = this.cluster;
-    const inWords = (pods: readonly Pod[]): readonly string[] =>
-      pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name} at ${metadata.resourceVersion}`).toSorted();
-    const stored = inWords(committed.list(PODS));
-    const seen = inWords(this.#observer.list());
-    const wrong = [...new Set([...stored, ...seen])].filter((each) => stored.includes(each) !== seen.includes(each));
-    if (wrong.length === 0) return;
-    const story = `stored or seen only: ${wrong.join(', ')}`;
-    throw new SimulationFailure({ oracle: FOLLOWER_RULE, seed: kernel.seed, atMs: kernel.elapsedMs, story });
-  }
-
-  /** Nodes are ready, applications complete, and the living processes match the API. */
-  #whyNotWhole(): string | undefined {
-    const world = this.#world;
-    const ready = world.readyNodes();
-    if (ready.length !== this.#plan.nodes) return `nodes ready: ${ready.join(', ')}`;
-    for (const [app, replicas] of Object.entries({ ...replicasOf(this.#plan), one: 1 })) {
-      if (!world.isUp(app, replicas)) return `${app} is not up: ${world.pods(app).map(describe).join('; ')}`;
-    }
-    const bound = new Map(world.allPods().map((pod) => [pod.metadata.uid ?? '', pod]));
-    for (const { uid, name, node } of this.#scene.living.all()) {
-      if (bound.get(uid)?.spec.nodeName !== node)
-        return `${name} (${uid}) lives on ${node}, which the API does not say`;
-    }
-    const going = world.allPods().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    if (going.length > 0) return `still being deleted: ${going.map(describe).join('; ')}`;
-    return whatIsLeft(this.cluster.committed);
-  }
-}
-
-/** Only the kubelet ends it: no power loss, no watchdog. A Job's pod ends by itself. */
-const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): boolean =>
-  scene.plan.selfFencing !== true && !scene.killed.has(podUid) && !isOff(scene, node) && !podName.includes('job');
-
-function noteRequest(living: Living, commit: Commit, atMs: number): void {
-  const { kind, key } = commit.operation;
-  if (!key.startsWith('core/pods/')) return;
-  const { metadata, status } = objectOf(commit) as Pod;
-  const { uid = '', deletionTimestamp, deletionGracePeriodSeconds: graceSeconds = 0 } = metadata;
-  const isOver = kind === 'delete' || status.phase === 'Succeeded' || status.phase === 'Failed';
-  if (isOver) living.endRequested(uid, undefined);
-  else if (deletionTimestamp !== undefined) living.endRequested(uid, { atMs, graceSeconds });
-}
-
-/** Records ends that a kubelet declared; other writers only give a pod up, and its node may not know yet. */
-function noteEnd(living: Living, commit: Commit): void {
-  const { operation, by = '' } = commit;
-  const { kind, key } = operation;
-  if (kind !== 'update' || !key.startsWith('core/pods/') || !by.startsWith('system:node:')) return;
-  const { metadata, status } = objectOf(commit) as Pod;
-  if (status.phase === 'Succeeded' || status.phase === 'Failed') living.ended(metadata.uid ?? '');
-}
-
-const describe = ({ metadata, spec, status }: Pod): string =>
-  `${metadata.name} on ${spec.nodeName ?? 'no node'} ${status.phase}${metadata.deletionTimestamp === undefined ? '' : ' (being deleted)'}`;
-
-function violationOf(error: unknown): Violation {
-  if (error instanceof SimulationFailure) return { rule: error.oracle, story: error.message };
-  if (error instanceof InvariantViolation) return { rule: `invariant: ${error.message}`, story: String(error.stack) };
-  const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  return { rule: `crash: ${message}`, story: stack ?? message };
 }

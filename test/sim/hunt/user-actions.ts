@@ -33,6 +33,7 @@ import {
   createDeployment,
   createFamily,
   createJob,
+  createLarge,
   createOne,
   createSideNamespace,
   FINALIZER,
@@ -41,6 +42,8 @@ import {
 } from './workloads.ts';
 
 const SIDE_REPLICAS = 2;
+/** Most of the users of a race come at once, and the others soon after them. */
+const RACE_MS = 1_500;
 const OUT_OF_SERVICE: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'lost', effect: 'NoExecute' };
 
 export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
@@ -77,9 +80,15 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
   race: (scene, { target, at }) => {
     const { cluster } = scene;
     const first = Math.round(at * 1000);
+    const delays = cluster.kernel.random(`race ${first}`);
     for (const [i, pod] of podsOf(scene, target).entries()) {
       const act = RACING[(first + i) % RACING.length] ?? evict;
-      send(cluster, () => act(racer(cluster, first + i), pod));
+      const delayMs = delays.float() ** 3 * RACE_MS;
+      send(
+        cluster,
+        () => pauseOf(cluster, delayMs),
+        () => act(racer(cluster, first + i), pod),
+      );
     }
   },
   'roll-out': ({ cluster }, { target, at }) => {
@@ -118,6 +127,18 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     const name = `owner-${Math.round(at * 1000)}`;
     send(cluster, () => createFamily(cluster.admin, name, value));
     return () => cluster.background(insist(cluster, () => deleteUnlessGone(cluster.admin, CONFIG_MAPS, name)));
+  },
+  'use-room': ({ cluster, plan }, { target, at, for: seconds = 0, value = 2 }) => {
+    const { admin } = cluster;
+    const names = Array.from({ length: value }, (_, i) => `room-${Math.round(at * 1000)}-${i}`);
+    send(cluster, ...names.map((name) => () => createLarge(plan, admin, { name, node: target })));
+    const remove = async (): Promise<void> => {
+      for (const name of names) {
+        await insist(cluster, () => deleteUnlessGone(admin, PODS, name));
+        await pauseOf(cluster, (seconds * 1000) / 2);
+      }
+    };
+    return () => cluster.background(remove());
   },
   'add-finalizer': (scene, step) => {
     const { cluster } = scene;

@@ -26,6 +26,8 @@ const MOST_REPLICAS = 4;
 const STOP_SECONDS = 4;
 /** More grace than a process needs to end. */
 const SPARE_GRACE_SECONDS = 6;
+/** More than half of what a node has. */
+const LARGE_CPU = '20';
 /** How long pods stay on an unreachable node. */
 const TOLERATION_SECONDS = 15;
 
@@ -104,6 +106,17 @@ export async function createDeployment(
 /** Always under the same name. */
 export async function createOne(plan: HuntPlan, admin: ApiClient): Promise<void> {
   await admin.create(PODS, podOf(plan, 'one'));
+}
+
+/** A pod that its creator has placed, and that leaves no room for another one of its kind. */
+export async function createLarge(
+  plan: HuntPlan,
+  admin: ApiClient,
+  { name, node }: { readonly name: string; readonly node: string },
+): Promise<void> {
+  const { spec, ...pod } = podOf(plan, name);
+  const containers = spec.containers.map((each) => ({ ...each, resources: { requests: { cpu: LARGE_CPU } } }));
+  await admin.create(PODS, { ...pod, spec: { ...spec, containers, nodeName: node } });
 }
 
 function podOf(plan: HuntPlan, name: string): Pod {

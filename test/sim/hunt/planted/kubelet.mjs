@@ -38,6 +38,13 @@ export const KUBELET_BUGS = [
     replace: '',
   },
   {
+    name: 'admits-beyond-room',
+    harm: 'a node runs pods that ask together for more than it has',
+    file: `${KUBELET}/domain/admit-pod.ts`,
+    find: '    if (used + requested > capacity) return outOf(',
+    replace: '    if (requested > capacity) return outOf(',
+  },
+  {
     name: 'kubelet-leaves-objects',
     harm: 'a kubelet asks once for the removal of a pod and never again',
     file: `${KUBELET}/pod/pod-worker.ts`,

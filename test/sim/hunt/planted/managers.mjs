@@ -40,6 +40,13 @@ export const MANAGERS_BUGS = [
     replace: '    return cached !== undefined ? stateOf(cached) : undefined;',
   },
   {
+    name: 'owner-never-seen',
+    harm: 'what an owner leaves that went before a cache had shown it stays',
+    file: `${MANAGER}/controllers/owner-garbage/index.ts`,
+    find: '  return asked > 0 && action === undefined ?',
+    replace: '  return asked < 0 && action === undefined ?',
+  },
+  {
     name: 'owner-gone-by-cache',
     harm: 'objects are deleted because a cache does not know their owner yet',
     file: `${MANAGER}/controllers/owner-garbage/index.ts`,
@@ -63,9 +70,19 @@ export const MANAGERS_BUGS = [
   {
     name: 'forgets-own-writes',
     harm: 'a controller decides on a cache that lacks what it has just written',
-    file: `${MANAGER}/common/cache-barrier.ts`,
-    find: '    return writes.size === 0 && deletes.size === 0;',
-    replace: '    return true;',
+    edits: [
+      {
+        file: `${MANAGER}/common/cache-barrier.ts`,
+        find: '    return writes.size === 0 && deletes.size === 0;',
+        replace: '    return true;',
+      },
+      // The name of a pod follows from its place, so what is forgotten would be met again by its name.
+      {
+        file: `${MANAGER}/common/owned-pods.ts`,
+        find: '  if (holder !== undefined && isControlledBy(holder, uidOf(owner))) {',
+        replace: "  if (holder !== undefined && uidOf(holder) === '') {",
+      },
+    ],
   },
   {
     name: 'promise-waited-short',

@@ -20,10 +20,20 @@ export const SERVER_BUGS = [
   {
     name: 'eviction-by-stale-cache',
     harm: 'an eviction counts the pods of its budget in a cache that lags',
-    file: `${API}/subresources/disruption-budget.ts`,
-    find: `  await catchUp(core);
+    edits: [
+      {
+        file: `${API}/subresources/disruption-budget.ts`,
+        find: `  await catchUp(core);
   const healthy`,
-    replace: '  const healthy',
+        replace: '  const healthy',
+      },
+      {
+        file: `${API}/subresources/disruption-budget.ts`,
+        find: `  await catchUp(core);
+  const [budget, second]`,
+        replace: '  const [budget, second]',
+      },
+    ],
   },
   {
     name: 'finalizers-ignored',
@@ -146,8 +156,18 @@ export const SERVER_BUGS = [
   {
     name: 'relay-leaves-out',
     harm: 'a relay that starts again conceals what it has not published',
-    file: `${API}/relay/relay.ts`,
-    find: '      return this.#goOnFrom(position.last, position.floor);',
-    replace: '      return this.#goOnFrom(current, position.floor);',
+    edits: [
+      {
+        file: `${API}/relay/relay.ts`,
+        find: '      return this.#goOnFrom(position.last, position.floor);',
+        replace: '      return this.#goOnFrom(current, position.floor);',
+      },
+      // The chain of the messages and the heartbeats conceal it too; either alone would tell the consumers.
+      {
+        file: `${API}/relay/channel-tails.ts`,
+        find: '      knownAbove = place;',
+        replace: '      knownAbove = 0;',
+      },
+    ],
   },
 ];

@@ -6,7 +6,12 @@ import { isSame } from '../../common/hash.ts';
 import { type CustomKindRef, NO_CUSTOM_KINDS } from '../../common/kind-pool.ts';
 import { isTerminating, namespaceOf, parseKey, targetOf, uidOf, withoutOwners } from '../../common/meta.ts';
 import { inParallel, isConflict, isNotFound, unlessChanged } from '../../common/writes.ts';
-import { OWNER_GC_WORKERS, OWNERS_ASKED_PER_PASS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import {
+  OWNER_GC_WORKERS,
+  OWNERS_ASKED_PER_PASS,
+  UNSEEN_OWNER_RECHECK_MS,
+  WORKERS_PER_CONTROLLER,
+} from '../../limits.ts';
 import {
   blocks,
   decide,
@@ -52,8 +57,7 @@ function createLoops(context: ControllerContext, resources: readonly ResourceRef
 
 async function reconcile(context: ControllerContext, graph: OwnershipGraph, work: string): Promise<ReconcileResult> {
   const node = graph.parse(work);
-  if (node !== undefined) await pass(context, graph, node);
-  return {};
+  return node === undefined ? {} : pass(context, graph, node);
 }
 
 interface LoopParts {
@@ -154,21 +158,22 @@ const waitingOwners = (graph: OwnershipGraph, dependent: KubeObject): readonly N
   });
 
 /** Every write names the observed revision, so the cache suffices; the API is read only after a refusal. */
-async function pass(context: ControllerContext, graph: OwnershipGraph, node: Node): Promise<void> {
+async function pass(context: ControllerContext, graph: OwnershipGraph, node: Node): Promise<ReconcileResult> {
   const cached = graph.cached(node);
-  if (cached === undefined || !isOfInterest(cached) || isAtRest(graph, cached)) return;
+  if (cached === undefined || !isOfInterest(cached) || isAtRest(graph, cached)) return {};
   const tools = { context, graph, resource: node.resource };
   try {
-    await settle(tools, cached);
+    return await settle(tools, cached);
   } catch (error) {
-    if (isNotFound(error)) return;
+    if (isNotFound(error)) return {};
     if (!isConflict(error)) throw error;
     const live = await context.client.find(node.resource, parseKey(node.key));
-    if (live !== undefined && uidOf(live) === uidOf(cached)) await settle(tools, live);
+    return live !== undefined && uidOf(live) === uidOf(cached) ? settle(tools, live) : {};
   }
 }
 
-async function settle(tools: Tools, object: KubeObject): Promise<void> {
+/** What rests on an answer of the API alone is looked at again: an owner that no cache ever shows goes without a change in them. */
+async function settle(tools: Tools, object: KubeObject): Promise<ReconcileResult> {
   const { graph } = tools;
   const owners = new Map<string, OwnerState>();
   let asked = 0;
@@ -187,6 +192,7 @@ async function settle(tools: Tools, object: KubeObject): Promise<void> {
     .filter((dependent) => !graph.waitRoundACircle(object, dependent));
   const action = decide({ object, owners, dependents });
   if (action !== undefined) await apply(tools, object, action);
+  return asked > 0 && action === undefined ? { requeueAfterMs: UNSEEN_OWNER_RECHECK_MS } : {};
 }
 
 /** The words of Kubernetes: they name the place where the reference looks for the owner. */

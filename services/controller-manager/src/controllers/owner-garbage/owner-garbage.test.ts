@@ -6,7 +6,7 @@ import { StatusError } from '@holdfast/machinery';
 import fc from 'fast-check';
 import type { CustomKindRef, CustomKinds } from '../../common/kind-pool.ts';
 import { isTerminating, nameOf, targetOf, uidOf } from '../../common/meta.ts';
-import { OWNERS_ASKED_PER_PASS } from '../../limits.ts';
+import { OWNERS_ASKED_PER_PASS, UNSEEN_OWNER_RECHECK_MS } from '../../limits.ts';
 import { deployment, pod, replicaSet } from '../../testing/builders.ts';
 import { contextOf, createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { runKubelets } from '../../testing/kubelet-model.ts';
@@ -188,6 +188,22 @@ test('an owner missing only in the cache keeps its dependents; one with another 
   );
   await new DrivenController(world, collector).settle();
   assert.deepEqual(world.api.list(PODS).filter(isTerminating).map(nameOf), ['left']);
+});
+
+test('what an owner leaves that no cache has ever shown is deleted', async () => {
+  const world = createWorld();
+  world.api.cache(DEPLOYMENTS).freeze();
+  const owner = await world.api.client('user').create(DEPLOYMENTS, deployment());
+  const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: uidOf(owner) }];
+  world.api.put(REPLICA_SETS, replicaSet({}, { name: 'child', ownerReferences }));
+  const controller = new DrivenController(world, collector);
+  await controller.settle();
+  assert.equal(world.api.list(REPLICA_SETS).length, 1);
+  await world.api.client('user').delete(DEPLOYMENTS, WEB, { propagationPolicy: 'Background' });
+  world.api.cache(DEPLOYMENTS).jump();
+  await world.clock.advance(UNSEEN_OWNER_RECHECK_MS);
+  await controller.settle();
+  assert.deepEqual(world.api.list(REPLICA_SETS), []);
 });
 
 test('with one owner left only the dead reference is removed', async () => {

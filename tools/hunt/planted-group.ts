@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { editsOf, PLANTED_BUGS, plantInto } from '../../test/sim/hunt/planted.mjs';
+import type { PlantedResults } from './planted-results.ts';
+import type { Hunted } from './planted-table.ts';
+import { type Report, runWorker } from './worker.ts';
+
+const MINUTE_MS = 60_000;
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const SEEDS_PER_PROCESS = 200;
+const ONE_SEED_MS = 3 * MINUTE_MS;
+
+/** Bugs that change different places of the sources, at most so many in a group. */
+export function groupsOf(names: readonly string[], size: number): string[][] {
+  const groups: string[][] = [];
+  for (const name of names) {
+    const group = groups.find((each) => each.length < size && fitTogether([...each, name]));
+    if (group === undefined) groups.push([name]);
+    else group.push(name);
+  }
+  return groups;
+}
+
+function fitTogether(names: readonly string[]): boolean {
+  const sources = new Map<string, string>();
+  const edits = PLANTED_BUGS.filter(({ name }) => names.includes(name)).flatMap(editsOf);
+  try {
+    for (const edit of edits) {
+      const source = sources.get(edit.file) ?? readFileSync(path.join(ROOT, edit.file), 'utf8');
+      sources.set(edit.file, plantInto(edit, source));
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface GroupOptions {
+  /** The first seed. */
+  readonly from: number;
+  readonly seeds: number;
+  /** The longest time of the hunt. */
+  readonly minutes: number;
+  readonly results: Pick<PlantedResults, 'of' | 'keep'>;
+  /** For tests. */
+  readonly run?: typeof runWorker;
+}
+
+/**
+ * Plays seeds with several planted bugs at once. A seed that breaks a rule is played again with each of them alone, so
+ * that bugs that are hard to find share the seeds that are played in vain. What was not played is not recorded.
+ */
+export class Group {
+  readonly names: readonly string[];
+  readonly from: number;
+  readonly #options: GroupOptions;
+  readonly #run: typeof runWorker;
+
+  constructor(names: readonly string[], options: GroupOptions) {
+    this.names = names;
+    this.from = options.from;
+    this.#options = options;
+    this.#run = options.run ?? runWorker;
+  }
+
+  async hunt(stop: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), this.#options.minutes * MINUTE_MS);
+    const signal = AbortSignal.any([stop, over.signal]);
+    while (this.#left().length > 0 && this.#played() < this.#options.seeds && !signal.aborted) {
+      const failing = await this.#playTogether(signal);
+      if (failing === undefined) continue;
+      for (const name of this.#left()) if (!stop.aborted) await this.#playAlone(name, failing);
+    }
+    clearTimeout(timer);
+  }
+
+  #huntedFor(name: string): Hunted {
+    return this.#options.results.of(name, this.from) ?? { from: this.from, seeds: 0, cpuSeconds: 0 };
+  }
+
+  #left(): readonly string[] {
+    return this.names.filter((name) => this.#huntedFor(name).rule === undefined);
+  }
+
+  /** Seeds that all of those that are left have been played with. */
+  #played(): number {
+    return Math.min(...this.#left().map((name) => this.#huntedFor(name).seeds));
+  }
+
+  /** Resolves with the seed that fails. It counts for a bug only when it has been played with that one alone. */
+  async #playTogether(signal: AbortSignal): Promise<number | undefined> {
+    const first = this.from + this.#played();
+    // One that has been played with more seeds joins when the others are as far.
+    const left = this.#left().filter((name) => this.#huntedFor(name).seeds === this.#played());
+    let failing: number | undefined;
+    let next = first;
+    const count = Math.min(SEEDS_PER_PROCESS, this.from + this.#options.seeds - first);
+    const work = {
+      command: 'plain',
+      args: [String(first), String(count)],
+      planted: left.join(','),
+      signal,
+      silentMs: ONE_SEED_MS,
+    } as const;
+    const end = await this.#run(work, (line) => {
+      const { seed, scenario, cpuMs } = JSON.parse(line) as Report;
+      next = seed + 1;
+      if (scenario !== undefined) failing = seed;
+      else for (const name of left) this.#note(name, { seed, cpuMs: cpuMs / left.length });
+    });
+    return end === undefined ? failing : next;
+  }
+
+  async #playAlone(name: string, seed: number): Promise<void> {
+    if (this.#huntedFor(name).seeds !== seed - this.from) return;
+    const work = { command: 'plain', args: [String(seed), '1'], planted: name, silentMs: ONE_SEED_MS } as const;
+    const end = await this.#run(work, (line) => {
+      const { scenario, cpuMs } = JSON.parse(line) as Report;
+      this.#note(name, { seed, cpuMs, rule: scenario?.found?.rule });
+    });
+    if (end === undefined) return;
+    this.#note(name, { seed, cpuMs: 0, rule: `the process ended: ${end.why.split('\n').at(-1) ?? ''}` });
+  }
+
+  #note(name: string, { seed, cpuMs, rule }: { seed: number; cpuMs: number; rule?: string | undefined }): void {
+    const before = this.#huntedFor(name);
+    const cpuSeconds = Math.round((before.cpuSeconds + cpuMs / 1000) * 10) / 10;
+    const hunted = { from: this.from, seeds: seed - this.from + 1, cpuSeconds };
+    this.#options.results.keep(name, rule === undefined ? hunted : { ...hunted, rule });
+  }
+}

@@ -12,6 +12,8 @@ export interface Terminal {
 }
 
 export interface Command {
+  /** Its flags, for completions. */
+  readonly settings: SettingSpecs;
   /** Resolves with the exit code. Default: 0. */
   run(argv: readonly string[], terminal: Terminal): Promise<number | void>;
 }
@@ -30,6 +32,7 @@ const HELP = { help: { kind: 'boolean', short: 'h', help: 'Print this help' } } 
 export function defineCommand<S extends SettingSpecs>(form: CommandForm<S>): Command {
   const specs = { ...form.settings, ...CONNECTION_SETTINGS, ...HELP };
   return {
+    settings: specs,
     run: async (argv, terminal) => {
       const given = readArguments(specs, argv);
       if (given.settings.help) {

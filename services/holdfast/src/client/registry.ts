@@ -2,8 +2,27 @@ import type { Command } from './command.ts';
 
 interface RegistryEntry {
   readonly summary: string;
+  /** What may follow it, for completions. */
+  readonly words?: readonly string[];
   readonly load: () => Promise<Command>;
 }
+
+/** The resources that people ask for most. */
+const RESOURCES = [
+  'pods',
+  'nodes',
+  'deployments',
+  'statefulsets',
+  'daemonsets',
+  'jobs',
+  'services',
+  'configmaps',
+  'secrets',
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'namespaces',
+  'events',
+];
 
 /** All commands except `start`. Only the used one is loaded. */
 export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
@@ -20,9 +39,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     load: async () => (await import('./commands/status.ts')).STATUS,
   },
   list: { summary: 'List the clusters of `up`', load: async () => (await import('./commands/list.ts')).LIST },
-  get: { summary: 'Show objects', load: async () => (await import('./commands/get.ts')).GET },
+  get: { summary: 'Show objects', words: RESOURCES, load: async () => (await import('./commands/get.ts')).GET },
   why: {
     summary: 'Say what an object waits for and what ends the wait: why pod/web-1',
+    words: RESOURCES.map((name) => `${name}/`),
     load: async () => (await import('./commands/why.ts')).WHY,
   },
   ui: {
@@ -35,14 +55,17 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
   },
   delete: {
     summary: 'Delete objects; with --force without confirmation by their node',
+    words: RESOURCES,
     load: async () => (await import('./commands/delete.ts')).DELETE,
   },
   store: {
     summary: 'Accept the data of a halted store: store adopt',
+    words: ['adopt'],
     load: async () => (await import('./commands/store.ts')).STORE,
   },
   detach: {
     summary: 'Break the attachment of a volume to its node',
+    words: ['volume'],
     load: async () => (await import('./commands/detach.ts')).DETACH,
   },
   run: {
@@ -64,5 +87,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
   envtest: {
     summary: 'Write the programs that envtest of controller-runtime starts: envtest DIR',
     load: async () => (await import('./commands/envtest.ts')).ENVTEST,
+  },
+  completion: {
+    summary: 'Print the completions of a shell: completion bash',
+    words: ['bash', 'zsh', 'fish'],
+    load: async () => (await import('./commands/completion.ts')).COMPLETION,
   },
 };

@@ -20,6 +20,7 @@ const ABOUT =
 
 /** Needs no cluster: a machine on which none starts is what it is for. */
 export const DOCTOR: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings } = readArguments(SETTINGS, argv);
     if (settings.help) {

@@ -18,6 +18,7 @@ const ABOUT =
   'A cluster that is not there is no error.';
 
 export const DOWN: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

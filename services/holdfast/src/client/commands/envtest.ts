@@ -26,6 +26,7 @@ const PROGRAMS = new Map<string, (argv: readonly string[], terminal: Terminal) =
 ]);
 
 export const ENVTEST: Command = {
+  settings: {},
   run: async (argv, terminal) => {
     const [first, ...rest] = argv;
     const program = first === undefined ? undefined : PROGRAMS.get(first);

@@ -48,6 +48,7 @@ const ABOUT =
 const FOUND = 1;
 
 export const EXPLORE: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

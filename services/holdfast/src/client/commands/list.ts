@@ -15,6 +15,7 @@ const ABOUT = 'Lists the clusters of `up`, also those that are stopped.';
 const HEAD = ['NAME', 'STATE', 'NODES', 'VERSION', 'AGE', 'ADDRESS'];
 
 export const LIST: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

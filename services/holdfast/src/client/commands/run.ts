@@ -19,6 +19,7 @@ const ABOUT =
   'command. Signals reach the command.';
 
 export const RUN: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

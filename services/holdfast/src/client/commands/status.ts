@@ -13,6 +13,7 @@ const SETTINGS = {
 const ABOUT = 'Says where a cluster of `up` is and how it is. Exit code 1: it does not run, or is not healthy.';
 
 export const STATUS: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

@@ -28,6 +28,7 @@ type Given = Arguments<typeof SETTINGS>['settings'];
 
 /** The only command that accesses the store itself: no API server serves while the store is halted. */
 export const STORE: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

@@ -21,6 +21,7 @@ const ABOUT =
   'operations. Every other request needs the token of the ready line.';
 
 export const TESTENV: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {

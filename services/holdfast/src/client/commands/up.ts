@@ -34,6 +34,7 @@ const ABOUT =
   'Without -d it ends with Ctrl-C and keeps its data. `holdfast down` ends it and removes everything.';
 
 export const UP: Command = {
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     if (argv.some((each) => /^--data-dir(?:=|$)/.test(each))) {
       throw misuse(

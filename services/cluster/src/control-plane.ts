@@ -66,6 +66,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     hasSystemObjects: deps.hasSystemObjects,
     ownNodes: new Set(config.hollowNodes.map(({ name }) => name)),
     defaultStorageClass: false,
+    ...(config.serviceNetwork === undefined ? {} : { serviceNetwork: config.serviceNetwork }),
   });
   const relay = createRelay({ ...machineOf('relay'), store, bus, knownState: apiServer.knownState });
   const handle = deps.around(apiServer.handle);

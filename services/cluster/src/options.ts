@@ -33,6 +33,8 @@ export interface ClusterOptions {
   readonly without?: readonly OptionalPart[];
   /** Default: 40, as in Kubernetes. */
   readonly nodeMonitorGraceSeconds?: number;
+  /** IPv4 network of the addresses of services. Default: 10.96.0.0/12. */
+  readonly serviceNetwork?: string;
   /** Only on virtual time: `advance` waits until clients of other processes were quiet for this real time. Default: 10. */
   readonly settleMs?: number;
   /** Receives the log lines of the components. */
@@ -80,6 +82,8 @@ export interface ClusterConfig {
   readonly host: LoopbackHost;
   readonly without: ReadonlySet<OptionalPart>;
   readonly nodeMonitorGraceSeconds: number | undefined;
+  /** Absent: the default of the API server. */
+  readonly serviceNetwork: string | undefined;
   readonly settleMs: number;
   readonly onLog: ((line: LogLine) => void) | undefined;
 }
@@ -98,6 +102,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'https',
   'without',
   'nodeMonitorGraceSeconds',
+  'serviceNetwork',
   'settleMs',
   'onLog',
 ]);
@@ -126,6 +131,7 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
       options.nodeMonitorGraceSeconds === undefined
         ? undefined
         : whole('nodeMonitorGraceSeconds', options.nodeMonitorGraceSeconds, 86_400),
+    serviceNetwork: options.serviceNetwork,
     settleMs: whole('settleMs', options.settleMs ?? SETTLE_MS, SETTLE_MS_MAX),
     onLog: options.onLog,
   };

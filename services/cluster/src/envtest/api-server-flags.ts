@@ -10,6 +10,7 @@ export const API_SERVER_FLAGS: readonly FlagSpec[] = [
   { name: 'client-ca-file', help: 'the authority of client certificates' },
   { name: 'service-account-signing-key-file', help: 'signs the tokens of service accounts' },
   { name: 'service-account-issuer', help: 'the issuer of these tokens' },
+  { name: 'service-cluster-ip-range', help: 'IPv4 network of the addresses of services; default 10.96.0.0/12' },
   { name: 'disable-admission-plugins', help: 'only ServiceAccount can be disabled' },
   { name: 'allow-privileged', help: 'always true', isSwitch: true },
 ];
@@ -20,7 +21,6 @@ export const NEEDLESS_FLAGS: ReadonlySet<string> = new Set([
   'authorization-mode',
   'etcd-servers',
   'service-account-key-file',
-  'service-cluster-ip-range',
 ]);
 
 /** What a suite can set besides the flags. */

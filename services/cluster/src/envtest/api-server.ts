@@ -25,6 +25,8 @@ export async function startApiServerOf(
 
 function optionsOf(values: ReadonlyMap<string, string>, environment: EnvtestEnvironment): ClusterOptions {
   const disabled = (values.get('disable-admission-plugins') ?? '').split(',');
+  // A second range, of IPv6, follows a comma.
+  const network = values.get('service-cluster-ip-range')?.split(',')[0];
   const asked = (environment.without ?? '').split(',').filter((part) => part !== '');
   const parts = disabled.includes('ServiceAccount') ? [...asked, 'serviceAccountAdmission'] : asked;
   return {
@@ -34,6 +36,7 @@ function optionsOf(values: ReadonlyMap<string, string>, environment: EnvtestEnvi
     },
     hollowNodes: nodesOf(environment.hollowNodes ?? '0'),
     without: parts.map(partOf),
+    ...(network === undefined ? {} : { serviceNetwork: network }),
   };
 }
 

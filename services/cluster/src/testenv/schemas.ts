@@ -71,6 +71,7 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
     maximum: 86_400,
     description: 'After this time a silent node is Unknown.',
   },
+  serviceNetwork: { type: 'string', description: 'IPv4 network of the addresses of services, such as 10.96.0.0/12.' },
   settleMs: {
     type: 'integer',
     minimum: 0,

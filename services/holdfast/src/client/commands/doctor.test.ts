@@ -3,8 +3,10 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { runCommand } from '../run.ts';
 
@@ -31,6 +33,19 @@ test('doctor examines a machine without a cluster, and leaves nothing behind', a
   for (const name of ['data directory', 'port', 'disk', 'fsync', 'certificates', 'clock', 'runtimes', 'API'])
     assert.ok(names.includes(name), name);
   assert.deepEqual(readdirSync(directory), []);
+});
+
+test('doctor sees whether a cluster runs without holding its lock', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-doctor-'));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const flags = [`--data-dir=${directory}`, '--port=0'];
+  const lock = await lockDataDirectory(directory);
+  assert.match((await examine(...flags)).lines.join('\n'), /data directory: .* has a cluster that runs\n/);
+  lock.release();
+  const another = new DatabaseSync(path.join(directory, 'lock'), { readOnly: true });
+  t.after(() => another.close());
+  another.exec('BEGIN; SELECT 1 FROM sqlite_schema');
+  assert.match((await examine(...flags)).lines.join('\n'), /that does not run\n/, 'two look at the same time');
 });
 
 test('doctor names a used port with what to do, and its exit code reports the problem', async (t) => {

@@ -52,6 +52,8 @@ test('the programs start and stop as envtest does it, and real controllers are b
     return items.length === 0 ? undefined : items;
   });
   assert.equal(pods[0].spec.volumes, undefined, 'the ServiceAccount plugin is disabled');
+  const api = JSON.parse((await ask(`${url}/api/v1/namespaces/default/services/kubernetes`, admin)).text);
+  assert.equal(api.spec.clusterIP, '10.0.0.1', 'the range of the flag');
   for (const program of [apiServer, etcd]) {
     const ended = once(program, 'exit');
     program.kill('SIGTERM');

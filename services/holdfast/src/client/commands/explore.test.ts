@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { runCommand } from '../run.ts';
+import { flagsOf } from './explore.ts';
 
 const STEP = { apply: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace: 'default' } } };
 
@@ -76,4 +77,9 @@ test('an operator that never starts, or that the machine does not have, is told 
   assert.match(absent.text, /cannot be started/);
   const unknown = makeFile(t, JSON.stringify({ steps: [STEP], setup: [{ ...STEP.apply, kind: 'Nothing' }] }));
   assert.match((await exploring('--workload', unknown, '--', 'true')).text, /no kind Nothing of v1\n.*setup/);
+});
+
+test('the line that repeats a finding has no earlier plan, in either form', () => {
+  const given = ['-w', 'file', '--plan={"a":1}', '--seed', '2', '--plan', '{}', '--', 'run', '--plan', 'x'];
+  assert.deepEqual(flagsOf(given, ['run', '--plan', 'x']), ['-w', 'file', '--seed', '2']);
 });

@@ -116,11 +116,10 @@ function planOf(text: string): Plan {
   return readPlan(content);
 }
 
-/** The flags as given, without those of an earlier plan. */
-function flagsOf(argv: readonly string[], words: readonly string[]): readonly string[] {
+/** The flags of a repetition: as given, without those of an earlier plan. */
+export function flagsOf(argv: readonly string[], words: readonly string[]): readonly string[] {
   const flags = argv.slice(0, argv.length - words.length).filter((each) => each !== '--');
-  const at = flags.indexOf('--plan');
-  return at === -1 ? flags : [...flags.slice(0, at), ...flags.slice(at + 2)];
+  return flags.filter((flag, i) => flag !== '--plan' && flags[i - 1] !== '--plan' && !flag.startsWith('--plan='));
 }
 
 const commandLine = (words: readonly string[]): string =>

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClusterPki } from '@holdfast/pki/cluster-pki';
-import { OperatorError, parseTime } from '@holdfast/platform';
+import { parseTime } from '@holdfast/platform';
 import { judgeHealth } from './checks/api.ts';
 import { judgeCertificates } from './checks/certificates.ts';
 import { judgeClock } from './checks/clock.ts';
 import { judgeControlGroups } from './checks/control-groups.ts';
 import { judgeDisk } from './checks/disk.ts';
 import { judgeKernel, type KernelFacts } from './checks/kernel.ts';
-import { judgeLock } from './checks/lock.ts';
 import { judgePort } from './checks/port.ts';
 import { judgeRuntimes } from './checks/runtimes.ts';
 import { judgeSync } from './checks/sync.ts';
@@ -24,8 +23,6 @@ const LINUX: KernelFacts = {
   isRoot: false,
   missing: [],
 };
-const inUse = new OperatorError({ code: 'DataDirectoryInUse', message: 'in use', nextStep: 'Stop it.' });
-const unusable = new OperatorError({ code: 'DataDirectoryUnusable', message: 'read only', nextStep: 'Choose.' });
 
 const TABLE: readonly (readonly [what: string, found: Judgement, verdict: Judgement['verdict'], message: RegExp])[] = [
   ['a free port', judgePort('h:1', undefined), 'ok', /h:1 is free/],
@@ -67,8 +64,6 @@ const TABLE: readonly (readonly [what: string, found: Judgement, verdict: Judgem
   ['version 2', judgeControlGroups({ unified: true, beside: false }), 'ok', /^version 2$/],
   ['both versions', judgeControlGroups({ unified: false, beside: true }), 'ok', /beside/],
   ['version 1', judgeControlGroups({ unified: false, beside: false }), 'warning', /cannot promise/],
-  ['a cluster that runs', judgeLock('/d', inUse), 'ok', /that runs/],
-  ['a closed directory', judgeLock('/d', unusable), 'problem', /read only/],
   ['a ready API', judgeHealth('[+]ping ok\n[+]store ok\nreadyz check passed'), 'ok', /2 checks/],
   ['an API that is not', judgeHealth('[+]ping ok\n[-]store failed: halted\n'), 'problem', /store failed: halted/],
   ['another server', judgeHealth('<html>'), 'warning', /no checks/],

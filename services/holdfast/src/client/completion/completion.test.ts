@@ -20,7 +20,7 @@ const lacks = (shell: Shell): string | false =>
   spawnSync(shell, ['--version']).status === 0 ? false : `${shell} is not installed`;
 const run = (shell: Shell, args: readonly string[]): string =>
   execFileSync(shell, args, {
-    env: { PATH: process.env['PATH'], HOME: folder, XDG_STATE_HOME: folder, TERM: 'dumb' },
+    env: { HOME: folder, XDG_STATE_HOME: folder, TERM: 'dumb', PATH: '/usr/local/bin:/usr/bin:/bin' },
     encoding: 'utf8',
     timeout: DEADLINE_MS,
   });

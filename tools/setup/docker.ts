@@ -50,6 +50,7 @@ function startEngine(): void {
 /** Debian's stable release has only version 1. */
 function installComposePlugin(): void {
   unpackFromNextDebian({
+    suite: 'trixie',
     packageName: 'docker-compose',
     file: 'usr/libexec/docker/cli-plugins/docker-compose',
     target: path.join(homedir(), '.docker', 'cli-plugins', 'docker-compose'),

@@ -13,30 +13,31 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runApt } from './apt.ts';
 
-/** Debian's release whose packages are taken where those of the stable one are too old. */
-const SUITE = 'trixie';
+/** Debian's releases whose packages are taken where those of the stable one are too old. */
+export type NextSuite = 'trixie' | 'forky';
 
 export interface WantedFile {
   readonly packageName: string;
   /** Path inside the package, without the leading slash. */
   readonly file: string;
   readonly target: string;
+  readonly suite: NextSuite;
   /** The manual step when this does not work. */
   readonly byHand: string;
 }
 
 /**
- * Unpacks one program out of a package of the next Debian release. The mirror is the one this machine uses already; nothing is
+ * Unpacks one program out of a package of a later Debian release. The mirror is the one this machine uses already; nothing is
  * installed, and the system's own package sources stay untouched.
  */
 export function unpackFromNextDebian(wanted: WantedFile): void {
-  process.stdout.write(`unpacking ${wanted.packageName} of Debian ${SUITE}\n`);
+  process.stdout.write(`unpacking ${wanted.packageName} of Debian ${wanted.suite}\n`);
   const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-debian-'));
   try {
     const options = aptOptions(scratch, wanted);
     const steps = [
       ['update', '-q'],
-      ['download', `${wanted.packageName}/${SUITE}`],
+      ['download', `${wanted.packageName}/${wanted.suite}`],
     ];
     runApt(
       steps.map((step) => [...options, ...step]),
@@ -58,7 +59,7 @@ function aptOptions(scratch: string, wanted: WantedFile): readonly string[] {
     mkdirSync(path.join(scratch, folder), { recursive: true });
   const sources = path.join(scratch, 'next.list');
   const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
-  writeFileSync(sources, `deb [signed-by=${keyring}] ${debianMirror(wanted)} ${SUITE} main\n`);
+  writeFileSync(sources, `deb [signed-by=${keyring}] ${debianMirror(wanted)} ${wanted.suite} main\n`);
   const settings = [
     `Dir::Etc::sourcelist=${sources}`,
     'Dir::Etc::sourceparts=-',

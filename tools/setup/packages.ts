@@ -4,7 +4,7 @@ import { runApt } from './apt.ts';
 import { unpackFromNextDebian } from './next-debian.ts';
 
 /** Programs that tests start. The servers are Debian packages of the same name. */
-export type Program = 'redis-server' | 'nats-server' | 'kubectl';
+export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl';
 
 /** Programs that were unpacked, not installed: behind everything else on the PATH of the tests. */
 export const OWN_PROGRAMS = path.resolve(import.meta.dirname, '../../.toolchain/bin');
@@ -12,15 +12,28 @@ export const OWN_PROGRAMS = path.resolve(import.meta.dirname, '../../.toolchain/
 /** Makes sure that every program can be started: uses what is on PATH, else gets it from Debian's packages. */
 export function ensurePrograms(programs: readonly Program[]): void {
   const missing = programs.filter((program) => findOnPath(program) === undefined);
-  const packages = missing.filter((program) => program !== 'kubectl');
+  const packages = missing.filter((program) => program !== 'kubectl' && program !== 'nats-server-next');
   if (packages.length > 0) ensurePackages(packages);
   if (missing.includes('kubectl')) unpackKubectl();
+  if (missing.includes('nats-server-next')) unpackNatsServer();
+}
+
+/** The log of deployment H needs a server that syncs before it acknowledges; Debian's stable release has 2.9. */
+function unpackNatsServer(): void {
+  unpackFromNextDebian({
+    packageName: 'nats-server',
+    suite: 'forky',
+    file: 'usr/sbin/nats-server',
+    target: path.join(OWN_PROGRAMS, 'nats-server-next'),
+    byHand: 'Put nats-server 2.12.8 or later on the PATH as nats-server-next and run the tests again.',
+  });
 }
 
 /** Debian's stable release has 1.20, which knows half of what the tests ask. */
 function unpackKubectl(): void {
   unpackFromNextDebian({
     packageName: 'kubectl',
+    suite: 'trixie',
     file: 'usr/bin/kubectl',
     target: path.join(OWN_PROGRAMS, 'kubectl'),
     byHand: 'Install kubectl 1.32 and run the tests again.',

@@ -38,7 +38,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],
-    programs: ['redis-server', 'nats-server', 'kubectl'],
+    programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl'],
     containerd: true,
     concurrency: 1,
     timeoutSecondsPerTest: 300,

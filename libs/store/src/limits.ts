@@ -118,6 +118,52 @@ export const SQLITE_COMPACT_REVISIONS = 2_000;
 /** SQLite: young generation of the thread's heap. Its objects live for one transaction. */
 export const SQLITE_THREAD_YOUNG_MB = 6;
 
+/** Log: a write without a definite answer after this time fails with `OutcomeUnknown`. An election takes 4 to 9 s. */
+export const LOG_WRITE_DEADLINE_MS = 25_000;
+/** Log: a read whose barrier takes longer fails with `StoreUnavailable`. */
+export const LOG_BARRIER_DEADLINE_MS = 5_000;
+/** Log: new writes are refused while the log has committed nothing of this process for this long. */
+export const LOG_STALLED_AFTER_MS = 5_000;
+/** Log: an entry that did not come back is sent again after this time. */
+export const LOG_RESEND_AFTER_MS = 1_000;
+/** Log: how often waiting entries are looked at. */
+export const LOG_TICK_MS = 100;
+/** Log: entries in flight. While they are under way, further writes gather and share the next entry. */
+export const LOG_ENTRIES_IN_FLIGHT = 4;
+/** Log: writes and text in one entry. A single write may exceed the text. */
+export const LOG_WRITES_TOGETHER = 64;
+export const LOG_CHARACTERS_TOGETHER = 512 * 1024;
+/** Log: writes that wait or are under way. More are refused. */
+export const LOG_WRITES_WAITING = 4_096;
+/** Log: left of the server's `max_payload` for headers. */
+export const LOG_PAYLOAD_MARGIN_BYTES = 4 * 1024;
+/** Log: sessions that are known. A process has one at a time. */
+export const LOG_SESSIONS_MAX = 1_024;
+/** Log: positions for which a state machine can compare its digest with that of another. */
+export const LOG_DIGESTS_KEPT = 8_192;
+/** Log: other sessions whose agreement is remembered, and for how long. */
+export const LOG_WITNESSES_MAX = 64;
+export const LOG_WITNESS_VALID_MS = 60_000;
+export const LOG_REQUEST_TIMEOUT_MS = 3_000;
+export const LOG_CONNECT_TIMEOUT_MS = 3_000;
+export const LOG_PING_INTERVAL_MS = 2_000;
+export const LOG_RETRY_FIRST_MS = 50;
+export const LOG_RETRY_LONGEST_MS = 1_000;
+export const LOG_START_TIMEOUT_MS = 30_000;
+/** Log: the consumer says that it lives; after this silence it is replaced. */
+export const LOG_HEARTBEAT_MS = 500;
+export const LOG_SILENCE_MS = 2_000;
+export const LOG_CONSUMER_INACTIVE_MS = 10_000;
+/** Log: how often it is checked that everything the guarantees rely on is in force. */
+export const LOG_GUARANTEE_INTERVAL_MS = 30_000;
+/** Log: a check that did not come through for this long counts as failed. */
+export const LOG_GUARANTEE_VALID_MS = 90_000;
+/** Log: entries and bytes after which a snapshot is taken and the log before the previous one is dropped. */
+export const LOG_SNAPSHOT_ENTRIES = 20_000;
+export const LOG_SNAPSHOT_BYTES = 64 * 1024 * 1024;
+/** Log: text in one message of a snapshot. */
+export const LOG_SNAPSHOT_PART_BYTES = 512 * 1024;
+
 // Relations between limits. A violation fails every test of this library.
 invariant(REDIS_ATTEMPT_VALID_MS < REDIS_WRITE_DEADLINE_MS, 'an attempt expires before its write is given up');
 invariant(
@@ -138,3 +184,7 @@ invariant(
 );
 invariant(FEED_BATCH_CHANGES <= RECENT_CHANGES, 'a batch of the feed comes from what the process keeps');
 invariant(MAX_BATCH_OPERATIONS <= SQLITE_COMMIT_CHANGES, 'a batch fits into one commit');
+invariant(LOG_STALLED_AFTER_MS < LOG_WRITE_DEADLINE_MS, 'a log that stalls is reported before its writes are given up');
+invariant(LOG_HEARTBEAT_MS < LOG_SILENCE_MS, 'a consumer that lives is not replaced');
+invariant(LOG_GUARANTEE_INTERVAL_MS < LOG_GUARANTEE_VALID_MS, 'one failed check does not end the service');
+invariant(LOG_DIGESTS_KEPT > 64 * LOG_ENTRIES_IN_FLIGHT, 'a claim can be compared when its entry arrives');

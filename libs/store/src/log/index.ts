@@ -1,0 +1,1 @@
+export { createLogStore, type LogStoreOptions } from './log-store.ts';

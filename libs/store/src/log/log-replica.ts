@@ -1,0 +1,358 @@
+import { describeError, invariant, OperatorError } from '@holdfast/platform';
+import { createInbox, type Msg, type NatsConnection } from 'nats';
+import { ChangeFeed } from '../internal/change-feed.ts';
+import {
+  LOG_PAYLOAD_MARGIN_BYTES,
+  LOG_RETRY_FIRST_MS,
+  LOG_STALLED_AFTER_MS,
+  LOG_START_TIMEOUT_MS,
+  LOG_TICK_MS,
+} from '../limits.ts';
+import { type Lineage, type Revision, StoreHalted, StoreUnavailable, type WriteResult } from '../port.ts';
+import type { Command, LoggedWrite } from './entry.ts';
+import { decodeAcknowledgement, streamInfo } from './jetstream.ts';
+import { type CurrentLog, type LogNames, logNames } from './layout.ts';
+import { LogLink } from './link.ts';
+import type { LogStoreOptions } from './log-store.ts';
+import { unreachableError } from './open-errors.ts';
+import { openLog } from './open-log.ts';
+import { type Proposed, Proposer } from './proposer.ts';
+import { headersOf } from './publish-headers.ts';
+import { SnapshotTaker } from './snapshot-taker.ts';
+import { IncompleteLog, loadSnapshot } from './snapshots.ts';
+import { type Applied, StateMachine } from './state-machine.ts';
+import { LogTail } from './tail.ts';
+import { Witnesses } from './witnesses.ts';
+
+type ReplicaOptions = Omit<LogStoreOptions, 'retention'>;
+
+/** This process's copy of what the log says, and its voice in it. */
+export class LogReplica {
+  readonly #options: ReplicaOptions;
+  readonly #link: LogLink;
+  readonly #inboxPrefix: string;
+  readonly #witnesses: Witnesses;
+  readonly names: LogNames;
+  #current: CurrentLog | undefined;
+  #machine = new StateMachine();
+  #feed: ChangeFeed | undefined;
+  #tail: LogTail | undefined;
+  #proposer: Proposer | undefined;
+  #snapshots: SnapshotTaker | undefined;
+  #acknowledgements: string | undefined;
+  #haltReason: string | undefined;
+  #failure: string | undefined;
+  #isCaughtUp = false;
+  #isClosed = false;
+  #lastRefusal: string | undefined;
+
+  /** Connects, and finds or creates the log. Nothing is read from it yet. */
+  static async open(options: ReplicaOptions): Promise<LogReplica> {
+    const replica = new LogReplica(options);
+    try {
+      await replica.#findLog();
+      return replica;
+    } catch (error) {
+      await replica.close();
+      throw replica.describeFailedStart(error);
+    }
+  }
+
+  private constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.names = logNames(options.name);
+    this.#inboxPrefix = `_INBOX_${options.user ?? 'anyone'}`;
+    this.#witnesses = new Witnesses(options.clock);
+    const { clock, log } = options;
+    const { servers, user, password, tls } = options;
+    const credentials = { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { password }) };
+    this.#link = new LogLink({
+      access: { servers, ...credentials, ...(tls === undefined ? {} : { tls }) },
+      inboxPrefix: this.#inboxPrefix,
+      clock,
+      log,
+      onConnection: (connection) => this.#begin(connection),
+      onLost: () => this.#tail?.abandon(),
+    });
+  }
+
+  get connection(): NatsConnection | undefined {
+    return this.#link.connection;
+  }
+
+  get current(): CurrentLog {
+    invariant(this.#current !== undefined, 'the log was found');
+    return this.#current;
+  }
+
+  get lineage(): Lineage {
+    return this.current.lineage;
+  }
+
+  get feed(): ChangeFeed {
+    invariant(this.#feed !== undefined, 'the replica was loaded');
+    return this.#feed;
+  }
+
+  get table(): StateMachine['table'] {
+    return this.#machine.table;
+  }
+
+  get revision(): Revision {
+    return this.#machine.table.revision;
+  }
+
+  get objectBytes(): number {
+    return this.#machine.table.bytes;
+  }
+
+  /** A process that began with a snapshot has less history than the log. */
+  get compacted(): Revision {
+    return Math.max(this.#machine.compacted, this.feed.floor);
+  }
+
+  get haltedBy(): string | undefined {
+    return this.#haltReason;
+  }
+
+  /** Why the replica cannot serve now. */
+  trouble(): string | undefined {
+    if (this.#isClosed) return 'the store is closed';
+    if (this.#failure !== undefined) return this.#failure;
+    const trouble = this.#link.trouble();
+    if (trouble !== undefined) return trouble;
+    if (!this.#isCaughtUp) return 'the log is being read';
+    return (this.#proposer?.stalledForMs() ?? 0) > LOG_STALLED_AFTER_MS
+      ? `the log commits nothing: no majority of the NATS servers answers${this.#lastRefusal === undefined ? '' : ` (${this.#lastRefusal})`}`
+      : undefined;
+  }
+
+  cautions(): readonly string[] {
+    const { against } = this.#witnesses.verdict;
+    return against === 0 ? [] : [`${against} other API servers made something else of the same log; restart them`];
+  }
+
+  write(write: LoggedWrite): Promise<WriteResult> {
+    return this.#voice.write(write);
+  }
+
+  barrier(): Promise<void> {
+    return this.#voice.barrier();
+  }
+
+  command(command: Command): Promise<void> {
+    return this.#voice.command(command);
+  }
+
+  /** Loads the newest snapshot, follows the log from there, and resolves when everything so far has been applied. */
+  async catchUp(): Promise<void> {
+    const { clock, ids, limits, writeDeadlineMs } = this.#options;
+    await this.#load();
+    this.#proposer = new Proposer({
+      clock,
+      ids,
+      limits,
+      ...(writeDeadlineMs === undefined ? {} : { writeDeadlineMs }),
+      claim: () => this.#machine.claim,
+      publish: (message) => this.#publish(message),
+      payloadMax: () => this.#payloadMax(),
+      haltedBy: () => this.#haltReason,
+    });
+    this.#tail = new LogTail({
+      clock,
+      log: this.#options.log,
+      inboxPrefix: this.#inboxPrefix,
+      stream: this.current.stream,
+      position: () => this.#machine.position,
+      onMessage: (sequence, payload) => this.#take(sequence, payload),
+      onGap: (sequence) => void this.#reload(sequence),
+    });
+    this.#snapshots = new SnapshotTaker(this.#options, () => this.#snapshotPlace());
+    const { connection } = this;
+    if (connection !== undefined) this.#begin(connection);
+    await this.#proposer.barrier();
+    this.#isCaughtUp = true;
+  }
+
+  /** Stops serving at once; then every other process through the log. */
+  halt(reason: string): void {
+    if (this.#haltReason !== undefined) return;
+    this.#haltHere(reason);
+    this.#proposer?.command({ kind: 'halt', reason }).catch((error: unknown) => {
+      this.#options.log.error('the halt could not be recorded in the log', { error });
+    });
+  }
+
+  describeFailedStart(error: unknown): OperatorError {
+    if (error instanceof OperatorError) return error;
+    return unreachableError(this.#options.servers, this.#link.trouble() ?? describeError(error));
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const error = new StoreUnavailable('the store is closed');
+    this.#tail?.abandon();
+    this.#proposer?.close(error);
+    this.#feed?.end(error);
+    this.#snapshots?.stop();
+    await this.#link.close();
+  }
+
+  get #voice(): Proposer {
+    invariant(this.#proposer !== undefined, 'the replica was loaded');
+    return this.#proposer;
+  }
+
+  /** Until the cluster of servers is ready, its answers are refusals of many kinds. */
+  async #findLog(): Promise<void> {
+    const { clock, ids, replicas = 3, startTimeoutMs = LOG_START_TIMEOUT_MS } = this.#options;
+    const deadline = clock.monotonic() + startTimeoutMs;
+    for (;;) {
+      const { connection } = this.#link;
+      try {
+        if (connection === undefined) throw new StoreUnavailable(this.#link.trouble() ?? 'not connected');
+        this.#current = await openLog(connection, { names: this.names, replicas, ids });
+        return;
+      } catch (error) {
+        if (clock.monotonic() >= deadline || (error instanceof OperatorError && isLasting(error))) throw error;
+        await clock.sleep(connection === undefined ? LOG_RETRY_FIRST_MS : LOG_TICK_MS);
+      }
+    }
+  }
+
+  #begin(connection: NatsConnection): void {
+    if (this.#tail === undefined) return;
+    const inbox = createInbox(this.#inboxPrefix);
+    connection.subscribe(`${inbox}.*`, { callback: (error, msg) => error ?? this.#onAcknowledgement(inbox, msg) });
+    this.#acknowledgements = inbox;
+    void this.#tail.establish(connection);
+    this.#proposer?.resendAll();
+  }
+
+  async #load(): Promise<void> {
+    const place = this.#snapshotPlace();
+    const info = place === undefined ? undefined : await streamInfo(place.connection, this.current.stream);
+    if (place === undefined || info === undefined) throw new StoreUnavailable('the log cannot be read');
+    const machine = new StateMachine(await loadSnapshot(place, info.firstSequence));
+    this.#adoptMachine(machine);
+  }
+
+  #adoptMachine(machine: StateMachine): void {
+    const { revision } = machine.table;
+    this.#machine = machine;
+    const unbounded = Number.POSITIVE_INFINITY;
+    if (this.#feed === undefined)
+      this.#feed = new ChangeFeed({ start: revision, maxChanges: unbounded, maxBytes: unbounded });
+    else this.#feed.restart(revision);
+    if (machine.halted !== undefined) this.#haltHere(machine.halted);
+  }
+
+  /** The log before the next entry was dropped while this process was away: a snapshot has it. */
+  async #reload(sequence: number): Promise<void> {
+    this.#isCaughtUp = false;
+    this.#options.log.warn('the log was dropped up to here; loading a snapshot', { sequence });
+    const seen = this.revision;
+    try {
+      await this.#load();
+      const { connection } = this;
+      if (connection !== undefined) void this.#tail?.establish(connection);
+      await this.#proposer?.barrier();
+      this.#isCaughtUp = true;
+    } catch (error) {
+      if (error instanceof IncompleteLog) this.halt(error.message);
+      else if (!this.#isClosed && this.#haltReason === undefined)
+        this.halt(`after revision ${seen} the log could not be read again: ${describeError(error)}`);
+    }
+  }
+
+  #take(sequence: number, payload: Buffer): void {
+    let applied: Applied;
+    try {
+      applied = this.#machine.apply(sequence, payload);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#judge(applied);
+    const { changes, entry } = applied;
+    if (changes.length > 0) this.feed.publish(changes);
+    if (this.#machine.compacted > this.feed.floor) this.feed.dropUpTo(this.#machine.compacted);
+    if (this.#machine.halted !== undefined) this.#haltHere(this.#machine.halted);
+    this.#proposer?.onApplied(applied);
+    this.#snapshots?.onApplied(this.#machine, {
+      bytes: payload.length,
+      isOwn: entry.session === this.#proposer?.session,
+    });
+  }
+
+  /** Invariants I5 and I7. */
+  #judge({ claim, entry }: Applied): void {
+    if (claim === 'unknown') return;
+    if (claim === 'ahead') {
+      this.halt(`the log went back: an API server has seen more of it than entry ${this.#machine.position}`);
+      return;
+    }
+    this.#witnesses.add(entry.session, claim === 'agrees');
+    const { against, isRefuted } = this.#witnesses.verdict;
+    if (isRefuted) this.#haltHere(`${against} other API servers made something else of the same log`);
+  }
+
+  /** The log broke its promise, or cannot be read by this version. Later entries cannot be applied either. */
+  #fail(error: unknown): void {
+    this.#tail?.abandon();
+    this.#options.log.error('an entry of the log cannot be applied', { error });
+    if (error instanceof Error && error.name === 'ForeignEntry') {
+      this.#failure = `${error.message}; update this API server`;
+      this.feed.end(new StoreUnavailable(this.#failure));
+    } else this.halt(describeError(error));
+  }
+
+  #haltHere(reason: string): void {
+    if (this.#haltReason !== undefined) return;
+    this.#haltReason = reason;
+    this.#options.log.error('the store is halted', { reason });
+    this.#feed?.end(new StoreHalted(reason));
+  }
+
+  #publish({ payload }: Proposed): void {
+    const { connection } = this;
+    if (connection === undefined || connection.isClosed() || this.#acknowledgements === undefined) return;
+    const reply = `${this.#acknowledgements}.${this.#machine.position}`;
+    connection.publish(this.names.logSubject(this.lineage), payload, {
+      reply,
+      headers: headersOf(this.current.stream),
+    });
+  }
+
+  /** Invariant I5: what is stored comes behind everything that had been applied when it was sent. */
+  #onAcknowledgement(inbox: string, msg: Msg): void {
+    if (inbox !== this.#acknowledgements) return;
+    if (msg.headers?.code === 503) {
+      this.#lastRefusal = 'the log has no leader';
+      return;
+    }
+    try {
+      const { stream, sequence } = decodeAcknowledgement(msg.string());
+      const before = Number(msg.subject.slice(inbox.length + 1));
+      this.#lastRefusal = undefined;
+      if (stream !== this.current.stream || sequence <= before)
+        this.halt(`the log went back: an entry was stored at ${sequence} of ${stream}, although ${before} was applied`);
+    } catch (error) {
+      this.#lastRefusal = describeError(error);
+    }
+  }
+
+  #payloadMax(): number | undefined {
+    const max = this.connection?.info?.max_payload;
+    return max === undefined ? undefined : max - LOG_PAYLOAD_MARGIN_BYTES;
+  }
+
+  #snapshotPlace() {
+    const { connection, names } = this;
+    return connection === undefined ? undefined : { connection, names, current: this.current };
+  }
+}
+
+/** Waiting does not help against these. */
+const isLasting = ({ code }: OperatorError): boolean => code !== 'STORE_UNFIT';

@@ -1,0 +1,132 @@
+import type { NatsConnection } from 'nats';
+import { LOG_SNAPSHOT_BYTES, LOG_SNAPSHOT_ENTRIES } from '../limits.ts';
+import { lastMessage, purge, store } from './jetstream.ts';
+import type { CurrentLog, LogNames } from './layout.ts';
+import {
+  captureState,
+  decodeManifests,
+  digestOfParts,
+  encodeManifests,
+  encodePiece,
+  type Manifest,
+  type Manifests,
+  SnapshotReader,
+} from './snapshot.ts';
+import { emptyState, type MachineState } from './state-machine.ts';
+
+/** The log has lost entries that no snapshot contains. */
+export class IncompleteLog extends Error {
+  override readonly name = 'IncompleteLog';
+}
+
+export interface SnapshotPlace {
+  readonly connection: NatsConnection;
+  readonly names: LogNames;
+  readonly current: CurrentLog;
+}
+
+/** True when a snapshot should be taken. Pure. */
+export function isSnapshotDue(since: { readonly entries: number; readonly bytes: number }): boolean {
+  return since.entries >= LOG_SNAPSHOT_ENTRIES || since.bytes >= LOG_SNAPSHOT_BYTES;
+}
+
+/**
+ * Stores a snapshot of the state, and drops the log up to the one before: whoever starts with that one has the history
+ * since then. Resolves with false when another process has stored one meanwhile: two that
+ * are close to each other would leave little history between them.
+ */
+export async function takeSnapshot(
+  place: SnapshotPlace,
+  state: MachineState,
+  { dueAfterEntries }: { readonly dueAfterEntries: number },
+): Promise<boolean> {
+  const pieces = captureState(state);
+  const { position } = state;
+  const before = await readManifests(place);
+  if (before !== undefined && position - before.manifests.newest.position < dueAfterEntries / 2) return false;
+  const newest = await storeParts(place, position, pieces);
+  const previous = before?.manifests.newest;
+  const stored = await storeManifests(place, { newest, previous }, before?.sequence ?? 0);
+  if (!stored) return false;
+  await dropOutdated(place, { kept: previous, outdated: before?.manifests.previous });
+  return true;
+}
+
+/**
+ * Loads the oldest snapshot from which the log is complete; without any, the log has to be complete from its first
+ * entry.
+ */
+export async function loadSnapshot(place: SnapshotPlace, firstSequence: number): Promise<MachineState> {
+  const manifests = (await readManifests(place))?.manifests;
+  for (const manifest of [manifests?.previous, manifests?.newest]) {
+    if (manifest === undefined || manifest.position + 1 < firstSequence) continue;
+    const state = await loadParts(place, manifest);
+    if (state !== undefined) return state;
+  }
+  if (firstSequence > 1) {
+    throw new IncompleteLog(`the log begins at ${firstSequence}, and no complete snapshot reaches that far`);
+  }
+  return emptyState();
+}
+
+async function readManifests(
+  place: SnapshotPlace,
+): Promise<{ readonly manifests: Manifests; readonly sequence: number } | undefined> {
+  const { connection, names, current } = place;
+  const message = await lastMessage(connection, names.baseStream, names.manifestSubject(current.lineage));
+  return message === undefined ? undefined : { manifests: decodeManifests(message.data), sequence: message.sequence };
+}
+
+async function storeParts(
+  { connection, names, current }: SnapshotPlace,
+  position: number,
+  pieces: ReturnType<typeof captureState>,
+): Promise<Manifest> {
+  const digest = digestOfParts();
+  let parts = 0;
+  for (const piece of pieces) {
+    const data = encodePiece(piece);
+    digest.add(data);
+    const subject = names.partSubject(current.lineage, position, parts);
+    await store(connection, { stream: names.baseStream, subject, data });
+    parts += 1;
+  }
+  return { position, parts, digest: digest.end() };
+}
+
+async function storeManifests(
+  { connection, names, current }: SnapshotPlace,
+  manifests: Manifests,
+  after: number,
+): Promise<boolean> {
+  const subject = names.manifestSubject(current.lineage);
+  const message = { stream: names.baseStream, subject, data: encodeManifests(manifests), after };
+  return (await store(connection, message)) !== undefined;
+}
+
+async function dropOutdated(
+  { connection, names, current }: SnapshotPlace,
+  { kept, outdated }: { readonly kept: Manifest | undefined; readonly outdated: Manifest | undefined },
+): Promise<void> {
+  if (kept !== undefined) await purge(connection, current.stream, { seq: kept.position + 1 });
+  if (outdated === undefined) return;
+  const filter = names.partSubject(current.lineage, outdated.position, '*');
+  await purge(connection, names.baseStream, { filter });
+}
+
+/** Resolves with `undefined` when a part is missing or the parts are not what was stored. */
+async function loadParts(
+  { connection, names, current }: SnapshotPlace,
+  { position, parts, digest }: Manifest,
+): Promise<MachineState | undefined> {
+  const reader = new SnapshotReader();
+  const found = digestOfParts();
+  for (let part = 0; part < parts; part++) {
+    const subject = names.partSubject(current.lineage, position, part);
+    const message = await lastMessage(connection, names.baseStream, subject);
+    if (message === undefined) return undefined;
+    found.add(message.data);
+    reader.add(message.data);
+  }
+  return found.end() === digest ? reader.finish() : undefined;
+}

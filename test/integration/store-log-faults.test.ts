@@ -1,0 +1,131 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
+import { type DurableStore, OutcomeUnknown, StoreUnavailable, type WriteOperation } from '@holdfast/store';
+import { createLogStore, type LogStoreOptions } from '@holdfast/store/log';
+import { connect } from 'nats';
+import { checkHistory, type HistoryEvent } from '../../libs/store/src/contract/history-check.ts';
+import { changesUpTo } from '../../libs/store/src/contract/support.ts';
+import { streamInfo } from '../../libs/store/src/log/jetstream.ts';
+import { logNames } from '../../libs/store/src/log/layout.ts';
+import { readCurrent } from '../../libs/store/src/log/open-log.ts';
+import { type LogServers, startLogServers } from '../support/log-servers.ts';
+
+/** A refused client comes back after this time. */
+const RETRY_MS = 20;
+const ids = createIds(createSystemRandom());
+
+function open(servers: LogServers, options: Partial<LogStoreOptions> = {}): Promise<DurableStore> {
+  const { urls, monitors } = servers;
+  const shared = { clock: createSystemClock(), ids, log: createSilentLog() };
+  return createLogStore({ servers: urls, monitors, replicas: urls.length, ...shared, ...options });
+}
+
+/** Where the log's leader is, and whether its followers are current. */
+async function standingOf(servers: LogServers): Promise<{ readonly leader: number; readonly isWhole: boolean }> {
+  const connection = await connect({ servers: [...servers.urls] });
+  try {
+    const current = await readCurrent(connection, logNames());
+    const cluster = (await streamInfo(connection, current?.stream ?? ''))?.cluster ?? {};
+    const replicas = Array.isArray(cluster['replicas']) ? cluster['replicas'] : [];
+    const isWhole =
+      replicas.length === 2 && replicas.every((replica) => replica.current === true && replica.offline !== true);
+    return { leader: Number(typeof cluster['leader'] === 'string' ? cluster['leader'].slice(1) : -1), isWhole };
+  } finally {
+    await connection.close();
+  }
+}
+
+async function wholeCluster(servers: LogServers): Promise<number> {
+  let leader = -1;
+  await eventually(async () => {
+    const standing = await standingOf(servers).catch(() => undefined);
+    leader = standing?.leader ?? -1;
+    return standing?.isWhole === true && leader >= 0;
+  }, 'the log has a leader and all replicas are current');
+  return leader;
+}
+
+/** Clients that write registers with compare-and-swap and read them, until they are told to end. */
+class Load {
+  readonly events: HistoryEvent[] = [];
+  acknowledged = 0;
+  unknown = 0;
+  readonly #clock = createSystemClock();
+  #moment = 0;
+  #value = 0;
+  #isEnding = false;
+  readonly #running: Promise<void>;
+
+  constructor(stores: readonly DurableStore[], clients: number) {
+    const all = Array.from({ length: clients }, (_, client) => this.#run(stores[client % stores.length], client));
+    this.#running = Promise.all(all).then(() => undefined);
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await this.#running;
+  }
+
+  async #run(store: DurableStore | undefined, client: number): Promise<void> {
+    for (let step = 0; !this.#isEnding && store !== undefined; step++) {
+      await this.#step(store, `core/pods/default/r${(client * 7 + step) % 6}`).catch(async (error: unknown) => {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        await this.#clock.sleep(RETRY_MS);
+      });
+    }
+  }
+
+  async #step(store: DurableStore, key: string): Promise<void> {
+    const began = this.#moment++;
+    const { revision, object } = await store.get(key);
+    this.events.push({ kind: 'read', began, ended: this.#moment++, revision, values: new Map([[key, object?.value]]) });
+    const value = `"v${this.#value++}"`;
+    const operation: WriteOperation =
+      object === undefined
+        ? { kind: 'create', key, value }
+        : { kind: this.#value % 5 === 0 ? 'delete' : 'update', key, value, expectedRevision: object.revision };
+    await this.#write(store, [operation]);
+  }
+
+  async #write(store: DurableStore, operations: readonly WriteOperation[]): Promise<void> {
+    const began = this.#moment++;
+    try {
+      const result = await store.write(operations);
+      if (result.outcome === 'committed') this.acknowledged += 1;
+      this.events.push({ kind: 'write', operations, result, began, ended: this.#moment++ });
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) throw error;
+      this.unknown += 1;
+      this.events.push({ kind: 'write', operations, result: 'unknown', began, ended: Number.POSITIVE_INFINITY });
+    }
+  }
+}
+
+async function progress(load: Load, writes: number): Promise<void> {
+  const goal = load.acknowledged + writes;
+  await eventually(() => load.acknowledged >= goal, 'writes are acknowledged');
+}
+
+test('log: the leader is killed again and again: nothing acknowledged is lost, every history is linearizable', async () => {
+  await using servers = await startLogServers({ count: 3 });
+  const stores = [await open(servers), await open(servers)];
+  const load = new Load(stores, 12);
+  await progress(load, 100);
+  for (let kill = 0; kill < 3; kill++) {
+    const leader = await wholeCluster(servers);
+    await servers.kill(leader);
+    await progress(load, 100);
+    await servers.start(leader);
+  }
+  await progress(load, 100);
+  await load.end();
+  const late = await open(servers);
+  const revision = await late.currentRevision();
+  const views = await Promise.all([...stores, late].map((store) => changesUpTo(store, 0, revision)));
+  for (const view of views) assert.deepEqual(view, views[0]);
+  checkHistory(load.events, views[0] ?? []);
+  for (const store of stores) assert.equal(store.haltedBy(), undefined);
+  await Promise.all([...stores, late].map((store) => store.close()));
+});

@@ -16,6 +16,7 @@ import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
 import { DEFAULT_STORAGE_CLASS_SETTING } from './bootstrap/default-storage-class-setting.ts';
 import { ENCRYPTION_SETTING } from './encryption/setting.ts';
+import { type HistoryConfig, historySettings, readHistoryConfig } from './history/settings.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
 
 export const APISERVER_SETTINGS = {
@@ -73,6 +74,11 @@ export const APISERVER_SETTINGS = {
     default: DEFAULT_SERVICE_NETWORK,
   },
   'default-storage-class': DEFAULT_STORAGE_CLASS_SETTING,
+  ...historySettings('0s'),
+  'history-dir': {
+    kind: 'string',
+    help: 'Directory of that history, for this server alone; absent = it is kept in memory',
+  },
   ...AUDIT_SETTINGS,
   'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
@@ -105,6 +111,10 @@ export interface ApiServerConfig {
   readonly serviceNetwork: string;
   /** True: a new cluster gets one. */
   readonly defaultStorageClass: boolean;
+  /** Absent: no history is kept. */
+  readonly history: HistoryConfig | undefined;
+  /** Absent: the history is kept in memory. */
+  readonly historyDirectory: string | undefined;
   /** Absent: nothing is audited. */
   readonly audit: AuditConfig | undefined;
   /** Absent: objects are stored as they are. */
@@ -164,6 +174,8 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     allowPrivileged: settings['allow-privileged'],
     serviceNetwork: settings['service-cluster-ip-range'],
     defaultStorageClass: settings['default-storage-class'] === 'standard',
+    history: readHistoryConfig(settings),
+    historyDirectory: settings['history-dir'],
     audit: readAuditConfig(settings),
     encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),

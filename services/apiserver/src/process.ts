@@ -24,6 +24,7 @@ import type { ApiServerConfig, BusConfig } from './config.ts';
 import type { EncryptionTools } from './encryption/configuration.ts';
 import { type Encryption, NO_ENCRYPTION } from './encryption/setting.ts';
 import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
+import { historyOptions } from './history/open.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
@@ -59,6 +60,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     features: config.features,
     clientCa,
     audit,
+    history: config.history === undefined ? undefined : historyOptions(config.history, config.historyDirectory),
     frontProxy,
     ...(serviceAccounts === undefined ? {} : { serviceAccounts }),
     ...(nodes === undefined ? {} : { nodes }),

@@ -13,3 +13,8 @@ for (const { argv, expected } of [
     assert.equal(readStartConfig({ argv, env: {} }).defaultStorageClass, expected);
   });
 }
+
+test('a cluster of one process keeps a history of an hour, unless it is told not to', () => {
+  assert.equal(readStartConfig({ argv: [], env: {} }).history?.retentionMs, 3_600_000);
+  assert.equal(readStartConfig({ argv: ['--history-retention', '0s'], env: {} }).history, undefined);
+});

@@ -4,6 +4,7 @@ import { ALLOW_PRIVILEGED_SETTING } from '@holdfast/apiserver/allow-privileged-s
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/apiserver/audit-settings';
 import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-storage-class-setting';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
+import { type HistoryConfig, historySettings, readHistoryConfig } from '@holdfast/apiserver/history-settings';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import { LOG_LEVEL_SETTING, type LogLevel, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
@@ -90,6 +91,7 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'host:port of /metrics and /debug/cache of the scheduler over HTTPS, for authorized callers',
   },
+  ...historySettings('1h'),
   ...AUDIT_SETTINGS,
   'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
@@ -137,6 +139,8 @@ export interface StartConfig {
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
+  /** Absent: no history is kept. */
+  readonly history: HistoryConfig | undefined;
   /** Absent: no audit. */
   readonly audit: AuditConfig | undefined;
   /** Absent: objects are stored in clear text. */
@@ -179,6 +183,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],
+    history: readHistoryConfig(settings),
     audit: readAuditConfig(settings),
     encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),

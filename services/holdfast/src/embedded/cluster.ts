@@ -65,7 +65,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const nodeNames = nodeNamesOf(config);
     const choosing = chooseForNodes(config, directory, machine);
     // Reads the files first: a mistake is reported before anything runs.
-    const { scheduling, ...apiFiles } = await readFiles(config, machine);
+    const { scheduling, ...apiFiles } = await readFiles(config, machine, directory);
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
@@ -122,8 +122,9 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   };
 }
 
-async function readFiles(config: StartConfig, machine: Machine) {
+async function readFiles(config: StartConfig, machine: Machine, directory: DataDirectory) {
   return {
+    historyDirectory: directory.historyFolder,
     scheduling: await readScheduling(config),
     audit: await readAudit(config, machine),
     encryption: await readEncryption(config, machine),

@@ -6,6 +6,7 @@ import {
   type DirectNodes,
 } from '@holdfast/apiserver';
 import type { Encryption } from '@holdfast/apiserver/encryption-setting';
+import { historyOptions } from '@holdfast/apiserver/history';
 import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
@@ -32,6 +33,8 @@ export interface ApiFrontDeps {
   /** PEM of the authority that signs client certificates. */
   readonly clientCa: string;
   readonly audit: AuditOptions | undefined;
+  /** The directory of a history on disk. */
+  readonly historyDirectory: string | undefined;
   /** Authenticates this server to aggregated API servers. */
   readonly frontProxy: FrontProxyPki;
   readonly encryption: Encryption;
@@ -70,6 +73,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,
     audit: deps.audit,
+    history: config.history === undefined ? undefined : historyOptions(config.history, deps.historyDirectory),
     frontProxy: deps.frontProxy,
     ownNodes: deps.ownNodes,
     // Without our controllers nothing makes the volumes of this class.

@@ -52,6 +52,11 @@ export class DataDirectory {
     return path.join(this.path, 'kubeconfig');
   }
 
+  /** `undefined`: nothing of the cluster survives the process. */
+  get historyFolder(): string | undefined {
+    return this.#ephemeral ? undefined : path.join(this.path, 'history');
+  }
+
   nodeFolder(nodeName: string): string {
     return path.join(this.path, 'nodes', nodeName);
   }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { readSettings } from '@holdfast/platform/config';
+import { APISERVER_SETTINGS } from '../config.ts';
+import { historySettings, readHistoryConfig } from './settings.ts';
+
+test('the history is kept for an hour and within 64 MB, or as long and within as much as is said', () => {
+  const read = (...argv: readonly string[]) =>
+    readHistoryConfig(readSettings(historySettings('1h'), { argv, env: {} }));
+  assert.deepEqual(read(), { retentionMs: 3_600_000, limitBytes: 64 * 1024 * 1024 });
+  assert.deepEqual(read('--history-retention=90s', '--history-limit-mb=1'), {
+    retentionMs: 90_000,
+    limitBytes: 1024 ** 2,
+  });
+  assert.equal(read('--history-retention=0s'), undefined);
+  for (const wrong of ['--history-retention=long', '--history-retention=721h', '--history-limit-mb=0']) {
+    assert.throws(() => read(wrong), { name: 'OperatorError' });
+  }
+});
+
+test('an API server of its own keeps none unless it is told to; those of compose take it from variables', () => {
+  const read = (env: Readonly<Record<string, string>>) =>
+    readHistoryConfig(readSettings(APISERVER_SETTINGS, { argv: [], env }));
+  assert.equal(read({}), undefined);
+  assert.equal(read({ HOLDFAST_HISTORY_RETENTION: '', HOLDFAST_HISTORY_LIMIT_MB: '' }), undefined);
+  assert.equal(read({ HOLDFAST_HISTORY_RETENTION: '10m' })?.retentionMs, 600_000);
+  const compose = readFileSync(new URL('../../../../docker-compose.yml', import.meta.url), 'utf8');
+  for (const variable of ['HOLDFAST_HISTORY_RETENTION', 'HOLDFAST_HISTORY_LIMIT_MB']) {
+    assert.ok(compose.includes(`${variable}: \${${variable}:-}`), variable);
+  }
+});

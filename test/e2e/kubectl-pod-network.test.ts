@@ -280,6 +280,18 @@ for (const { who, words, expose } of USERS) {
       await waitFor('an answer without policies', () => isDone(ASK, 'http://web/'));
     });
 
+    test('the first packet of a pod that a network policy selects is bound by it', async () => {
+      const [address = ''] = await addresses('app=web');
+      const podSelector = { matchLabels: { app: 'hasty' } };
+      const shut = policy('shut', []);
+      await send(['create'], { ...shut, spec: { podSelector, policyTypes: ['Egress'] } });
+      const command = ['timeout', '1', 'bash', '-c', `exec 3<>/dev/tcp/${address}/80`];
+      const hasty = pod('hasty', { restartPolicy: 'Never', containers: [container(command)] });
+      await send(['create'], { ...hasty, metadata: { ...hasty.metadata, labels: podSelector.matchLabels } });
+      await run('wait', '--for=jsonpath={.status.phase}=Failed', 'pod/hasty', '--timeout=60s');
+      await run('delete', 'networkpolicy/shut', 'pod/hasty');
+    });
+
     test('after the stop nothing is left on the machine', async () => {
       const links = Object.keys(networkInterfaces()).filter((name) => /^(?:pod|eth0@)/.test(name));
       assert.deepEqual(links, []);

@@ -6,6 +6,7 @@ import type { HealthPort } from './health/port.ts';
 import { type HealthView, isEligible } from './health/proxy-health.ts';
 import { createProxyMetrics, type ProxyMetrics } from './metrics.ts';
 import { NetworkPolicies } from './policies/network-policies.ts';
+import type { StartingPod } from './policies/starting-pods.ts';
 import type { ProxyDeps } from './proxy-deps.ts';
 import { BASE_UNIT, baseFragment } from './ruleset/base.ts';
 import type { Fragment } from './ruleset/fragment.ts';
@@ -23,6 +24,10 @@ export interface Proxy extends Service {
   health(): HealthView;
   /** Removes every rule. */
   removeRules(): Promise<void>;
+  /** Resolves when network policies bind the pod. Its processes start after that. */
+  admitPod(pod: StartingPod): Promise<void>;
+  /** Nothing has this address any more. */
+  podLeft(id: string): void;
   /** Writes every rule again: the network namespace is a new one. */
   rewrite(): void;
 }
@@ -63,7 +68,11 @@ class RunningProxy implements Proxy {
     });
     this.#events = createEventRecorder({ client, component: COMPONENT, host: nodeName, clock, ids, log });
     if (deps.options.networkPolicies) {
-      this.#policies = new NetworkPolicies({ ...deps, touch: (units) => this.#sync.touch(units) });
+      this.#policies = new NetworkPolicies({
+        ...deps,
+        touch: (units) => this.#sync.touch(units),
+        written: () => this.#sync.written(),
+      });
     }
     const fragmentOf = (unit: string, family: Family) => this.#fragmentOf(unit, family);
     const onFailure = (reason: string) => this.#reportFailure(reason);
@@ -86,6 +95,14 @@ class RunningProxy implements Proxy {
 
   removeRules(): Promise<void> {
     return this.#deps.filter.remove();
+  }
+
+  async admitPod(pod: StartingPod): Promise<void> {
+    await this.#policies?.admit(pod);
+  }
+
+  podLeft(id: string): void {
+    this.#policies?.leave(id);
   }
 
   rewrite(): void {

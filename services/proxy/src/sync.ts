@@ -35,6 +35,10 @@ export class RuleSync {
   readonly #assemblies = new Map(FAMILIES.map((family) => [family, new Assembly(family)]));
   readonly #dirty = new Set<string>();
   readonly #removal: FlowRemoval;
+  /** Counts requests for a write; each write covers those before its begin. */
+  #requested = 0;
+  #written = -1;
+  readonly #waiting = new Set<{ readonly request: number; readonly done: () => void }>();
   #needsReset = true;
   #lastUpdatedMs: number | undefined;
   #queuedSinceMs: number | undefined;
@@ -55,7 +59,17 @@ export class RuleSync {
   touch(units: Iterable<string>): void {
     for (const unit of units) this.#dirty.add(unit);
     this.#queuedSinceMs ??= this.#options.clock.monotonic();
+    this.#requested += 1;
     this.#schedule(GATHER_MS);
+  }
+
+  /** Resolves when everything that was touched before is in the kernel. A stop leaves it pending. */
+  written(): Promise<void> {
+    const request = this.#requested;
+    if (request <= this.#written) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add({ request, done: resolve });
+    return promise;
   }
 
   progress(): ProxyProgress {
@@ -80,6 +94,7 @@ export class RuleSync {
   /** Writes everything again: the filter is a new one. */
   rewrite(): void {
     this.#needsReset = true;
+    this.#requested += 1;
     this.#schedule(GATHER_MS);
   }
 
@@ -127,6 +142,7 @@ export class RuleSync {
   async #write(): Promise<void> {
     const { filter, clock, metrics } = this.#options;
     const startedMs = clock.monotonic();
+    const request = this.#requested;
     const units = setsFirst(this.#dirty);
     this.#dirty.clear();
     const updates = [...this.#assemblies].map(([family, assembly]) => this.#update(family, assembly, units));
@@ -146,8 +162,18 @@ export class RuleSync {
     }
     this.#lastUpdatedMs = clock.now();
     this.#queuedSinceMs = this.#dirty.size > 0 ? clock.monotonic() : undefined;
+    this.#tellWritten(request);
     this.#removal.add(updates.flatMap(({ stale }) => stale));
     this.#options.onSynced?.();
+  }
+
+  #tellWritten(request: number): void {
+    this.#written = request;
+    for (const waiting of this.#waiting) {
+      if (waiting.request > request) continue;
+      this.#waiting.delete(waiting);
+      waiting.done();
+    }
   }
 
   #update(family: Family, assembly: Assembly, units: readonly string[]) {

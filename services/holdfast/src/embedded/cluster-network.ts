@@ -2,12 +2,12 @@ import { type Service as KubeService, SERVICES } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type ClusterNetwork, readClusterNetwork } from '@holdfast/controller-manager';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
-import type { OutsideTarget, PodNetwork, Relay } from '@holdfast/kubelet/pod-network';
+import type { OutsideTarget, PodNetwork, PolicyGate, Relay } from '@holdfast/kubelet/pod-network';
 import { StatusError } from '@holdfast/machinery';
 import { ADMIN_USER } from '@holdfast/pki/credentials';
 import type { Log, Service } from '@holdfast/platform';
 import { badSetting } from '@holdfast/platform/config';
-import type { Proxy, RelayedServer } from '@holdfast/proxy';
+import type { Proxy, RelayedServer, StartingPod } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
@@ -49,11 +49,17 @@ export const routedBy =
   (service: KubeService): boolean =>
     canFilter() || isOfAgent(service);
 
+export interface ClusterPodNetwork extends Service {
+  readonly network: PodNetwork;
+  /** Absent: nothing here enforces network policies. */
+  readonly policies: PolicyGate | undefined;
+}
+
 /** The network of all process pods of this cluster. Stopping it ends it: an embedded cluster leaves nothing behind. */
 export function createClusterNetwork(
   deps: ComponentsDeps,
   names: ClusterNames | undefined,
-): (Service & { readonly network: PodNetwork }) | undefined {
+): ClusterPodNetwork | undefined {
   const { machine, config, front, directory, podNetworks } = deps;
   if (podNetworks === undefined) return undefined;
   const api = { tcp: () => ({ host: hostOnMachine(config.host), port: front.https.address().port }) };
@@ -74,6 +80,7 @@ export function createClusterNetwork(
   return {
     name: 'network of pods',
     network,
+    policies: rules?.policies,
     start: async () => {
       await names?.start();
       await network.start();
@@ -104,6 +111,11 @@ function createRules(deps: ComponentsDeps, network: PodNetwork, relayed: readonl
     else void rules.then((made) => made.rewrite());
   });
   return {
+    policies: {
+      // The first connection to the network, which the address of the pod came over, has begun the rules.
+      admit: async (pod: StartingPod) => (await rules)?.admitPod(pod),
+      leave: (id: string) => void rules?.then((made) => made.podLeft(id)),
+    },
     stop: async () => {
       isStopped = true;
       unsubscribe();

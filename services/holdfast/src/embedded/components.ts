@@ -54,7 +54,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const entrances = createServiceEntrances(deps, network?.network);
   const nodes = nodeNames.real.map((name) =>
     runtime.kind === 'process'
-      ? createProcessNode({ ...deps, names, network: network?.network }, name)
+      ? createProcessNode({ ...deps, names, network: network?.network, policies: network?.policies }, name)
       : createContainerNode(deps, name, runtime),
   );
   return [

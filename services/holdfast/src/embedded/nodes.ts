@@ -27,7 +27,7 @@ import {
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import { openContainerRuntime } from '@holdfast/kubelet/container-runtimes';
 import { createHollowRuntime } from '@holdfast/kubelet/hollow-runtime';
-import type { PodNetwork } from '@holdfast/kubelet/pod-network';
+import type { PodNetwork, PolicyGate } from '@holdfast/kubelet/pod-network';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { nodeUser } from '@holdfast/pki/credentials';
 import { type Service, stopInReverse } from '@holdfast/platform';
@@ -51,6 +51,8 @@ export interface ProcessNodeDeps extends ComponentsDeps {
   readonly names: ClusterNames | undefined;
   /** Absent: pods share the network of the machine. */
   readonly network: PodNetwork | undefined;
+  /** Binds pods with an address of their own before they run. */
+  readonly policies: PolicyGate | undefined;
 }
 
 /**
@@ -113,9 +115,10 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   };
 }
 
-function nodeNetworkOf({ network, podNetworks, machine }: ProcessNodeDeps, client: ApiClient, nodeName: string) {
+function nodeNetworkOf(deps: ProcessNodeDeps, client: ApiClient, nodeName: string) {
+  const { network, policies, podNetworks, machine } = deps;
   if (network === undefined) return undefined;
-  return podNetworks?.createNodeNetwork({ network, client, clock: machine.clock, nodeName });
+  return podNetworks?.createNodeNetwork({ network, policies, client, clock: machine.clock, nodeName });
 }
 
 /** Pods with a network of their own do not reach the addresses that others ask. */

@@ -1,6 +1,6 @@
 export type { Relay } from './agent/protocol.ts';
 export { wayOutRefusal } from './agent/transparency.ts';
 export { canFilter, networkRefusal } from './launch.ts';
-export { createNodeNetwork } from './node-network.ts';
+export { createNodeNetwork, type PolicyGate } from './node-network.ts';
 export type { OutsideTarget } from './outside.ts';
 export { createPodNetwork, OTHER_NETWORKS, type PodNetwork } from './pod-network.ts';

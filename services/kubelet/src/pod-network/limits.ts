@@ -19,3 +19,5 @@ export const NETWORK_TEST_MS = 5_000;
 /** How long the start of a pod waits for the network of its node, before it is tried again. */
 export const NODE_NETWORK_WAIT_MS = 10_000;
 export const NODE_NETWORK_POLL_MS = 50;
+/** How long the start of a pod waits for its network policies, before it is tried again. */
+export const POLICIES_WAIT_MS = 10_000;

@@ -3,7 +3,7 @@ import type { ApiClient } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
 import { RuntimeError } from '../runtime/port.ts';
 import type { ProcessNetwork } from '../runtime/process/process-network.ts';
-import { NODE_NETWORK_POLL_MS, NODE_NETWORK_WAIT_MS } from './limits.ts';
+import { NODE_NETWORK_POLL_MS, NODE_NETWORK_WAIT_MS, POLICIES_WAIT_MS } from './limits.ts';
 import type { PodNetwork } from './pod-network.ts';
 
 export interface NodeNetworkDeps {
@@ -11,6 +11,23 @@ export interface NodeNetworkDeps {
   readonly client: Pick<ApiClient, 'get'>;
   readonly clock: Clock;
   readonly nodeName: string;
+  /** Network policies bind pods before these run. Absent: nothing enforces policies. */
+  readonly policies?: PolicyGate | undefined;
+}
+
+export interface PolicyGate {
+  /** Resolves when the policies bind the pod at its new address. */
+  admit(pod: AdmittedPod): Promise<void>;
+  /** Nothing has the address of this id any more. */
+  leave(id: string): void;
+}
+
+export interface AdmittedPod {
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly address: string;
 }
 
 /** The part of the network that belongs to one node: its pods get addresses of `spec.podCIDR`. */
@@ -19,8 +36,15 @@ export function createNodeNetwork(deps: NodeNetworkDeps): ProcessNetwork {
   const prefix = `${nodeName}/`;
   const own = (key: string): string => `${prefix}${key}`;
   return {
-    attach: async (key) => ({ ...(await network.attach(own(key), await nodeCidr(deps))), key }),
-    detach: (key) => network.detach(own(key)),
+    attach: async (key, { podNamespace: namespace, podName: name, podUid: uid }) => {
+      const attachment = await network.attach(own(key), await nodeCidr(deps));
+      await admitted(deps, { id: own(key), namespace, name, uid, address: attachment.address });
+      return { ...attachment, key };
+    },
+    detach: async (key) => {
+      await network.detach(own(key));
+      deps.policies?.leave(own(key));
+    },
     attached: async () =>
       (await network.attached())
         .filter(({ key }) => key.startsWith(prefix))
@@ -28,6 +52,19 @@ export function createNodeNetwork(deps: NodeNetworkDeps): ProcessNetwork {
     dial: ({ key, ...place }) => network.dial({ ...place, key: own(key) }),
     onLost: (listener) => network.onLost(listener),
   };
+}
+
+/** A pod that no policy binds yet could do what policies forbid: its start is tried again instead. */
+async function admitted({ clock, policies }: NodeNetworkDeps, pod: AdmittedPod): Promise<void> {
+  if (policies === undefined) return;
+  const late = Promise.withResolvers<never>();
+  const why = 'the network policies of the pod are not in force yet; it starts when they are';
+  const deadline = clock.timer(POLICIES_WAIT_MS, () => late.reject(new RuntimeError('Unavailable', why)));
+  try {
+    await Promise.race([policies.admit(pod), late.promise]);
+  } finally {
+    deadline.cancel();
+  }
 }
 
 /** The controller sets it soon after the node was registered. */

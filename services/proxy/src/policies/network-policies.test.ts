@@ -18,6 +18,7 @@ import { createVirtualClock } from '@holdfast/platform/testing';
 import fc from 'fast-check';
 import { createProxy } from '../app.ts';
 import { MemoryFilter } from '../filter/memory-filter.ts';
+import { RETRY_BASE_MS } from '../limits.ts';
 import { DEFAULT_PROXY_OPTIONS, type ProxyOptions, type RelayedServer } from '../proxy-deps.ts';
 import { type Flow, mayFlow, type PolicyWorld } from '../testing/policy-oracle.ts';
 import { routePacket } from '../testing/route-packet.ts';
@@ -48,6 +49,7 @@ async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly Relaye
   const all = (resource: ResourceRef): readonly KubeObject[] =>
     [...api.objects()].flatMap(([path, object]) => (path.includes(`/${resource.plural}/`) ? [object] : []));
   return {
+    clock,
     api,
     filter,
     proxy,
@@ -294,6 +296,75 @@ test('without network policies nothing about them is read', async () => {
   await started;
   assert.ok(to.api.requests.every(({ path }) => !path.endsWith('/networkpolicies')));
   await to.proxy.stop();
+});
+
+describe('a pod that starts', () => {
+  const [ADDRESS, UID] = ['10.244.0.7', 'uid-1'];
+  const starting = { id: 'node/uid-1/0', namespace: 'east', name: 'pod-0', uid: UID, address: ADDRESS };
+  const flow = { source: ADDRESS, destination: OUTSIDE, protocol: 'TCP', port: 80 };
+  const unplaced = (): Pod => {
+    const object = pod('east', 0, { phase: 'Pending' });
+    return { ...object, metadata: { ...object.metadata, uid: UID } };
+  };
+  const closed = policy('east', 'closed', { podSelector: {}, policyTypes: ['Egress'] });
+
+  async function begun(...policies: readonly NetworkPolicy[]) {
+    const to = await rig();
+    for (const each of policies) to.put(NETWORK_POLICIES, each);
+    const started = to.proxy.start();
+    await to.settle();
+    await to.settle();
+    await started;
+    let isAdmitted = false;
+    const admit = (): void => void to.proxy.admitPod(starting).then(() => (isAdmitted = true));
+    return { ...to, admit, isAdmitted: () => isAdmitted };
+  }
+
+  test('is bound by the policies before its address is in its status', async () => {
+    const to = await begun(closed);
+    to.put(PODS, unplaced());
+    await to.settle();
+    assert.equal(to.passes(flow), true, 'nobody has the address');
+    to.admit();
+    await to.settle();
+    assert.deepEqual([to.isAdmitted(), to.passes(flow)], [true, false]);
+    to.put(PODS, { ...unplaced(), status: { phase: 'Running', podIPs: [{ ip: ADDRESS }] } });
+    await to.settle();
+    assert.equal(to.passes(flow), false);
+    to.proxy.podLeft(starting.id);
+    to.remove(PODS, 'east', 'pod-0');
+    await to.settle();
+    assert.equal(to.passes(flow), true, 'the next pod with this address may be another one');
+    await to.proxy.stop();
+  });
+
+  test('waits until its object was read, and until the kernel has its rules', async () => {
+    const to = await begun(closed);
+    to.admit();
+    await to.settle();
+    assert.equal(to.isAdmitted(), false, 'its labels are not known');
+    to.filter.failures.push(new Error('nft ended with code 1: no room'));
+    to.put(PODS, unplaced());
+    await to.settle();
+    assert.equal(to.isAdmitted(), false, 'its rules could not be written');
+    await to.clock.advance(RETRY_BASE_MS * 2);
+    assert.deepEqual([to.isAdmitted(), to.passes(flow)], [true, false]);
+    await to.proxy.stop();
+  });
+
+  test('waits for nothing where there are no policies, and is bound by the first one', async () => {
+    const to = await begun();
+    to.filter.failures.push(...Array.from({ length: 10 }, () => new Error('nft ended with code 1: no room')));
+    to.put(PODS, unplaced());
+    to.admit();
+    await to.settle();
+    assert.equal(to.isAdmitted(), true);
+    to.filter.failures.length = 0;
+    to.put(NETWORK_POLICIES, closed);
+    await to.clock.advance(RETRY_BASE_MS * 2);
+    assert.equal(to.passes(flow), false);
+    await to.proxy.stop();
+  });
 });
 
 describe('policies for egress bind what pods send to servers of the network itself', () => {

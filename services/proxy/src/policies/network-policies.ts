@@ -23,10 +23,13 @@ import { policyFragment } from './policy-fragment.ts';
 import { asksPortsOfAll, PolicyIndex } from './policy-index.ts';
 import { isPodUnit, isPolicyUnit, podUnit, policyUnit, targetOf } from './policy-names.ts';
 import { relayedPod } from './relayed-pod.ts';
+import { type StartingPod, StartingPods } from './starting-pods.ts';
 
 export interface NetworkPoliciesOptions
   extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'log' | 'nodeName' | 'isForAllNodes' | 'relayed'> {
   touch(units: readonly string[]): void;
+  /** Resolves when the kernel has the rules of everything that was touched before. */
+  written(): Promise<void>;
 }
 
 /**
@@ -42,6 +45,10 @@ export class NetworkPolicies {
   readonly #relayed: ReadonlyMap<string, Pod>;
   readonly #index = new PolicyIndex();
   readonly #unsubscribe: (() => void)[] = [];
+  readonly #starting = new StartingPods();
+  /** Pods that this process has not read yet, by the id of their address. */
+  readonly #awaited = new Map<string, () => void>();
+  readonly #listed = Promise.withResolvers<void>();
   #opening: Promise<void> | undefined;
   /** Pods and namespaces are complete. Before that, policies would keep out peers that they allow. */
   #isOpen = false;
@@ -60,6 +67,7 @@ export class NetworkPolicies {
     this.#unsubscribe.push(
       this.#policies.onChange((change) => this.#policyChanged(change)),
       this.#pods.onChange(({ key, object, old }) => {
+        for (const look of this.#awaited.values()) look();
         if (this.#isOpen && !isSameForPolicies(object, old)) this.#options.touch([podUnit(key)]);
       }),
       this.#namespaces.onChange(({ key, object, old }) => {
@@ -70,6 +78,40 @@ export class NetworkPolicies {
     await this.#policies.start();
     await this.#policies.synced();
     await this.#opening;
+    this.#listed.resolve();
+  }
+
+  /**
+   * Resolves when the policies bind the pod at this address. The node waits for it before the first process of the pod
+   * runs, so no packet of the pod passes unseen. Without policies it waits for nothing.
+   */
+  async admit(pod: StartingPod): Promise<void> {
+    this.#starting.add(pod);
+    await this.#listed.promise;
+    await this.#opening;
+    if (!this.#isOpen) return;
+    await this.#isRead(pod);
+    this.#options.touch([podUnit(`${pod.namespace}/${pod.name}`)]);
+    await this.#options.written();
+  }
+
+  /** Nothing has this address any more. */
+  leave(id: string): void {
+    this.#awaited.delete(id);
+    const pod = this.#starting.remove(id);
+    if (pod !== undefined && this.#isOpen) this.#options.touch([podUnit(`${pod.namespace}/${pod.name}`)]);
+  }
+
+  #isRead({ id, uid, ...target }: StartingPod): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (this.#pods.get(target)?.metadata.uid !== uid) return;
+      this.#awaited.delete(id);
+      resolve();
+    };
+    this.#awaited.set(id, look);
+    look();
+    return promise;
   }
 
   async stop(): Promise<void> {
@@ -99,7 +141,7 @@ export class NetworkPolicies {
     const { nodeName, isForAllNodes } = this.#options;
     return podFragment(
       {
-        pod,
+        pod: this.#starting.placed(pod),
         namespace: this.#namespaceOf(pod),
         policies: this.#index.candidates(pod),
         isLocal: isForAllNodes === true || pod.spec.nodeName === nodeName,

@@ -3,10 +3,12 @@ import type { Clock, Log } from '@holdfast/platform';
 import type { SandboxConfig, SandboxStatus } from '../port.ts';
 import type { SandboxNetwork } from './sandbox-network.ts';
 
+export type AttachedPod = Pick<SandboxConfig, 'podNamespace' | 'podName' | 'podUid'>;
+
 /** The network of pods, as the runtime of one node uses it. */
 export interface ProcessNetwork {
-  /** A namespace with an address. The same key gets the same one again. */
-  attach(key: string): Promise<SandboxNetwork & { readonly address: string }>;
+  /** A namespace with an address, in which the pod may run. The same key gets the same one again. */
+  attach(key: string, pod: AttachedPod): Promise<SandboxNetwork & { readonly address: string }>;
   /** Nothing runs in it any more. */
   detach(key: string): Promise<void>;
   /** The namespaces of this node that exist. */
@@ -55,7 +57,7 @@ export class NetworkKeeper {
     await this.#swept.catch(() => {
       this.#swept = undefined;
     });
-    return this.#deps.network.attach(networkKey(config));
+    return this.#deps.network.attach(networkKey(config), config);
   }
 
   /** After a start: sandboxes of an earlier kubelet may have lost their network meanwhile. */

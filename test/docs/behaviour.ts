@@ -17,7 +17,10 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'v1/ComponentStatus': 'answers for the store',
   'node.k8s.io/v1/RuntimeClass': 'admission of pods: overhead, node selector, tolerations',
   'storage.k8s.io/v1/CSINode': 'written by the kubelet for the drivers that register with it',
-  'storage.k8s.io/v1/CSIDriver': 'read by the kubelet: attachment, pod information, inline volumes',
+  'storage.k8s.io/v1/CSIDriver':
+    'read by the kubelet: attachment, pod information, inline volumes; attach/detach controller',
+  'storage.k8s.io/v1/VolumeAttachment':
+    'attach/detach controller: one for each volume of a CSI driver and node; done by the attacher of the driver, or by ours (`--csi-drivers`)',
   'networking.k8s.io/v1/NetworkPolicy':
     'enforced by the packet filter in the private network of process pods (`--pod-network=private`); elsewhere each policy gets the event `PolicyNotEnforced`',
   'networking.k8s.io/v1/IngressClass': 'the default class is set on ingresses that name none',
@@ -48,9 +51,9 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'storage.k8s.io/v1/StorageClass':
     'the default class is set on claims that name none; says whether a claim waits for its pod; a new cluster has "standard", whose volumes are directories of the nodes',
   'v1/PersistentVolume':
-    'binder, protection while bound; disks without a lock of their own are attached to one node at a time; volumes of the class "standard" are made and removed ([how](decisions/0014-local-path-volumes.md)), others are kept when released',
+    'binder, protection while bound; disks without a lock of their own are attached to one node at a time; volumes of the class "standard" are made and removed ([how](decisions/0014-local-path-volumes.md)), those of CSI drivers with `--csi-drivers`; others are kept when released',
   'v1/PersistentVolumeClaim':
-    'binder, local-path provisioner, protection while a pod uses it; made for ephemeral volumes; never resized',
+    'binder, local-path provisioner, CSI drivers with `--csi-drivers` (made and expanded), protection while a pod uses it; made for ephemeral volumes',
   'apiextensions.k8s.io/v1/CustomResourceDefinition': 'its kind is served ([what works](extending.md))',
   'apiregistration.k8s.io/v1/APIService':
     'requests for its group-version are forwarded to its service ([how](internals/aggregation.md))',

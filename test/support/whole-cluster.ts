@@ -118,7 +118,7 @@ interface TestUser {
   readonly groups: readonly string[];
 }
 
-function usersOf(nodeNames: readonly string[]): ReadonlyMap<string, TestUser> {
+export function usersOf(nodeNames: readonly string[]): ReadonlyMap<string, TestUser> {
   const authenticated = 'system:authenticated';
   const account = 'system:serviceaccount:kube-system:pod-garbage-collector';
   const users = new Map<string, TestUser>([

@@ -20,6 +20,9 @@ import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/ho
 import type { ClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
 import { createGracefulEviction, type PodEviction } from './controllers/node-lifecycle/pod-eviction.ts';
 import type { LoadBalancers } from './controllers/service-load-balancer/index.ts';
+import type { CsiDriverAddress } from './csi/addresses.ts';
+import { openControllerDriver } from './csi/controller-driver.ts';
+import type { ControllerDriver } from './csi/port.ts';
 import { InformerPool } from './informers.ts';
 import { AGGREGATED_BOUNDS, CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 import { allControllers, type ControllerSettings } from './registry.ts';
@@ -45,6 +48,8 @@ export interface ControllerManagerDeps {
   readonly podEviction?: (client: ApiClient) => PodEviction;
   /** The source of usage metrics for autoscalers. Default: the resource metrics API. */
   readonly metricsSource?: (client: ApiClient) => MetricsSource;
+  /** Default: gRPC over the socket. */
+  readonly openCsiDriver?: (address: CsiDriverAddress, clock: Clock) => ControllerDriver;
 }
 
 type Clients = Readonly<Record<Exclude<ControllerIdentity, 'certificates'>, ApiClient>> & {
@@ -73,6 +78,8 @@ export interface ControllerManagerSettings {
   readonly networkPoliciesEnforced: boolean;
   /** What makes load balancers for services. Absent: another program does. */
   readonly loadBalancers?: LoadBalancers;
+  /** CSI drivers whose volumes these controllers make, attach and expand. Others bring their own helpers. */
+  readonly csiDrivers?: readonly CsiDriverAddress[];
 }
 
 const DEFAULTS: ControllerManagerSettings = {
@@ -100,6 +107,7 @@ class ControllerManager implements ControllerManagerService {
   readonly #settings: ControllerManagerSettings;
   readonly #definitions: readonly ControllerDefinition[];
   readonly #informers: InformerPool;
+  readonly #csiDrivers: ReadonlyMap<string, ControllerDriver>;
   /** Absent when definitions are not watched. */
   readonly #customKinds: CustomKindPool | undefined;
   /** Absent where nobody follows registrations. */
@@ -112,7 +120,11 @@ class ControllerManager implements ControllerManagerService {
     this.#deps = deps;
     this.#settings = { ...DEFAULTS, ...deps.settings };
     const resources = deps.resources ?? allResources();
+    const open = deps.openCsiDriver ?? openControllerDriver;
+    const addresses = this.#settings.csiDrivers ?? [];
+    this.#csiDrivers = new Map(addresses.map((address) => [address.name, open(address, deps.clock)]));
     const all = allControllers({
+      csiDrivers: this.#csiDrivers,
       nodeMonitorGraceMs: this.#settings.nodeMonitorGraceSeconds * 1000,
       clockRate: this.#settings.clockRatePerMille / 1000,
       terminatedPodThreshold: this.#settings.terminatedPodThreshold,
@@ -169,6 +181,8 @@ class ControllerManager implements ControllerManagerService {
 
   async stop(): Promise<void> {
     this.#state = 'stopped';
+    // Loops wait for their calls.
+    for (const driver of this.#csiDrivers.values()) driver.close();
     await this.#elector?.stop();
     await this.#stopLoops();
     await this.#customKinds?.stop();

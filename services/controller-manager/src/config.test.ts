@@ -17,6 +17,7 @@ test('defaults are those of Kubernetes 1.32', () => {
     terminatedPodThreshold: 12_500,
     controllers: ['*'],
     networkPoliciesEnforced: false,
+    csiDrivers: [],
     leaderElection: false,
     autoscaling: AUTOSCALING_DEFAULTS,
   });

@@ -10,6 +10,7 @@ import {
 } from '@holdfast/platform/config';
 import type { ControllerManagerSettings } from './app.ts';
 import { type ClusterNetwork, readClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
+import { CSI_DRIVERS_HELP, readCsiDrivers } from './csi/addresses.ts';
 import { CLOCK_RATE_PER_MILLE_DEFAULT, TERMINATED_POD_THRESHOLD_DEFAULT } from './limits.ts';
 
 export const CONTROLLER_MANAGER_SETTINGS = {
@@ -85,6 +86,7 @@ export const CONTROLLER_MANAGER_SETTINGS = {
     kind: 'boolean',
     help: 'a network plugin or the proxy enforces network policies; otherwise each policy gets a warning event',
   },
+  'csi-drivers': { kind: 'list', help: CSI_DRIVERS_HELP, default: [] },
   'leader-elect': { kind: 'boolean', help: 'only one of several managers works at a time' },
   help: { kind: 'boolean', help: 'print this list' },
 } as const satisfies SettingSpecs;
@@ -130,6 +132,7 @@ export function readControllerManagerConfig(source: SettingSource): ControllerMa
       leaderElection: settings['leader-elect'],
       ...(settings['allocate-node-cidrs'] ? { clusterNetworks: clusterNetworksOf(settings) } : {}),
       networkPoliciesEnforced: settings['network-policies-enforced'],
+      csiDrivers: readCsiDrivers(settings['csi-drivers']),
       autoscaling: {
         syncPeriodMs: settings['horizontal-pod-autoscaler-sync-period'],
         downscaleStabilizationMs: settings['horizontal-pod-autoscaler-downscale-stabilization'],

@@ -209,6 +209,22 @@ export const CERTIFICATE_REQUEST_PENDING_MS = 24 * 60 * 60_000;
 /** Requeue interval of an attachment in use, even without an event. */
 export const ATTACH_RECHECK_MS = 30_000;
 
+/** First wait before a CSI driver is asked again after a failure. It doubles. */
+export const DRIVER_RETRY_MS = 1_000;
+
+/** The longest such wait: a driver that is down is noticed soon after it is back; one that refuses is left alone. */
+export const DRIVER_RETRY_MAX_MS = 30_000;
+export const DRIVER_REFUSED_RETRY_MAX_MS = 5 * 60_000;
+
+/** Texts about one volume that are not told again: errors of drivers may have a number or a time in them. */
+export const TOLD_PER_VOLUME_MAX = 500;
+
+/** Places that one CreateVolume names at most. */
+export const TOPOLOGY_SEGMENTS_MAX = 1_000;
+
+/** Bytes of an error in the status of a VolumeAttachment; the API refuses more. */
+export const ATTACH_ERROR_BYTES_MAX = 1_024;
+
 /** Requeue interval of a claim without a volume, and repetition interval of its event. */
 export const CLAIM_RECHECK_MS = 60_000;
 
@@ -246,6 +262,10 @@ invariant(NODE_EVICTION_INTERVAL_MS <= NODE_EVICTION_INTERVAL_DISRUPTED_MS, 'a d
 invariant(
   NAMESPACE_RECHECK_MS <= NAMESPACE_RECHECK_MAX_MS,
   'the back-off of namespaces begins with the shortest delay',
+);
+invariant(
+  DRIVER_RETRY_MS <= DRIVER_RETRY_MAX_MS && DRIVER_RETRY_MAX_MS <= DRIVER_REFUSED_RETRY_MAX_MS,
+  'the back-off of CSI drivers begins with the shortest delay',
 );
 invariant(PACED_PASS_GAP_MIN_MS <= PACED_PASS_GAP_MAX_MS, 'the gap between passes has a range');
 invariant(JOB_BACKOFF_BASE_MS <= JOB_BACKOFF_MAX_MS, 'the back-off of Jobs begins with the shortest delay');

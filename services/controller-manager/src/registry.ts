@@ -8,6 +8,9 @@ import { claimEphemeralController } from './controllers/claim-ephemeral/index.ts
 import { claimProtectionController } from './controllers/claim-protection/index.ts';
 import { clusterRoleAggregationController } from './controllers/cluster-role-aggregation/index.ts';
 import { cronJobController } from './controllers/cronjob/index.ts';
+import { csiAttacherController } from './controllers/csi-attacher/index.ts';
+import { csiProvisionerController } from './controllers/csi-provisioner/index.ts';
+import { csiResizerController } from './controllers/csi-resizer/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
 import { disruptionController } from './controllers/disruption/index.ts';
@@ -38,6 +41,7 @@ import { statefulSetController } from './controllers/statefulset/index.ts';
 import { ttlAfterFinishedController } from './controllers/ttl-after-finished/index.ts';
 import { volumeBindingController } from './controllers/volume-binding/index.ts';
 import { volumeProtectionController } from './controllers/volume-protection/index.ts';
+import type { ControllerDriver } from './csi/port.ts';
 
 export interface ControllerSettings
   extends NodeLifecycleSettings,
@@ -53,6 +57,8 @@ export interface ControllerSettings
   readonly nodeIpam?: NodeIpamSettings | undefined;
   /** What makes load balancers. Absent: another program gives services of type LoadBalancer their addresses. */
   readonly loadBalancers?: LoadBalancers | undefined;
+  /** The controller services of CSI drivers whose helpers are ours, by name. Absent: none. */
+  readonly csiDrivers?: ReadonlyMap<string, ControllerDriver>;
   /** A proxy or a network plugin does. */
   readonly networkPoliciesEnforced: boolean;
   /** The kinds that namespaces and owners can contain. */
@@ -87,6 +93,7 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   volumeBindingController,
   localPathController,
   attachDetachController,
+  ...csiControllers(settings.csiDrivers),
   volumeProtectionController,
   claimProtectionController,
   claimEphemeralController,
@@ -97,3 +104,8 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
   clusterRoleAggregationController,
   ...(settings.rootCa === undefined ? [] : [rootCaController({ rootCa: settings.rootCa })]),
 ];
+
+const csiControllers = (drivers: ReadonlyMap<string, ControllerDriver> = new Map()): readonly ControllerDefinition[] =>
+  drivers.size === 0
+    ? []
+    : [csiProvisionerController(drivers), csiAttacherController(drivers), csiResizerController(drivers)];

@@ -6,6 +6,11 @@ import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-stora
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
 import { type HistoryConfig, historySettings, readHistoryConfig } from '@holdfast/apiserver/history-settings';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
+import {
+  CSI_DRIVERS_HELP,
+  type CsiDriverAddress,
+  readCsiDrivers,
+} from '@holdfast/controller-manager/csi-drivers-setting';
 import { LOG_LEVEL_SETTING, type LogLevel, TRACING_SETTING } from '@holdfast/platform';
 import { type BusAddress, readBusAddress } from '@holdfast/platform/bus-address';
 import { badSetting, readSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
@@ -77,6 +82,7 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'Address of this machine at which node ports are open, such as 127.0.0.1; none = load balancers get no address either; default: load balancers at loopback addresses alone',
   },
+  'csi-drivers': { kind: 'list', help: CSI_DRIVERS_HELP, default: [] },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
   'default-storage-class': {
@@ -131,6 +137,7 @@ export interface StartConfig {
   readonly nodeCidrMaskSize: number;
   /** The address of node ports. Absent: load balancers alone; `none`: neither. */
   readonly expose: string | undefined;
+  readonly csiDrivers: readonly CsiDriverAddress[];
   readonly hollowNodes: number;
   readonly without: ReadonlySet<OptionalPart>;
   /** True: a new cluster gets one. */
@@ -175,6 +182,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     clusterCidr: settings['cluster-cidr'],
     nodeCidrMaskSize: settings['node-cidr-mask-size'],
     expose: exposeOf(settings.expose),
+    csiDrivers: readCsiDrivers(settings['csi-drivers']),
     hollowNodes: settings['hollow-nodes'],
     without: new Set(settings.without),
     defaultStorageClass:

@@ -24,9 +24,15 @@ export function volumeAttachmentName(
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }
 
+/** On a VolumeAttachment that is about to go: no pod starts with it any more. Its controller reads the node after that. */
+export const DETACHING_ANNOTATION = 'holdfast.io/detaching';
+
 /** True when the driver has attached the volume and no detach has begun. */
 export const isAttached = (attachment: VolumeAttachment): boolean =>
-  attachment.status.attached && !isTerminating(attachment);
+  attachment.status.attached && !isTerminating(attachment) && !isDetaching(attachment);
+
+export const isDetaching = ({ metadata }: Pick<VolumeAttachment, 'metadata'>): boolean =>
+  metadata.annotations?.[DETACHING_ANNOTATION] !== undefined;
 
 /** Entry that kubelets of Kubernetes write into `status.volumesInUse` for a volume of a CSI driver. */
 export const csiVolumeInUse = ({

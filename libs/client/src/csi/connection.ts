@@ -44,18 +44,20 @@ export class CsiConnection {
     };
   }
 
-  /** Rejects with `CsiError`. */
+  /** Rejects with `CsiError`. `stop` ends the call before its deadline. */
   async call<T>(
     work: (clients: CsiClients, options: Options) => Promise<T>,
     deadlineMs: number = WORK_DEADLINE_MS,
+    stop: AbortSignal = this.#closed.signal,
   ): Promise<T> {
     if (this.#closed.signal.aborted) throw closedError();
     const ending = new AbortController();
     const timer = this.#clock.timer(deadlineMs, () => ending.abort(new Error('deadline')));
     try {
-      return await work(this.#clients, { signal: AbortSignal.any([this.#closed.signal, ending.signal]) });
+      return await work(this.#clients, { signal: AbortSignal.any([this.#closed.signal, stop, ending.signal]) });
     } catch (error) {
       if (this.#closed.signal.aborted) throw closedError();
+      if (stop.aborted) throw new CsiError('Canceled', `the call to ${this.#socket} was given up`, error);
       if (ending.signal.aborted)
         throw new CsiError('DeadlineExceeded', `${this.#socket} did not answer within ${deadlineMs / 1000} s`, error);
       throw csiError(error, this.#socket);
@@ -71,10 +73,18 @@ export class CsiConnection {
 }
 
 function csiError(error: unknown, socket: string): CsiError {
-  const { code, rawMessage } = ConnectError.from(error);
+  const { code: given, rawMessage } = ConnectError.from(error);
+  // gRPC reports it as an internal error of the driver, which then would have refused.
+  const code = isConnectionLost(error) ? Code.Unavailable : given;
   const name = Code[code] ?? 'Unknown';
   const message = code === Code.Unavailable ? `no answer at ${socket}: ${rawMessage}` : rawMessage;
   return new CsiError(name, message, error);
+}
+
+/** An error of the system in the chain of causes: no socket, nobody behind it, or it was closed. */
+function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return 'syscall' in error || isConnectionLost(error.cause);
 }
 
 const closedError = (): CsiError => new CsiError('Canceled', 'the connection to the CSI driver is closed');

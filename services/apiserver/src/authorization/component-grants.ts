@@ -44,7 +44,8 @@ const MANAGER: ComponentGrants = {
     ['create controllerrevisions.apps', 'histories of StatefulSets and DaemonSets'],
     ['create jobs.batch', 'CronJobs'],
     ['create persistentvolumeclaims', 'templates of StatefulSets, ephemeral volumes'],
-    ['create persistentvolumes', 'volumes of the local-path provisioner'],
+    ['create persistentvolumes', 'volumes of the provisioners'],
+    ['create volumeattachments.storage.k8s.io', 'volumes of CSI drivers'],
     ['create endpoints', 'endpoints of services'],
     ['create endpointslices.discovery.k8s.io', 'slices of services'],
     ['create configmaps', 'kube-root-ca.crt of each namespace'],
@@ -67,6 +68,7 @@ const MANAGER: ComponentGrants = {
     ['update horizontalpodautoscalers/status.autoscaling', 'metrics'],
     ['update poddisruptionbudgets/status.policy', 'counts'],
     ['update persistentvolumes/status', 'phase and attachment'],
+    ['update volumeattachments/status.storage.k8s.io', 'what CSI drivers answer'],
     ['update services/status', 'addresses of load balancers'],
     ['update persistentvolumeclaims/status', 'phase and capacity'],
   ]),
@@ -76,6 +78,7 @@ const MANAGER: ComponentGrants = {
 export const KEPT_BY_CONTROLLERS: ReadonlySet<string> = words(`
   clusterroles.rbac.authorization.k8s.io configmaps controllerrevisions.apps endpoints endpointslices.discovery.k8s.io
   events leases.coordination.k8s.io nodes persistentvolumeclaims persistentvolumes pods replicasets.apps
+  volumeattachments.storage.k8s.io
 `);
 
 const POD_GC: ComponentGrants = {

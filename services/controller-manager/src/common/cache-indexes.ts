@@ -1,4 +1,5 @@
 import {
+  csiSourceOf,
   type KubeObject,
   localPathNode,
   type PersistentVolume,
@@ -7,6 +8,7 @@ import {
   type ResourceRef,
   selectedNodeOf,
   storageClassOf,
+  type VolumeAttachment,
 } from '@holdfast/api';
 import { ownValue } from '@holdfast/machinery';
 import { controllerOf, namespaceOf } from './meta.ts';
@@ -51,6 +53,20 @@ const CACHE_INDEXES = {
     const attachment = object.kind === 'PersistentVolume' ? (object as PersistentVolume).status.attachment : undefined;
     return attachment === undefined ? [] : [attachment.nodeName];
   },
+  /** VolumeAttachments by their volume. */
+  ofVolume: (object: KubeObject): readonly string[] => {
+    if (object.kind !== 'VolumeAttachment') return [];
+    const name = (object as VolumeAttachment).spec.source.persistentVolumeName;
+    return name === undefined ? [] : [name];
+  },
+  /** VolumeAttachments by their node. */
+  onNode: (object: KubeObject): readonly string[] =>
+    object.kind === 'VolumeAttachment' ? [(object as VolumeAttachment).spec.nodeName] : [],
+  /** Volumes by the CSI driver that serves them. */
+  driver: (object: KubeObject): readonly string[] => {
+    const csi = object.kind === 'PersistentVolume' ? csiSourceOf(object as PersistentVolume) : undefined;
+    return csi === undefined ? [] : [csi.driver];
+  },
 } as const;
 
 /** Indexes that only some kinds have; all other indexes exist for every kind. */
@@ -64,6 +80,9 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   selectedNode: ['PersistentVolumeClaim'],
   usesClaim: ['Pod'],
   attachedTo: ['PersistentVolume'],
+  ofVolume: ['VolumeAttachment'],
+  onNode: ['VolumeAttachment'],
+  driver: ['PersistentVolume'],
 } satisfies Partial<Record<keyof typeof CACHE_INDEXES, readonly string[]>>;
 
 /** An unused index would cost time on every change and memory per object. */

@@ -127,6 +127,7 @@ function createControllers(
       rootCa: pki.caCertificate,
       ...(podNetworks === undefined ? {} : { clusterNetworks: clusterNetworksOf(config) }),
       ...(loadBalancers === undefined ? {} : { loadBalancers }),
+      csiDrivers: config.csiDrivers,
       networkPoliciesEnforced: podNetworks?.canFilter() === true,
       signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
     },

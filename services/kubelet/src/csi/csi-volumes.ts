@@ -220,7 +220,10 @@ async function unstage(driver: NodeDriver, volume: StagedVolume): Promise<void> 
 const isSame = (a: VolumeRecord, b: VolumeRecord): boolean => a.podUid === b.podUid && a.name === b.name;
 
 function toVolumeError(error: unknown): never {
-  throw error instanceof VolumeError ? error : new VolumeError(describeError(error));
+  if (error instanceof VolumeError) throw error;
+  // The words of the driver, as Kubernetes shows them: the causes repeat them.
+  const isOfDriver = error instanceof Error && error.name === 'CsiError';
+  throw new VolumeError(isOfDriver ? error.message : describeError(error));
 }
 
 /** A driver says which volumes it serves: those of claims (Persistent), inline ones (Ephemeral), or both. */

@@ -1,6 +1,5 @@
 import {
-  fenceOf,
-  isSelfFenced,
+  CSI_DRIVERS,
   LEASES,
   NODE_LEASES_NAMESPACE,
   NODES,
@@ -12,27 +11,30 @@ import {
   type PersistentVolumeAttachment,
   PODS,
   type Pod,
+  VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
-import type { InformerChange, ReconcileResult } from '@holdfast/client';
+import type { ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
-import { isSame } from '../../common/hash.ts';
 import { nameOf, parseKey, uidOf } from '../../common/meta.ts';
 import { claimKeysOf } from '../../common/pod-claims.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { ATTACH_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { decide, isReleased, multiAttachMessage, waitingFor } from './decide.ts';
+import { saysMore } from './node-changes.ts';
+import { Told } from './told.ts';
+import { usersOf } from './users.ts';
+import { createAttachmentsLoop, hasVolumeAttachment } from './volume-attachments.ts';
 
 /** A volume without its own locking is used on one node at a time: `status.attachment` of the volume names it. */
 export const attachDetachController: ControllerDefinition = {
   name: 'persistentvolume-attach-detach',
   component: 'attachdetach-controller',
   identity: 'manager',
-  watches: [PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, PODS, NODES],
-  create: (context) => [createLoop(context)],
+  watches: [PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, PODS, NODES, VOLUME_ATTACHMENTS, CSI_DRIVERS],
+  create: (context) => [createLoop(context), createAttachmentsLoop(context)],
 };
 
 /** Defined in the cache indexes. */
-const USES_CLAIM = 'usesClaim';
 const ATTACHED_TO = 'attachedTo';
 
 function createLoop(context: ControllerContext): Loop {
@@ -60,6 +62,9 @@ function createLoop(context: ControllerContext): Loop {
           const pod = object ?? old;
           for (const key of pod === undefined ? [] : claimKeysOf(pod)) wakeVolume(volumeOfClaim(key));
         }),
+        informers.of(VOLUME_ATTACHMENTS).onChange(({ object, old }) => {
+          if (object === undefined) wakeVolume(old?.spec.source.persistentVolumeName);
+        }),
         informers.of(NODES).onChange((change) => {
           if (saysMore(change))
             for (const volume of volumes.byIndex(ATTACHED_TO, change.key)) wakeVolume(nameOf(volume));
@@ -77,15 +82,6 @@ function createLoop(context: ControllerContext): Loop {
 
 const isConcerned = (volume: PersistentVolume): boolean =>
   needsAttach(volume) || volume.status.attachment !== undefined;
-
-/** A heartbeat changes nothing about volumes. */
-const saysMore = ({ object, old }: InformerChange<Node>): boolean =>
-  !isSame(
-    [object?.status.volumesInUse, object?.metadata.uid, object === undefined ? '' : vouchesOf(object)],
-    [old?.status.volumesInUse, old?.metadata.uid, old === undefined ? '' : vouchesOf(old)],
-  );
-
-const vouchesOf = (node: Node): string => `${fenceOf(node)} ${isSelfFenced(node)}`;
 
 /** Every write names the revision of the volume that was decided on: of two controllers one is refused and looks again. */
 async function pass(context: ControllerContext, volume: PersistentVolume, told: Told): Promise<ReconcileResult> {
@@ -114,6 +110,8 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       const lease = await client.find(LEASES, { namespace: NODE_LEASES_NAMESPACE, name });
       const node = await client.find(NODES, { name });
       if (!isReleased(node, lease, nameOf(volume))) return { requeueAfterMs: ATTACH_RECHECK_MS };
+      // Its driver has not taken it from the node yet.
+      if (await hasVolumeAttachment(context, volume, name)) return { requeueAfterMs: ATTACH_RECHECK_MS };
       told.forget(nameOf(volume));
       await write(context, volume, { fencingToken: volume.status.fencingToken });
       return {};
@@ -151,17 +149,6 @@ function tellAttached(
   }
 }
 
-/** Pods on a node, with the claim that the volume is bound to. */
-function usersOf({ informers }: ControllerContext, volume: PersistentVolume): readonly Pod[] {
-  const { claimRef } = volume.spec;
-  if (claimRef === undefined) return [];
-  const key = `${claimRef.namespace ?? ''}/${claimRef.name ?? ''}`;
-  const claim = informers.of(PERSISTENT_VOLUME_CLAIMS).get(parseKey(key));
-  if (claim === undefined || uidOf(claim) !== claimRef.uid || claim.spec.volumeName !== nameOf(volume)) return [];
-  const pods = informers.of(PODS).byIndex(USES_CLAIM, key);
-  return pods.filter(({ spec }) => (spec.nodeName ?? '') !== '');
-}
-
 /** Verifies with the API that a pod is gone: a stale cache must not take a volume from under a process. */
 async function goneUsers(
   { client, informers }: ControllerContext,
@@ -176,21 +163,4 @@ async function goneUsers(
     if (live?.metadata.uid !== uid) gone.add(uid);
   }
   return gone;
-}
-
-/** Remembers which waiting pods already got an event about a volume, so that each gets it once. */
-class Told {
-  readonly #byVolume = new Map<string, Set<string>>();
-
-  isNew(volume: string, text: string): boolean {
-    const texts = this.#byVolume.get(volume) ?? new Set();
-    this.#byVolume.set(volume, texts);
-    if (texts.has(text)) return false;
-    texts.add(text);
-    return true;
-  }
-
-  forget(volume: string): void {
-    this.#byVolume.delete(volume);
-  }
 }

@@ -13,6 +13,7 @@ import { parseKey, type Store, traceWrites } from '@holdfast/store';
 import { type AdmissionChain, createAdmissionChain } from './admission/chain.ts';
 import type { Converter } from './admission/dynamic/views.ts';
 import { createAdmissionMetrics } from './admission/metrics.ts';
+import type { OptionalPlugin } from './admission/optional-plugins-setting.ts';
 import { createPolicyStatus } from './admission/policy-status.ts';
 import { Aggregation } from './aggregation/aggregation.ts';
 import type { FrontProxy } from './aggregation/remote-connection.ts';
@@ -83,6 +84,8 @@ export interface ApiServerDeps {
   readonly defaultTolerationSeconds?: number;
   /** Default: true. */
   readonly allowPrivileged?: boolean;
+  /** Default: none. */
+  readonly optionalPlugins?: ReadonlySet<OptionalPlugin>;
   /** Addresses of services; every apiserver of a cluster has the same. */
   readonly serviceNetwork?: string;
   /** `off` lets everybody remove a bound pod: only for showing that the checkers notice. */
@@ -317,6 +320,7 @@ const createAdmission = (deps: ApiServerDeps, { store, cache, registry, ...parts
     serviceAccounts: deps.serviceAccounts === undefined || deps.serviceAccountAdmission === false ? 'off' : 'mounted',
     defaultTolerationSeconds: deps.defaultTolerationSeconds ?? DEFAULT_TOLERATION_SECONDS,
     allowPrivileged: deps.allowPrivileged ?? true,
+    optionalPlugins: deps.optionalPlugins ?? new Set(),
     claims: createClaimReader(store, cache),
     serviceAddresses: serviceAddresses(deps),
     ownershipRule: deps.ownershipRule ?? 'enforced',

@@ -12,6 +12,7 @@ import {
   type TlsClient,
 } from '@holdfast/platform/tls-client';
 import { ALLOW_PRIVILEGED_SETTING } from './admission/allow-privileged-setting.ts';
+import { OPTIONAL_PLUGINS_SETTING, type OptionalPlugin } from './admission/optional-plugins-setting.ts';
 import { DEFAULT_SERVICE_NETWORK } from './allocation/ranges.ts';
 import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from './audit/settings.ts';
 import { DEFAULT_STORAGE_CLASS_SETTING } from './bootstrap/default-storage-class-setting.ts';
@@ -68,6 +69,7 @@ export const APISERVER_SETTINGS = {
     min: 0,
   },
   'allow-privileged': ALLOW_PRIVILEGED_SETTING,
+  'enable-admission-plugins': OPTIONAL_PLUGINS_SETTING,
   'service-cluster-ip-range': {
     kind: 'string',
     help: 'IPv4 network of service addresses; the same for every apiserver of a cluster',
@@ -108,6 +110,7 @@ export interface ApiServerConfig {
   readonly serviceAccountIssuer: string | undefined;
   readonly defaultTolerationSeconds: number;
   readonly allowPrivileged: boolean;
+  readonly optionalPlugins: ReadonlySet<OptionalPlugin>;
   readonly serviceNetwork: string;
   /** True: a new cluster gets one. */
   readonly defaultStorageClass: boolean;
@@ -172,6 +175,7 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
     serviceAccountIssuer: settings['service-account-issuer'],
     defaultTolerationSeconds: settings['default-toleration-seconds'],
     allowPrivileged: settings['allow-privileged'],
+    optionalPlugins: new Set(settings['enable-admission-plugins']),
     serviceNetwork: settings['service-cluster-ip-range'],
     defaultStorageClass: settings['default-storage-class'] === 'standard',
     history: readHistoryConfig(settings),

@@ -55,6 +55,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     tokens,
     defaultTolerationSeconds: config.defaultTolerationSeconds,
     allowPrivileged: config.allowPrivileged,
+    optionalPlugins: config.optionalPlugins,
     serviceNetwork: config.serviceNetwork,
     defaultStorageClass: config.defaultStorageClass,
     features: config.features,

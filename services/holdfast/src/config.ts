@@ -5,6 +5,7 @@ import { AUDIT_SETTINGS, type AuditConfig, readAuditConfig } from '@holdfast/api
 import { DEFAULT_STORAGE_CLASS_SETTING } from '@holdfast/apiserver/default-storage-class-setting';
 import { ENCRYPTION_SETTING } from '@holdfast/apiserver/encryption-setting';
 import { type HistoryConfig, historySettings, readHistoryConfig } from '@holdfast/apiserver/history-settings';
+import { OPTIONAL_PLUGINS_SETTING, type OptionalPlugin } from '@holdfast/apiserver/optional-plugins-setting';
 import { NODE_MONITOR_GRACE_SETTING } from '@holdfast/client/node-monitor-grace';
 import {
   CSI_DRIVERS_HELP,
@@ -91,6 +92,7 @@ export const START_SETTINGS = {
     help: `${DEFAULT_STORAGE_CLASS_SETTING.help}; default: standard when the cluster starts with process nodes, else none`,
   },
   'allow-privileged': ALLOW_PRIVILEGED_SETTING,
+  'enable-admission-plugins': OPTIONAL_PLUGINS_SETTING,
   'node-monitor-grace-seconds': NODE_MONITOR_GRACE_SETTING,
   'scheduler-config': { kind: 'file', help: 'KubeSchedulerConfiguration of the scheduler, a YAML or JSON file' },
   'scheduler-status-address': {
@@ -143,6 +145,7 @@ export interface StartConfig {
   /** True: a new cluster gets one. */
   readonly defaultStorageClass: boolean;
   readonly allowPrivileged: boolean;
+  readonly optionalPlugins: ReadonlySet<OptionalPlugin>;
   readonly nodeMonitorGraceSeconds: number;
   readonly schedulerConfig: string | undefined;
   readonly schedulerStatusAddress: string | undefined;
@@ -188,6 +191,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     defaultStorageClass:
       (settings['default-storage-class'] ?? (settings.nodes > 0 ? 'standard' : 'none')) === 'standard',
     allowPrivileged: settings['allow-privileged'],
+    optionalPlugins: new Set(settings['enable-admission-plugins']),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
     schedulerConfig: settings['scheduler-config'],
     schedulerStatusAddress: settings['scheduler-status-address'],

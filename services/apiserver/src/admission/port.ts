@@ -14,6 +14,7 @@ import type { WebhookCaller } from '../service-calls/port.ts';
 import type { Attributes } from './dynamic/attributes.ts';
 import type { Converter } from './dynamic/views.ts';
 import type { AdmissionMetrics } from './metrics.ts';
+import type { OptionalPlugin } from './optional-plugins-setting.ts';
 
 /** One write on its way to the store. */
 export interface AdmissionRequest {
@@ -100,6 +101,8 @@ export interface AdmissionDeps {
   readonly podPriority: boolean;
   /** False: no container may be privileged. */
   readonly allowPrivileged: boolean;
+  /** Plugins of Kubernetes that are off by default, and on here. */
+  readonly optionalPlugins: ReadonlySet<OptionalPlugin>;
   /** `off` plants a bug for the simulator: everybody may remove a bound pod. */
   readonly ownershipRule: 'enforced' | 'off';
 }

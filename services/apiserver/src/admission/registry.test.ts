@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { AdmissionDeps } from './port.ts';
 import { ADMISSION_PLUGINS } from './registry.ts';
 
-/** The order in which an API server 1.32 asks the plugins that it enables by default and that exist here. */
+/** The order in which an API server 1.32 asks the plugins that exist here. */
 const ORDER_OF_KUBERNETES = [
   'NamespaceLifecycle',
   'LimitRanger',
@@ -21,6 +21,7 @@ const ORDER_OF_KUBERNETES = [
   'CertificateSigning',
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
+  'DenyServiceExternalIPs',
   'MutatingAdmissionWebhook',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionWebhook',

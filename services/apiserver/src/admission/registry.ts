@@ -7,6 +7,7 @@ import { createClaimResize } from './plugins/claim-resize.ts';
 import { createDefaultIngressClass } from './plugins/default-ingress-class.ts';
 import { createDefaultStorageClass } from './plugins/default-storage-class.ts';
 import { createDefaultTolerationSeconds } from './plugins/default-toleration-seconds.ts';
+import { createDenyServiceExternalIps } from './plugins/deny-service-external-ips.ts';
 import { createExpressionChecks } from './plugins/expression-checks.ts';
 import { createLimitRanger } from './plugins/limit-ranger.ts';
 import { createMutatingWebhooks } from './plugins/mutating-webhooks.ts';
@@ -50,6 +51,7 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createCertificateSigning,
   createCertificateSubjectRestriction,
   createDefaultIngressClass,
+  createDenyServiceExternalIps,
   createOwnersOnly,
   createMutatingWebhooks,
   createExpressionChecks,

@@ -69,6 +69,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     nodes: (reader) => nodes.gateway(reader),
     features: config.features,
     allowPrivileged: config.allowPrivileged,
+    optionalPlugins: config.optionalPlugins,
     tokens: new Map(users),
     serviceAccounts: { signingKey: deps.serviceAccountKey },
     clientCa: deps.clientCa,

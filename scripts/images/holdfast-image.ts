@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { run } from './docker.ts';
@@ -15,8 +16,16 @@ const FILES = [
 ];
 const SOURCES = ['libs', 'services', 'scripts/sources'];
 
-/** `holdfast:dev` of the sources as they are now. The dependencies are installed out here, so the build needs no network. */
+const IMAGE = 'holdfast:dev';
+const SOURCES_LABEL = 'io.holdfast.sources';
+
+/**
+ * `holdfast:dev` of the sources as they are now, unless it is that already. The dependencies are installed out here, so
+ * the build needs no network.
+ */
 export function buildHoldfastImage(): void {
+  const sources = hashOfSources();
+  if (hashInImage() === sources) return;
   const context = mkdtempSync(path.join(tmpdir(), 'holdfast-context-'));
   try {
     for (const file of FILES) {
@@ -27,11 +36,37 @@ export function buildHoldfastImage(): void {
       cpSync(path.join(root, folder), path.join(context, folder), { recursive: true, filter: belongsToImage });
     }
     installDependencies(context);
-    run('docker', ['build', '--quiet', '--network', 'none', '--tag', 'holdfast:dev', context], {
+    const label = ['--label', `${SOURCES_LABEL}=${sources}`];
+    run('docker', ['build', '--quiet', '--network', 'none', ...label, '--tag', IMAGE, context], {
       env: { ...process.env, DOCKER_BUILDKIT: '0' },
     });
   } finally {
     rmSync(context, { recursive: true, force: true });
+  }
+}
+
+/** Everything that the image is made of: files with their names, and this Node. */
+function hashOfSources(): string {
+  const hash = createHash('sha256').update(`${process.version} ${process.arch}\n`);
+  const inside = SOURCES.flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+      .filter((file) => file.split(path.sep).every(belongsToImage)),
+  );
+  for (const file of [...FILES, ...inside].toSorted()) {
+    const bytes = readFileSync(path.join(root, file));
+    hash.update(`${file} ${bytes.length}\n`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+/** Empty when there is no such image. */
+function hashInImage(): string {
+  try {
+    return run('docker', ['image', 'inspect', '--format', `{{index .Config.Labels "${SOURCES_LABEL}"}}`, IMAGE]).trim();
+  } catch {
+    return '';
   }
 }
 

@@ -18,3 +18,11 @@ export const NO_CLIENTS: Readonly<Record<ClientKind, number>> = {
   leases: 0,
   watchers: 0,
 };
+/** Beside a schedule that nobody has written. */
+export const CLIENTS_OF_RANDOM: Readonly<Record<ClientKind, number>> = {
+  registers: 3,
+  creates: 2,
+  counters: 1,
+  leases: 1,
+  watchers: 2,
+};

@@ -1,26 +1,27 @@
-// `npm run chaos -- FILE`: plays a scenario file on the containers of the compose form. `npm run chaos -- --losses N`: loses nodes of a compose cluster with default settings under load, measures how long each identity takes to run
+// `npm run chaos -- FILE...`: plays scenario files on the containers of the compose form. `npm run chaos -- --losses N`: loses nodes of a compose cluster with default settings under load, measures how long each identity takes to run
 // elsewhere, and judges by heartbeats and volumes whether two ever ran at once.
+import { globSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { LOSS_KINDS, type LossKind, LossPlan } from '../../test/chaos/losses/plan.ts';
 import { PLANTED, type PlantedName } from '../../test/chaos/losses/planted.ts';
 import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts';
 import { runLosses } from '../../test/chaos/losses/run.ts';
-import { refusalsOf } from '../../test/chaos/play/refusals.ts';
-import { playOnContainers } from '../../test/chaos/play/run.ts';
-import { readScenario } from '../../test/scenario/files.ts';
-import type { Scenario } from '../../test/scenario/model.ts';
 import { ensureDocker } from '../setup/docker.ts';
+import { drawScenarios, playAll, readFiles, type Work } from './files.ts';
+import { notePlantedRuns } from './planted-runs.ts';
 
+const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
 /** Two runs at the same time do not meet. */
 const PROJECT = `holdfast-chaos-${process.pid}`;
 const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
     .join('');
-const USAGE = `usage: npm run chaos -- FILE [--planted NAME,...|none]
-                                             plays a scenario file (docs/scenarios.md); see also npm run hunt -- --scenario FILE
-                                             --planted: with these bugs of docs/internals/planted-bugs.md, not that of the file
+const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [--planted NAME,...|none|both] [--html FOLDER]
+                     plays scenario files (docs/scenarios.md), all of test/chaos/scenarios, or N schedules that are drawn from the seed
+                     --planted: with these bugs of docs/internals/planted-bugs.md, without that of the file, or both ways
+                     --html: writes a report of each run
        npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
@@ -28,7 +29,7 @@ ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [n
 `;
 
 const options = readOptions();
-process.exit(options.file === undefined ? await lose(options) : await play(options.file, options.bugs));
+process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
 
 async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Promise<number> {
   ensureDocker();
@@ -38,35 +39,43 @@ async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Pr
   return judged(brokenPromises(report));
 }
 
-async function play(given: string, planted: string | undefined): Promise<number> {
-  let scenario: Scenario;
+async function playScenarios(settings: PlaySettings): Promise<number> {
+  let works: readonly Work[];
   try {
-    scenario = readScenario(path.resolve(process.env['INIT_CWD'] ?? '.', given));
+    works = worksOf(settings);
   } catch (error) {
-    say(`${given}: ${error instanceof Error ? error.message : String(error)}`);
+    say(error instanceof Error ? error.message : String(error));
     return 2;
   }
-  const refusals = refusalsOf(scenario);
-  for (const each of refusals) say(`${given}: ${each}`);
-  if (refusals.length > 0) return 2;
-  const bugs = bugsOf(scenario, planted);
   ensureDocker();
-  say(`${scenario.name}${bugs.length === 0 ? '' : `, with ${bugs.join(' and ')}`}`);
-  const { broken, load } = await playOnContainers(scenario, { project: PROJECT, say, planted: bugs });
-  say(load);
-  return judged(broken);
+  const played = await playAll(works, { project: PROJECT, say, reports: settings.reports });
+  if (settings.planted === 'both') notePlantedRuns(played);
+  const wrong = played.filter(({ verdict }) => verdict === undefined || verdict.broken.length > 0);
+  if (played.length > 1) say(`${played.length} played, ${wrong.length} of them with something broken`);
+  return wrong.length === 0 ? 0 : 1;
 }
 
-/** As the file says, unless the caller says something else. */
-function bugsOf({ found }: Scenario, planted: string | undefined): readonly string[] {
-  if (planted === 'none') return [];
-  return planted?.split(',') ?? (found?.planted === undefined ? [] : [found.planted]);
+/** The bug of a file is that in which it was found, unless the caller says something else. */
+function worksOf({ files, random, seed, planted }: PlaySettings): readonly Work[] {
+  const works = random > 0 ? drawScenarios(random, seed) : readFiles(files);
+  if (planted === undefined) return works;
+  if (planted === 'both') return works.flatMap((work) => [{ ...work, bugs: [] }, work]);
+  const bugs = planted === 'none' ? [] : planted.split(',');
+  return works.map((work) => ({ ...work, bugs }));
 }
 
 function judged(broken: readonly string[]): number {
   for (const each of broken) say(`BROKEN: ${each}`);
   if (broken.length === 0) say('nothing is broken');
   return broken.length === 0 ? 0 : 1;
+}
+
+interface PlaySettings {
+  readonly files: readonly string[];
+  readonly random: number;
+  readonly seed: number;
+  readonly planted: string | undefined;
+  readonly reports: string | undefined;
 }
 
 interface LossSettings {
@@ -77,40 +86,53 @@ interface LossSettings {
   readonly planted: readonly PlantedName[];
 }
 
-function readOptions(): LossSettings & { readonly file?: string; readonly bugs?: string | undefined } {
+function readOptions(): { readonly losses: LossSettings } | { readonly play: PlaySettings } {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
+        all: { type: 'boolean', default: false },
+        random: { type: 'string' },
         losses: { type: 'string' },
         seed: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '60' },
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
         planted: { type: 'string' },
+        html: { type: 'string' },
       },
     });
-    return {
-      ...fileOf(positionals),
-      losses: positionals.length > 0 ? 0 : whole('losses', values.losses ?? ''),
-      seed: whole('seed', values.seed),
+    const { planted } = values;
+    const seed = whole('seed', values.seed);
+    const files = [...(values.all ? suiteFiles() : []), ...positionals.map(fromHere)];
+    if (files.length > 0 || values.random !== undefined) {
+      const reports = values.html === undefined ? undefined : fromHere(values.html);
+      const random = values.random === undefined ? 0 : whole('random', values.random);
+      return { play: { files, random, seed, planted, reports } };
+    }
+    const losses = {
+      losses: whole('losses', values.losses ?? ''),
+      seed,
       minutes: whole('minutes', values.minutes),
       kinds: namesOf<LossKind>('kinds', values.kinds, LOSS_KINDS),
-      bugs: values.planted,
-      planted:
-        values.planted === undefined || positionals.length > 0
-          ? []
-          : namesOf<PlantedName>('planted', values.planted, PLANTED),
+      planted: planted === undefined ? [] : namesOf<PlantedName>('planted', planted, PLANTED),
     };
+    return { losses };
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
     process.exit(2);
   }
 }
 
-function fileOf(positionals: readonly string[]): { readonly file?: string } {
-  const [file, another] = positionals;
-  if (another !== undefined) throw new Error(`one scenario file is played at a time, and ${another} is another one`);
-  return file === undefined ? {} : { file };
+/** The files of the suite. */
+function suiteFiles(): readonly string[] {
+  return globSync('*.yaml', { cwd: SCENARIOS })
+    .toSorted()
+    .map((file) => path.join(SCENARIOS, file));
+}
+
+/** A path as the user wrote it. */
+function fromHere(file: string): string {
+  return path.resolve(process.env['INIT_CWD'] ?? '.', file);
 }
 
 function whole(name: string, text: string): number {

@@ -79,7 +79,8 @@ export async function addressesOf(container: string): Promise<readonly string[]>
   return (await docker('inspect', '--format', format, container)).split(' ').filter((address) => address !== '');
 }
 
-const pidOf = async (container: string): Promise<string> => docker('inspect', '--format', '{{.State.Pid}}', container);
+export const pidOf = async (container: string): Promise<string> =>
+  docker('inspect', '--format', '{{.State.Pid}}', container);
 
 export async function inNetworkOf(container: string, command: readonly string[]): Promise<void> {
   await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);

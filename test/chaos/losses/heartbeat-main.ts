@@ -26,8 +26,11 @@ const say = (what: string, record = '-'): void =>
   void writeSync(log, `${Date.now()} ${POD_NAME} ${POD_UID} ${NODE_NAME} ${process.pid} ${what} ${record}\n`);
 
 const stopSeconds = Number(process.argv[2] ?? 0);
+let isStopping = false;
 process.once('SIGTERM', () => {
   if (stopSeconds === 0) process.exit(0);
+  // Its successor may run on the same node, and may write there.
+  isStopping = true;
   say('stopping');
   setTimeout(() => {
     say('stopped');
@@ -38,13 +41,13 @@ setInterval(() => say('beat'), BEAT_MS);
 say('beat');
 if (ticketFolder !== undefined) await appendRecords(ticketFolder);
 
-async function appendRecords(folder: string): Promise<never> {
+async function appendRecords(folder: string): Promise<void> {
   // The image has the client, outside of any folder that TypeScript knows here.
   const program = '/opt/holdfast/libs/client/src/storage-server/volume-connection.ts';
   const client = (await import(program)) as { readonly VolumeConnection: typeof VolumeConnection };
   let connection: VolumeConnection | undefined;
   let next: number | undefined;
-  for (;;) {
+  while (!isStopping) {
     try {
       connection ??= await client.VolumeConnection.open(readTicket(folder), clock);
       next ??= await countRecords(connection);

@@ -68,7 +68,9 @@ export async function createVolumes(cluster: ComposeCluster, identities: readonl
   const storage = cluster.containerOf('storage');
   const masterKey = await docker('exec', storage, 'cat', '/etc/holdfast/master.key');
   const ca = await docker('exec', storage, 'cat', '/etc/holdfast/ca.crt');
-  for (const identity of identities) await createVolume(cluster.admin, identity, { masterKey, ca });
+  const stored = new Set((await cluster.admin.list(PERSISTENT_VOLUMES)).items.map(({ metadata }) => metadata.name));
+  for (const identity of identities)
+    if (!stored.has(volumeOf(identity))) await createVolume(cluster.admin, identity, { masterKey, ca });
 }
 
 async function createVolume(

@@ -16,12 +16,27 @@ const CONTAINERS: readonly (readonly [folder: string, containers: readonly strin
   ['libs/client/', [...NODES, ...API_SERVERS, ...MANAGERS, 'scheduler']],
 ];
 
+const REDIS_SCRIPTS = 'libs/store/src/redis/scripts.ts';
+/** The same bugs in the store of the compose form: the simulator has another one. */
+const IN_REDIS: Readonly<Record<string, readonly PlantedEdit[]>> = {
+  'create-overwrites': [
+    { file: REDIS_SCRIPTS, find: '      if current then return', replace: "      if current == '' then return" },
+  ],
+  'update-without-compare': [withoutCompare('u')],
+  'delete-without-compare': [withoutCompare('d')],
+};
+
+function withoutCompare(kind: 'u' | 'd'): PlantedEdit {
+  const compare = "    elseif expected ~= '' and current ~= expected then";
+  return { file: REDIS_SCRIPTS, find: compare, replace: compare.replace(' then', ` and op ~= '${kind}' then`) };
+}
+
 /** A bug of the simulator's table with this name; throws a sentence where it is unknown or meets no container. */
 export function editsNamed(name: string): readonly PlantedEdit[] {
   const bug = PLANTED_BUGS.find((each) => each.name === name);
   if (bug === undefined)
     throw new Error(`there is no planted bug "${name}"; docs/internals/planted-bugs.md lists them`);
-  const edits = editsOf(bug);
+  const edits = IN_REDIS[name] ?? editsOf(bug);
   const far = edits.find(({ file }) => containersOf(file).length === 0);
   if (far !== undefined) throw new Error(`"${name}" changes ${far.file}, which no container of the compose form runs`);
   return edits;
@@ -31,26 +46,42 @@ export const containersOf = (file: string): readonly string[] =>
   CONTAINERS.find(([folder]) => file.startsWith(folder))?.[1] ?? [];
 
 /**
- * Writes the changed sources, and a compose file that lays them over those of the image. Returns its path. The image and
- * the sources stay as they are, so that no release can contain a bug.
+ * The sources that bugs change, laid over those of the image by a compose file. They are as they should be until a bug
+ * is planted. The image and the sources of the repository stay as they are, so that no release can contain a bug.
  */
-export function writePlantedBugs(names: readonly string[], folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  const sources = new Map<string, string>();
-  for (const edit of names.flatMap(editsNamed)) {
-    const source = sources.get(edit.file) ?? readFileSync(path.join(root, edit.file), 'utf8');
-    sources.set(edit.file, plantInto(edit, source));
+export class PlantedSources {
+  readonly composeFile: string;
+  /** Where the copy of each source is. */
+  readonly #copies = new Map<string, string>();
+  readonly #current = new Map<string, string>();
+
+  constructor(bugs: readonly string[], folder: string) {
+    mkdirSync(folder, { recursive: true });
+    const files = [...new Set(bugs.flatMap(editsNamed).map(({ file }) => file))];
+    const services: Record<string, { readonly volumes: string[] }> = {};
+    for (const [index, file] of files.entries()) {
+      const copy = path.join(folder, `${index}-${path.basename(file)}`);
+      this.#copies.set(file, copy);
+      for (const container of containersOf(file))
+        (services[container] ??= { volumes: [] }).volumes.push(`${copy}:/opt/holdfast/${file}:ro`);
+    }
+    this.composeFile = path.join(folder, 'planted.json');
+    writeFileSync(this.composeFile, JSON.stringify({ services }));
+    this.plant([]);
   }
-  const mounts = [...sources].map(([file, source], index) => {
-    const changed = path.join(folder, `${index}-${path.basename(file)}`);
-    writeFileSync(changed, source, { mode: 0o644 });
-    return { containers: containersOf(file), mount: `${changed}:/opt/holdfast/${file}:ro` };
-  });
-  const everybody = [...new Set(mounts.flatMap(({ containers }) => containers))];
-  const volumesOf = (container: string): readonly string[] =>
-    mounts.filter(({ containers }) => containers.includes(container)).map(({ mount }) => mount);
-  const services = Object.fromEntries(everybody.map((name) => [name, { volumes: volumesOf(name) }]));
-  const composeFile = path.join(folder, 'planted.json');
-  writeFileSync(composeFile, JSON.stringify({ services }));
-  return composeFile;
+
+  /** Exactly these bugs from now on. Returns the containers that have to start again for it. */
+  plant(bugs: readonly string[]): readonly string[] {
+    const edits = bugs.flatMap(editsNamed);
+    const changed = [...this.#copies].flatMap(([file, copy]) => {
+      const own = edits.filter((edit) => edit.file === file);
+      const source = own.reduce((text, edit) => plantInto(edit, text), readFileSync(path.join(root, file), 'utf8'));
+      if (this.#current.get(file) === source) return [];
+      // In place: a container sees the file that it was started with.
+      writeFileSync(copy, source, { mode: 0o644 });
+      this.#current.set(file, source);
+      return containersOf(file);
+    });
+    return [...new Set(changed)].toSorted();
+  }
 }

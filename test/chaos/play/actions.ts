@@ -6,6 +6,7 @@ import type { Step } from '../../sim/hunt/plan.ts';
 import { addressesOf, docker, inNetworkOf, NodeFaults, readProc } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { detourToApi, detourToStore } from './detour.ts';
 import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
 
 /** Faults that a container form has; `CONTAINER_REFUSALS` says why not for the others. */
@@ -47,6 +48,13 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
     ]);
     return addRules(containerOf(cluster, target), rules);
   },
+  'slow-link': (cluster, step) => detourToApi(cluster, containerOf(cluster, step.target), step),
+  'store-slow': (cluster, { target, value = 0 }) =>
+    detourToStore(cluster, containerOf(cluster, target), { delayMs: value, delays: 'answers', isExact: true }),
+  'feed-lag': (cluster, { target, value = 0 }) =>
+    detourToStore(cluster, containerOf(cluster, target), { delayMs: value, delays: 'feed' }),
+  'store-unknown': (cluster, { target, value = 0 }) =>
+    detourToStore(cluster, containerOf(cluster, target), { lostAnswers: value }),
   'bus-outage': (cluster) => kill(cluster.containerOf('nats')),
   'store-failover': (cluster) => kill(cluster.containerOf('redis')),
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),

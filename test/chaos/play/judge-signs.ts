@@ -37,8 +37,9 @@ export async function brokenSigns(
   const damage: string[] = [];
   for (const volume of volumes) {
     const writers = [...byPod].filter(([pod]) => pod === volume || pod.startsWith(`${volume}-`));
-    const file = `/data/volumes/${volumeOf(volume)}`;
-    const records = parseRecords(await dockerBytes('exec', cluster.containerOf('storage'), 'cat', file));
+    // Nobody may have written to it yet.
+    const read = `cat /data/volumes/${volumeOf(volume)} 2>/dev/null || true`;
+    const records = parseRecords(await dockerBytes('exec', cluster.containerOf('storage'), 'sh', '-c', read));
     const signs = writers.flatMap(([, of]) => of);
     damage.push(...damageOf(signs, records).slice(0, SHOWN));
   }

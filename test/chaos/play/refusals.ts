@@ -1,11 +1,9 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { FORM_FIELDS } from '../../scenario/model.ts';
 import { type StepKind } from '../../sim/hunt/kinds.ts';
+import { COMPOSE_FORM } from './fit.ts';
 
 const YES = undefined;
-const BY_DELAY =
-  'containers share the clock and the network stack of this machine, and nothing here delays their packets';
-const NO_PROXY = 'nothing stands between a container and its Redis that could delay or lose single answers';
 
 /** Why the containers of the compose form cannot do a kind; `undefined`: they can. A new kind needs a line here. */
 export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> = {
@@ -14,13 +12,13 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'cut-from-api': YES,
   'cut-master': YES,
   'lossy-link': YES,
-  'slow-link': BY_DELAY,
+  'slow-link': YES,
   'bus-outage': YES,
   'lossy-bus': 'the bus is a NATS server, whose connections lose nothing while they last',
   'store-down': YES,
-  'store-slow': NO_PROXY,
-  'feed-lag': NO_PROXY,
-  'store-unknown': NO_PROXY,
+  'store-slow': YES,
+  'feed-lag': YES,
+  'store-unknown': YES,
   'store-failover': YES,
   crash: YES,
   'kubelet-down':
@@ -58,16 +56,13 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'use-room': 'no user of the container form does that yet',
 };
 
-/** What the compose file has. */
-const COMPOSE = { nodes: 3, apiServers: 2, schedulers: 1, managers: 1, hasFencer: false } as const;
-
 /** One sentence for each thing that the compose form cannot do. Empty: it can play the scenario. */
 export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
-  const shapes = (Object.keys(COMPOSE) as (keyof typeof COMPOSE)[])
-    .filter((key) => form[key] !== COMPOSE[key])
+  const shapes = (Object.keys(COMPOSE_FORM) as (keyof typeof COMPOSE_FORM)[])
+    .filter((key) => form[key] !== COMPOSE_FORM[key])
     .map(
       (key) =>
-        `form.${FORM_FIELDS[key].name}: the compose form has ${COMPOSE[key]}, and the file asks for ${form[key]}.`,
+        `form.${FORM_FIELDS[key].name}: the compose form has ${COMPOSE_FORM[key]}, and the file asks for ${form[key]}.`,
     );
   const kinds = [...new Set(schedule.map((step) => step.do))].flatMap((kind) => {
     const why = CONTAINER_REFUSALS[kind];

@@ -1,291 +1,96 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { LEASES, NODE_LEASES_NAMESPACE, NODES, PODS, type Pod, promiseOf } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
-import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
-import { planOf } from '../../scenario/plans.ts';
-import { inWords } from '../../scenario/print.ts';
-import { isFault } from '../../sim/hunt/kinds.ts';
-import { whatIsLeft } from '../../sim/hunt/leftovers.ts';
-import { APPS, type Step } from '../../sim/hunt/plan.ts';
-import { LOSSES } from '../../sim/hunt/recovery.ts';
 import { waitFor } from '../../support/wait.ts';
-import type { Request, Scenery } from '../clients/asking.ts';
-import { Clients } from '../clients/clients.ts';
-import { ApiLoad } from '../losses/load.ts';
-import type { Sign } from '../losses/signs.ts';
-import { writePlantedBugs } from '../planted/sources.ts';
+import { docker } from '../losses/faults.ts';
+import { PlantedSources } from '../planted/sources.ts';
 import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
-import { describePods, isReady } from '../support/workloads.ts';
-import { beginStep, meantNow } from './actions.ts';
-import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
-import { type LoggedCommit, StoreLog } from './store-log.ts';
-import { StoredRules } from './stored-rules.ts';
-import { BrokenPromise, bringStraysBack, type End } from './users.ts';
-import { createApp, createOne, createScenarioWorkloads, named } from './workloads.ts';
+import { describePods } from '../support/workloads.ts';
+import { clearWorkloads } from './clear.ts';
+import { Play, type Verdict } from './play.ts';
+import { StoreLog } from './store-log.ts';
+import { isWhole, nodesAreWell } from './whole.ts';
+import { createScenarioWorkloads } from './workloads.ts';
 
-const START_DEADLINE_MS = 180_000;
-const POLL_MS = 100;
-const ASKED_AGAIN = 5;
-const ASK_AGAIN_MS = 500;
+const START_DEADLINE_MS = 240_000;
 const NODE_MONITOR_GRACE_SECONDS = '20';
 
-export interface PlayOptions {
+export interface SessionOptions {
   readonly project: string;
   readonly say: (line: string) => void;
-  /** Bugs in the containers, by their names. */
-  readonly planted?: readonly string[];
+  /** All bugs that will be planted into these containers. */
+  readonly bugs: readonly string[];
+  readonly selfFencing: boolean;
 }
 
-/** A step as it was played; milliseconds after the workloads were up. */
-export interface PlayedStep {
-  readonly step: Step;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
-/** What the checkers beside the containers say. */
-export interface Verdict {
-  /** Sentences about what must not be. Empty: everything holds. */
-  readonly broken: readonly string[];
-  readonly steps: readonly PlayedStep[];
-  readonly signs: readonly Sign[];
-  readonly commits: readonly LoggedCommit[];
-  readonly requests: readonly Request[];
-  /** Wall time of the moment when the workloads were up. */
-  readonly beganAt: number;
-  readonly beganMonotonic: number;
-  readonly lengthMs: number;
-  readonly load: string;
-}
-
-const clock = createSystemClock();
-
-/** Plays a scenario on containers of its own, and judges what their processes and clients have seen. */
-export async function playOnContainers(scenario: Scenario, options: PlayOptions): Promise<Verdict> {
-  const { project, say, planted = [] } = options;
-  const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-planted-'));
-  await using _ = { [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }) };
-  const files = planted.length === 0 ? [] : [writePlantedBugs(planted, scratch)];
-  const settings = {
-    HOLDFAST_SELF_FENCING: scenario.form.selfFencing ? 'exclusive' : 'off',
-    HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
-  };
-  say('the containers start');
-  await using cluster = await startComposeCluster(project, settings, { profiles: ['storage'], files });
-  await using log = new StoreLog(cluster);
-  try {
-    await createScenarioWorkloads(cluster, scenario);
-    await waitFor('everything to run', () => isWhole(cluster.admin, scenario), START_DEADLINE_MS);
-    return await new Play(cluster, scenario, { log, say }).run();
-  } catch (error) {
-    process.stderr.write(`${await cluster.logs()}\n${await describePods(cluster.admin).catch(String)}\n`);
-    throw error;
-  }
-}
-
-class Play {
+/** Containers on which scenarios are played one after the other. */
+export class Session implements AsyncDisposable {
   readonly #cluster: ComposeCluster;
-  readonly #scenario: Scenario;
   readonly #log: StoreLog;
+  readonly #sources: PlantedSources;
+  readonly #scratch: string;
   readonly #say: (line: string) => void;
-  readonly #broken: string[] = [];
-  readonly #steps: PlayedStep[] = [];
-  readonly #checks: Promise<void>[] = [];
-  readonly #beganAt = clock.now();
-  readonly #began = clock.monotonic();
 
-  constructor(
-    cluster: ComposeCluster,
-    scenario: Scenario,
-    { log, say }: { readonly log: StoreLog; readonly say: (line: string) => void },
-  ) {
+  private constructor(cluster: ComposeCluster, sources: PlantedSources, scratch: string, say: (line: string) => void) {
     this.#cluster = cluster;
-    this.#scenario = scenario;
-    this.#log = log;
+    this.#log = new StoreLog(cluster);
+    this.#sources = sources;
+    this.#scratch = scratch;
     this.#say = say;
   }
 
-  async run(): Promise<Verdict> {
-    const { admin } = this.#cluster;
-    const log = this.#log;
-    const rules = new StoredRules();
-    log.onCommit((commit) => rules.observe(commit));
-    const { seconds, expect } = this.#scenario;
-    this.#say('everything runs; the schedule begins');
-    await using load = new ApiLoad(admin);
-    const clients = new Clients(sceneryOf(this.#cluster, this.#scenario), this.#scenario.workload.clients);
-    await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
-    await this.#sleepUntil(seconds);
-    await Promise.all(this.#checks);
-    this.#say('the schedule is over');
-    await this.#restore();
-    const whole = waitFor('everything to be whole', () => this.#isWholeAgain(), expect.wholeWithin * 1000);
-    await whole.catch(async () => {
-      this.#broken.push(
-        `not whole within ${expect.wholeWithin} s: ${whatIsLeft(log.state) ?? ''}\n${await describePods(admin).catch(String)}`,
-      );
-    });
-    await Promise.all([load.stop(), clients.stop()]);
-    const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
-    await clients.finish(log);
-    const signs = readSigns(this.#cluster);
-    this.#broken.push(
-      ...(await brokenSigns(this.#cluster, this.#scenario, signs)),
-      ...brokenGrace(this.#scenario, signs, log.commits),
-      ...clients.broken(log),
-      ...rules.broken(),
-    );
-    return {
-      broken: this.#broken,
-      steps: this.#steps,
-      signs: [...signs.values()].flat(),
-      commits: log.commits,
-      requests: clients.requests,
-      beganAt: this.#beganAt,
-      beganMonotonic: this.#began,
-      lengthMs: this.#elapsedMs,
-      load: [told ?? '', clients.facts(), `${log.commits.length} commits`].join('\n'),
+  static async start({ project, say, bugs, selfFencing }: SessionOptions): Promise<Session> {
+    const settings = {
+      HOLDFAST_SELF_FENCING: selfFencing ? 'exclusive' : 'off',
+      HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
     };
-  }
-
-  get #elapsedMs(): number {
-    return clock.monotonic() - this.#began;
-  }
-
-  async #sleepUntil(seconds: number): Promise<void> {
-    await clock.sleep(Math.max(0, seconds * 1000 - this.#elapsedMs));
-  }
-
-  async #playStep(planned: Step): Promise<void> {
-    const { seconds } = this.#scenario;
-    await this.#sleepUntil(planned.at);
-    const step = await meantNow(this.#cluster.admin, planned).catch(() => planned);
-    const until = Math.min(planned.at + (planned.for ?? 0), seconds);
-    await this.#expectRecovery(step, until - planned.at);
-    const fromMs = this.#elapsedMs;
-    this.#say(inWords({ ...step, targets: [step.target] }));
-    const end = await this.#begin(step);
-    if (typeof end === 'function') {
-      await this.#sleepUntil(until);
-      await this.#end(step, end);
-    }
-    this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
-  }
-
-  /** A user asks again when nobody answers: the API server may be the one that a fault has met. */
-  async #begin(step: Step): Promise<End | void> {
-    for (let left = isFault(step.do) ? 0 : ASKED_AGAIN; ; left--) {
-      try {
-        return await beginStep(this.#cluster, this.#scenario, step);
-      } catch (error) {
-        if (left === 0) return this.#tell(step, error);
-        await clock.sleep(ASK_AGAIN_MS);
-      }
+    say('the containers start');
+    const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-planted-'));
+    try {
+      const sources = new PlantedSources(bugs, scratch);
+      const cluster = await startComposeCluster(project, settings, {
+        profiles: ['storage'],
+        files: [sources.composeFile],
+      });
+      return new Session(cluster, sources, scratch, say);
+    } catch (error) {
+      await rm(scratch, { recursive: true, force: true });
+      throw error;
     }
   }
 
-  /** What is no longer there, as the rules of a container that has ended meanwhile, needs no end. */
-  async #end(step: Step, end: End): Promise<void> {
-    await end().catch((error: unknown) => {
-      if (error instanceof BrokenPromise) this.#broken.push(error.message);
-      this.#tell(step, error);
-    });
-    this.#say(`  over: ${step.do} ${step.target}`);
-  }
-
-  #tell(step: Step, error: unknown): void {
-    this.#say(`  ${step.do} ${step.target}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
-  }
-
-  /** As in the simulator: when a node is lost for longer, its identities run on another node by then. */
-  async #expectRecovery({ do: what, target }: Step, lasts: number): Promise<void> {
-    const { recoverWithin } = this.#scenario.expect;
-    if (recoverWithin === undefined || !LOSSES.has(what) || lasts <= recoverWithin) return;
+  /** Plays a scenario on running containers, and judges what their processes and clients have seen. */
+  async play(scenario: Scenario, planted: readonly string[]): Promise<Verdict> {
     const { admin } = this.#cluster;
-    const lost = (await identitiesNow(admin)).filter(({ spec }) => spec.nodeName === target);
-    const deadline = clock.monotonic() + recoverWithin * 1000;
-    const lostAt = clock.monotonic();
-    for (const pod of lost) this.#checks.push(this.#awaitRecovery(pod, { lostAt, deadline, what }));
-  }
-
-  async #awaitRecovery(
-    pod: Pod,
-    { lostAt, deadline, what }: { readonly lostAt: number; readonly deadline: number; readonly what: string },
-  ): Promise<void> {
-    const { name } = pod.metadata;
-    for (;;) {
-      const now = await identitiesNow(this.#cluster.admin).catch((): readonly Pod[] => []);
-      const runs = now.find((each) => each.metadata.name === name && each.metadata.uid !== pod.metadata.uid);
-      if (runs?.status.phase === 'Running' && runs.spec.nodeName !== pod.spec.nodeName) {
-        this.#say(
-          `  ${name} runs on ${runs.spec.nodeName} after ${((clock.monotonic() - lostAt) / 1000).toFixed(1)} s`,
-        );
-        return;
-      }
-      if (clock.monotonic() > deadline) break;
-      await clock.sleep(POLL_MS);
-    }
-    const seconds = ((deadline - lostAt) / 1000).toFixed(0);
-    this.#broken.push(`${name} of ${pod.spec.nodeName} (${what}) did not run elsewhere within ${seconds} s`);
-  }
-
-  /** Takes back what users have changed. */
-  async #restore(): Promise<void> {
-    const { replicas } = this.#scenario.workload;
-    const { admin } = this.#cluster;
-    for (const app of APPS) await createApp(admin, this.#scenario, app).catch(() => {});
-    await bringStraysBack(admin).catch(() => {});
-    for (const [target, value] of Object.entries(replicas)) {
-      const step: Step = { at: 0, do: 'scale', target, value };
-      await waitFor(`${target} to be scaled`, () =>
-        beginStep(this.#cluster, this.#scenario, step).then(
-          () => true,
-          () => false,
-        ),
-      );
+    try {
+      await this.#plant(planted, scenario);
+      await createScenarioWorkloads(this.#cluster, scenario);
+      await waitFor('everything to run', () => isWhole(admin, scenario), START_DEADLINE_MS);
+      return await new Play(this.#cluster, scenario, { log: this.#log, say: this.#say }).run();
+    } catch (error) {
+      process.stderr.write(`${await this.#cluster.logs()}\n${await describePods(admin).catch(String)}\n`);
+      throw error;
     }
   }
 
-  /** The pod without a controller goes with a lost node: its user creates it again, as in the simulator. */
-  async #isWholeAgain(): Promise<boolean> {
-    const { admin } = this.#cluster;
-    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
-    return (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
+  /** Makes room for the next scenario. */
+  async clear(scenario: Scenario): Promise<void> {
+    await this.#plant([], scenario);
+    await clearWorkloads(this.#cluster);
+  }
+
+  /** The containers that run a source that changes start again. */
+  async #plant(bugs: readonly string[], { form }: Scenario): Promise<void> {
+    const containers = this.#sources.plant(bugs);
+    if (containers.length === 0) return;
+    await docker('restart', '--time', '1', ...containers.map((name) => this.#cluster.containerOf(name)));
+    await waitFor('the nodes to be ready', () => nodesAreWell(this.#cluster.admin, form), START_DEADLINE_MS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#log[Symbol.asyncDispose]();
+    await this.#cluster[Symbol.asyncDispose]();
+    await rm(this.#scratch, { recursive: true, force: true });
   }
 }
-
-/** The clients of a run on containers, which draw from the seed. */
-const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({
-  users,
-  random: createSeededRandom(seed, 'clients'),
-  now: () => clock.monotonic(),
-  sleep: (ms) => clock.sleep(ms),
-});
-
-async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
-  return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined,
-  );
-}
-
-/** Nodes are ready and keep their promises, and each application has its pods, all ready, and no others. */
-async function isWhole(admin: ApiClient, { form, workload }: Scenario): Promise<boolean> {
-  const nodes = await admin.list(NODES);
-  const ready = await Promise.all(nodes.items.map(({ metadata }) => isReady(admin, metadata.name ?? '')));
-  if (ready.length !== form.nodes || !ready.every(Boolean)) return false;
-  const leases = await admin.list(LEASES, { namespace: NODE_LEASES_NAMESPACE });
-  const promising = leases.items.filter((lease) => promiseOf(lease)?.isBroken === false).length;
-  if (form.selfFencing && promising !== form.nodes) return false;
-  const { items } = await admin.list(PODS, { namespace: 'default' });
-  return Object.entries({ ...workload.replicas, one: 1 }).every(([app, replicas]) => {
-    const own = items.filter(({ metadata }) => metadata.labels?.['app'] === app);
-    return own.length === replicas && own.every(isUp);
-  });
-}
-
-const isUp = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createSystemClock } from '@holdfast/platform';
-import type { WriteOperation } from '@holdfast/store';
+import type { StoredObject, WriteOperation } from '@holdfast/store';
 import { Redis } from 'ioredis';
 import { type Commit, CommittedState } from '../../sim/committed.ts';
 import { addressesOf } from '../losses/faults.ts';
@@ -32,7 +32,8 @@ export class StoreLog implements AsyncDisposable {
   readonly commits: LoggedCommit[] = [];
   readonly state = new CommittedState();
   readonly #cluster: ComposeCluster;
-  readonly #listeners: ((commit: LoggedCommit) => void)[] = [];
+  readonly #objects = new Map<string, StoredObject>();
+  readonly #listeners = new Set<(commit: LoggedCommit) => void>();
   readonly #running: Promise<void>;
   #last = 0;
   #isOver = false;
@@ -47,10 +48,15 @@ export class StoreLog implements AsyncDisposable {
     return this.#last;
   }
 
-  /** Calls `listener` with everything that was and will be committed. */
-  onCommit(listener: (commit: LoggedCommit) => void): void {
-    for (const commit of this.commits) listener(commit);
-    this.#listeners.push(listener);
+  /** What is stored now. */
+  objects(): readonly StoredObject[] {
+    return [...this.#objects.values()];
+  }
+
+  /** Calls `listener` with everything that will be committed. Returns the end of that. */
+  onCommit(listener: (commit: LoggedCommit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,6 +107,9 @@ export class StoreLog implements AsyncDisposable {
       if (commit === undefined) continue;
       this.commits.push(commit);
       this.state.apply(commit);
+      const { kind, key, value } = commit.operation;
+      if (kind === 'delete') this.#objects.delete(key);
+      else this.#objects.set(key, { key, value, revision: this.#last, createRevision: this.#last });
       for (const listener of this.#listeners) listener(commit);
     }
   }

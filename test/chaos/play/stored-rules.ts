@@ -1,3 +1,4 @@
+import type { StoredObject } from '@holdfast/store';
 import { BudgetRule } from '../../sim/hunt/budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommitRule } from '../../sim/hunt/commit-rules.ts';
 import { historyRules } from '../../sim/hunt/history-rules.ts';
@@ -20,7 +21,8 @@ export class StoredRules {
   readonly #oracles: readonly CommitOracle[];
   #nowMs = 0;
 
-  constructor() {
+  /** `stored`: what is there before the first commit. */
+  constructor(stored: readonly StoredObject[]) {
     const now = (): number => this.#nowMs;
     this.#budget = new BudgetRule(now);
     const living = new Living(() => undefined);
@@ -32,6 +34,7 @@ export class StoredRules {
     this.#oracles = Object.entries(all)
       .filter(([name]) => !UNKNOWABLE.has(name))
       .map(([name, rule]) => new CommitOracle({ [name]: rule }, now));
+    for (const oracle of [...this.#oracles, this.#budget]) oracle.startOn(stored);
   }
 
   observe(commit: LoggedCommit): void {

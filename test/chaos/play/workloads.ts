@@ -41,7 +41,8 @@ export async function createScenarioWorkloads(cluster: ComposeCluster, scenario:
   const identities = identitiesOf(scenario);
   await prepareProgram(cluster, identities);
   await createVolumes(cluster, [...(hasDisks ? identities : []), 'disk']);
-  await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...claim(volumeOf('disk')), metadata: named(volumeOf('disk')) });
+  if ((await admin.find(PERSISTENT_VOLUME_CLAIMS, named(volumeOf('disk')))) === undefined)
+    await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...claim(volumeOf('disk')), metadata: named(volumeOf('disk')) });
   for (const app of APPS) await createApp(admin, scenario, app);
   await admin.create(POD_DISRUPTION_BUDGETS, {
     apiVersion: 'policy/v1',

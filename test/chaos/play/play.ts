@@ -1,0 +1,245 @@
+import { PODS, type Pod } from '@holdfast/api';
+import type { ApiClient } from '@holdfast/client';
+import { createSeededRandom, createSystemClock } from '@holdfast/platform';
+import type { Scenario } from '../../scenario/model.ts';
+import { planOf } from '../../scenario/plans.ts';
+import { inWords } from '../../scenario/print.ts';
+import { isFault } from '../../sim/hunt/kinds.ts';
+import { whatIsLeft } from '../../sim/hunt/leftovers.ts';
+import { APPS, type Step } from '../../sim/hunt/plan.ts';
+import { LOSSES } from '../../sim/hunt/recovery.ts';
+import { waitFor } from '../../support/wait.ts';
+import type { Request, Scenery } from '../clients/asking.ts';
+import { Clients } from '../clients/clients.ts';
+import { ApiLoad } from '../losses/load.ts';
+import type { Sign } from '../losses/signs.ts';
+import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { describePods } from '../support/workloads.ts';
+import { beginStep, meantNow } from './actions.ts';
+import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
+import { renderRun } from './report.ts';
+import { type LoggedCommit, StoreLog } from './store-log.ts';
+import { StoredRules } from './stored-rules.ts';
+import { BrokenPromise, bringStraysBack, type End } from './users.ts';
+import { isWhole } from './whole.ts';
+import { createApp, createOne, named } from './workloads.ts';
+
+const POLL_MS = 100;
+const ASKED_AGAIN = 5;
+const ASK_AGAIN_MS = 500;
+
+/** A step as it was played; milliseconds after the workloads were up. */
+export interface PlayedStep {
+  readonly step: Step;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What the checkers beside the containers say. */
+export interface Verdict {
+  /** Sentences about what must not be. Empty: everything holds. */
+  readonly broken: readonly string[];
+  readonly steps: readonly PlayedStep[];
+  readonly signs: readonly Sign[];
+  readonly commits: readonly LoggedCommit[];
+  readonly requests: readonly Request[];
+  /** Wall time of the moment when the workloads were up. */
+  readonly beganAt: number;
+  readonly beganMonotonic: number;
+  readonly lengthMs: number;
+  readonly load: string;
+  /** A report for people. */
+  readonly html: () => string;
+}
+
+const clock = createSystemClock();
+
+/** One run of a scenario on containers whose workloads are up. */
+export class Play {
+  readonly #cluster: ComposeCluster;
+  readonly #scenario: Scenario;
+  readonly #log: StoreLog;
+  readonly #say: (line: string) => void;
+  readonly #broken: string[] = [];
+  readonly #steps: PlayedStep[] = [];
+  readonly #checks: Promise<void>[] = [];
+  readonly #beganAt = clock.now();
+  readonly #began = clock.monotonic();
+
+  constructor(
+    cluster: ComposeCluster,
+    scenario: Scenario,
+    { log, say }: { readonly log: StoreLog; readonly say: (line: string) => void },
+  ) {
+    this.#cluster = cluster;
+    this.#scenario = scenario;
+    this.#log = log;
+    this.#say = say;
+  }
+
+  async run(): Promise<Verdict> {
+    const { admin } = this.#cluster;
+    const log = this.#log;
+    const rules = new StoredRules(log.objects());
+    const first = log.commits.length;
+    const stopRules = log.onCommit((commit) => rules.observe(commit));
+    const { seconds, expect } = this.#scenario;
+    this.#say('everything runs; the schedule begins');
+    await using load = new ApiLoad(admin);
+    const clients = new Clients(sceneryOf(this.#cluster, this.#scenario), this.#scenario.workload.clients);
+    await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
+    await this.#sleepUntil(seconds);
+    await Promise.all(this.#checks);
+    this.#say('the schedule is over');
+    await this.#restore();
+    const whole = waitFor('everything to be whole', () => this.#isWholeAgain(), expect.wholeWithin * 1000);
+    await whole.catch(async () => {
+      this.#broken.push(
+        `not whole within ${expect.wholeWithin} s: ${whatIsLeft(log.state) ?? ''}\n${await describePods(admin).catch(String)}`,
+      );
+    });
+    await Promise.all([load.stop(), clients.stop()]);
+    const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
+    await clients.finish(log);
+    stopRules();
+    const commits = log.commits.slice(first);
+    const signs = readSigns(this.#cluster);
+    this.#broken.push(
+      ...(await brokenSigns(this.#cluster, this.#scenario, signs)),
+      ...brokenGrace(this.#scenario, signs, commits),
+      ...clients.broken(log),
+      ...rules.broken(),
+    );
+    const verdict = {
+      broken: this.#broken,
+      steps: this.#steps,
+      signs: [...signs.values()].flat(),
+      commits,
+      requests: clients.requests,
+      beganAt: this.#beganAt,
+      beganMonotonic: this.#began,
+      lengthMs: this.#elapsedMs,
+      load: [told ?? '', clients.facts(), `${commits.length} commits`].join('\n'),
+    };
+    return { ...verdict, html: () => renderRun(this.#scenario, verdict) };
+  }
+
+  get #elapsedMs(): number {
+    return clock.monotonic() - this.#began;
+  }
+
+  async #sleepUntil(seconds: number): Promise<void> {
+    await clock.sleep(Math.max(0, seconds * 1000 - this.#elapsedMs));
+  }
+
+  async #playStep(planned: Step): Promise<void> {
+    const { seconds } = this.#scenario;
+    await this.#sleepUntil(planned.at);
+    const step = await meantNow(this.#cluster.admin, planned).catch(() => planned);
+    const until = Math.min(planned.at + (planned.for ?? 0), seconds);
+    await this.#expectRecovery(step, until - planned.at);
+    const fromMs = this.#elapsedMs;
+    this.#say(inWords({ ...step, targets: [step.target] }));
+    const end = await this.#begin(step);
+    if (typeof end === 'function') {
+      await this.#sleepUntil(until);
+      await this.#end(step, end);
+    }
+    this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
+  }
+
+  /** A user asks again when nobody answers: the API server may be the one that a fault has met. */
+  async #begin(step: Step): Promise<End | void> {
+    for (let left = isFault(step.do) ? 0 : ASKED_AGAIN; ; left--) {
+      try {
+        return await beginStep(this.#cluster, this.#scenario, step);
+      } catch (error) {
+        if (left === 0) return this.#tell(step, error);
+        await clock.sleep(ASK_AGAIN_MS);
+      }
+    }
+  }
+
+  /** What is no longer there, as the rules of a container that has ended meanwhile, needs no end. */
+  async #end(step: Step, end: End): Promise<void> {
+    await end().catch((error: unknown) => {
+      if (error instanceof BrokenPromise) this.#broken.push(error.message);
+      this.#tell(step, error);
+    });
+    this.#say(`  over: ${step.do} ${step.target}`);
+  }
+
+  #tell(step: Step, error: unknown): void {
+    this.#say(`  ${step.do} ${step.target}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
+  }
+
+  /** As in the simulator: when a node is lost for longer, its identities run on another node by then. */
+  async #expectRecovery({ do: what, target }: Step, lasts: number): Promise<void> {
+    const { recoverWithin } = this.#scenario.expect;
+    if (recoverWithin === undefined || !LOSSES.has(what) || lasts <= recoverWithin) return;
+    const { admin } = this.#cluster;
+    const lost = (await identitiesNow(admin)).filter(({ spec }) => spec.nodeName === target);
+    const deadline = clock.monotonic() + recoverWithin * 1000;
+    const lostAt = clock.monotonic();
+    for (const pod of lost) this.#checks.push(this.#awaitRecovery(pod, { lostAt, deadline, what }));
+  }
+
+  async #awaitRecovery(
+    pod: Pod,
+    { lostAt, deadline, what }: { readonly lostAt: number; readonly deadline: number; readonly what: string },
+  ): Promise<void> {
+    const { name } = pod.metadata;
+    for (;;) {
+      const now = await identitiesNow(this.#cluster.admin).catch((): readonly Pod[] => []);
+      const runs = now.find((each) => each.metadata.name === name && each.metadata.uid !== pod.metadata.uid);
+      if (runs?.status.phase === 'Running' && runs.spec.nodeName !== pod.spec.nodeName) {
+        this.#say(
+          `  ${name} runs on ${runs.spec.nodeName} after ${((clock.monotonic() - lostAt) / 1000).toFixed(1)} s`,
+        );
+        return;
+      }
+      if (clock.monotonic() > deadline) break;
+      await clock.sleep(POLL_MS);
+    }
+    const seconds = ((deadline - lostAt) / 1000).toFixed(0);
+    this.#broken.push(`${name} of ${pod.spec.nodeName} (${what}) did not run elsewhere within ${seconds} s`);
+  }
+
+  /** Takes back what users have changed. */
+  async #restore(): Promise<void> {
+    const { replicas } = this.#scenario.workload;
+    const { admin } = this.#cluster;
+    for (const app of APPS) await createApp(admin, this.#scenario, app).catch(() => {});
+    await bringStraysBack(admin).catch(() => {});
+    for (const [target, value] of Object.entries(replicas)) {
+      const step: Step = { at: 0, do: 'scale', target, value };
+      await waitFor(`${target} to be scaled`, () =>
+        beginStep(this.#cluster, this.#scenario, step).then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+  }
+
+  /** The pod without a controller goes with a lost node: its user creates it again, as in the simulator. */
+  async #isWholeAgain(): Promise<boolean> {
+    const { admin } = this.#cluster;
+    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
+    return (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
+  }
+}
+
+/** The clients of a run on containers, which draw from the seed. */
+const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({
+  users,
+  random: createSeededRandom(seed, 'clients'),
+  now: () => clock.monotonic(),
+  sleep: (ms) => clock.sleep(ms),
+});
+
+async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
+  return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  );
+}

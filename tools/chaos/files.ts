@@ -1,0 +1,120 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { canContainers } from '../../test/chaos/play/actions.ts';
+import { fitForContainers } from '../../test/chaos/play/fit.ts';
+import type { Verdict } from '../../test/chaos/play/play.ts';
+import { refusalsOf } from '../../test/chaos/play/refusals.ts';
+import { Session } from '../../test/chaos/play/run.ts';
+import { CLIENTS_OF_RANDOM } from '../../test/scenario/clients.ts';
+import { readScenario } from '../../test/scenario/files.ts';
+import type { Scenario } from '../../test/scenario/model.ts';
+import { scenarioOf } from '../../test/scenario/plans.ts';
+import { printScenario } from '../../test/scenario/print.ts';
+import { planOf } from '../../test/sim/hunt/plan.ts';
+
+/** One scenario to play, with these bugs. */
+export interface Work {
+  /** The file, or the seed. */
+  readonly name: string;
+  readonly scenario: Scenario;
+  readonly bugs: readonly string[];
+  /** One of the checked-in schedules of planted bugs. */
+  readonly isOfSuite: boolean;
+}
+
+export interface Played extends Work {
+  /** `undefined`: the run itself failed. */
+  readonly verdict: Verdict | undefined;
+}
+
+const WHOLE_WITHIN_SECONDS = 240;
+const PLANTED = path.resolve(import.meta.dirname, '../../test/chaos/scenarios/planted');
+
+/** Reads the files. Throws what is wrong with one of them, or why containers cannot play it. */
+export function readFiles(files: readonly string[]): readonly Work[] {
+  return files.map((file) => {
+    const name = path.basename(file);
+    try {
+      const scenario = readScenario(file);
+      const refusals = refusalsOf(scenario);
+      if (refusals.length > 0) throw new Error(refusals.join('\n'));
+      const bugs = scenario.found?.planted === undefined ? [] : [scenario.found.planted];
+      return { name, scenario, bugs, isOfSuite: path.dirname(file) === PLANTED };
+    } catch (error) {
+      throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  });
+}
+
+/** Schedules of the hunt's short profile with what containers can do of them, and clients beside them. */
+export function drawScenarios(count: number, seed: number): readonly Work[] {
+  return Array.from({ length: count }, (_, i) => {
+    const plan = fitForContainers(planOf(seed + i, 'short'), canContainers);
+    const scenario = scenarioOf(plan, { name: `seed ${seed + i} on containers` });
+    const workload = { ...scenario.workload, clients: CLIENTS_OF_RANDOM };
+    const expect = { ...scenario.expect, wholeWithin: WHOLE_WITHIN_SECONDS };
+    return { name: `seed-${seed + i}`, scenario: { ...scenario, workload, expect }, bugs: [], isOfSuite: false };
+  });
+}
+
+export interface PlayFilesOptions {
+  readonly project: string;
+  readonly say: (line: string) => void;
+  /** Where the report of each run is written. */
+  readonly reports: string | undefined;
+  readonly onPlayed?: (played: Played) => void;
+}
+
+/** Plays one after the other. Those of one form share their containers, until a run leaves them unusable. */
+export async function playAll(works: readonly Work[], options: PlayFilesOptions): Promise<readonly Played[]> {
+  const played: Played[] = [];
+  for (const selfFencing of [true, false]) {
+    const own = works.filter(({ scenario }) => scenario.form.selfFencing === selfFencing);
+    const bugs = [...new Set(own.flatMap((work) => work.bugs))];
+    let session: Session | undefined;
+    for (const [index, work] of own.entries()) {
+      session ??= await Session.start({ ...options, bugs, selfFencing });
+      const result = await playOne(session, work, options);
+      played.push(result);
+      const isUsable = result.verdict !== undefined && index < own.length - 1 && (await clears(session, work, options));
+      if (isUsable) continue;
+      await session[Symbol.asyncDispose]();
+      session = undefined;
+    }
+  }
+  return played;
+}
+
+async function playOne(session: Session, work: Work, options: PlayFilesOptions): Promise<Played> {
+  const { say, reports, onPlayed } = options;
+  const { scenario, bugs } = work;
+  say(`${scenario.name}${bugs.length === 0 ? '' : `, with ${bugs.join(' and ')}`}`);
+  const verdict = await session.play(scenario, bugs).catch((error: unknown) => {
+    say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  });
+  if (verdict !== undefined) say(verdict.load);
+  for (const each of verdict?.broken ?? []) say(`BROKEN: ${each}`);
+  if (verdict?.broken.length === 0) say('nothing is broken');
+  if (reports !== undefined && verdict !== undefined) writeReport(reports, work, verdict);
+  const played = { ...work, verdict };
+  onPlayed?.(played);
+  return played;
+}
+
+async function clears(session: Session, { scenario }: Work, { say }: PlayFilesOptions): Promise<boolean> {
+  return session.clear(scenario).then(
+    () => true,
+    (error: unknown) => {
+      say(`the containers are started anew: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
+    },
+  );
+}
+
+function writeReport(folder: string, { name, scenario, bugs }: Work, verdict: Verdict): void {
+  mkdirSync(folder, { recursive: true });
+  const base = path.join(folder, `${path.parse(name).name}${bugs.length === 0 ? '' : `-with-${bugs.join('-')}`}`);
+  writeFileSync(`${base}.yaml`, printScenario(scenario));
+  writeFileSync(`${base}.html`, verdict.html());
+}

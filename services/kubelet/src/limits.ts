@@ -140,6 +140,11 @@ export const CSI_RETRY_MAX_MS = 30_000;
 /** Interval at which CSI volumes of pods that are gone are looked for; again after this when one is left. */
 export const CSI_SWEEP_MS = 60_000;
 
+/** Deadline of the program that mounts an NFS share: a server may be at the other end of a slow network. */
+export const NFS_MOUNT_MS = 60_000;
+/** Limit of what such a program says. */
+export const PROGRAM_MESSAGE_MAX_LENGTH = 1_000;
+
 /** Deadline of the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;
 

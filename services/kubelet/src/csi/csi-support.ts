@@ -1,14 +1,19 @@
 import type { ApiClient } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
+import { NFS_DRIVER } from '../domain/nfs-request.ts';
 import { CSI_RETRY_INITIAL_MS, CSI_SWEEP_MS } from '../limits.ts';
 import { CsiVolumes } from './csi-volumes.ts';
+import { createNfsDriver } from './nfs-driver.ts';
 import { PluginRegistry, type PluginRegistryDeps } from './plugin-registry.ts';
+import type { NodeDriver } from './port.ts';
 
 export interface CsiSettings {
   /** The state directory of the node: plugins register in `plugins_registry` below it. */
   readonly root: string;
   /** Default: gRPC over the socket. */
   readonly open?: PluginRegistryDeps['open'];
+  /** Default: the programs of the machine. */
+  readonly nfs?: NodeDriver;
 }
 
 export interface CsiSupportDeps {
@@ -46,7 +51,9 @@ export class CsiSupport {
       this.#sweepIn(0);
     };
     this.#registry = new PluginRegistry({ ...deps, ...settings, onChange });
-    this.volumes = new CsiVolumes({ ...deps, root: settings.root, driver: (name) => this.#registry.driver(name) });
+    const nfs = settings.nfs ?? createNfsDriver(deps.clock);
+    const driver = (name: string): NodeDriver | undefined => (name === NFS_DRIVER ? nfs : this.#registry.driver(name));
+    this.volumes = new CsiVolumes({ ...deps, root: settings.root, driver });
   }
 
   start(): void {

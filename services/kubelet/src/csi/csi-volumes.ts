@@ -59,10 +59,11 @@ export class CsiVolumes {
     const { uid = '' } = pod.metadata;
     const targetPath = this.#records.targetPath(uid, request.name);
     this.#refuseNamesake(uid, request);
-    const info = await this.#deps.client.find(CSI_DRIVERS, { name: request.driver });
+    const info =
+      request.isBuiltIn === true ? undefined : await this.#deps.client.find(CSI_DRIVERS, { name: request.driver });
     if (this.#published.has(targetPath) && info?.spec.requiresRepublish !== true) return targetPath;
     const driver = this.#driver(request.driver);
-    refuseLifecycle(request, info);
+    if (request.isBuiltIn !== true) refuseLifecycle(request, info);
     const publishContext = await this.#publishContext(request, info);
     const common = {
       volumeId: request.volumeId,
@@ -77,7 +78,8 @@ export class CsiVolumes {
     const stagingPath = driver.can.stages && request.source !== undefined ? this.#stagingPath(request) : '';
     await this.#alone(request, async () => {
       const record = { podUid: uid, name: request.name, driver: request.driver, volumeId: request.volumeId };
-      this.#records.save({ ...record, stagingPath, targetPath });
+      const isExclusive = request.isExclusive === true ? { isExclusive: true } : {};
+      this.#records.save({ ...record, stagingPath, targetPath, ...isExclusive });
       if (stagingPath !== '')
         await stage(driver, { ...common, stagingPath, context: request.context, secrets: stageSecrets });
       await driver.publish({ ...common, stagingPath, targetPath, readOnly: request.readOnly, secrets });
@@ -136,8 +138,8 @@ export class CsiVolumes {
   async #unpublish(record: VolumeRecord): Promise<void> {
     const driver = this.#driver(record.driver);
     this.#published.delete(record.targetPath);
-    const { volumeId, targetPath, stagingPath } = record;
-    await driver.unpublish({ volumeId, targetPath });
+    const { volumeId, targetPath, stagingPath, isExclusive } = record;
+    await driver.unpublish({ volumeId, targetPath, isExclusive });
     const isLast = !this.#records.all().some((other) => other.stagingPath === stagingPath && !isSame(other, record));
     // The record goes last: a crash in between repeats both calls.
     if (stagingPath !== '' && isLast) await unstage(driver, { volumeId, stagingPath });

@@ -128,7 +128,8 @@ function createDriver(
           options,
         ),
       ),
-    unpublish: (request) => work((node, options) => node.nodeUnpublishVolume(request, options)),
+    unpublish: ({ volumeId, targetPath }) =>
+      work((node, options) => node.nodeUnpublishVolume({ volumeId, targetPath }, options)),
     expand: ({ volumeId, stagingPath, targetPath, bytes, secrets, ...rest }) =>
       work((node, options) =>
         node.nodeExpandVolume(

@@ -59,7 +59,12 @@ export interface NodeDriver {
   stage(request: StageRequest): Promise<void>;
   unstage(request: StagedVolume): Promise<void>;
   publish(request: PublishRequest): Promise<void>;
-  unpublish(request: { readonly volumeId: string; readonly targetPath: string }): Promise<void>;
+  unpublish(request: {
+    readonly volumeId: string;
+    readonly targetPath: string;
+    /** Nothing of it may reach the storage later. */
+    readonly isExclusive?: boolean | undefined;
+  }): Promise<void>;
   expand(request: ExpandRequest): Promise<void>;
   usage(request: StagedVolume & { readonly targetPath: string }): Promise<VolumeUsage | undefined>;
   close(): void;

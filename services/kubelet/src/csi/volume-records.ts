@@ -21,6 +21,7 @@ export interface VolumeRecord {
   readonly volumeId: string;
   readonly stagingPath: string;
   readonly targetPath: string;
+  readonly isExclusive?: boolean;
 }
 
 const FILE = 'vol_data.json';

@@ -21,6 +21,10 @@ export interface CsiRequest {
   /** The name of the PersistentVolume, or that of an inline volume. */
   readonly name: string;
   readonly driver: string;
+  /** The kubelet is the driver: there is no CSIDriver object. */
+  readonly isBuiltIn?: boolean;
+  /** One node at a time uses the volume. */
+  readonly isExclusive?: boolean;
   readonly volumeId: string;
   readonly readOnly: boolean;
   readonly accessModes: readonly string[];

@@ -14,6 +14,8 @@ export type VolumeSource =
   | { readonly kind: 'claim'; readonly name: string; readonly readOnly: boolean; readonly ofPod: boolean }
   /** An inline volume of a CSI driver: it ends with its pod. */
   | { readonly kind: 'csi'; readonly source: CSIVolumeSource }
+  /** A share of an NFS server: the node mounts it for the pod. */
+  | { readonly kind: 'nfs'; readonly source: NonNullable<Volume['nfs']> }
   | { readonly kind: 'files'; readonly parts: readonly FilePart[]; readonly defaultMode: number }
   | { readonly kind: 'unsupported'; readonly type: string };
 
@@ -69,6 +71,7 @@ export function readVolume(volume: Volume, pod: Pod): VolumeSource {
   if (downwardAPI !== undefined)
     return files(downwardAPI.defaultMode, [{ kind: 'downward', items: downwardAPI.items ?? [] }]);
   if (projected !== undefined) return files(projected.defaultMode, (projected.sources ?? []).map(readPart));
+  if (volume.nfs !== undefined) return { kind: 'nfs', source: volume.nfs };
   if (volume.csi !== undefined) return { kind: 'csi', source: volume.csi };
   return { kind: 'unsupported', type: Object.keys(volume).find((field) => field !== 'name') ?? 'unknown' };
 }

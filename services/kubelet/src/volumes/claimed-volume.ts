@@ -20,7 +20,14 @@ export interface VolumeTicketFiles {
   readonly files: ReadonlyMap<string, VolumeFile>;
 }
 
-export type ClaimedVolume = HostDirectory | OwnDirectory | VolumeTicketFiles | CsiVolume;
+export type ClaimedVolume = HostDirectory | OwnDirectory | VolumeTicketFiles | CsiVolume | NfsVolume;
+
+/** A share of an NFS server. */
+export interface NfsVolume {
+  readonly kind: 'nfs';
+  readonly volume: PersistentVolume;
+  readonly source: NonNullable<PersistentVolume['spec']['nfs']>;
+}
 
 /** A volume that a CSI driver mounts. */
 export interface CsiVolume {
@@ -66,6 +73,7 @@ export async function findClaimed(
   if (volume === undefined) throw new VolumeError(`persistentvolume "${volumeName}" not found`);
   refuseMismatch(volume, found, node());
   if (csiSourceOf(volume) !== undefined) return { kind: 'csi', volume, claim: found };
+  if (volume.spec.nfs !== undefined) return { kind: 'nfs', volume, source: volume.spec.nfs };
   const server = storageServerOf(volume);
   return server === undefined
     ? directoryOf(volume, node())

@@ -13,6 +13,7 @@ import {
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { type CsiRequest, requestOfInline, requestOfVolume } from '../domain/csi-request.ts';
 import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
+import { requestOfNfs } from '../domain/nfs-request.ts';
 import { refuseMounts, TOKEN_MOUNT_PATH } from '../domain/refusals.ts';
 import {
   buildFiles,
@@ -27,7 +28,7 @@ import { claimOwner, type Owner } from '../domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from '../limits.ts';
 import { subPathTarget } from '../runtime/pod-directories.ts';
 import type { Mount, RuntimeAbilities } from '../runtime/port.ts';
-import { type ClaimDeps, type CsiVolume, findClaimed } from './claimed-volume.ts';
+import { type ClaimDeps, type CsiVolume, findClaimed, type NfsVolume } from './claimed-volume.ts';
 import { readBytes } from './referenced-data.ts';
 import { requestToken } from './token-request.ts';
 
@@ -208,6 +209,9 @@ export class PodVolumes {
       case 'csi':
         refuseForeign(place, 'csi');
         return this.#publish(place, name, requestOfInline(place.pod, name, source.source));
+      case 'nfs':
+        refuseForeign(place, 'nfs');
+        return this.#publish(place, name, requestOfNfs(name, source.source));
       case 'unsupported':
         throw new VolumeError(`this node has no support for ${source.type} volumes`);
       case 'files':
@@ -224,6 +228,7 @@ export class PodVolumes {
       return writeVolume(join(place.path, name), claimed.files, place);
     }
     if (claimed.kind === 'csi') return this.#useCsi(place, name, { ...claimed, readOnly: source.readOnly });
+    if (claimed.kind === 'nfs') return this.#useNfs(place, name, { ...claimed, readOnly: source.readOnly });
     const owner = claimOwner(this.#deps.abilities, place);
     if (claimed.kind === 'own') {
       this.#claimed.set(name, await this.#makeOwn(claimed.uid, owner));
@@ -242,11 +247,22 @@ export class PodVolumes {
     this.#deps.onExpanded?.(place.pod, `MountVolume.NodeExpandVolume succeeded for volume "${request.name}"`);
   }
 
+  #useNfs(place: VolumePlace, name: string, used: NfsVolume & { readonly readOnly: boolean }): Promise<void> {
+    const { volume, source, readOnly } = used;
+    const nfs = { ...source, readOnly: readOnly || source.readOnly === true };
+    return this.#publish(place, name, requestOfNfs(volume.metadata.name ?? '', nfs, volume));
+  }
+
   async #publish(place: VolumePlace, name: string, request: CsiRequest): Promise<void> {
     const { csi, abilities } = this.#deps;
-    if (csi === undefined) throw new VolumeError('this node runs no CSI drivers');
+    if (csi === undefined)
+      throw new VolumeError(
+        request.isBuiltIn === true ? 'this node has no support for nfs volumes' : 'this node runs no CSI drivers',
+      );
     const path = await csi.publish(place.pod, request, place.pod.spec.securityContext?.fsGroup);
     this.#claimed.set(name, path);
+    // The owners of files are the server's, and a look at them may not return.
+    if (request.isBuiltIn === true) return;
     const owner = claimOwner(abilities, place);
     if (!request.readOnly && owner !== undefined) await this.#adopt(place.pod, path, owner);
   }
@@ -322,7 +338,7 @@ export class PodVolumes {
 
   #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
     if (source.kind === 'hostPath') return source.path;
-    const isClaimed = source.kind === 'claim' || source.kind === 'csi';
+    const isClaimed = source.kind === 'claim' || source.kind === 'csi' || source.kind === 'nfs';
     return (isClaimed ? this.#claimed.get(name) : undefined) ?? join(place.path, name);
   }
 

@@ -75,6 +75,20 @@ class World {
 
   stopKubelet = async (): Promise<void> => this.#kubelet?.stop();
 
+  /** As an embedded cluster does when it stops. */
+  async shutDown(): Promise<void> {
+    await this.#kubelet?.stop();
+    await this.#stop();
+    await this.#kubelet?.unmountAll();
+  }
+
+  /** What the kubelet answers to its API server. */
+  async ask(path: string): Promise<string> {
+    const answer = await this.#kubelet?.api({ method: 'GET', path, query: new URLSearchParams(), headers: {} });
+    if (answer?.body.kind === 'text') return answer.body.text;
+    return answer?.body.kind === 'json' ? JSON.stringify(answer.body.value()) : '';
+  }
+
   async startDriver(): Promise<void> {
     this.#driver = await serveCsiDriver({
       name: DRIVER,
@@ -303,4 +317,44 @@ test('an inline volume ends with its pod, and the messages of its driver are eve
   await admin.delete(PODS, { namespace: 'default', name: 'scratch' });
   await gone(admin, 'scratch', pod.metadata.uid);
   assert.deepEqual(disks.all(), []);
+});
+
+test('the usage of volumes is in the statistics of the node; a node that shuts down unmounts them, and mounts them again at its next start', async (t) => {
+  const world = await startWorld(t);
+  const { admin, calls, disks } = world;
+  await admin.create(CSI_DRIVERS, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: DRIVER },
+    spec: { attachRequired: false },
+  });
+  const volume = await makeClaim(world);
+  const disk = disks.get(volume.spec.csi?.volumeHandle ?? '');
+  assert.ok(disk !== undefined);
+  disks.put({ ...disk, parameters: { attach: 'none' } });
+  const pod = await admin.create(PODS, podOf('writer'));
+  await nameUser(world, pod);
+  await running(admin, 'writer');
+  const summary = JSON.parse(await world.ask('/stats/summary')) as { pods: { volume?: object[] }[] };
+  const [entry] = summary.pods[0]?.volume ?? [];
+  assert.deepEqual(
+    { ...entry, time: '' },
+    {
+      time: '',
+      capacityBytes: 1024 ** 2,
+      usedBytes: 4096,
+      availableBytes: 1024 ** 2 - 4096,
+      name: 'data',
+      pvcRef: { name: 'data', namespace: 'default' },
+    },
+  );
+  const labels = '{namespace="default",persistentvolumeclaim="data"}';
+  assert.ok((await world.ask('/metrics')).includes(`kubelet_volume_stats_used_bytes${labels} 4096\n`));
+  assert.equal(calls.filter((call) => call === 'NodeGetVolumeStats').length, 1, 'asked once for both');
+  calls.length = 0;
+  await world.shutDown();
+  assert.deepEqual(calls, ['NodeUnpublishVolume', 'NodeUnstageVolume']);
+  await world.startKubelet();
+  const file = path.join(disks.directory(disk.id), 'file');
+  await eventually(() => readFileSync(file, 'utf8') === 'written\nwritten\n', 'the pod runs again with its volume');
 });

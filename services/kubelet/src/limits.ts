@@ -140,6 +140,13 @@ export const CSI_RETRY_MAX_MS = 30_000;
 /** Interval at which CSI volumes of pods that are gone are looked for; again after this when one is left. */
 export const CSI_SWEEP_MS = 60_000;
 
+/** The usage of volumes is asked of their drivers this often at most, as in Kubernetes. */
+export const VOLUME_STATS_MS = 60_000;
+/** A node that shuts down waits so long for its volumes to be unmounted; the next start unmounts the rest. */
+export const UNMOUNT_ALL_MS = 5_000;
+/** Interval of the tries meanwhile: drivers have to register once more. */
+export const UNMOUNT_RETRY_MS = 100;
+
 /** Deadline of the program that mounts an NFS share: a server may be at the other end of a slow network. */
 export const NFS_MOUNT_MS = 60_000;
 /** Limit of what such a program says. */

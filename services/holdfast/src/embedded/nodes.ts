@@ -109,6 +109,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
       stopInReverse([
         { stop: () => volumes.forget() },
         { stop: () => runtime.close() },
+        { stop: () => kubelet.unmountAll() },
         { stop: () => runtime.shutdown(SHUTDOWN_GRACE_MS) },
         kubelet,
       ]),
@@ -200,6 +201,7 @@ export function createContainerNode(
     front.nodes.add(name, kubelet.api);
     running.push(
       { stop: () => volumes.forget() },
+      { stop: () => kubelet.unmountAll() },
       { stop: () => endPods(runtime, config.store.kind === 'memory') },
       kubelet,
     );

@@ -20,7 +20,7 @@ import { VolumeError } from '../domain/volume-files.ts';
 import { RuntimeError } from '../runtime/port.ts';
 import { readTexts } from '../volumes/referenced-data.ts';
 import { AttachWait } from '../volumes/volume-attachments.ts';
-import type { NodeDriver, StagedVolume, StageRequest, VolumeUsage } from './port.ts';
+import type { NodeDriver, PodVolumeUsage, StagedVolume, StageRequest } from './port.ts';
 import { type VolumeRecord, VolumeRecords } from './volume-records.ts';
 
 export interface CsiVolumesDeps {
@@ -78,8 +78,8 @@ export class CsiVolumes {
     const stagingPath = driver.can.stages && request.source !== undefined ? this.#stagingPath(request) : '';
     await this.#alone(request, async () => {
       const record = { podUid: uid, name: request.name, driver: request.driver, volumeId: request.volumeId };
-      const isExclusive = request.isExclusive === true ? { isExclusive: true } : {};
-      this.#records.save({ ...record, stagingPath, targetPath, ...isExclusive });
+      const { podVolume, claim, isExclusive = false } = request;
+      this.#records.save({ ...record, stagingPath, targetPath, podVolume, claim, isExclusive });
       if (stagingPath !== '')
         await stage(driver, { ...common, stagingPath, context: request.context, secrets: stageSecrets });
       await driver.publish({ ...common, stagingPath, targetPath, readOnly: request.readOnly, secrets });
@@ -146,15 +146,16 @@ export class CsiVolumes {
     this.#records.remove(record);
   }
 
-  /** The usage of the volumes of a pod, by PersistentVolume or inline name. A driver that does not answer is left out. */
-  async usage(podUid: string): Promise<ReadonlyMap<string, VolumeUsage>> {
-    const found = new Map<string, VolumeUsage>();
-    for (const { name, driver: driverName, ...paths } of this.#records.ofPod(podUid)) {
+  /** The usage of all volumes, by pod. A driver that does not answer is left out. */
+  async usage(): Promise<ReadonlyMap<string, readonly PodVolumeUsage[]>> {
+    const found = new Map<string, PodVolumeUsage[]>();
+    const read = async ({ podUid, name, driver: driverName, podVolume = name, claim, ...paths }: VolumeRecord) => {
       const driver = this.#deps.driver(driverName);
-      if (driver?.can.reportsUsage !== true) continue;
+      if (driver?.can.reportsUsage !== true) return;
       const usage = await driver.usage(paths).catch(() => undefined);
-      if (usage !== undefined) found.set(name, usage);
-    }
+      if (usage !== undefined) found.set(podUid, [...(found.get(podUid) ?? []), { name: podVolume, claim, usage }]);
+    };
+    await Promise.all(this.#records.all().map(read));
     return found;
   }
 

@@ -102,7 +102,7 @@ test('[RWO-20] a hung server holds one program: a shared volume is unmounted by 
     const { volumes, ran, script } = createScene(t, {}, clock);
     await volumes.publish(pod, requestOfNfs('pv-1', SHARE, volumeOf(modes)));
     // A process that waits for a server ignores signals; this one at least does not end by itself.
-    script('umount', 'case "$*" in *-l*) rm -f "$last.mounted";; *) exec sleep 600;; esac');
+    script('umount', 'case "$*" in *" -l "*) rm -f "$last.mounted";; *) exec sleep 600;; esac');
     const ended = volumes.tearDown('u1').then(
       () => 'unmounted',
       (error: unknown) => String(error),

@@ -161,5 +161,13 @@ async function readUsage(
   const bytes = usage.find(({ unit }) => unit === Unit.BYTES);
   if (bytes === undefined) return undefined;
   const { total, used, available } = bytes;
-  return { capacityBytes: Number(total), usedBytes: Number(used), availableBytes: Number(available) };
+  const inodes = usage.find(({ unit }) => unit === Unit.INODES);
+  return {
+    capacityBytes: Number(total),
+    usedBytes: Number(used),
+    availableBytes: Number(available),
+    ...(inodes === undefined
+      ? {}
+      : { inodes: { total: Number(inodes.total), used: Number(inodes.used), free: Number(inodes.available) } }),
+  };
 }

@@ -49,6 +49,17 @@ export interface VolumeUsage {
   readonly capacityBytes: number;
   readonly usedBytes: number;
   readonly availableBytes: number;
+  /** Absent: the driver does not count them. */
+  readonly inodes?: { readonly total: number; readonly used: number; readonly free: number };
+}
+
+/** The usage of a volume of a pod. */
+export interface PodVolumeUsage {
+  /** Its name in the pod. */
+  readonly name: string;
+  /** Absent: an inline volume. */
+  readonly claim: string | undefined;
+  readonly usage: VolumeUsage;
 }
 
 /** A registered CSI driver of this node. All calls are idempotent, have a deadline and reject with the driver's message. */

@@ -22,6 +22,8 @@ export interface VolumeRecord {
   readonly stagingPath: string;
   readonly targetPath: string;
   readonly isExclusive?: boolean;
+  readonly podVolume?: string | undefined;
+  readonly claim?: string | undefined;
 }
 
 const FILE = 'vol_data.json';

@@ -23,6 +23,9 @@ export interface CsiRequest {
   readonly driver: string;
   /** The kubelet is the driver: there is no CSIDriver object. */
   readonly isBuiltIn?: boolean;
+  /** Its name in the pod, and its claim: statistics say them. */
+  readonly podVolume?: string;
+  readonly claim?: string;
   /** One node at a time uses the volume. */
   readonly isExclusive?: boolean;
   readonly volumeId: string;
@@ -68,6 +71,7 @@ export function requestOfInline(pod: Pod, name: string, source: CSIVolumeSource)
   const secret = source.nodePublishSecretRef?.name;
   return {
     name,
+    podVolume: name,
     driver: source.driver,
     volumeId: `csi-${uid}-${name}`,
     readOnly: source.readOnly === true,

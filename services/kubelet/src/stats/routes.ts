@@ -1,9 +1,11 @@
 import type { ApiResponse } from '@holdfast/client';
 import { MetricRegistry } from '@holdfast/platform';
+import type { UsageByPod } from '../csi/volume-stats.ts';
 import { createCpuRates } from './cpu-rates.ts';
 import { containerMetrics, resourceMetrics } from './metrics-text.ts';
 import type { NodeSample, NodeStats } from './port.ts';
 import { statsSummary } from './summary.ts';
+import { addVolumeMetrics, volumesOfClaims } from './volume-metrics.ts';
 
 export interface StatsRoutesDeps {
   readonly nodeName: string;
@@ -11,6 +13,8 @@ export interface StatsRoutesDeps {
   readonly stats: NodeStats;
   /** The number of evicted pods by signal. */
   readonly evictions: () => ReadonlyMap<string, number>;
+  /** Volumes that drivers mounted. Absent: the node has no drivers. */
+  readonly volumes?: () => Promise<UsageByPod>;
   /** In Prometheus text format. */
   readonly probes: () => string;
 }
@@ -19,7 +23,14 @@ export interface StatsRoutesDeps {
 export type StatsRoutes = (path: string, query: URLSearchParams) => Promise<ApiResponse | undefined>;
 
 /** The node's statistics under the paths and names of kubelets. */
-export function createStatsRoutes({ nodeName, cores, stats, evictions, probes }: StatsRoutesDeps): StatsRoutes {
+export function createStatsRoutes({
+  nodeName,
+  cores,
+  stats,
+  evictions,
+  probes,
+  volumes,
+}: StatsRoutesDeps): StatsRoutes {
   const rates = createCpuRates();
   const look = async (disk: boolean): Promise<NodeSample> => {
     const sample = await stats.sample({ disk });
@@ -29,8 +40,9 @@ export function createStatsRoutes({ nodeName, cores, stats, evictions, probes }:
   return async (path, query) => {
     switch (path) {
       case '/stats/summary': {
-        const sample = await look(query.get('only_cpu_and_memory') !== 'true');
-        return json(statsSummary(nodeName, sample, rates));
+        const isWhole = query.get('only_cpu_and_memory') !== 'true';
+        const sample = await look(isWhole);
+        return json(statsSummary(nodeName, sample, { rates, mounted: isWhole ? await volumes?.() : undefined }));
       }
       case '/metrics/resource':
         return text(resourceMetrics(await look(false)));
@@ -39,14 +51,20 @@ export function createStatsRoutes({ nodeName, cores, stats, evictions, probes }:
       case '/metrics/probes':
         return text(probes());
       case '/metrics':
-        return text(kubeletMetrics(nodeName, await look(false), evictions()));
+        return text(
+          kubeletMetrics(nodeName, await look(false), { evictions: evictions(), mounted: await volumes?.() }),
+        );
       default:
         return undefined;
     }
   };
 }
 
-function kubeletMetrics(node: string, { pods }: NodeSample, evictions: ReadonlyMap<string, number>): string {
+function kubeletMetrics(
+  node: string,
+  { pods }: NodeSample,
+  { evictions, mounted }: { readonly evictions: ReadonlyMap<string, number>; readonly mounted: UsageByPod | undefined },
+): string {
   const registry = new MetricRegistry();
   const containers = pods.reduce((sum, pod) => sum + pod.containers.length, 0);
   registry.gauge('kubelet_node_name', "The node's name. The count is always 1.", () => [[`node="${node}"`, 1]]);
@@ -58,6 +76,7 @@ function kubeletMetrics(node: string, { pods }: NodeSample, evictions: ReadonlyM
     'eviction_signal',
   ]);
   for (const [signal, count] of evictions) counted.add([signal], count);
+  if (mounted !== undefined) addVolumeMetrics(registry, volumesOfClaims(pods, mounted));
   return registry.render();
 }
 

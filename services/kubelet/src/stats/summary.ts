@@ -1,4 +1,6 @@
 import { formatTime } from '@holdfast/platform';
+import type { PodVolumeUsage } from '../csi/port.ts';
+import type { UsageByPod } from '../csi/volume-stats.ts';
 import { type CpuRates, containerKey, MACHINE } from './cpu-rates.ts';
 import {
   type ContainerSample,
@@ -10,7 +12,11 @@ import {
 } from './port.ts';
 
 /** The answer to `/stats/summary`, in the fields that clients of kubelets know. */
-export function statsSummary(nodeName: string, sample: NodeSample, rates: CpuRates): unknown {
+export function statsSummary(
+  nodeName: string,
+  sample: NodeSample,
+  { rates, mounted }: { readonly rates: CpuRates; readonly mounted?: UsageByPod | undefined },
+): unknown {
   const { machine, pods } = sample;
   const time = formatTime(sample.at);
   const imageFs = machine.imageFs ?? machine.nodeFs;
@@ -26,11 +32,17 @@ export function statsSummary(nodeName: string, sample: NodeSample, rates: CpuRat
         ? {}
         : { rlimit: { time, maxpid: machine.processes.max, curproc: machine.processes.running } }),
     },
-    pods: pods.map((pod) => podSummary(time, pod, rates)),
+    pods: pods.map((each) =>
+      podSummary(time, each, { rates, mounted: mounted?.get(each.pod.metadata.uid ?? '') ?? [] }),
+    ),
   };
 }
 
-function podSummary(time: string, sample: PodSample, rates: CpuRates): unknown {
+function podSummary(
+  time: string,
+  sample: PodSample,
+  { rates, mounted }: { readonly rates: CpuRates; readonly mounted: readonly PodVolumeUsage[] },
+): unknown {
   const { pod, containers, volumes, processes } = sample;
   const { name, namespace, uid = '' } = pod.metadata;
   const rateOf = (container: ContainerSample): number | undefined => rates.rate(containerKey(uid, container.name));
@@ -51,7 +63,7 @@ function podSummary(time: string, sample: PodSample, rates: CpuRates): unknown {
       time,
       sum(containers, (each) => each.memoryBytes),
     ),
-    ...volumesOf(time, volumes),
+    ...volumesOf(time, volumes, mountedOf(time, namespace, mounted)),
     ...(disk === undefined ? {} : { 'ephemeral-storage': used(time, disk) }),
     ...(processes === undefined ? {} : { process_stats: { process_count: processes } }),
   };
@@ -64,10 +76,24 @@ function machineMemory({ at, machine: { memory } }: NodeSample): object {
   return { memory: { time: formatTime(at), availableBytes, usageBytes, workingSetBytes: usageBytes } };
 }
 
-function volumesOf(time: string, volumes: Readonly<Record<string, DiskUse>>): object {
-  const entries = Object.entries(volumes).map(([name, use]) => ({ ...used(time, use), name }));
+function volumesOf(time: string, volumes: Readonly<Record<string, DiskUse>>, mounted: readonly object[]): object {
+  const entries = [...Object.entries(volumes).map(([name, use]) => ({ ...used(time, use), name })), ...mounted];
   return entries.length === 0 ? {} : { volume: entries };
 }
+
+/** Volumes with a capacity of their own. */
+const mountedOf = (
+  time: string,
+  namespace: string | undefined,
+  mounted: readonly PodVolumeUsage[],
+): readonly object[] =>
+  mounted.map(({ name, claim, usage: { inodes, ...bytes } }) => ({
+    time,
+    ...bytes,
+    ...(inodes === undefined ? {} : { inodes: inodes.total, inodesUsed: inodes.used, inodesFree: inodes.free }),
+    name,
+    ...(claim === undefined ? {} : { pvcRef: { name: claim, namespace } }),
+  }));
 
 function cpuOf({ time, cpuNanoseconds, rate }: Cpu): object {
   if (cpuNanoseconds === undefined) return {};

@@ -240,8 +240,9 @@ export class PodVolumes {
   }
 
   async #useCsi(place: VolumePlace, name: string, used: CsiVolume & { readonly readOnly: boolean }): Promise<void> {
-    const request = requestOfVolume(used.volume, used.readOnly);
-    if (request === undefined) return;
+    const found = requestOfVolume(used.volume, used.readOnly);
+    if (found === undefined) return;
+    const request = { ...found, podVolume: name, claim: used.claim.metadata.name ?? '' };
     await this.#publish(place, name, request);
     if ((await this.#deps.csi?.expand(place.pod, request, used)) !== true) return;
     this.#deps.onExpanded?.(place.pod, `MountVolume.NodeExpandVolume succeeded for volume "${request.name}"`);

@@ -140,6 +140,9 @@ export const CSI_RETRY_MAX_MS = 30_000;
 /** Interval at which CSI volumes of pods that are gone are looked for; again after this when one is left. */
 export const CSI_SWEEP_MS = 60_000;
 
+/** Folders below each other in a volume that gets the group of a pod: each holds a descriptor open. */
+export const VOLUME_DEPTH_MAX = 250;
+
 /** The usage of volumes is asked of their drivers this often at most, as in Kubernetes. */
 export const VOLUME_STATS_MS = 60_000;
 /** A node that shuts down waits so long for its volumes to be unmounted; the next start unmounts the rest. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Pod } from '@holdfast/api';
+import type { CSIDriver, Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { type CsiRequest, requestOfInline } from '../domain/csi-request.ts';
+import { unlessRoot } from '@holdfast/testing';
+import { type CsiRequest, requestOfInline, takesGroup } from '../domain/csi-request.ts';
 import { createPodDirectories } from '../runtime/pod-directories.ts';
 import { CsiVolumes } from './csi-volumes.ts';
 import type { NodeDriver } from './port.ts';
@@ -19,7 +20,7 @@ const pod = {
 } as unknown as Pod;
 
 /** A driver that makes directories, and says what it was asked. */
-function createScene(t: TestContext) {
+function createScene(t: TestContext, spec: CSIDriver['spec'] = {}) {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-csi-volumes-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const calls: string[] = [];
@@ -35,7 +36,7 @@ function createScene(t: TestContext) {
       rmSync(targetPath, { recursive: true });
     },
   } as unknown as NodeDriver;
-  const info = { spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'] } };
+  const info = { spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'], ...spec } };
   const client = { find: async () => info } as unknown as ApiClient;
   const volumes = new CsiVolumes({ client, nodeName: 'n1', root, driver: () => driver });
   const folder = (name: string): string => join(root, 'pods', 'u1', 'volumes', 'kubernetes.io~csi', name);
@@ -80,4 +81,39 @@ test('a directory without a record in which something is, and a record that cann
   mkdirSync(join(folder('broken'), 'vol_data.json'), { recursive: true });
   await assert.rejects(volumes.tearDown('u1'), /EISDIR/);
   assert.equal(volumes.holds('u1'), true);
+});
+
+test('the files of a volume are given to the group of the pod as the CSIDriver and the volume say', () => {
+  const source = { driver: 'disk', volumeHandle: 'handle-1' };
+  const claimed: CsiRequest = { ...requestOfInline(pod, 'pvc-1', source), fsType: 'ext4', source };
+  const driver = (fsGroupPolicy: string): CSIDriver => ({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: 'disk' },
+    spec: { fsGroupPolicy },
+  });
+  const shared = { ...claimed, accessModes: ['ReadWriteMany'] };
+  for (const [request, info, expected] of [
+    [claimed, undefined, true],
+    [claimed, driver('ReadWriteOnceWithFSType'), true],
+    [{ ...claimed, fsType: undefined }, undefined, false],
+    [{ ...claimed, source: undefined }, undefined, false],
+    [shared, undefined, false],
+    [shared, driver('File'), true],
+    [claimed, driver('None'), false],
+    [{ ...claimed, readOnly: true }, driver('File'), false],
+  ] as const)
+    assert.equal(takesGroup(request, info), expected);
+});
+
+test('a published volume belongs to the group of the pod, once', { skip: unlessRoot() }, async (t) => {
+  const { volumes, folder } = createScene(t, { fsGroupPolicy: 'File' });
+  const request = requestOfInline(pod, 'data', { driver: 'disk' });
+  const group = { asked: 2_000, gid: 2_000, policy: undefined };
+  const path = await volumes.publish(pod, request, group);
+  assert.equal(path, join(folder('data'), 'mount'));
+  assert.equal(statSync(path).gid, 2_000);
+  chownSync(path, 0, 0);
+  await volumes.publish(pod, request, group);
+  assert.equal(statSync(path).gid, 0, 'what the pod makes of it later stays');
 });

@@ -15,7 +15,15 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
-import { type CsiRequest, expandedClaim, expansionDue, podContext, type SecretPlace } from '../domain/csi-request.ts';
+import { giveGroup } from '../adapters/volume-group.ts';
+import {
+  type CsiRequest,
+  expandedClaim,
+  expansionDue,
+  podContext,
+  type SecretPlace,
+  takesGroup,
+} from '../domain/csi-request.ts';
 import { VolumeError } from '../domain/volume-files.ts';
 import { RuntimeError } from '../runtime/port.ts';
 import { readTexts } from '../volumes/referenced-data.ts';
@@ -29,6 +37,15 @@ export interface CsiVolumesDeps {
   /** The state directory of the node. */
   readonly root: string;
   readonly driver: (name: string) => NodeDriver | undefined;
+}
+
+/** The group of a pod's files (`fsGroup`). */
+export interface PodGroup {
+  readonly asked: number;
+  /** As an id of the machine. Absent: this node cannot change owners. */
+  readonly gid: number | undefined;
+  /** `fsGroupChangePolicy`. */
+  readonly policy: string | undefined;
 }
 
 /** A volume of a claim that is published on this node. */
@@ -55,7 +72,7 @@ export class CsiVolumes {
   }
 
   /** Returns the path of the volume for the pod. The caller has checked that the volume is attached for the pod. */
-  async publish(pod: Pod, request: CsiRequest, group?: number): Promise<string> {
+  async publish(pod: Pod, request: CsiRequest, group?: PodGroup): Promise<string> {
     const { uid = '' } = pod.metadata;
     const targetPath = this.#records.targetPath(uid, request.name);
     this.#refuseNamesake(uid, request);
@@ -67,7 +84,7 @@ export class CsiVolumes {
     const publishContext = await this.#publishContext(request, info);
     const common = {
       volumeId: request.volumeId,
-      form: { ...request, group: group === undefined ? undefined : String(group) },
+      form: { ...request, group: group === undefined ? undefined : String(group.asked) },
       context: { ...request.context, ...podContext(pod, info, request.source === undefined) },
       publishContext,
     };
@@ -83,6 +100,10 @@ export class CsiVolumes {
       if (stagingPath !== '')
         await stage(driver, { ...common, stagingPath, context: request.context, secrets: stageSecrets });
       await driver.publish({ ...common, stagingPath, targetPath, readOnly: request.readOnly, secrets });
+      const isOurs = !driver.can.setsGroup && request.isBuiltIn !== true && takesGroup(request, info);
+      // Once: what the pod makes of its files later stays.
+      if (isOurs && group?.gid !== undefined && !this.#published.has(targetPath))
+        await giveGroup(targetPath, { gid: group.gid, policy: group.policy });
     }).catch(toVolumeError);
     this.#published.add(targetPath);
     return targetPath;

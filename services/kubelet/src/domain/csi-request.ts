@@ -111,6 +111,19 @@ export function podContext(
   };
 }
 
+/**
+ * True when the node gives the files of the volume to the pod's group, by the policy of the CSIDriver as in Kubernetes: by
+ * default only those of a file system that one node uses.
+ */
+export function takesGroup(request: CsiRequest, driver: CSIDriver | undefined): boolean {
+  const { readOnly, fsType = '', accessModes, source } = request;
+  const policy = driver?.spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType';
+  if (readOnly || policy === 'None') return false;
+  if (policy === 'File') return true;
+  const isSingle = accessModes.some((mode) => mode === 'ReadWriteOnce' || mode === 'ReadWriteOncePod');
+  return source !== undefined && fsType !== '' && isSingle;
+}
+
 const RESIZE_PENDING = 'FileSystemResizePending';
 
 /**

@@ -260,11 +260,13 @@ export class PodVolumes {
       throw new VolumeError(
         request.isBuiltIn === true ? 'this node has no support for nfs volumes' : 'this node runs no CSI drivers',
       );
-    const path = await csi.publish(place.pod, request, place.pod.spec.securityContext?.fsGroup);
+    const owner = claimOwner(abilities, place);
+    const { fsGroup: asked, fsGroupChangePolicy: policy } = place.pod.spec.securityContext ?? {};
+    const gid = owner?.group === true ? owner.gid : undefined;
+    const path = await csi.publish(place.pod, request, asked === undefined ? undefined : { asked, gid, policy });
     this.#claimed.set(name, path);
     // The owners of files are the server's, and a look at them may not return.
     if (request.isBuiltIn === true) return;
-    const owner = claimOwner(abilities, place);
     if (!request.readOnly && owner !== undefined) await this.#adopt(place.pod, path, owner);
   }
 

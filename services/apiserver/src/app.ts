@@ -206,7 +206,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await accountTokens?.stop();
       await core.yaml.stop();
       await core.cache.stop();
-      await core.history?.flush();
+      await core.history?.close();
       await Promise.all((audit?.sinks ?? []).map((sink) => sink.stop()));
     },
   };

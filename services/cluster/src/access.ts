@@ -1,5 +1,6 @@
 import type { ApiClient } from '@holdfast/client';
 import type { ClusterFetch } from './fetch.ts';
+import type { HistoryChange, HistoryQuery } from './history.ts';
 import type { Lens, LensOptions } from './lens/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -37,6 +38,8 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
   access(user: NewUser): ClusterAccess;
   /** Shows a fault to one client only. Everybody else sees the truth. */
   lens(options: LensOptions): Promise<Lens>;
+  /** What changed, who wrote it, and what the writer had seen. */
+  history(query?: HistoryQuery): Promise<readonly HistoryChange[]>;
   /** Copies references, no objects. */
   snapshot(): Promise<Snapshot>;
   /** Puts a snapshot in place of the present state. Users, port and kubeconfig stay; watches end. */

@@ -11,6 +11,7 @@ import type { Change } from '@holdfast/store';
 import type { Cluster, ClusterAccess, NewUser } from './access.ts';
 import { type ClusterFetch, createFetch } from './fetch.ts';
 import { firstState } from './first-state.ts';
+import { type HistoryChange, type HistoryQuery, readHistory } from './history.ts';
 import { createKeys } from './keys.ts';
 import { isOf, type Lens, type LensClient, Lenses, type LensOptions } from './lens/index.ts';
 import { type Life, type LifeDeps, startLife } from './life.ts';
@@ -114,6 +115,10 @@ export class RunningCluster implements Cluster {
 
   lens(options: LensOptions): Promise<Lens> {
     return this.#lenses.add(options);
+  }
+
+  history(query: HistoryQuery = {}): Promise<readonly HistoryChange[]> {
+    return readHistory(this.fetch, query);
   }
 
   async snapshot(): Promise<Snapshot> {

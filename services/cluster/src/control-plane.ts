@@ -1,4 +1,5 @@
 import { type ApiServer, createApiServer, createDirectNodes, type DirectNodes } from '@holdfast/apiserver';
+import { historyOptions } from '@holdfast/apiserver/history';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
@@ -13,6 +14,7 @@ import {
 import { opened, Running, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store } from '@holdfast/store';
+import { CLUSTER_HISTORY } from './history.ts';
 import type { Machine } from './machines.ts';
 import type { ClusterConfig } from './options.ts';
 import { type ClusterKeys, clientAuthorities } from './state.ts';
@@ -66,6 +68,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     hasSystemObjects: deps.hasSystemObjects,
     ownNodes: new Set(config.hollowNodes.map(({ name }) => name)),
     defaultStorageClass: false,
+    history: historyOptions(CLUSTER_HISTORY, undefined),
     ...(config.serviceNetwork === undefined ? {} : { serviceNetwork: config.serviceNetwork }),
   });
   const relay = createRelay({ ...machineOf('relay'), store, bus, knownState: apiServer.knownState });

@@ -12,6 +12,7 @@ const UNFINISHED = '.part';
 export function createDirectorySegments(directory: string): SegmentStore {
   const at = (name: string): string => path.join(directory, `${name}${ENDING}`);
   return {
+    isLasting: true,
     open: async () => {
       await mkdir(directory, { recursive: true, mode: FOLDER_MODE });
       const left = (await readdir(directory)).filter((file) => file.endsWith(UNFINISHED));

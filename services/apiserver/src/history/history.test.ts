@@ -78,7 +78,7 @@ test('history: it survives a restart, in files of its own', async () => {
 });
 
 test('history: another store, or one that was adopted, begins a history of its own', async () => {
-  const segments = createMemorySegments();
+  const segments = { ...createMemorySegments(), isLasting: true };
   const api = await startHistoryApi({ segments });
   await writeSegments(api, 3);
   await api.stop();
@@ -153,7 +153,7 @@ test('history: contents of secrets and of encrypted resources are in no segment'
     open: (_key, stored) => ({ value: Buffer.from(stored.slice(8), 'base64').toString(), isStale: false }),
   };
   const kept: Buffer[] = [];
-  const memory = createMemorySegments();
+  const memory = { ...createMemorySegments(), isLasting: true };
   const segments = { ...memory, write: (name: string, bytes: Buffer) => (kept.push(bytes), memory.write(name, bytes)) };
   const api = await startHistoryApi({ segments, store: createSealedStore(createMemoryStore(), sealer) });
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { password: 'hunter2' } };

@@ -173,8 +173,9 @@ export class History {
     await this.#log.retain(this.#deps.clock.now());
   }
 
-  /** Everything up to now becomes a segment. */
-  async flush(): Promise<void> {
+  /** Everything up to now becomes a segment. On virtual time nobody may wait for other threads. */
+  async close(): Promise<void> {
+    if (!this.#deps.segments.isLasting) return;
     if ((this.#batches.at(-1)?.records.length ?? 0) > 0 || this.#batches.length > 1)
       this.#roll(this.#deps.clock.now(), 1);
     await this.#writing;

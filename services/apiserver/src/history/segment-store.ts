@@ -1,5 +1,7 @@
 /** Where segments are kept. Names sort as their revisions do. */
 export interface SegmentStore {
+  /** True when they outlive the process: only then its end waits for the last segment. */
+  readonly isLasting: boolean;
   /** Creates what is missing, and removes what an earlier process left half written. */
   open(): Promise<void>;
   list(): Promise<readonly StoredSegment[]>;
@@ -20,6 +22,7 @@ export interface StoredSegment {
 export function createMemorySegments(): SegmentStore {
   const segments = new Map<string, Buffer>();
   return {
+    isLasting: false,
     open: async () => {},
     list: async () => [...segments].map(([name, { length }]) => ({ name, bytes: length })),
     read: async (name, at, length) => {

@@ -24,7 +24,12 @@ export async function startHistoryApi(
     readonly limitBytes?: number;
   } = {},
 ): Promise<HistoryApi> {
-  const { segments = createMemorySegments(), limitBytes = 1e9, clock = createVirtualClock(START), ...rest } = options;
+  const {
+    segments = { ...createMemorySegments(), isLasting: true },
+    limitBytes = 1e9,
+    clock = createVirtualClock(START),
+    ...rest
+  } = options;
   const warnings: string[] = [];
   const log: Log = {
     ...createSilentLog(),
@@ -70,6 +75,7 @@ const TURNS_MAX = 100_000;
 export function mortal(shared: SegmentStore): SegmentStore & { die(): void } {
   let isAlive = true;
   return {
+    isLasting: true,
     open: () => shared.open(),
     list: () => shared.list(),
     read: (name, at, length) => shared.read(name, at, length),

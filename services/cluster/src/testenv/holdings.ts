@@ -1,5 +1,6 @@
 import { formatTime } from '@holdfast/platform';
 import type { Cluster, NewUser } from '../access.ts';
+import type { HistoryChange, HistoryQuery } from '../history.ts';
 import type { ClusterOptions, StartOptions } from '../options.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { HeldLenses } from './held-lenses.ts';
@@ -80,6 +81,10 @@ export class Holdings {
 
   addUser(id: string, { name, groups = [] }: NewUser): { readonly name: string; readonly kubeconfig: string } {
     return { name, kubeconfig: this.#held(id).cluster.access({ name, groups }).kubeconfig };
+  }
+
+  async history(id: string, query: HistoryQuery): Promise<{ readonly items: readonly HistoryChange[] }> {
+    return { items: await this.#held(id).cluster.history(query) };
   }
 
   /** Does not wait for a step of time that is under way: it ends with the cluster. */

@@ -1,4 +1,5 @@
 import type { NewUser } from '../access.ts';
+import type { HistoryQuery } from '../history.ts';
 import type { LensOptions } from '../lens/index.ts';
 import type { ClusterOptions } from '../options.ts';
 import type { Holdings } from './holdings.ts';
@@ -7,6 +8,8 @@ import {
   ADVANCE_SCHEMA,
   CLUSTER_SCHEMA,
   CLUSTERS_SCHEMA,
+  HISTORY_QUERY_SCHEMA,
+  HISTORY_SCHEMA,
   LENS_OPTIONS_SCHEMA,
   LENS_SCHEMA,
   LENSES_SCHEMA,
@@ -47,6 +50,7 @@ const optionsOf = ({ body }: Given): ClusterOptions => body as ClusterOptions;
 const advanceOf = ({ body }: Given) => body as { readonly duration: string | number };
 const restoreOf = ({ body }: Given) => body as { readonly snapshot: string };
 const userOf = ({ body }: Given): NewUser => body as NewUser;
+const historyOf = ({ body }: Given): HistoryQuery => body as HistoryQuery;
 const lensOf = ({ body }: Given): LensOptions => body as LensOptions;
 
 export const OPERATIONS: readonly Operation[] = [
@@ -95,6 +99,16 @@ export const OPERATIONS: readonly Operation[] = [
     status: 200,
     answer: TIME_SCHEMA,
     act: (holdings, given) => holdings.advance(given.id, advanceOf(given).duration),
+  },
+  {
+    id: 'readHistory',
+    method: 'POST',
+    path: '/clusters/{id}/history',
+    summary: 'Read what changed, who wrote it and what they had seen, oldest first',
+    body: HISTORY_QUERY_SCHEMA,
+    status: 200,
+    answer: HISTORY_SCHEMA,
+    act: (holdings, given) => holdings.history(given.id, historyOf(given)),
   },
   {
     id: 'createSnapshot',

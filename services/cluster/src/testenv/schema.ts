@@ -33,8 +33,8 @@ export interface ObjectSchema extends Described {
   readonly type: 'object';
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  /** `false`: no other fields. */
-  readonly additionalProperties: false | Schema;
+  /** `false`: no other fields; `true`: any others. */
+  readonly additionalProperties: boolean | Schema;
 }
 
 interface ChoiceSchema extends Described {
@@ -87,6 +87,7 @@ function checkObject(schema: ObjectSchema, value: unknown, at: string): void {
   const known = new Map(Object.entries(schema.properties ?? {}));
   for (const [name, field] of fields) {
     const fieldSchema = known.get(name) ?? schema.additionalProperties;
+    if (fieldSchema === true) continue;
     if (fieldSchema === false) throw unknownField(fieldAt(at, name), [...known.keys()]);
     check(fieldSchema, field, fieldAt(at, name));
   }

@@ -99,6 +99,18 @@ export const ADVANCE_SCHEMA: ObjectSchema = {
   additionalProperties: false,
 };
 
+export const HISTORY_QUERY_SCHEMA: ObjectSchema = {
+  type: 'object',
+  description: 'All fields are optional.',
+  properties: {
+    since: { ...NAME, description: 'Only this far back, such as "10m".' },
+    from: { ...NAME, description: 'Only after this revision.' },
+    path: { ...NAME, description: 'The path of an object or a list, such as "/api/v1/pods".' },
+    user: { ...NAME, description: 'Only what this user wrote.' },
+  },
+  additionalProperties: false,
+};
+
 export const RESTORE_SCHEMA: ObjectSchema = {
   type: 'object',
   properties: { snapshot: { type: 'string', minLength: 1, description: 'The id of a snapshot.' } },
@@ -160,6 +172,18 @@ export const LENS_SCHEMA: ObjectSchema = answer({
 });
 export const LENSES_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: LENS_SCHEMA } });
 export const TIME_SCHEMA: ObjectSchema = answer({ now: CLUSTER_FIELDS.now });
+const HISTORY_CHANGE: ObjectSchema = {
+  type: 'object',
+  description: 'A change as the API answers it: docs/history.md.',
+  properties: {
+    revision: TEXT,
+    time: TEXT,
+    type: { type: 'string', enum: ['created', 'updated', 'deleted', 'refused'] },
+  },
+  required: ['revision', 'time', 'type'],
+  additionalProperties: true,
+};
+export const HISTORY_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: HISTORY_CHANGE } });
 export const SNAPSHOT_SCHEMA: ObjectSchema = answer({
   id: TEXT,
   revision: { type: 'integer' },

@@ -218,6 +218,7 @@ test('without the token nothing is answered but the description, which names eve
     '/clusters',
     '/clusters/{id}',
     '/clusters/{id}/advance',
+    '/clusters/{id}/history',
     '/clusters/{id}/lenses',
     '/clusters/{id}/restore',
     '/clusters/{id}/snapshots',
@@ -231,4 +232,19 @@ test('without the token nothing is answered but the description, which names eve
   ]);
   assert.equal(body.paths['/clusters']?.post?.operationId, 'createCluster');
   assert.equal(body.paths['/clusters/{id}']?.parameters?.[0]?.name, 'id');
+});
+
+test('history: who changed what, as the API answers it; a field that is none is refused', async (t) => {
+  const ask = await serve(t);
+  const { body: cluster } = await ask('POST', '/clusters', { clock: 'virtual' });
+  await clientOf(t, cluster).create(CONFIG_MAPS, configMap('mine'));
+  const place = `/clusters/${cluster.id}/history`;
+  const { status, body } = await ask('POST', place, {
+    path: '/api/v1/namespaces/default/configmaps/mine',
+    since: '1h',
+  });
+  const changes = body.items as readonly { type: string; by: { userAgent: string } }[];
+  assert.deepEqual([status, changes.map(({ type, by }) => `${type} ${by.userAgent}`)], [200, ['created test']]);
+  assert.equal((await ask('POST', place, { since: 'x' })).status, 400);
+  assert.equal((await ask('POST', place, { until: '1h' })).status, 400);
 });

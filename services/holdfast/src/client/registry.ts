@@ -49,6 +49,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Print a link that signs a browser in to the console',
     load: async () => (await import('./commands/ui.ts')).UI,
   },
+  history: {
+    summary: 'Say what changed, who wrote it and what they had seen: history --since 10m',
+    load: async () => (await import('./commands/history.ts')).HISTORY,
+  },
   doctor: {
     summary: 'Check what a cluster on this machine needs, and say what to do',
     load: async () => (await import('./commands/doctor.ts')).DOCTOR,

@@ -1,0 +1,54 @@
+import { writeFile } from 'node:fs/promises';
+import { describeError, formatTime, OperatorError } from '@holdfast/platform';
+import { defineCommand } from '../command.ts';
+import { historyLines } from '../history/lines.ts';
+import { historyPage } from '../history/page.ts';
+import { CHANGES_MAX, type HistoryFound, readHistory } from '../history/read.ts';
+import { misuse } from '../misuse.ts';
+
+export const HISTORY = defineCommand({
+  usage: 'history [--since 10m] [--object KIND/NAMESPACE/NAME] [--user USER]',
+  about:
+    'Says what changed, who wrote it, and which revision the writer had seen. Refused writes (409) are part of it.\n' +
+    'With --html FILE as one page: lanes for clients, arrows from what was seen to what was written, faults in red.',
+  settings: {
+    since: { kind: 'string', help: 'How far back, such as 90s or 1h', default: '10m' },
+    object: { kind: 'string', help: 'Only this object, or all of a kind: KIND/NAMESPACE/NAME, KIND/NAME or KIND' },
+    user: { kind: 'string', help: 'Only what this user wrote' },
+    json: { kind: 'boolean', help: 'One JSON document a line, as the API answers it' },
+    html: { kind: 'string', help: 'Write a page to this file' },
+  },
+  act: async ({ settings, words }, session, { print, tell, clock }) => {
+    if (words.length > 0) throw misuse(`"${words[0]}" is not expected`, 'Name an object with --object KIND/NAME.');
+    const { since, object, user, json, html } = settings;
+    const found = await readHistory(session, { since, object, user });
+    if (found.isCut)
+      tell(`Warning: only the first ${CHANGES_MAX} changes are shown; ask for less with --since or --object.`);
+    if (html !== undefined) {
+      await writePage(html, historyPage(found.changes, { title: titleOf(object), facts: factsOf(since, clock.now()) }));
+      print(`${found.changes.length} changes are in ${html}`);
+    }
+    if (json) for (const change of found.changes) print(JSON.stringify(change));
+    else if (html === undefined) print(textOf(found, since));
+  },
+});
+
+const textOf = ({ changes }: HistoryFound, since: string): string =>
+  changes.length === 0 ? `nothing changed in the last ${since}` : historyLines(changes).join('\n');
+
+const titleOf = (object: string | undefined): string => (object === undefined ? 'History' : `History of ${object}`);
+
+const factsOf = (since: string, now: number): readonly string[] => [`The ${since} before ${formatTime(now)}.`];
+
+async function writePage(file: string, page: string): Promise<void> {
+  try {
+    await writeFile(file, page);
+  } catch (error) {
+    throw new OperatorError({
+      code: 'PageUnwritable',
+      message: `${file} cannot be written: ${describeError(error)}`,
+      nextStep: 'Name a file in a folder that you may write to with --html.',
+      cause: error,
+    });
+  }
+}

@@ -82,6 +82,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
     says: 'a user places {value} pods on {target} that ask for more than it has, and deletes them one after the other',
     value: { name: 'pods', unit: 'whole' },
   },
+  'fill-quota': {
+    says: 'users create {value} ConfigMaps in a namespace that may have 4, and delete them',
+    value: { name: 'objects', unit: 'whole' },
+  },
   'add-finalizer': { says: 'a user adds a finalizer to {target}' },
   drain: { says: 'a user drains {target}, and uncordons it' },
   'delete-node': { says: 'a user deletes the Node {target}' },

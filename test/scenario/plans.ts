@@ -1,16 +1,8 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
 import { KINDS } from '../sim/hunt/kinds.ts';
-import { type HuntPlan, replicasOf, type Step } from '../sim/hunt/plan.ts';
+import { type HuntPlan, replicasOf, type Step, WHOLE_WITHIN_SECONDS } from '../sim/hunt/plan.ts';
 import { NO_CLIENTS } from './clients.ts';
-import {
-  type Amount,
-  DEFAULT_EXPECTATIONS,
-  FORM_FIELDS,
-  type Form,
-  formKeys,
-  type Scenario,
-  type ScheduledStep,
-} from './model.ts';
+import { type Amount, FORM_FIELDS, type Form, formKeys, type Scenario, type ScheduledStep } from './model.ts';
 
 type Titles = Pick<Scenario, 'name' | 'about' | 'found'>;
 
@@ -20,7 +12,8 @@ export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
   const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? absent(key)])) as Form;
   const schedule = steps.map(({ target, ...step }) => ({ ...step, targets: target === '' ? [] : [target] }));
   const workload = { replicas: replicasOf(plan), hasDisks, clients: NO_CLIENTS };
-  return { ...titles, seed, form, workload, seconds, schedule, expect: DEFAULT_EXPECTATIONS };
+  const expect = { wholeWithin: WHOLE_WITHIN_SECONDS };
+  return { ...titles, seed, form, workload, seconds, schedule, expect };
 }
 
 /** What a plan means that does not name a field. */

@@ -53,6 +53,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'use-namespace': YES,
   'use-app': YES,
   'use-owner': YES,
+  'fill-quota': 'the container form has no namespace with a quota',
   'use-room': 'no user of the container form does that yet',
 };
 

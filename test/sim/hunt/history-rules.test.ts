@@ -7,6 +7,7 @@ import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
 import type { ReplicaDeps } from './settled.ts';
+import { BOUNDED, QUOTA } from './workloads.ts';
 
 const MANAGER = 'system:kube-controller-manager';
 const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
@@ -332,4 +333,16 @@ test('[TEST-07] what a deleted owner or namespace leaves is seen', () => {
   assert.match(whatIsLeft(jobs) ?? '', /Job b stays after its time to live/);
   job(3, 'c', { ttlSecondsAfterFinished: 5 }, 'Suspended');
   assert.match(whatIsLeft(jobs) ?? '', /Job c does not end/);
+});
+
+test('[TEST-07] rule: a namespace gets no more than its quota', () => {
+  const history = new History();
+  const create = (namespace: string, name: string): History =>
+    history.put(`core/configmaps/${namespace}/${name}`, 'ConfigMap', { metadata: { namespace, name } });
+  for (let i = 0; i < QUOTA; i++) create(BOUNDED, `c${i}`);
+  create('default', 'other');
+  create(BOUNDED, 'c0').isFine();
+  history.remove(`core/configmaps/${BOUNDED}/c0`);
+  create(BOUNDED, 'next').isFine();
+  create(BOUNDED, 'more').breaks('a namespace gets no more than its quota');
 });

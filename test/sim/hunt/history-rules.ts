@@ -15,6 +15,7 @@ import { ANSWERED_MS, type CommitRule, type CommittedChange, ended, podsOf } fro
 import type { Living } from './living.ts';
 import { controllerOf, MANAGER, uidOf } from './meta.ts';
 import { orderRules } from './order-rule.ts';
+import { quotaRules } from './quota-rule.ts';
 import { replicaRules } from './replica-rule.ts';
 import type { ReplicaDeps } from './settled.ts';
 import { volumeRules } from './volume-rules.ts';
@@ -80,6 +81,7 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...volumeRules(living),
   ...replicaRules(replicas),
   ...orderRules(isCalm, replicas),
+  ...quotaRules,
 });
 
 /** Kinds of objects that only users create and own here. */

@@ -57,6 +57,8 @@ export const USERS = {
   'use-owner': { targets: 'none', for: [2, 30], value: [1, 4], isWhole: true, perMinute: 2 },
   // Pods that their creator has placed by name, and that together ask for more than the node has.
   'use-room': { targets: 'node', for: [2, 20], value: [2, 4], isWhole: true, perMinute: 1.5 },
+  // Users create objects through all API servers in a namespace that may have fewer, and delete them.
+  'fill-quota': { targets: 'none', for: [0, 15], value: [2, 6], isWhole: true, perMinute: 2 },
   'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
   drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
   'delete-node': { targets: 'node', perMinute: 0.8 },
@@ -94,3 +96,6 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'crash-writing',
   'pause',
 ]);
+
+/** A node is not heard, and its users may still live. */
+export const OUTAGES: ReadonlySet<string> = new Set(['isolate', 'cut-to-api', 'cut-from-api', 'kubelet-down']);

@@ -1,5 +1,5 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
-import { DELAYS, FAULTS, type Kind, type StepKind, USERS } from './kinds.ts';
+import { DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
 import { MOMENTS, type Moment } from './moments.ts';
 
 /** One fault or one user action, as data, so that a schedule can be saved, read and shrunk. */
@@ -46,6 +46,12 @@ export interface HuntPlan {
   readonly seconds: number;
   readonly steps: readonly Step[];
 }
+
+/**
+ * The seconds after the faults within which everything has to be whole. Every informer looks at the API again after five minutes, whatever it
+ * believes: more time would conceal what it has lost.
+ */
+export const WHOLE_WITHIN_SECONDS = 280;
 
 /** A controller of a user, which follows all pods. */
 export const OBSERVER = 'observer';
@@ -107,10 +113,13 @@ const BURST_SECONDS = [1, 12] as const;
 /** The share of bursts whose steps meet within one second, as automations do. */
 const CHANCE_OF_A_MELEE = 0.3;
 const MELEE_SECONDS = [0.02, 1] as const;
-/** The share of bursts during which something delays what a process hears: then decisions rest on an old state. */
-const CHANCE_OF_WEATHER = 0.5;
-/** It begins this long before the burst, and ends this long after it. */
-const WEATHER_MARGIN_SECONDS = { before: 3, after: 15 };
+/**
+ * The share of bursts during which one thing is wrong all the time: something delays what a process hears, so that decisions rest on an old
+ * state, or the node of the burst is away, so that users and controllers give up what it has.
+ */
+const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
+/** It begins this long before the burst, and ends at most this long after it. */
+const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
 
 /**
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
@@ -188,7 +197,6 @@ function drawAlone(drawn: Drawn, shape: Shape): Step[] {
 function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
   const random = createSeededRandom(shape.seed, 'plan/bursts');
   const count = Math.round((BURSTS_PER_MINUTE * shape.seconds) / 60);
-  const delays = kinds.filter(({ name }) => DELAYS.has(name));
   return Array.from({ length: count }).flatMap(() => {
     const app = pick(random, APPS);
     const focus = {
@@ -200,18 +208,27 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
     };
     const size = kinds.length === 0 ? 0 : Math.round(between(random, BURST_STEPS));
     const steps = Array.from({ length: size }, () => drawStep(pick(random, kinds), shape, focus));
-    const isDelayed = delays.length > 0 && random.float() < CHANCE_OF_WEATHER;
-    return isDelayed ? [drawWeather(pick(random, delays), shape, focus), ...steps] : steps;
+    return [...drawWeather(random, kinds, { shape, focus }), ...steps];
   });
 }
 
-/** A delay that lasts as long as the burst, whatever else its kind draws. */
-function drawWeather(drawn: Drawn, shape: Shape, focus: Focus): Step {
+interface Place {
+  readonly shape: Shape;
+  readonly focus: Focus;
+}
+
+/** A fault that lasts at least as long as the burst, whatever else its kind draws. */
+function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: Place): Step[] {
+  const chance = random.float() - CHANCE_OF_WEATHER.delay;
+  const weather = chance < 0 ? 'delay' : 'outage';
+  const drawable = kinds.filter(({ name }) => (weather === 'delay' ? DELAYS : OUTAGES).has(name));
+  if (chance >= CHANCE_OF_WEATHER.outage || drawable.length === 0) return [];
+  const drawn = pick(random, drawable);
   const { when: _, lag: __, ...step } = drawStep(drawn, shape, focus);
-  const { before, after } = WEATHER_MARGIN_SECONDS;
-  const at = Math.max(0, focus.at - drawn.random.float() * before);
-  if (step.for === undefined) return { ...step, at: rounded(at) };
-  return { ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + drawn.random.float() * after) };
+  const at = Math.max(0, focus.at - drawn.random.float() * WEATHER_MARGIN_SECONDS.before);
+  if (step.for === undefined) return [{ ...step, at: rounded(at) }];
+  const spare = drawn.random.float() * WEATHER_MARGIN_SECONDS[weather];
+  return [{ ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + spare) }];
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {

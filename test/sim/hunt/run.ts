@@ -10,7 +10,7 @@ import { type ClientCounts, SimClients } from './clients.ts';
 import { wrote } from './fault-actions.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
 import { Moments } from './moments.ts';
-import { type HuntPlan, OBSERVER, type Step } from './plan.ts';
+import { type HuntPlan, OBSERVER, type Step, WHOLE_WITHIN_SECONDS } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
 import { expectRecovery } from './recovery.ts';
 import { restoreWorkloads } from './restore.ts';
@@ -40,7 +40,6 @@ export interface HuntOutcome {
 }
 
 const UP_WITHIN_MS = 120_000;
-const WHOLE_WITHIN_SECONDS = 900;
 const QUIET_MS = 30_000;
 /** Nothing is under way any more in a cluster from which others continue. */
 const SETTLED_MS = 5_000;

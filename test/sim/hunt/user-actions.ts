@@ -29,7 +29,9 @@ import {
   send,
 } from './scene.ts';
 import {
+  BOUNDED,
   createApp,
+  createCounted,
   createDeployment,
   createFamily,
   createJob,
@@ -140,6 +142,14 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     };
     return () => cluster.background(remove());
   },
+  'fill-quota': ({ cluster }, { at, value = 2 }) => {
+    const names = Array.from({ length: value }, (_, i) => `filled-${Math.round(at * 1000)}-${i}`);
+    for (const [i, name] of names.entries()) send(cluster, () => createCounted(racer(cluster, i), name));
+    const remove = (name: string) => () => deleteUnlessGone(cluster.admin, CONFIG_MAPS, name, { namespace: BOUNDED });
+    return () => {
+      for (const name of names) cluster.background(insist(cluster, remove(name)));
+    };
+  },
   'add-finalizer': (scene, step) => {
     const { cluster } = scene;
     const pod = findPod(scene, step);
@@ -242,10 +252,13 @@ async function deleteUnlessGone(
   admin: ApiClient,
   kind: ResourceRef<KubeObject>,
   name: string,
-  options: { readonly propagationPolicy?: 'Background' | 'Foreground' } = {},
+  {
+    namespace = 'default',
+    ...options
+  }: { readonly namespace?: string; readonly propagationPolicy?: 'Background' | 'Foreground' } = {},
 ): Promise<void> {
   try {
-    await admin.delete(kind, named(name), options);
+    await admin.delete(kind, { namespace, name }, options);
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 404) throw error;
   }

@@ -11,6 +11,7 @@ import {
   type Pod,
   type PodSpec,
   type PodTemplateSpec,
+  RESOURCE_QUOTAS,
   SERVICE_ACCOUNTS,
   STATEFUL_SETS,
 } from '@holdfast/api';
@@ -28,14 +29,17 @@ const STOP_SECONDS = 4;
 const SPARE_GRACE_SECONDS = 6;
 /** More than half of what a node has. */
 const LARGE_CPU = '20';
+/** A namespace that may have few ConfigMaps. */
+export const BOUNDED = 'bounded';
+export const QUOTA = 4;
 /** How long pods stay on an unreachable node. */
 const TOLERATION_SECONDS = 15;
 
 export const named = (name: string): { namespace: string; name: string } => ({ namespace: 'default', name });
 
 /**
- * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, and a pod `one`
- * without an owner.
+ * A StatefulSet `db`, a Deployment `web` with a budget, a Deployment `disk` with a single-node disk, a pod `one` without
+ * an owner, and a namespace with a quota.
  */
 export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Promise<void> {
   await createDisk(admin, 'disk', 'data');
@@ -44,6 +48,7 @@ export async function createHuntWorkloads(plan: HuntPlan, admin: ApiClient): Pro
       await createDisk(admin, diskOf(plan, `db-${ordinal}`) ?? '', `data-db-${ordinal}`);
   await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...CLAIM, metadata: meta('data') });
   for (const app of APPS) await createApp(plan, admin, app);
+  await createBounded(admin);
   await createBudget(admin);
   await createOne(plan, admin);
 }
@@ -146,6 +151,23 @@ export async function createJob(admin: ApiClient, name: string, ttlSeconds = 0):
     ...withStatus,
   };
   await admin.create(JOBS, job);
+}
+
+async function createBounded(admin: ApiClient): Promise<void> {
+  const metadata = { name: BOUNDED };
+  await admin.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata, spec: {}, ...withStatus });
+  await admin.create(RESOURCE_QUOTAS, {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { namespace: BOUNDED, name: 'few' },
+    spec: { hard: { configmaps: String(QUOTA) } },
+    ...withStatus,
+  });
+}
+
+/** One object in the namespace that has a quota. */
+export async function createCounted(user: ApiClient, name: string): Promise<void> {
+  await user.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: BOUNDED, name } });
 }
 
 async function createBudget(admin: ApiClient): Promise<void> {

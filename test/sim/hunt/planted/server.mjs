@@ -36,6 +36,13 @@ export const SERVER_BUGS = [
     ],
   },
   {
+    name: 'quota-not-charged',
+    harm: 'an API server lets objects in by its own count of a quota, and tells the others nothing',
+    file: `${API}/admission/plugins/resource-quota.ts`,
+    find: '      request.accompany(companionFor(deps, charge, mutex));',
+    replace: '',
+  },
+  {
     name: 'finalizers-ignored',
     harm: 'what is deleted goes although somebody holds it by a finalizer',
     file: `${API}/verbs/deletion-holds.ts`,

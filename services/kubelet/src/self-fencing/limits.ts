@@ -1,6 +1,8 @@
 /** The node's promise: exclusive pods are dead when no renewal sent within this time was acknowledged. */
 export const PROMISE_SECONDS = 8;
 export const PROMISE_RENEW_MS = 2_000;
+/** Deadline of what keeps the promise on this machine. A guard that does not answer must not cost the renewal. */
+export const GUARD_READY_MS = 3_000;
 /** Deadline of a response; the request may still take effect later. */
 export const PROMISE_ANSWER_MS = 2_500;
 export const PROMISE_RETRY_MS = 500;
@@ -17,3 +19,5 @@ export const WITHDRAW_TRIES = 3;
 
 if (PROMISE_RENEW_MS + PROMISE_ANSWER_MS + PROMISE_RETRY_MS >= PROMISE_SECONDS * 1000)
   throw new Error('one renewal that is lost must not end a promise');
+if (PROMISE_RENEW_MS + GUARD_READY_MS + PROMISE_ANSWER_MS >= PROMISE_SECONDS * 1000)
+  throw new Error('a promise without its guard is withdrawn before its deadline');

@@ -16,7 +16,8 @@ import { newNode } from '../domain/node-status.ts';
 import { hollowNodeFacts } from '../node/hollow-facts.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
-import { LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS, WITHDRAW_MS } from './limits.ts';
+import type { ExclusiveGuard } from '../runtime/port-guard.ts';
+import { GUARD_READY_MS, LAPSE_SETTLE_MS, PROMISE_RENEW_MS, PROMISE_SECONDS, WITHDRAW_MS } from './limits.ts';
 import { PromiseKeeper, PromiseWait } from './promise-keeper.ts';
 
 const D_MS = PROMISE_SECONDS * 1000;
@@ -25,7 +26,9 @@ const D_MS = PROMISE_SECONDS * 1000;
 class World {
   readonly clock = createVirtualClock();
   readonly runtime = createHollowRuntime({ clock: this.clock, random: createSeededRandom(1, 'promise') });
-  readonly guard = this.runtime.guard ?? assert.fail('the hollow runtime has a guard');
+  /** What keeps the promise on the machine does not answer. */
+  guardHangs = false;
+  readonly guard = this.#guard();
   readonly node: Node = {
     ...newNode({
       facts: hollowNodeFacts({ name: 'n', address: '192.0.2.1' }),
@@ -57,6 +60,11 @@ class World {
       runtime: this.runtime,
       onChange: () => {},
     });
+  }
+
+  #guard(): ExclusiveGuard {
+    const guard = this.runtime.guard ?? assert.fail('the hollow runtime has a guard');
+    return { ...guard, ready: () => (this.guardHangs ? new Promise(() => {}) : guard.ready()) };
   }
 
   runExclusive(): Promise<void> {
@@ -176,6 +184,20 @@ test('an API that acknowledges renewals late, but before they expire, ends nothi
   world.isCut = true;
   for (let second = 0; second < PROMISE_SECONDS; second++) await world.clock.advance(1_000);
   assert.equal(await world.alive(), 0);
+});
+
+test('a guard that does not answer costs the promise, not the pods, and no renewal waits for it', async () => {
+  const world = await promised();
+  await world.runExclusive();
+  world.guardHangs = true;
+  await world.clock.advance(PROMISE_RENEW_MS + GUARD_READY_MS);
+  assert.equal(promiseOf(world.lease), undefined);
+  assert.equal(world.guard.deadline(), undefined);
+  await world.seconds(2 * PROMISE_SECONDS);
+  assert.equal(await world.alive(), 1);
+  world.guardHangs = false;
+  await world.seconds(PROMISE_SECONDS);
+  assert.equal(promiseOf(world.lease)?.policy, 'exclusive');
 });
 
 test('a first promise with a lost answer counts from its request: it may be in force', async () => {

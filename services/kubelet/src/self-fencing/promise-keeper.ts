@@ -16,6 +16,7 @@ import type { ContainerRuntime } from '../runtime/port.ts';
 import type { ExclusiveGuard } from '../runtime/port-guard.ts';
 import { bounded } from './bounded.ts';
 import {
+  GUARD_READY_MS,
   LAPSE_LOOK_MS,
   LAPSE_SETTLE_MS,
   PROMISE_ANSWER_MS,
@@ -237,10 +238,10 @@ export class PromiseKeeper {
 
   /** Returns the next promise; `undefined` for none. */
   async #guardedPolicy(): Promise<SelfFencingPolicy | undefined> {
-    const { guard, log, policy } = this.#deps;
+    const { clock, guard, log, policy } = this.#deps;
     if (policy === undefined) return undefined;
     try {
-      await guard.ready();
+      await bounded(clock, GUARD_READY_MS, guard.ready(), 'the guard of this machine');
       this.#toldRefusal = undefined;
       return policy;
     } catch (error) {

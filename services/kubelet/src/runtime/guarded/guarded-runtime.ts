@@ -131,7 +131,15 @@ export class GuardedContainers {
     }
     await runtime.startContainer(id);
     records.remove(id);
-    if (await this.#isMisplaced(id, fencing, known?.podUid)) this.#misplaced = id;
+    if (await this.#isMisplaced(id, fencing, known?.podUid)) await this.#endMisplaced(id, guard);
+  }
+
+  /** Nothing would end it at a deadline that is in force now. The node promises nothing from its next renewal on. */
+  async #endMisplaced(id: string, guard: ContainerGuard): Promise<void> {
+    this.#misplaced = id;
+    if (guard.deadline() === undefined) return;
+    await this.#deps.runtime.stopContainer(id, 0);
+    throw new RuntimeError('Unsupported', `container ${id} was ended: it ran outside the control group of its class`);
   }
 
   note(sandboxId: string, containerId: string): void {

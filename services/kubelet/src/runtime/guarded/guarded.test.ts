@@ -107,7 +107,11 @@ class Scene {
   }
 
   #runtime(): ContainerRuntime {
-    const answers: Pick<ContainerRuntime, 'list' | 'removeContainer' | 'runSandbox' | 'startContainer'> = {
+    const answers: Pick<
+      ContainerRuntime,
+      'list' | 'removeContainer' | 'runSandbox' | 'startContainer' | 'stopContainer'
+    > = {
+      stopContainer: async (id, graceMs) => void this.calls.push(`stop ${id} after ${graceMs}`),
       removeContainer: async (id) => this.onRemove(id),
       list: () => Promise.resolve(this.sandboxes),
       runSandbox: ({ podUid, cgroupParent }) => {
@@ -286,9 +290,19 @@ test('nothing is promised when the runtime puts a container elsewhere, or cannot
   scene.onStart = () => undefined;
   await scene.start(id);
   await assert.rejects(scene.guard.ready(), /outside the control group/);
+  assert.deepEqual(scene.calls, [`start ${id}`], 'without a promise it runs');
   const other = new Scene(t);
   other.refusal = 'units of systemd';
   await assert.rejects(other.guard.ready(), /units of systemd/);
+});
+
+test('a container that the runtime puts elsewhere while a deadline is in force is ended at once', async (t) => {
+  const scene = new Scene(t);
+  const id = scene.addPlaced('u1', 'exclusive');
+  scene.guard.extend(scene.now + FAR_MS, 'exclusive');
+  scene.onStart = () => undefined;
+  await assert.rejects(scene.start(id, scene.now + FAR_MS), /outside the control group/);
+  assert.deepEqual(scene.calls, [`start ${id}`, `stop ${id} after 0`]);
 });
 
 test('a container that ends before its group is looked at counts as placed', async (t) => {

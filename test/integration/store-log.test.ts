@@ -1,9 +1,21 @@
 import { strict as assert } from 'node:assert';
 import { after, test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
-import { type DurableStore } from '@holdfast/store';
-import { type CreateStore, storeContract, storeHistoryProperty } from '@holdfast/store/contract';
+import { eventually } from '@holdfast/platform/contract';
+import type { DurableStore } from '@holdfast/store';
+import { type CreateStore, changesUpTo, storeContract, storeHistoryProperty } from '@holdfast/store/contract';
 import { createLogStore, type LogStoreOptions } from '@holdfast/store/log';
+import { connect, type NatsConnection } from 'nats';
+import {
+  createStream,
+  deleteStream,
+  lastMessage,
+  store as storeMessage,
+  streamInfo,
+} from '../../libs/store/src/log/jetstream.ts';
+import { type CurrentLog, type LogNames, logNames, logStreamConfig } from '../../libs/store/src/log/layout.ts';
+import { readCurrent } from '../../libs/store/src/log/open-log.ts';
+import { decodeManifests } from '../../libs/store/src/log/snapshot.ts';
 import { freePort } from '../support/free-port.ts';
 import { type LogServers, startLogServers } from '../support/log-servers.ts';
 
@@ -56,4 +68,155 @@ test('log: servers that cannot be reached are an operator error that hides the p
     assert.doesNotMatch(String(error), /secret/);
     return true;
   });
+});
+
+/** The streams of a store, as its servers have them. */
+async function withStreams<T>(
+  name: string,
+  body: (streams: { connection: NatsConnection; names: LogNames; current: CurrentLog }) => Promise<T>,
+): Promise<T> {
+  const connection = await connect({ servers: [...single.urls] });
+  try {
+    const names = logNames(name);
+    const current = await readCurrent(connection, names);
+    assert.ok(current !== undefined);
+    return await body({ connection, names, current });
+  } finally {
+    await connection.close();
+  }
+}
+
+const create = (name: string) => ({ kind: 'create', key: `core/pods/default/${name}`, value: `"${name}"` }) as const;
+
+async function writeEach(store: DurableStore, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await store.write([create(`p${n}`)]);
+}
+
+test('log: the log is dropped behind snapshots, and a process that starts later has the same state and revisions', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name, snapshotEntries: 20 });
+  await writeEach(store, 100);
+  const first = await eventually(
+    () =>
+      withStreams(name, async ({ connection, current }) => {
+        const info = await streamInfo(connection, current.stream);
+        return info !== undefined && info.firstSequence > 40 ? info.firstSequence : undefined;
+      }),
+    'the beginning of the log is dropped',
+  );
+  const late = await open(single, { name });
+  assert.deepEqual(await late.list(''), await store.list(''));
+  assert.equal(late.usage().objectBytes, store.usage().objectBytes);
+  const kept = await late.compactedRevision();
+  assert.ok(kept > 0 && kept < 100, `history begins after ${kept}, the log at ${first}`);
+  assert.deepEqual(await changesUpTo(late, kept, 100), await changesUpTo(store, kept, 100));
+  await late.write([create('late')]);
+  assert.equal((await store.get('core/pods/default/late')).object?.revision, 101);
+  await Promise.all([store.close(), late.close()]);
+});
+
+test('log: a snapshot with a damaged part is not used: the other one serves, or nothing does', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name, snapshotEntries: 20 });
+  await writeEach(store, 100);
+  await eventually(
+    () =>
+      withStreams(name, async ({ connection, current }) => {
+        const info = await streamInfo(connection, current.stream);
+        return info !== undefined && info.firstSequence > 40;
+      }),
+    'the beginning of the log is dropped',
+  );
+  await store.close();
+  const damage = (which: 'newest' | 'previous') =>
+    withStreams(name, async ({ connection, names, current }) => {
+      const manifest = await lastMessage(connection, names.baseStream, names.manifestSubject(current.lineage));
+      const { position = 0 } = decodeManifests(manifest?.data ?? Buffer.alloc(0))[which] ?? {};
+      const subject = names.partSubject(current.lineage, position, 0);
+      await storeMessage(connection, { stream: names.baseStream, subject, data: Buffer.from('{}\n') });
+    });
+  await damage('previous');
+  const late = await open(single, { name });
+  assert.equal((await late.list('')).objects.length, 100);
+  await late.close();
+  await damage('newest');
+  await assert.rejects(
+    open(single, { name }),
+    rejectsWithCode('STORE_DAMAGED', /no complete snapshot reaches that far/),
+  );
+});
+
+test('log: I5: a log that was created anew behind a running process halts it, and a later start refuses it', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name });
+  await writeEach(store, 5);
+  await withStreams(name, async ({ connection, names, current }) => {
+    await deleteStream(connection, current.stream);
+    await assert.rejects(
+      open(single, { name, startTimeoutMs: 500 }),
+      rejectsWithCode('STORE_DAMAGED', /not the log itself/),
+    );
+    await createStream(connection, logStreamConfig(names, current.lineage, 1));
+  });
+  await assert.rejects(store.write([create('x')]));
+  await eventually(() => store.haltedBy() !== undefined, 'the store is halted');
+  assert.match(store.haltedBy() ?? '', /the log went back/);
+  await store.close();
+  await assert.rejects(open(single, { name }), rejectsWithCode('STORE_UNSAFE', /created anew/));
+});
+
+test('log: an entry of a later version ends the service of this one with the next step, not with a guess', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name });
+  await withStreams(name, ({ connection, names, current }) =>
+    storeMessage(connection, {
+      stream: current.stream,
+      subject: names.logSubject(current.lineage),
+      data: Buffer.from('{"f":2}\n'),
+    }),
+  );
+  await eventually(async () => (await store.health()).join().includes('update this API server'), 'it refuses');
+  await assert.rejects(store.get('core/pods/default/a'), { name: 'StoreUnavailable' });
+  assert.equal(store.haltedBy(), undefined);
+  await store.close();
+});
+
+test('log: a halt is recorded: every process halts, and so does one that starts later', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const [one, other] = [await open(single, { name }), await open(single, { name })];
+  one.halt('two histories');
+  await eventually(() => other.haltedBy() === 'two histories', 'the other process halts');
+  const late = await open(single, { name });
+  assert.equal(late.haltedBy(), 'two histories');
+  await Promise.all([one, other, late].map((store) => store.close()));
+});
+
+test('log: I8: servers that acknowledge before they sync, and servers that nobody can ask, are refused', async () => {
+  await using lax = await startLogServers({ syncAlways: false });
+  await assert.rejects(
+    open(lax),
+    rejectsWithCode('STORE_UNSAFE', /sync_interval of the NATS server at .* is not "always"/),
+  );
+  const allowed = await open(lax, { allowUnsafe: true });
+  assert.match(allowed.cautions?.().join() ?? '', /is not "always"/);
+  await allowed.close();
+  const blind = open(single, { name: `T${ids.suffix(8)}`, monitors: [] });
+  await assert.rejects(blind, rejectsWithCode('STORE_UNSAFE', /--store-monitors/));
+});
+
+test('log: too few servers, and servers without JetStream, are operator errors with the next step', async () => {
+  const few = open(single, { name: `T${ids.suffix(8)}`, replicas: 3, startTimeoutMs: 500 });
+  await assert.rejects(few, rejectsWithCode('STORE_UNFIT', /cannot hold 3 replicas/));
+  await using without = await startLogServers({ jetstream: false });
+  await assert.rejects(open(without, { startTimeoutMs: 500 }), rejectsWithCode('STORE_UNFIT', /JetStream/));
+});
+
+test('log: a write larger than the servers take is definitely not applied, and says so', async () => {
+  const store = await open(single, { name: `T${ids.suffix(8)}` });
+  const value = JSON.stringify('x'.repeat(9_000_000));
+  const large = { kind: 'create', key: 'core/pods/default/large', value } as const;
+  const [refused, small] = await Promise.allSettled([store.write([large]), store.write([create('small')])]);
+  assert.match(String(refused.status === 'rejected' && refused.reason), /StoreUnavailable.*max_payload/);
+  assert.equal(small.status, 'fulfilled');
+  await store.close();
 });

@@ -13,10 +13,13 @@ export interface TlsClient {
 }
 
 export const STORE_TLS_SETTINGS = {
-  'store-ca-file': { kind: 'file', help: 'PEM of the authority that signed the certificate of a rediss:// server' },
+  'store-ca-file': {
+    kind: 'file',
+    help: 'PEM of the authority that signed the certificate of a rediss:// or tls:// server',
+  },
   'store-cert-file': {
     kind: 'file',
-    help: 'PEM client certificate for Redis, if it requires one',
+    help: 'PEM client certificate for the store, if it requires one',
   },
   'store-key-file': { kind: 'file', help: 'PEM key of that certificate' },
 } as const satisfies SettingSpecs;
@@ -36,11 +39,11 @@ export function readStoreTls(
     cert: settings['store-cert-file'],
     key: settings['store-key-file'],
   });
-  if (tls === undefined || settings.store?.startsWith('rediss://') === true) return tls;
+  if (tls === undefined || /^(rediss|tls):\/\//.test(settings.store ?? '')) return tls;
   throw new OperatorError({
     code: 'BadSetting',
     message: '--store-ca-file, --store-cert-file and --store-key-file need a store that uses TLS',
-    nextStep: 'Give its address as --store=rediss://host:port, or name none of these files.',
+    nextStep: 'Give its address as --store=rediss://host:port (NATS: tls://host:port), or name none of these files.',
     exitCode: 2,
   });
 }

@@ -57,6 +57,7 @@ import { CustomKinds } from './kinds/custom-kinds.ts';
 import { createDefinitionController } from './kinds/definition-controller.ts';
 import { DEFAULT_TOLERATION_SECONDS, SERVER_SEATS } from './limits.ts';
 import { createLineageGuard } from './lineage/guard.ts';
+import { describeForm, type StoreForm } from './log-store-settings.ts';
 import { createApiMetrics } from './metrics/api-metrics.ts';
 import { fieldReadersOf } from './objects/field-readers.ts';
 import { createOpenApiDocuments } from './openapi/documents.ts';
@@ -113,6 +114,8 @@ export interface ApiServerDeps {
   readonly clientCa?: string | undefined;
   /** Present: requests are audited. */
   readonly audit?: AuditOptions | undefined;
+  /** What the store is and what it survives, for people who look. */
+  readonly storeForm?: StoreForm;
   /** Present: every revision is kept for a time, with who wrote it. */
   readonly history?: HistoryOptions | undefined;
   /** When present, authenticates this server to aggregated servers, so that they trust its user headers. */
@@ -269,7 +272,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const catalog = createCatalog(kinds);
   const seats = deps.seats ?? SERVER_SEATS;
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
-  const metrics = createApiMetrics({ registry, store, cache, kinds, flowControl });
+  const metrics = createApiMetrics({ registry, store, storeForm: deps.storeForm, cache, kinds, flowControl });
   const convert: Converter = (object, kinds) =>
     asEquivalent({ reader, ids, clock, log, webhooks, metrics }, object, kinds);
   const admission = createAdmission(deps, { store, cache, reader, kinds, convert, webhooks, access, registry });
@@ -278,6 +281,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     ...createTextReaders(clock),
     flowControl,
     store,
+    storeForm: deps.storeForm,
     cache,
     history,
     kinds,
@@ -383,6 +387,7 @@ function healthChecks(core: Core, keyServices: readonly HealthCheck[], isReady: 
       forLiveness: false,
       problems: () => core.store.health(),
       cautions: () => core.store.cautions?.() ?? [],
+      ...(core.storeForm === undefined ? {} : { about: describeForm(core.storeForm) }),
     },
     ...(core.store.atRest === undefined ? [] : [encryptionCheck(core.store)]),
     ...keyServices,

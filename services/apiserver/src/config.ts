@@ -2,6 +2,7 @@ import { FEATURE_GATES_SETTING, type Features, readFeatures } from '@holdfast/ap
 import { LOG_LEVEL_SETTING, type LogLevel, OperatorError, TRACING_SETTING } from '@holdfast/platform';
 import { readSettings, requireSettings, type SettingSource, type SettingSpecs } from '@holdfast/platform/config';
 import { HEALTH_SETTING } from '@holdfast/platform/health-server';
+import { isLogAddress } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { STORE_LIMIT_SETTING } from '@holdfast/platform/store-limit';
 import {
@@ -19,16 +20,18 @@ import { DEFAULT_STORAGE_CLASS_SETTING } from './bootstrap/default-storage-class
 import { ENCRYPTION_SETTING } from './encryption/setting.ts';
 import { type HistoryConfig, historySettings, readHistoryConfig } from './history/settings.ts';
 import { DEFAULT_TOLERATION_SECONDS } from './limits.ts';
+import { LOG_STORE_SETTINGS, type LogStoreConfig, readLogStore } from './log-store-settings.ts';
 
 export const APISERVER_SETTINGS = {
   store: {
     kind: 'string',
-    help: 'redis://host:port, rediss://host:port for TLS, or "memory" without persistence',
+    help: 'redis://host:port, rediss://host:port for TLS; nats:// or tls:// of three NATS servers, separated by commas, for a replicated log; or "memory" without persistence',
     default: 'memory',
   },
   ...STORE_TLS_SETTINGS,
   'store-limit-mb': STORE_LIMIT_SETTING,
-  'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
+  'allow-unsafe-store': { kind: 'boolean', help: 'Accept a store that may lose acknowledged writes' },
+  ...LOG_STORE_SETTINGS,
   bus: {
     kind: 'string',
     help: 'nats://host:port, tls://host:port for TLS, several separated by commas; absent = changes are not published',
@@ -91,8 +94,10 @@ export const APISERVER_SETTINGS = {
 } as const satisfies SettingSpecs;
 
 export interface ApiServerConfig {
-  /** `undefined` keeps everything in memory. */
+  /** `undefined` keeps everything in memory, or in the log. */
   readonly redisUrl: string | undefined;
+  /** Present: the store is a log on NATS servers. */
+  readonly logStore: LogStoreConfig | undefined;
   readonly storeTls: TlsClient | undefined;
   readonly allowUnsafeStore: boolean;
   /** Absent: by the heap. */
@@ -148,7 +153,11 @@ export function readApiServerConfig(source: SettingSource): ApiServerConfig | un
   if (settings.help) return undefined;
   const files = requireSettings(settings, ['tls-cert-file', 'tls-key-file', 'token-file']);
   return {
-    redisUrl: settings.store === 'memory' ? undefined : readStoreAddress(settings.store, 'redis://host:port or memory'),
+    redisUrl:
+      settings.store === 'memory' || isLogAddress(settings.store)
+        ? undefined
+        : readStoreAddress(settings.store, 'redis://host:port, nats://host:port or memory'),
+    logStore: readLogStore(settings),
     storeTls: readStoreTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     storeLimitMb: settings['store-limit-mb'],

@@ -16,6 +16,7 @@ import type { WriteGate } from './http/write-gate.ts';
 import type { YamlReader } from './http/yaml-reader.ts';
 import type { Kinds } from './kinds/custom-kinds.ts';
 import type { LineageGuard } from './lineage/guard.ts';
+import type { StoreForm } from './log-store-settings.ts';
 import type { ApiMetrics } from './metrics/api-metrics.ts';
 import type { OpenApiDocuments } from './openapi/documents.ts';
 import type { NodeGateway } from './proxy/node-gateway.ts';
@@ -35,6 +36,7 @@ export interface Core {
   readonly aggregation: Aggregation;
   readonly lineage: LineageGuard;
   readonly reader: ObjectReader;
+  readonly storeForm: StoreForm | undefined;
   /** Absent: no history is kept. */
   readonly history: History | undefined;
   readonly admission: AdmissionChain;

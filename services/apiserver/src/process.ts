@@ -25,6 +25,7 @@ import type { EncryptionTools } from './encryption/configuration.ts';
 import { type Encryption, NO_ENCRYPTION } from './encryption/setting.ts';
 import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
 import { historyOptions } from './history/open.ts';
+import { type LogStoreConfig, storeForm } from './log-store-settings.ts';
 import { createRelay, type KnownState } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
@@ -48,6 +49,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
   const api = createApiServer({
     answers,
     store: encryption.around(store),
+    storeForm: storeForm(config),
     keyServices: encryption.keys,
     clock,
     ids,
@@ -87,7 +89,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     ...healthServers('API server', config.healthAddress, () => api.health()),
   ];
   const running = await startAll('apiserver-process', services, { clock, log });
-  log.info('the API is served', { ...https.address(), store: config.redisUrl === undefined ? 'memory' : 'redis' });
+  log.info('the API is served', { ...https.address(), store: storeForm(config).name });
   return running;
 }
 
@@ -130,9 +132,28 @@ async function openStore(
   tools: Tools & { readonly ids: ReturnType<typeof createIds> },
 ): Promise<Store> {
   const limits = storeLimits(config.storeLimitMb);
+  if (config.logStore !== undefined) return openLogStore(config.logStore, config, { ...tools, limits });
   if (config.redisUrl === undefined) return createMemoryStore({ ids: tools.ids, limits });
   const { redisUrl: url, storeTls: tls, allowUnsafeStore: allowUnsafe } = config;
   return createRedisStore({ url, ...(tls === undefined ? {} : { tls }), ...tools, allowUnsafe, limits });
+}
+
+/** Loaded on demand: the library for NATS would cost the other forms a start. */
+async function openLogStore(
+  { passwordFile, user, ...log }: LogStoreConfig,
+  { storeTls: tls, allowUnsafeStore: allowUnsafe }: ApiServerConfig,
+  tools: Tools & { readonly ids: ReturnType<typeof createIds>; readonly limits: ReturnType<typeof storeLimits> },
+): Promise<Store> {
+  const { createLogStore } = await import('@holdfast/store/log');
+  const password = passwordFile === undefined ? undefined : (await readSettingFile(passwordFile)).trim();
+  return createLogStore({
+    ...log,
+    ...tools,
+    allowUnsafe,
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
+  });
 }
 
 async function publish(

@@ -3,18 +3,19 @@ import { createInbox, type Msg, type NatsConnection } from 'nats';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import {
   LOG_PAYLOAD_MARGIN_BYTES,
+  LOG_RESEND_AFTER_MS,
   LOG_RETRY_FIRST_MS,
   LOG_STALLED_AFTER_MS,
   LOG_START_TIMEOUT_MS,
   LOG_TICK_MS,
 } from '../limits.ts';
 import { type Lineage, type Revision, StoreHalted, StoreUnavailable, type WriteResult } from '../port.ts';
-import type { Command, LoggedWrite } from './entry.ts';
-import { decodeAcknowledgement, streamInfo } from './jetstream.ts';
+import { type Command, encodeEntry, type LoggedWrite } from './entry.ts';
+import { decodeAcknowledgement, store, streamInfo } from './jetstream.ts';
 import { type CurrentLog, type LogNames, logNames } from './layout.ts';
 import { LogLink } from './link.ts';
 import type { LogStoreOptions } from './log-store.ts';
-import { unreachableError } from './open-errors.ts';
+import { incompleteError, unreachableError } from './open-errors.ts';
 import { openLog } from './open-log.ts';
 import { type Proposed, Proposer } from './proposer.ts';
 import { headersOf } from './publish-headers.ts';
@@ -148,6 +149,7 @@ export class LogReplica {
   async catchUp(): Promise<void> {
     const { clock, ids, limits, writeDeadlineMs } = this.#options;
     await this.#load();
+    if (this.#haltReason !== undefined) return;
     this.#proposer = new Proposer({
       clock,
       ids,
@@ -164,13 +166,16 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => this.#machine.position,
+      verify: (connection) => this.#verify(connection),
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
     });
     this.#snapshots = new SnapshotTaker(this.#options, () => this.#snapshotPlace());
     const { connection } = this;
     if (connection !== undefined) this.#begin(connection);
-    await this.#proposer.barrier();
+    await this.#proposer.barrier().catch((error: unknown) => {
+      if (this.#haltReason === undefined) throw error;
+    });
     this.#isCaughtUp = true;
   }
 
@@ -178,13 +183,12 @@ export class LogReplica {
   halt(reason: string): void {
     if (this.#haltReason !== undefined) return;
     this.#haltHere(reason);
-    this.#proposer?.command({ kind: 'halt', reason }).catch((error: unknown) => {
-      this.#options.log.error('the halt could not be recorded in the log', { error });
-    });
+    void this.#recordHalt(reason);
   }
 
   describeFailedStart(error: unknown): OperatorError {
     if (error instanceof OperatorError) return error;
+    if (error instanceof IncompleteLog) return incompleteError(error);
     return unreachableError(this.#options.servers, this.#link.trouble() ?? describeError(error));
   }
 
@@ -222,7 +226,7 @@ export class LogReplica {
   }
 
   #begin(connection: NatsConnection): void {
-    if (this.#tail === undefined) return;
+    if (this.#tail === undefined || this.#haltReason !== undefined) return;
     const inbox = createInbox(this.#inboxPrefix);
     connection.subscribe(`${inbox}.*`, { callback: (error, msg) => error ?? this.#onAcknowledgement(inbox, msg) });
     this.#acknowledgements = inbox;
@@ -275,11 +279,12 @@ export class LogReplica {
       return;
     }
     this.#judge(applied);
+    if (this.#haltReason !== undefined) return;
     const { changes, entry } = applied;
     if (changes.length > 0) this.feed.publish(changes);
     if (this.#machine.compacted > this.feed.floor) this.feed.dropUpTo(this.#machine.compacted);
-    if (this.#machine.halted !== undefined) this.#haltHere(this.#machine.halted);
     this.#proposer?.onApplied(applied);
+    if (this.#machine.halted !== undefined) this.#haltHere(this.#machine.halted);
     this.#snapshots?.onApplied(this.#machine, {
       bytes: payload.length,
       isOwn: entry.session === this.#proposer?.session,
@@ -312,7 +317,40 @@ export class LogReplica {
     if (this.#haltReason !== undefined) return;
     this.#haltReason = reason;
     this.#options.log.error('the store is halted', { reason });
-    this.#feed?.end(new StoreHalted(reason));
+    const halted = new StoreHalted(reason);
+    this.#tail?.abandon();
+    this.#feed?.end(halted);
+    this.#proposer?.close(halted);
+    this.#snapshots?.stop();
+  }
+
+  /** Nothing is applied here any more, so the entry gets a session of its own. */
+  async #recordHalt(reason: string): Promise<void> {
+    const { clock, ids } = this.#options;
+    const session = ids.uuid();
+    const open = { session, claim: undefined, limits: undefined, writes: [] };
+    const entries = [
+      encodeEntry({ ...open, number: 1, command: { kind: 'open' } }),
+      encodeEntry({ ...open, number: 2, command: { kind: 'halt', reason } }),
+    ];
+    for (const data of entries) {
+      while (!this.#isClosed && !(await this.#isStored(data))) await clock.sleep(LOG_RESEND_AFTER_MS);
+    }
+  }
+
+  async #isStored(data: Buffer): Promise<boolean> {
+    const { connection } = this;
+    if (connection === undefined) return false;
+    const message = { stream: this.current.stream, subject: this.names.logSubject(this.lineage), data };
+    return (await store(connection, message).catch(() => undefined)) !== undefined;
+  }
+
+  /** Invariant I5: a stream of the same name that was created later is another log. */
+  async #verify(connection: NatsConnection): Promise<void> {
+    const { stream, created } = this.current;
+    const info = await streamInfo(connection, stream);
+    if (info === undefined) throw new StoreUnavailable(`stream ${stream} does not exist`);
+    if (info.created !== created) this.halt(`the log went back: its stream was created anew at ${info.created}`);
   }
 
   #publish({ payload }: Proposed): void {

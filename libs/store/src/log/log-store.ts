@@ -42,6 +42,8 @@ export interface LogStoreOptions extends LogAccess {
   readonly startTimeoutMs?: number;
   readonly writeDeadlineMs?: number;
   readonly retention?: RetentionLimits;
+  /** Entries after which a snapshot is taken. */
+  readonly snapshotEntries?: number;
   /** Absent means no limit. */
   readonly limits?: StoreLimits | undefined;
 }

@@ -36,6 +36,15 @@ export function lostLogError(stream: string): OperatorError {
   });
 }
 
+export function incompleteError(cause: Error): OperatorError {
+  return new OperatorError({
+    code: 'STORE_DAMAGED',
+    message: `The log is not complete: ${cause.message}`,
+    nextStep: 'Put the data of the NATS servers back, or restore a backup into an empty store with `holdfast restore`.',
+    cause,
+  });
+}
+
 export function foreignError(stream: string): OperatorError {
   return new OperatorError({
     code: 'STORE_FORMAT',

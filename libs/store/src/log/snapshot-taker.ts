@@ -2,16 +2,23 @@ import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { isSnapshotDue, type SnapshotPlace, takeSnapshot } from './snapshots.ts';
 import type { StateMachine } from './state-machine.ts';
 
+export interface SnapshotOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Entries after which a snapshot is taken. */
+  readonly snapshotEntries?: number;
+}
+
 /** Takes a snapshot when enough of the log has been applied. Only a process that writes does. */
 export class SnapshotTaker {
-  readonly #options: { readonly clock: Clock; readonly log: Log };
+  readonly #options: SnapshotOptions;
   readonly #place: () => SnapshotPlace | undefined;
   #entries = 0;
   #bytes = 0;
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(options: { readonly clock: Clock; readonly log: Log }, place: () => SnapshotPlace | undefined) {
+  constructor(options: SnapshotOptions, place: () => SnapshotPlace | undefined) {
     this.#options = options;
     this.#place = place;
   }
@@ -20,7 +27,7 @@ export class SnapshotTaker {
     this.#entries += 1;
     this.#bytes += bytes;
     if (!isOwn || this.#isStopped || this.#running !== undefined) return;
-    if (!isSnapshotDue({ entries: this.#entries, bytes: this.#bytes })) return;
+    if (!isSnapshotDue({ entries: this.#entries, bytes: this.#bytes }, this.#options.snapshotEntries)) return;
     const dueAfterEntries = this.#entries;
     this.#entries = 0;
     this.#bytes = 0;

@@ -26,8 +26,11 @@ export interface SnapshotPlace {
 }
 
 /** True when a snapshot should be taken. Pure. */
-export function isSnapshotDue(since: { readonly entries: number; readonly bytes: number }): boolean {
-  return since.entries >= LOG_SNAPSHOT_ENTRIES || since.bytes >= LOG_SNAPSHOT_BYTES;
+export function isSnapshotDue(
+  since: { readonly entries: number; readonly bytes: number },
+  snapshotEntries = LOG_SNAPSHOT_ENTRIES,
+): boolean {
+  return since.entries >= snapshotEntries || since.bytes >= LOG_SNAPSHOT_BYTES;
 }
 
 /**
@@ -119,14 +122,17 @@ async function loadParts(
   { connection, names, current }: SnapshotPlace,
   { position, parts, digest }: Manifest,
 ): Promise<MachineState | undefined> {
-  const reader = new SnapshotReader();
+  const messages: Buffer[] = [];
   const found = digestOfParts();
   for (let part = 0; part < parts; part++) {
     const subject = names.partSubject(current.lineage, position, part);
     const message = await lastMessage(connection, names.baseStream, subject);
     if (message === undefined) return undefined;
     found.add(message.data);
-    reader.add(message.data);
+    messages.push(message.data);
   }
-  return found.end() === digest ? reader.finish() : undefined;
+  if (found.end() !== digest) return undefined;
+  const reader = new SnapshotReader();
+  for (const data of messages) reader.add(data);
+  return reader.finish();
 }

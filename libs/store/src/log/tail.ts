@@ -10,6 +10,8 @@ export interface TailDeps {
   readonly stream: string;
   /** The sequence of the last message that was taken. */
   readonly position: () => number;
+  /** Runs before each consumer is created. Rejects when this is not the log that was followed so far. */
+  readonly verify: (connection: NatsConnection) => Promise<void>;
   /** Takes each message behind the position, in order. */
   readonly onMessage: (sequence: number, payload: Buffer) => void;
   /** The server starts behind the next message: the log before it is gone. */
@@ -44,10 +46,12 @@ export class LogTail {
   async establish(connection: NatsConnection): Promise<void> {
     this.abandon();
     const generation = this.#generation;
-    const { inboxPrefix, stream, position } = this.#deps;
+    const { inboxPrefix, stream, position, verify } = this.#deps;
     this.#connection = connection;
     this.#lastConsumerSequence = 0;
     try {
+      await verify(connection);
+      if (generation !== this.#generation) return;
       const inbox = createInbox(inboxPrefix);
       this.#inbox = connection.subscribe(inbox, { callback: (error, msg) => this.#arrive(generation, error, msg) });
       await createConsumer(connection, stream, { name: nuid.next(), inbox, from: position() + 1 });

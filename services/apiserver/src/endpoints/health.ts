@@ -10,6 +10,8 @@ export interface HealthCheck {
   readonly problems: () => Promise<readonly string[]> | readonly string[];
   /** Shown in the verbose answer although the check passes. */
   readonly cautions?: () => readonly string[];
+  /** Shown in the verbose answer when the check passes. */
+  readonly about?: string;
   /** A failed liveness check asks for a restart; only checks that a restart can mend belong to it. */
   readonly forLiveness: boolean;
 }
@@ -138,5 +140,6 @@ async function look(check: HealthCheck): Promise<Result> {
   const problems = await check.problems();
   if (problems.length > 0) return { failed: true, why: problems.join('; ') };
   const cautions = check.cautions?.() ?? [];
-  return { failed: false, why: cautions.length > 0 ? `, but ${cautions.join('; ')}` : '' };
+  const about = check.about === undefined ? '' : ` (${check.about})`;
+  return { failed: false, why: `${about}${cautions.length > 0 ? `, but ${cautions.join('; ')}` : ''}` };
 }

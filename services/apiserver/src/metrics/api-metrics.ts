@@ -6,6 +6,7 @@ import type { FlowControl } from '../flow-control/flow-control.ts';
 import { countKinds } from '../flow-control/flow-metrics.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
 import type { Kinds } from '../kinds/custom-kinds.ts';
+import type { StoreForm } from '../log-store-settings.ts';
 import { subresourcesOf } from '../subresources/served-subresources.ts';
 
 /** Metrics with the names of Kubernetes dashboards. */
@@ -30,6 +31,7 @@ const DURATION_BUCKETS = [
 export interface ApiMetricsDeps {
   readonly registry: MetricRegistry;
   readonly store: Pick<Store, 'haltedBy' | 'usage'>;
+  readonly storeForm?: StoreForm | undefined;
   readonly cache: WatchCache;
   readonly kinds: Kinds;
   readonly flowControl: FlowControl;
@@ -63,6 +65,12 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
   registry.gauge('holdfast_store_halted', '1 while the store is halted because its data are inconsistent.', () => [
     ['', deps.store.haltedBy() === undefined ? 0 : 1],
   ]);
+  const { storeForm } = deps;
+  if (storeForm !== undefined) {
+    registry.gauge('holdfast_store_form', 'What the store is, and what acknowledged writes survive. Always 1.', () => [
+      [labelText(['form', 'survives'], [storeForm.name, storeForm.survives]), 1],
+    ]);
+  }
   registerStoreSize(registry, deps.store);
   registry.gauge('apiserver_storage_objects', 'Stored objects by resource.', () => perResource(deps, 'size'));
   registry.gauge('apiserver_registered_watchers', 'Open watches by resource.', () => perResource(deps, 'watchers'));

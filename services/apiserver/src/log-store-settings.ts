@@ -1,0 +1,87 @@
+import { OperatorError } from '@holdfast/platform';
+import type { SettingSpecs } from '@holdfast/platform/config';
+import { isLogAddress, readLogAddresses } from '@holdfast/platform/log-address';
+
+const REPLICAS_MAX = 5;
+
+export const LOG_STORE_SETTINGS = {
+  'store-user': { kind: 'string', help: 'NATS user that owns the log' },
+  'store-password-file': { kind: 'file', help: 'File with the password of that user' },
+  'store-monitors': {
+    kind: 'string',
+    help: 'Monitoring addresses (http://host:8222) of the NATS servers with the log, separated by commas: there it is seen that they sync before they acknowledge',
+  },
+  'store-replicas': {
+    kind: 'integer',
+    help: 'NATS servers that hold a copy of the log; 1 only for experiments',
+    default: 3,
+    min: 1,
+    max: REPLICAS_MAX,
+  },
+} as const satisfies SettingSpecs;
+
+export interface LogStoreConfig {
+  readonly servers: readonly string[];
+  readonly monitors: readonly string[];
+  readonly replicas: number;
+  readonly user: string | undefined;
+  readonly passwordFile: string | undefined;
+}
+
+interface Given {
+  readonly store: string;
+  readonly 'store-user': string | undefined;
+  readonly 'store-password-file': string | undefined;
+  readonly 'store-monitors': string | undefined;
+  readonly 'store-replicas': number;
+}
+
+/** `undefined` when the store is none on NATS servers; then none of the other settings may be given. */
+export function readLogStore(settings: Given): LogStoreConfig | undefined {
+  const { store, 'store-user': user, 'store-password-file': passwordFile, 'store-monitors': monitors } = settings;
+  if (isLogAddress(store)) {
+    const urls = monitors === undefined ? [] : monitors.split(',').map(readMonitorAddress);
+    const replicas = settings['store-replicas'];
+    return { servers: readLogAddresses(store), monitors: urls, replicas, user, passwordFile };
+  }
+  if (user === undefined && passwordFile === undefined && monitors === undefined) return undefined;
+  throw badSetting(
+    '--store-user, --store-password-file and --store-monitors are for a store on NATS servers',
+    'Give their addresses as --store=nats://host:port,..., or leave these settings out.',
+  );
+}
+
+function readMonitorAddress(text: string): string {
+  const address = text.trim();
+  if (/^http:\/\/[^/@\s]+\/?$/.test(address)) return address;
+  throw badSetting(
+    `--store-monitors takes http://host:port of each NATS server, not "${address}"`,
+    'Give the address of the `http` setting in nats.conf of each server, separated by commas.',
+  );
+}
+
+const badSetting = (message: string, nextStep: string): OperatorError =>
+  new OperatorError({ code: 'BadSetting', message, nextStep, exitCode: 2 });
+
+/** What a store is, and what acknowledged writes survive in it. */
+export interface StoreForm {
+  readonly name: 'memory' | 'redis' | 'log';
+  readonly survives: string;
+}
+
+export function storeForm(config: {
+  readonly redisUrl: string | undefined;
+  readonly logStore: Pick<LogStoreConfig, 'replicas'> | undefined;
+  readonly allowUnsafeStore: boolean;
+}): StoreForm {
+  const { redisUrl, logStore, allowUnsafeStore } = config;
+  if (logStore === undefined && redisUrl === undefined) return { name: 'memory', survives: 'nothing' };
+  const name = logStore === undefined ? 'redis' : 'log';
+  if (allowUnsafeStore) return { name, survives: 'what its settings allow' };
+  const losses = Math.floor(((logStore?.replicas ?? 1) - 1) / 2);
+  if (losses === 0) return { name, survives: 'a power cut' };
+  return { name, survives: `a power cut, and the loss of any ${losses === 1 ? 'machine' : `${losses} machines`}` };
+}
+
+export const describeForm = ({ name, survives }: StoreForm): string =>
+  `${name}; acknowledged writes survive ${survives}`;

@@ -1,5 +1,5 @@
 /**
- * Measures the store backends on this machine: `node bench/store.ts [memory] [sqlite] [redis]`. First prints the disk's
+ * Measures the store backends on this machine: `node bench/store.ts [memory] [sqlite] [redis] [log]`. First prints the disk's
  * fsync time, which limits durable writes.
  */
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
@@ -8,9 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '../libs/platform/src/index.ts';
 import type { Store } from '../libs/store/src/index.ts';
+import { createLogStore } from '../libs/store/src/log/index.ts';
 import { createMemoryStore } from '../libs/store/src/memory/index.ts';
 import { createRedisStore } from '../libs/store/src/redis/index.ts';
 import { createSqliteStore } from '../libs/store/src/sqlite/index.ts';
+import { startLogServers } from '../test/support/log-servers.ts';
 import { startRedis } from '../test/support/redis-server.ts';
 
 const OBJECT = JSON.stringify({ kind: 'Pod', padding: 'x'.repeat(1_450) });
@@ -36,6 +38,22 @@ const BACKENDS: Readonly<Record<string, (directory: string) => Promise<Opened>>>
   sqlite: async (directory) => {
     const store = await createSqliteStore({ directory, clock, ids, log });
     return { store, close: () => store.close() };
+  },
+  log: async () => {
+    const servers = await startLogServers({ count: 3 });
+    const { urls, monitors } = servers;
+    const options = { servers: urls, monitors, clock, ids, log };
+    // Three API servers, as in the distributed form: each applies everything.
+    const stores = [await createLogStore(options), await createLogStore(options), await createLogStore(options)];
+    const [store] = stores;
+    if (store === undefined) throw new Error('no store');
+    return {
+      store,
+      close: async () => {
+        for (const each of stores) await each.close();
+        await servers[Symbol.asyncDispose]();
+      },
+    };
   },
   redis: async () => {
     const server = await startRedis();

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { runApt } from '../../tools/setup/apt.ts';
+import { ensurePrograms, findOnPath } from '../../tools/setup/packages.ts';
 import { run } from './docker.ts';
 
 /** An image with the name of an official one, made of Debian packages: enough of it for docker-compose.yml. */
@@ -46,6 +47,17 @@ export const STAND_INS: readonly StandIn[] = [
     packages: [...BASE, 'nats-server', 'busybox-static'],
     command: ['nats-server'],
     finish: (rootfs) => symlinkSync('/bin/busybox', path.join(rootfs, 'usr/local/bin/wget')),
+  },
+  {
+    image: 'nats:2.15.1-alpine',
+    packages: [...BASE, 'busybox-static'],
+    command: ['nats-server'],
+    finish: (rootfs) => {
+      ensurePrograms(['nats-server-next']);
+      const program = findOnPath('nats-server-next') ?? 'nats-server-next';
+      copyFileSync(program, path.join(rootfs, 'usr/local/bin/nats-server'));
+      symlinkSync('/bin/busybox', path.join(rootfs, 'usr/local/bin/wget'));
+    },
   },
 ];
 

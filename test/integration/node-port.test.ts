@@ -50,6 +50,7 @@ before(async () => {
     {
       stateDirectory: directory,
       apiServers: ['localhost'],
+      storeServers: [],
       nodes: ['node-1'],
       apiPorts: [6443],
       componentUid: process.getuid?.() ?? 0,

@@ -2,9 +2,9 @@ import { strict as assert } from 'node:assert';
 import { after, test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import type { DurableStore } from '@holdfast/store';
+import { Compacted, type DurableStore } from '@holdfast/store';
 import { type CreateStore, changesUpTo, storeContract, storeHistoryProperty } from '@holdfast/store/contract';
-import { createLogStore, type LogStoreOptions } from '@holdfast/store/log';
+import { adoptLogStore, createLogStore, type LogStoreOptions } from '@holdfast/store/log';
 import { connect, type NatsConnection } from 'nats';
 import {
   createStream,
@@ -219,4 +219,34 @@ test('log: a write larger than the servers take is definitely not applied, and s
   assert.match(String(refused.status === 'rejected' && refused.reason), /StoreUnavailable.*max_payload/);
   assert.equal(small.status, 'fulfilled');
   await store.close();
+});
+
+test('log: an adoption ends the halt: the next epoch has the objects and higher revisions, the old one never writes again', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name, snapshotEntries: 20 });
+  await writeEach(store, 50);
+  store.halt('two histories');
+  const revision = await adoptLogStore({
+    servers: single.urls,
+    replicas: 1,
+    clock: createSystemClock(),
+    ids,
+    log: createSilentLog(),
+    name,
+  });
+  const adopted = await open(single, { name });
+  assert.deepEqual([await adopted.currentRevision(), adopted.haltedBy()], [revision, undefined]);
+  assert.deepEqual(adopted.lineage(), { incarnation: store.lineage().incarnation, epoch: 2 });
+  const { objects } = await adopted.list('');
+  assert.deepEqual([objects.length, objects.find(({ key }) => key.endsWith('/p7'))?.revision], [50, 8]);
+  await assert.rejects(changesUpTo(adopted, 50, 51), Compacted);
+  assert.deepEqual(await adopted.write([create('next')]), {
+    outcome: 'committed',
+    firstRevision: revision + 1,
+    lastRevision: revision + 1,
+  });
+  await assert.rejects(store.write([create('old')]), { name: 'StoreUnavailable' });
+  const again = await open(single, { name });
+  assert.equal(await again.currentRevision(), revision + 1);
+  await Promise.all([store, adopted, again].map((each) => each.close()));
 });

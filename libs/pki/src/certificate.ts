@@ -94,12 +94,16 @@ export const authorityExtensions = (): readonly Uint8Array[] => [
   extension('2.5.29.15', true, bits(Uint8Array.of(0x86), 1)),
 ];
 
-export type Purpose = 'server' | 'client';
+export type Purpose = 'server' | 'client' | 'peer';
 
-const EXTENDED_USAGE = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const satisfies Record<
-  Purpose,
-  string
->;
+const SERVER_USAGE = '1.3.6.1.5.5.7.3.1';
+const CLIENT_USAGE = '1.3.6.1.5.5.7.3.2';
+/** A peer is a server that also connects to its equals. */
+const EXTENDED_USAGE = {
+  server: [SERVER_USAGE],
+  client: [CLIENT_USAGE],
+  peer: [SERVER_USAGE, CLIENT_USAGE],
+} as const satisfies Record<Purpose, readonly string[]>;
 
 export function bearerExtensions(purpose: Purpose, names: PkiNames): readonly Uint8Array[] {
   const alternatives = [
@@ -109,7 +113,7 @@ export function bearerExtensions(purpose: Purpose, names: PkiNames): readonly Ui
   return [
     extension('2.5.29.19', true, sequence()),
     extension('2.5.29.15', true, bits(Uint8Array.of(0x80), 7)),
-    extension('2.5.29.37', false, sequence(objectId(EXTENDED_USAGE[purpose]))),
+    extension('2.5.29.37', false, sequence(...EXTENDED_USAGE[purpose].map(objectId))),
     ...(alternatives.length === 0 ? [] : [extension('2.5.29.17', false, sequence(...alternatives))]),
   ];
 }

@@ -1,5 +1,20 @@
+import type { SettingSpecs } from './config.ts';
 import { OperatorError } from './errors.ts';
 import { withoutCredentials } from './store-address.ts';
+
+const REPLICAS_MAX = 5;
+
+export const LOG_ACCESS_SETTINGS = {
+  'store-user': { kind: 'string', help: 'NATS user that owns the log' },
+  'store-password-file': { kind: 'file', help: 'File with the password of that user' },
+  'store-replicas': {
+    kind: 'integer',
+    help: 'NATS servers that hold a copy of the log; 1 only for experiments',
+    default: 3,
+    min: 1,
+    max: REPLICAS_MAX,
+  },
+} as const satisfies SettingSpecs;
 
 /** True for the addresses of NATS servers, which hold a log, in `--store`. */
 export const isLogAddress = (text: string): boolean => /^(nats|tls):\/\//.test(text);

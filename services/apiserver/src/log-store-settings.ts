@@ -1,22 +1,12 @@
 import { OperatorError } from '@holdfast/platform';
 import type { SettingSpecs } from '@holdfast/platform/config';
-import { isLogAddress, readLogAddresses } from '@holdfast/platform/log-address';
-
-const REPLICAS_MAX = 5;
+import { isLogAddress, LOG_ACCESS_SETTINGS, readLogAddresses } from '@holdfast/platform/log-address';
 
 export const LOG_STORE_SETTINGS = {
-  'store-user': { kind: 'string', help: 'NATS user that owns the log' },
-  'store-password-file': { kind: 'file', help: 'File with the password of that user' },
+  ...LOG_ACCESS_SETTINGS,
   'store-monitors': {
     kind: 'string',
     help: 'Monitoring addresses (http://host:8222) of the NATS servers with the log, separated by commas: there it is seen that they sync before they acknowledge',
-  },
-  'store-replicas': {
-    kind: 'integer',
-    help: 'NATS servers that hold a copy of the log; 1 only for experiments',
-    default: 3,
-    min: 1,
-    max: REPLICAS_MAX,
   },
 } as const satisfies SettingSpecs;
 

@@ -9,6 +9,8 @@ import { RESTART_SUBJECT, STREAM_SUBJECTS, SYSTEM_SUBJECTS, wireFilter } from '.
 /** The users of NATS. Only API servers publish. A node reads only the pods bound to it. */
 export type NatsRole =
   | { readonly kind: 'apiserver' | 'scheduler' | 'controller-manager' }
+  /** The API servers' access to the log that is their store. */
+  | { readonly kind: 'store' }
   | { readonly kind: 'node'; readonly nodeName: string };
 
 export interface NatsUser {
@@ -19,8 +21,12 @@ export interface NatsUser {
 export interface NatsServerConfig {
   readonly host: string;
   readonly port: number;
-  /** HTTP port for health checks from the same machine. It has no access control. Absent means no port. */
+  /** HTTP port for health checks. It has no access control. Absent means no port. */
   readonly monitoringPort?: number;
+  /** Default: this machine only. */
+  readonly monitoringHost?: string;
+  /** Present: the server is one of several that replicate streams, and syncs to disk before it acknowledges. */
+  readonly cluster?: NatsClusterConfig;
   readonly storeDir: string;
   readonly users: readonly NatsUser[];
   /**
@@ -28,6 +34,17 @@ export interface NatsServerConfig {
    * that authority.
    */
   readonly tls?: { readonly certFile: string; readonly keyFile: string; readonly clientCaFile?: string };
+}
+
+export interface NatsClusterConfig {
+  /** Unique in the cluster. */
+  readonly serverName: string;
+  /** Where the other servers connect. */
+  readonly host: string;
+  readonly port: number;
+  /** `host:port` of every server, this one included. */
+  readonly routes: readonly string[];
+  readonly caFile: string;
 }
 
 export function natsUserName(role: NatsRole): string {
@@ -39,17 +56,18 @@ export function natsUserName(role: NatsRole): string {
  * JSON is valid there.
  */
 export function natsServerConfig(config: NatsServerConfig): string {
-  const { host, port, monitoringPort, tls } = config;
+  const { host, port, monitoringPort, monitoringHost = '127.0.0.1', tls, cluster } = config;
   const sections = {
-    server_name: 'holdfast',
+    server_name: cluster?.serverName ?? 'holdfast',
     host,
     port,
-    ...(monitoringPort === undefined ? {} : { http: `127.0.0.1:${monitoringPort}` }),
+    ...(monitoringPort === undefined ? {} : { http: `${monitoringHost}:${monitoringPort}` }),
     max_payload: NATS_MAX_PAYLOAD_BYTES,
     ping_interval: '10s',
     ping_max: 2,
     write_deadline: '5s',
-    jetstream: { store_dir: config.storeDir },
+    jetstream: { store_dir: config.storeDir, ...(cluster === undefined ? {} : { sync_interval: 'always' }) },
+    ...(cluster === undefined ? {} : { cluster: clusterSection(cluster, tls) }),
     ...(tls === undefined ? {} : { tls: tlsSection(tls) }),
     authorization: {
       users: config.users.map(({ role, password }) => ({
@@ -67,11 +85,26 @@ function tlsSection({ certFile, keyFile, clientCaFile }: NonNullable<NatsServerC
   return clientCaFile === undefined ? own : { ...own, ca_file: clientCaFile, verify: true };
 }
 
+/** Servers authenticate each other by certificates of the cluster's authority. */
+function clusterSection({ host, port, routes, caFile }: NatsClusterConfig, tls: NatsServerConfig['tls']): object {
+  return {
+    name: 'holdfast',
+    host,
+    port,
+    routes: routes.map((route) => `nats-route://${route}`),
+    no_advertise: true,
+    ...(tls === undefined ? {} : { tls: { ...tlsSection(tls), ca_file: caFile } }),
+  };
+}
+
 /** The server's default of half a second is too short for a busy machine that is starting. */
 const TLS_HANDSHAKE_SECONDS = 5;
 
+/** What subjects and streams of the log begin with (`@holdfast/store/log`). */
+const LOG_NAME = 'HOLDFAST';
+
 interface Permissions {
-  readonly publish: { readonly allow: readonly string[] };
+  readonly publish: { readonly allow: readonly string[]; readonly deny?: readonly string[] };
   readonly subscribe: { readonly allow: readonly string[] };
 }
 
@@ -85,6 +118,20 @@ function permissionsOf(role: NatsRole): Permissions {
           allow: [...STREAM_SUBJECTS, SYSTEM_SUBJECTS, ...streamOperations(), consumersOf('*', '>'), flowControl],
         },
         subscribe: { allow: [inbox, SYSTEM_SUBJECTS] },
+      };
+    case 'store':
+      return {
+        publish: {
+          allow: [
+            `${LOG_NAME}.>`,
+            '$JS.API.STREAM.*.*',
+            '$JS.API.STREAM.MSG.GET.*',
+            '$JS.API.CONSUMER.CREATE.*.*',
+            '$JS.FC.>',
+          ],
+          deny: [...streamOperations(), `$JS.API.STREAM.MSG.GET.${STREAM}`, consumersOf('*', '>')],
+        },
+        subscribe: { allow: [inbox] },
       };
     case 'scheduler':
     case 'controller-manager':

@@ -1,1 +1,2 @@
+export { type AdoptLogOptions, adoptLogStore } from './adopt.ts';
 export { createLogStore, type LogStoreOptions } from './log-store.ts';

@@ -21,7 +21,7 @@ import { type Proposed, Proposer } from './proposer.ts';
 import { headersOf } from './publish-headers.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
 import { IncompleteLog, loadSnapshot } from './snapshots.ts';
-import { type Applied, StateMachine } from './state-machine.ts';
+import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
 import { LogTail } from './tail.ts';
 import { Witnesses } from './witnesses.ts';
 
@@ -177,6 +177,32 @@ export class LogReplica {
       if (this.#haltReason === undefined) throw error;
     });
     this.#isCaughtUp = true;
+  }
+
+  /** Reads the log up to a sequence, whatever it says, and takes part in nothing. */
+  async readUpTo(sequence: number): Promise<MachineState> {
+    const { clock, log, startTimeoutMs = LOG_START_TIMEOUT_MS } = this.#options;
+    await this.#load();
+    const machine = this.#machine;
+    const tail = new LogTail({
+      clock,
+      log,
+      inboxPrefix: this.#inboxPrefix,
+      stream: this.current.stream,
+      position: () => machine.position,
+      verify: async () => undefined,
+      onMessage: (at, payload) => void machine.apply(at, payload),
+      onGap: (at) => log.warn('the log has a gap', { at }),
+    });
+    const deadline = clock.monotonic() + startTimeoutMs;
+    if (this.connection !== undefined) await tail.establish(this.connection);
+    while (machine.position < sequence) {
+      if (clock.monotonic() > deadline)
+        throw new IncompleteLog(`it can be read up to ${machine.position} of ${sequence}`);
+      await clock.sleep(LOG_TICK_MS);
+    }
+    tail.abandon();
+    return machine.state;
   }
 
   /** Stops serving at once; then every other process through the log. */

@@ -45,6 +45,14 @@ export function incompleteError(cause: Error): OperatorError {
   });
 }
 
+export function movedError(): OperatorError {
+  return new OperatorError({
+    code: 'STORE_MOVED',
+    message: "Another process has changed which log is the cluster's meanwhile",
+    nextStep: 'Look at the state of the cluster before you adopt again: another adoption may have succeeded.',
+  });
+}
+
 export function foreignError(stream: string): OperatorError {
   return new OperatorError({
     code: 'STORE_FORMAT',

@@ -12,6 +12,11 @@ export const SETUP_SETTINGS = {
     help: 'host names of the API servers',
     default: ['apiserver-1', 'apiserver-2'],
   },
+  'store-servers': {
+    kind: 'list',
+    help: 'host names of the NATS servers that hold the store as a log; absent = Redis',
+    default: [],
+  },
   nodes: { kind: 'list', help: 'names of the nodes', default: ['node-1', 'node-2', 'node-3'] },
   'api-ports': {
     kind: 'list',
@@ -27,6 +32,8 @@ export const SETUP_SETTINGS = {
 export interface SetupConfig {
   readonly stateDirectory: string;
   readonly apiServers: readonly string[];
+  /** Empty: the store is Redis. */
+  readonly storeServers: readonly string[];
   readonly nodes: readonly string[];
   readonly apiPorts: readonly number[];
   readonly componentUid: number;
@@ -41,6 +48,7 @@ export function readSetupConfig(source: SettingSource): SetupConfig | undefined 
   return {
     stateDirectory: settings['state-dir'],
     apiServers: settings['api-servers'],
+    storeServers: settings['store-servers'],
     nodes: settings.nodes,
     apiPorts: settings['api-ports'].map(portOf),
     componentUid: settings['component-uid'],

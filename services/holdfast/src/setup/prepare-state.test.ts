@@ -18,6 +18,7 @@ async function inFolder(run: (config: SetupConfig) => Promise<void>): Promise<vo
     await run({
       stateDirectory,
       apiServers: ['apiserver-1', 'apiserver-2'],
+      storeServers: [],
       nodes: ['node-1', 'node-2'],
       apiPorts: [7443, 7444],
       componentUid: process.getuid?.() ?? 0,

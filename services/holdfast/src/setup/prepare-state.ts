@@ -28,6 +28,7 @@ import { StateFolder } from './state-folder.ts';
 export const REDIS_PORT = 6379;
 export const NATS_PORT = 4222;
 export const NATS_MONITORING_PORT = 8222;
+const NATS_ROUTES_PORT = 6222;
 const ROOT_UID = 0;
 
 interface Material {
@@ -53,11 +54,13 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const pki = await directory.certificates({ ...STANDARD_SERVER_NAMES, dnsNames }, nowMs);
   const credentials = directory.credentials(config.nodes);
   const own = new StateFolder(path.join(config.stateDirectory, 'secrets'), ROOT_UID);
-  const names = [REDIS_SECRET, REDIS_OPERATOR_SECRET, STORAGE_SECRET, ...busRoles(config).map(natsUserName)];
+  const roles = [...busRoles(config), STORE_ROLE].map(natsUserName);
+  const names = [REDIS_SECRET, REDIS_OPERATOR_SECRET, STORAGE_SECRET, ...roles];
   const secrets = completeSecrets(own.read('passwords.json'), names);
   own.write('passwords.json', `${JSON.stringify(secrets, undefined, 2)}\n`);
   const material: Material = { config, pki, credentials, secrets };
   await writeServers(material, nowMs);
+  for (const server of config.storeServers) await writeLogServer(material, server, nowMs);
   writeApiServer(material, directory.serviceAccountKey());
   writeFrontProxy(material, await directory.frontProxy(nowMs));
   await writeCertificate(material, { ...API_SERVER_CERTIFICATE, nowMs });
@@ -92,6 +95,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
 const REDIS_SECRET = 'redis';
 const REDIS_OPERATOR_SECRET = 'redis-operator';
 const STORAGE_SECRET = 'storage';
+const STORE_ROLE: NatsRole = { kind: 'store' };
 
 function busRoles(config: SetupConfig): readonly NatsRole[] {
   const nodes = config.nodes.map((nodeName): NatsRole => ({ kind: 'node', nodeName }));
@@ -123,6 +127,45 @@ async function writeServers(material: Material, nowMs: number): Promise<void> {
   await writeServerCertificate(material, 'nats', ROOT_UID, nowMs);
 }
 
+/** One of the NATS servers that hold the log, and the bus. Their equals and their monitoring are on one network only. */
+async function writeLogServer(material: Material, server: string, nowMs: number): Promise<void> {
+  const { config, pki } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, server), ROOT_UID);
+  const users = [...busRoles(config), STORE_ROLE].map((role) => ({
+    role,
+    password: secretOf(material, natsUserName(role)),
+  }));
+  const text = natsServerConfig({
+    host: '0.0.0.0',
+    port: NATS_PORT,
+    monitoringPort: NATS_MONITORING_PORT,
+    monitoringHost: storeNameOf(server),
+    storeDir: '/data',
+    users,
+    tls: { certFile: '/etc/holdfast/server.crt', keyFile: '/etc/holdfast/server.key' },
+    cluster: {
+      serverName: server,
+      host: storeNameOf(server),
+      port: NATS_ROUTES_PORT,
+      routes: config.storeServers.map((each) => `${storeNameOf(each)}:${NATS_ROUTES_PORT}`),
+      caFile: '/etc/holdfast/ca.crt',
+    },
+  });
+  folder.write('nats.conf', text);
+  folder.write('ca.crt', pki.caCertificate);
+  await writeCertificate(material, {
+    folder: server,
+    file: 'server',
+    uid: ROOT_UID,
+    subject: { user: server, group: undefined, purpose: 'peer' },
+    dnsNames: [server, storeNameOf(server), 'localhost'],
+    nowMs,
+  });
+}
+
+/** The name of a server on the network of the store. */
+const storeNameOf = (server: string): string => `${server}.store`;
+
 /** Valid for the name that other components use, and for local access. */
 function writeServerCertificate(material: Material, name: string, uid: number, nowMs: number): Promise<void> {
   const subject = { user: name, group: undefined, purpose: 'server' } as const;
@@ -146,8 +189,21 @@ function writeApiServer(material: Material, serviceAccountKey: string): void {
   folder.write('service-account.key', serviceAccountKey);
   folder.write('tokens.csv', formatTokenFile(credentials.values()));
   folder.write('bus-password', secretOf(material, busUser));
-  const storeUrl = `rediss://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}`;
-  folder.write('service.env', environmentFile({ HOLDFAST_STORE: storeUrl, HOLDFAST_BUS_USER: busUser }));
+  folder.write('store-password', secretOf(material, natsUserName(STORE_ROLE)));
+  folder.write('service.env', environmentFile({ ...storeVariables(material), HOLDFAST_BUS_USER: busUser }));
+}
+
+function storeVariables(material: Material): Readonly<Record<string, string>> {
+  const { storeServers } = material.config;
+  if (storeServers.length === 0)
+    return { HOLDFAST_STORE: `rediss://apiserver:${secretOf(material, REDIS_SECRET)}@redis:${REDIS_PORT}` };
+  return {
+    HOLDFAST_STORE: storeServers.map((server) => `tls://${server}:${NATS_PORT}`).join(),
+    HOLDFAST_STORE_MONITORS: storeServers.map((s) => `http://${storeNameOf(s)}:${NATS_MONITORING_PORT}`).join(),
+    HOLDFAST_STORE_REPLICAS: String(storeServers.length),
+    HOLDFAST_STORE_USER: natsUserName(STORE_ROLE),
+    HOLDFAST_STORE_PASSWORD_FILE: '/etc/holdfast/store-password',
+  };
 }
 
 /** Authenticates the cluster's API servers to aggregated API servers. */
@@ -179,7 +235,7 @@ async function writeCertificate(
     readonly subject: {
       readonly user: string;
       readonly group: string | undefined;
-      readonly purpose: 'server' | 'client';
+      readonly purpose: 'server' | 'client' | 'peer';
     };
     readonly dnsNames: readonly string[];
     readonly nowMs: number;

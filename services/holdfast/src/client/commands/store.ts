@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { createIds, createSilentLog, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { type Clock, createIds, createSilentLog, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { isLogAddress, LOG_ACCESS_SETTINGS, readLogAddresses } from '@holdfast/platform/log-address';
+import { readSettingFile } from '@holdfast/platform/setting-files';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
 import type { Command, Terminal } from '../command.ts';
@@ -14,7 +16,11 @@ const SETTINGS = {
     help: 'Data directory of the cluster; stop its server first',
     default: '.holdfast',
   },
-  store: { kind: 'string', help: 'Redis of the cluster (redis://host:port), instead of a data directory' },
+  store: {
+    kind: 'string',
+    help: 'Redis (redis://host:port) or NATS servers (nats://host:port,...) of the cluster, instead of a data directory',
+  },
+  ...LOG_ACCESS_SETTINGS,
   ...STORE_TLS_SETTINGS,
   confirm: { kind: 'boolean', help: 'Proceed despite the warning' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
@@ -45,6 +51,7 @@ export const STORE: Command = {
 };
 
 async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
+  if (settings.store !== undefined && isLogAddress(settings.store)) return adoptLog(settings, settings.store, clock);
   if (settings.store !== undefined) {
     const url = readStoreAddress(settings.store, 'redis://host:port or rediss://host:port');
     const tls = readStoreTls(settings);
@@ -55,6 +62,23 @@ async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
   if (!existsSync(path.join(directory, 'store.sqlite'))) throw noStore(directory);
   const { adoptSqliteStore } = await import('@holdfast/store/sqlite');
   return adoptSqliteStore(directory, createIds(createSystemRandom()).uuid());
+}
+
+async function adoptLog(settings: Given, store: string, clock: Clock): Promise<number> {
+  const { 'store-user': user, 'store-password-file': passwordFile, 'store-replicas': replicas } = settings;
+  const tls = readStoreTls(settings);
+  const password = passwordFile === undefined ? undefined : (await readSettingFile(passwordFile)).trim();
+  const { adoptLogStore } = await import('@holdfast/store/log');
+  return adoptLogStore({
+    servers: readLogAddresses(store),
+    replicas,
+    clock,
+    ids: createIds(createSystemRandom()),
+    log: createSilentLog(),
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
+  });
 }
 
 const noStore = (directory: string): OperatorError =>

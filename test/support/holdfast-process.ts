@@ -14,6 +14,8 @@ const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main
 export interface ReadyRecord {
   readonly url: string;
   readonly kubeconfig: string;
+  /** Signs one browser in. */
+  readonly console: string;
   readonly warnings: readonly string[];
   readonly startupMs: number;
   readonly rssMb: number;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { runApt } from './apt.ts';
 import { unpackFromNextDebian } from './next-debian.ts';
 
-/** Programs that tests start. The servers are Debian packages of the same name. */
-export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl';
+/** Programs that tests start. The servers and the browser are Debian packages of the same name. */
+export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl' | 'chromium';
 
 /** Programs that were unpacked, not installed: behind everything else on the PATH of the tests. */
 export const OWN_PROGRAMS = path.resolve(import.meta.dirname, '../../.toolchain/bin');

@@ -52,7 +52,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
-    programs: ['kubectl'],
+    programs: ['kubectl', 'chromium'],
     concurrency: 1,
     timeoutSecondsPerTest: 300,
   },

@@ -46,7 +46,7 @@ export function Logs({ pod }: { readonly pod: ApiObject }): VNode {
         </label>
       </div>
       {failure !== '' && <p class="refusal">{failure}</p>}
-      <pre class="code log" ref={end} tabIndex={0} aria-label={`Log of ${container}`}>
+      <pre class="code log" ref={end} tabIndex={0} role="region" aria-label={`Log of ${container}`}>
         {found.length === 0 ? 'No lines.' : found.join('\n')}
       </pre>
     </div>

@@ -37,7 +37,7 @@ export function YamlView({ route, tick }: YamlViewProps): VNode {
 }
 
 export const YamlText = ({ text }: { readonly text: string }): VNode => (
-  <pre class="code" tabIndex={0} aria-label="YAML">
+  <pre class="code" tabIndex={0} role="region" aria-label="YAML">
     {text.split('\n').map((line, index) => (
       <span key={index} class="line">
         {partsOf(line).map((part, at) => (

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { seriousFindings, startBrowser } from '../support/browser.ts';
+import { HoldfastProcess } from '../support/holdfast-process.ts';
+import { createKubectl } from '../support/kubectl.ts';
+import { waitFor } from '../support/wait.ts';
+
+let cluster: HoldfastProcess;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+/** What no test expects: errors of scripts and of the content policy, requests to others. */
+const complaints: string[] = [];
+const { run } = createKubectl(() => cluster.ready.kubeconfig);
+
+before(async () => {
+  [cluster, browser] = await Promise.all([
+    HoldfastProcess.start(['--memory', '--nodes', '1', '--hollow-nodes', '2']),
+    startBrowser(),
+  ]);
+  context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 820 } });
+  context.setDefaultTimeout(20_000);
+  page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${cluster.ready.url}/ui/`)) complaints.push(`asks ${request.url()}`);
+  });
+  await run('create', 'deployment', 'web', '--image=busybox', '--replicas=4', '--', 'sleep', '3600');
+  await run('rollout', 'status', 'deployment', 'web', '--timeout=60s');
+});
+after(async () => {
+  await browser?.close();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const go = (hash: string): Promise<void> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`) as Promise<void>;
+const tiles = (state: string) => page.locator(`.cards a.tile.${state}`);
+
+test('the link of the start line signs in once, and the overview follows the cluster', async () => {
+  await page.goto(cluster.ready.console);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.equal(new URL(page.url()).hash, '#/overview', 'the code has left the address');
+  await waitFor('a tile for each pod', async () => (await tiles('running').count()) === 4);
+  assert.equal(await page.locator('section.node').count(), 3);
+  await run('scale', 'deployment', 'web', '--replicas=6');
+  await waitFor('tiles of the new pods', async () => (await tiles('running').count()) === 6);
+  const second = await context.newPage();
+  await second.goto('about:blank');
+  await second.goto(cluster.ready.console);
+  await second.getByText('This link was used before').waitFor();
+  await second.close();
+  complaints.splice(0, complaints.length, ...complaints.filter((each) => !each.includes('401')));
+});
+
+test('a kind is a table with the columns of the server, found by words, labels and fields', async () => {
+  await go('#/overview');
+  await page.getByRole('link', { name: 'Pods', exact: true }).click();
+  await page.getByRole('columnheader', { name: 'Restarts' }).waitFor();
+  await waitFor('six rows', async () => (await page.locator('tbody a').count()) === 6);
+  await page.getByLabel('Labels').fill('app=none');
+  await page.getByLabel('Labels').press('Enter');
+  await page.getByText('There are none.').waitFor();
+  await go('#/list/apps/v1/deployments?words=web');
+  await page.getByRole('link', { name: 'web', exact: true }).click();
+  await page.getByText('ReplicaSet').first().waitFor();
+  await waitFor('pods below the deployment', async () => (await page.locator('.tree .self li li a').count()) === 6);
+  await page.getByRole('link', { name: 'YAML' }).click();
+  await page.getByText('apiVersion').waitFor();
+  assert.match(
+    (await page.locator('pre.code').textContent()) ?? '',
+    /kind: Deployment\nmetadata:\n(?!.*managedFields)/,
+  );
+});
+
+test('the log of a pod is followed and searched', async () => {
+  const overrides = JSON.stringify({ spec: { nodeName: 'node-1' } });
+  const script = 'i=0; while true; do i=$((i+1)); echo line $i; sleep 0.2; done';
+  await run('run', 'talks', '--image=busybox', `--overrides=${overrides}`, '--command', '--', 'sh', '-c', script);
+  await run('wait', 'pod/talks', '--for=condition=Ready', '--timeout=30s');
+  await go('#/object/core/v1/pods/default/talks?tab=logs');
+  await page.getByText('line 1\n').waitFor();
+  const lines = async () => ((await page.locator('pre.log').textContent()) ?? '').split('\n').length;
+  const before = await lines();
+  await waitFor('more lines', async () => (await lines()) > before);
+  await page.getByLabel('Search').fill('LINE 2');
+  await waitFor('the lines with the words', async () =>
+    (await page.locator('pre.log').textContent())?.startsWith('line 2'),
+  );
+});
+
+test('keys reach everything: skip link, menu, tiles by arrows, the pod by Enter', async () => {
+  await go('#/overview');
+  await page.reload();
+  await tiles('running').first().waitFor();
+  await page.keyboard.press('Tab');
+  const focused = () => page.evaluate('document.activeElement?.textContent ?? ""') as Promise<string>;
+  assert.equal(await focused(), 'Skip to the page');
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate('document.activeElement?.id'), 'main');
+  const name = () => page.evaluate('document.activeElement?.dataset.name') as Promise<string | undefined>;
+  await waitFor('the first tile by Tab', async () => {
+    await page.keyboard.press('Tab');
+    return name();
+  });
+  const first = await name();
+  await page.keyboard.press('ArrowRight');
+  const second = await name();
+  assert.notEqual(second, first);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: second ?? '' }).waitFor();
+});
+
+test('the console may do what its user may do, and says what it may not', async () => {
+  await run('create', 'serviceaccount', 'reader');
+  await run('create', 'role', 'reader', '--verb=list,watch,get', '--resource=pods');
+  await run('create', 'rolebinding', 'reader', '--role=reader', '--serviceaccount=default:reader');
+  const token = (await run('create', 'token', 'reader')).trim();
+  const other = await browser.newContext({ ignoreHTTPSErrors: true });
+  const theirs = await other.newPage();
+  await theirs.goto(`${cluster.ready.url}/ui/`);
+  await theirs.getByLabel(/paste a token/).fill(token);
+  assert.deepEqual(await seriousFindings(theirs), []);
+  await theirs.getByRole('button', { name: 'Sign in' }).click();
+  await theirs.getByText('system:serviceaccount:default:reader').waitFor();
+  await theirs
+    .getByText(/Not allowed.*cannot list resource/)
+    .first()
+    .waitFor();
+  await theirs.evaluate('location.hash = "#/list/core/v1/pods?namespace=default"');
+  await theirs.locator('tbody a').first().waitFor();
+  await other.close();
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`no page keeps people from using it, in ${colorScheme} colours and on a narrow screen`, async () => {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(colorScheme === 'dark' ? { width: 390, height: 800 } : { width: 1280, height: 820 });
+    const pages = ['#/overview', '#/list/core/v1/pods', '#/object/core/v1/pods/default/talks', '#/kinds'];
+    for (const hash of [...pages, '#/object/core/v1/pods/default/talks?tab=yaml']) {
+      await go(hash);
+      await page.locator('main a, main pre').first().waitFor();
+      assert.deepEqual(await seriousFindings(page), [], hash);
+      const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+      assert.ok(overflow <= 0, `${hash} is ${overflow} pixels too wide`);
+    }
+  });
+}
+
+test('signed out is out, and nothing asked anybody else or broke a policy', async () => {
+  await page.setViewportSize({ width: 1280, height: 820 });
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  assert.deepEqual(complaints, []);
+});

@@ -7,6 +7,7 @@ import { ObjectPage } from './object-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
 import { type Shell, ShellProvider } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
+import { TimePage } from './time-page.tsx';
 
 export function App({ shell }: { readonly shell: Shell }): VNode {
   const presence = shell.presence.value;
@@ -36,6 +37,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case 'kinds':
       return <AllKinds />;
     case 'time':
+      return <TimePage />;
     case 'film':
     case 'overview':
       return <OverviewPage />;

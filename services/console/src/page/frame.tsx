@@ -4,6 +4,7 @@ import { type Kind, menuKinds, pluralTitle } from '../state/kinds.ts';
 import { listHash, type Route } from '../state/routes.ts';
 import { Mark, MenuGlyph } from './marks.tsx';
 import { useShell } from './shell.tsx';
+import { TimeBar } from './time-bar.tsx';
 
 /** Menu, person and the page. */
 export function Frame({ children }: { readonly children: ComponentChildren }): VNode {
@@ -46,33 +47,40 @@ export function Frame({ children }: { readonly children: ComponentChildren }): V
           Sign out
         </button>
       </header>
-      <nav id="menu" class={isOpen ? 'menu open' : 'menu'} aria-label="Kinds">
-        <ul>
-          <MenuItem href="#/overview" title="Overview" isHere={route.page === 'overview'} />
-        </ul>
-        {menuKinds(shell.kinds.value).map((section) => (
-          <section key={section.title}>
-            <h2>{section.title}</h2>
-            <ul>
-              {section.kinds.map((kind) => (
-                <MenuItem
-                  key={kind.plural}
-                  href={listHash(kind)}
-                  title={pluralTitle(kind)}
-                  isHere={isAt(route, kind)}
-                />
-              ))}
-            </ul>
-          </section>
-        ))}
-        <ul>
-          <MenuItem href="#/kinds" title="All kinds" isHere={route.page === 'kinds'} />
-        </ul>
-      </nav>
+      <Menu isOpen={isOpen} />
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
+      {shell.range.value !== undefined && <TimeBar />}
     </div>
+  );
+}
+
+function Menu({ isOpen }: { readonly isOpen: boolean }): VNode {
+  const shell = useShell();
+  const route = shell.route.value;
+  return (
+    <nav id="menu" class={isOpen ? 'menu open' : 'menu'} aria-label="Kinds">
+      <ul>
+        <MenuItem href="#/overview" title="Overview" isHere={route.page === 'overview'} />
+        {shell.range.value !== undefined && (
+          <MenuItem href="#/time" title="What changed" isHere={route.page === 'time'} />
+        )}
+      </ul>
+      {menuKinds(shell.kinds.value).map((section) => (
+        <section key={section.title}>
+          <h2>{section.title}</h2>
+          <ul>
+            {section.kinds.map((kind) => (
+              <MenuItem key={kind.plural} href={listHash(kind)} title={pluralTitle(kind)} isHere={isAt(route, kind)} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      <ul>
+        <MenuItem href="#/kinds" title="All kinds" isHere={route.page === 'kinds'} />
+      </ul>
+    </nav>
   );
 }
 

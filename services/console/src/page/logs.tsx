@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiFailure } from '../state/api.ts';
 import { LogBuffer } from '../state/log-lines.ts';
 import { oncePerFrame } from '../state/machine.ts';
 import { type ApiObject, containersOf } from '../state/object.ts';
@@ -8,6 +9,7 @@ import { PODS, pathOf } from '../state/routes.ts';
 import { useShell } from './shell.tsx';
 
 const TAIL = '1000';
+const RECONNECT_MS = 1_000;
 /** Lines that are drawn; all that are kept are searched. */
 const DRAWN_MAX = 1_000;
 
@@ -74,9 +76,20 @@ function useLog({ metadata }: ApiObject, container: string, isPrevious: boolean)
         changed();
       }
     };
-    follow().catch((error: unknown) => {
-      if (!stop.signal.aborted) setFailure(error instanceof Error ? error.message : String(error));
-    });
+    const followAgain = async (): Promise<void> => {
+      while (!stop.signal.aborted) {
+        try {
+          return await follow();
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          if (error instanceof ApiFailure) return setFailure(error.message);
+          // The connection broke: the same lines are read anew.
+          kept.clear();
+          await machine.pause(RECONNECT_MS);
+        }
+      }
+    };
+    void followAgain();
     changed();
     return () => stop.abort();
   }, [metadata.uid, container, isPrevious]);

@@ -8,6 +8,7 @@ const PREFIX = 'holdfast.';
 const machine: Machine = {
   fetch: (url, init) => fetch(url, { ...init, credentials: 'same-origin', redirect: 'error' }),
   now: () => Date.now(),
+  iso: (ms) => new Date(ms).toISOString(),
   frame: (run) => void requestAnimationFrame(run),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   every: (ms, run) => {

@@ -32,7 +32,7 @@ export function ObjectEvents({ object }: { readonly object: ApiObject; readonly 
                 <span class="what">
                   <strong>{event.reason}</strong>
                 </span>
-                <time>{ageOf(event.at, shell.now.value)}</time>
+                <time>{ageOf(event.at, shell.shownTime)}</time>
                 <p>{event.message}</p>
               </li>
             ))}

@@ -1,7 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Api } from '../state/api.ts';
+import { pastPath } from '../state/history.ts';
 import type { ApiObject } from '../state/object.ts';
 import { listHash, objectHash, pathOf, type Route } from '../state/routes.ts';
+import { Changes } from './changes.tsx';
 import { LiveBadge } from './live-badge.tsx';
 import { Logs } from './logs.tsx';
 import { useShell } from './shell.tsx';
@@ -14,10 +17,16 @@ type ObjectRoute = Extract<Route, { page: 'object' }>;
 /** One object: its row is watched, and each change of it is read again. */
 export function ObjectPage({ route }: { readonly route: ObjectRoute }): VNode {
   const { resource, namespace, name, tab } = route;
-  const kind = useShell().kindOf(resource);
+  const shell = useShell();
+  const kind = shell.kindOf(resource);
   const live = useLiveTable(pathOf(resource, namespace), { fieldSelector: `metadata.name=${name}` });
   const { object, failure } = useObject(route, live.tick.value);
-  const tabs = ['summary', 'yaml', ...(resource.plural === 'pods' && resource.group === '' ? ['logs'] : [])];
+  const tabs = [
+    'summary',
+    'yaml',
+    ...(resource.plural === 'pods' && resource.group === '' ? ['logs'] : []),
+    ...(shell.range.value === undefined ? [] : ['history']),
+  ];
   return (
     <div class="page object">
       <nav class="crumbs" aria-label="Path">
@@ -53,6 +62,7 @@ const TITLES = new Map([
   ['summary', 'Summary'],
   ['yaml', 'YAML'],
   ['logs', 'Logs'],
+  ['history', 'History'],
 ]);
 
 interface TabProps {
@@ -65,15 +75,16 @@ interface TabProps {
 function Tab({ tab, object, route, tick }: TabProps): VNode {
   if (tab === 'yaml') return <YamlView route={route} tick={tick} />;
   if (tab === 'logs') return <Logs pod={object} />;
+  if (tab === 'history') return <Changes path={pathOf(route.resource, route.namespace, route.name)} tick={tick} />;
   return <Summary object={object} resource={route.resource} tick={tick} />;
 }
 
 function useObject({ resource, namespace, name }: ObjectRoute, tick: number) {
-  const { api } = useShell();
+  const { api, at } = useShell();
   const [known, setKnown] = useState<{ object?: ApiObject; failure: string }>({ failure: '' });
   useEffect(() => {
     let isCurrent = true;
-    api.json<ApiObject>(pathOf(resource, namespace, name)).then(
+    api.json<ApiObject>(...placeOf(pathOf(resource, namespace, name), at.value)).then(
       (object) => isCurrent && setKnown({ object, failure: '' }),
       (error: unknown) =>
         isCurrent &&
@@ -82,6 +93,9 @@ function useObject({ resource, namespace, name }: ObjectRoute, tick: number) {
     return () => {
       isCurrent = false;
     };
-  }, [tick]);
+  }, [tick, at.value]);
   return known;
 }
+
+const placeOf = (path: string, at: string): Parameters<Api['json']> =>
+  at === '' ? [path] : [pastPath(path), { query: { time: at } }];

@@ -25,7 +25,7 @@ export function RecentEvents(): VNode {
               <span class="what">
                 <strong>{event.reason}</strong> {event.object}
               </span>
-              <time>{ageOf(event.at, shell.now.value)}</time>
+              <time>{ageOf(event.at, shell.shownTime)}</time>
               <p>{event.message}</p>
             </li>
           ))}

@@ -28,7 +28,7 @@ export function RowTable({ resource, columns, rows, isLoading }: RowTableProps):
   useEffect(look, []);
   const { first, end } = windowOf(sight.top, sight.height, ROW_HEIGHT, rows.length);
   const total = columns.reduce((sum, { width }) => sum + width, 0);
-  const now = shell.now.value;
+  const now = shell.shownTime;
   if (rows.length === 0) return <p class="empty big">{isLoading ? 'Loading' : 'There are none.'}</p>;
   return (
     // biome-ignore lint: a region that scrolls can be focused, so that its keys work.

@@ -2,9 +2,11 @@ import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type Api, createApi, signIn, signOut } from '../state/api.ts';
+import { type HistoryRange, readRange } from '../state/history.ts';
 import { type Kind, readKinds } from '../state/kinds.ts';
 import type { Machine } from '../state/machine.ts';
 import { type ResourceName, type Route, readRoute } from '../state/routes.ts';
+import { parse } from '../state/times.ts';
 
 const GUARD = 'guard';
 const CLOCK_TICK_MS = 5_000;
@@ -23,6 +25,10 @@ export class Shell {
   readonly user = signal('');
   /** Steps in seconds, for ages. */
   readonly now: Signal<number>;
+  /** Absent: the server keeps no history. */
+  readonly range: Signal<HistoryRange | undefined> = signal(undefined);
+  /** The moment that the pages show; empty: now. */
+  readonly at = signal('');
   #guard: string;
 
   constructor(machine: Machine) {
@@ -30,7 +36,12 @@ export class Shell {
     this.#guard = machine.store.read(GUARD);
     this.now = signal(machine.now());
     this.route = signal(readRoute(machine.place.hash()));
-    this.api = createApi({ fetch: machine.fetch, guard: () => this.#guard || 'none', signedOut: () => this.#leave() });
+    this.api = createApi({
+      fetch: machine.fetch,
+      pause: machine.pause,
+      guard: () => this.#guard || 'none',
+      signedOut: () => this.#leave(),
+    });
   }
 
   async begin(): Promise<void> {
@@ -69,6 +80,16 @@ export class Shell {
     return this.kinds.value.find(({ group, plural }) => group === name.group && plural === name.plural);
   }
 
+  /** The time that the pages count ages from. */
+  get shownTime(): number {
+    return parse(this.at.value) ?? this.now.value;
+  }
+
+  /** What the history holds now. */
+  async refreshRange(): Promise<void> {
+    this.range.value = await readRange(this.api).catch(() => this.range.value);
+  }
+
   async #enter(): Promise<void> {
     const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
     const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
@@ -79,6 +100,7 @@ export class Shell {
       ]);
       this.user.value = who.status?.userInfo?.username ?? '';
       this.kinds.value = kinds;
+      await this.refreshRange();
       this.refusal.value = '';
       this.presence.value = 'inside';
     } catch (error) {

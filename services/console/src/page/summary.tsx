@@ -16,7 +16,7 @@ export interface SummaryProps {
 export function Summary({ object, tick }: SummaryProps): VNode {
   const shell = useShell();
   const { metadata } = object;
-  const now = shell.now.value;
+  const now = shell.shownTime;
   return (
     <div class="summary">
       <div>

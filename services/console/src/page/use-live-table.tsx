@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { LiveTable } from '../state/live-table.ts';
 import { oncePerFrame } from '../state/machine.ts';
+import type { TableModel } from '../state/table.ts';
 import { useShell } from './shell.tsx';
 
 export interface Live {
@@ -10,21 +11,24 @@ export interface Live {
   readonly tick: Signal<number>;
 }
 
-/** Follows a collection while the component is shown. */
+/** Follows a collection while the component is shown, or shows it as of the chosen moment. */
 export function useLiveTable(path: string, query: Readonly<Record<string, string>> = {}): Live {
-  const { api, machine } = useShell();
+  const shell = useShell();
+  const { api, machine } = shell;
   const tick = useSignal(0);
-  const address = `${path}?${JSON.stringify(query)}`;
-  const begin = (): LiveTable => {
+  const at = shell.at.value;
+  const collection = `${path}?${JSON.stringify(query)}`;
+  const begin = (before?: TableModel): LiveTable => {
     const changed = oncePerFrame(machine, () => {
       tick.value++;
     });
-    return new LiveTable({ api, path, query, pause: machine.pause, changed });
+    const shown = before === undefined ? {} : { before };
+    return new LiveTable({ api, path, query, at, pause: machine.pause, changed, ...shown });
   };
-  const [current, setCurrent] = useState(() => ({ address, table: begin() }));
-  if (current.address !== address) {
-    const next = { address, table: begin() };
-    setCurrent(next);
+  const [current, setCurrent] = useState(() => ({ collection, at, table: begin() }));
+  if (current.collection !== collection || current.at !== at) {
+    const before = current.collection === collection ? current.table.model : undefined;
+    setCurrent({ collection, at, table: begin(before) });
   }
   useEffect(() => {
     void current.table.run();

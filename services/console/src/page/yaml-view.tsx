@@ -1,7 +1,9 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { pastPath } from '../state/history.ts';
 import { pathOf, type Route } from '../state/routes.ts';
 import { partsOf, withoutManagedFields } from '../state/yaml-text.ts';
+import { Editor } from './editor.tsx';
 import { useShell } from './shell.tsx';
 
 export interface YamlViewProps {
@@ -11,26 +13,38 @@ export interface YamlViewProps {
 
 /** The object as the server writes it in YAML. */
 export function YamlView({ route, tick }: YamlViewProps): VNode {
-  const { api } = useShell();
+  const shell = useShell();
+  const { api, at } = shell;
   const [yaml, setYaml] = useState('');
   const [hasOwners, setOwners] = useState(false);
+  const [isEditing, setEditing] = useState(false);
+  const mayEdit = at.value === '' && shell.kindOf(route.resource)?.verbs.includes('patch') === true;
   const path = pathOf(route.resource, route.namespace, route.name);
   useEffect(() => {
     let isCurrent = true;
-    api.text(path, { accept: 'application/yaml' }).then(
+    const asked = { accept: 'application/yaml', query: at.value === '' ? {} : { time: at.value } };
+    api.text(at.value === '' ? path : pastPath(path), asked).then(
       (text) => isCurrent && setYaml(text),
       () => undefined,
     );
     return () => {
       isCurrent = false;
     };
-  }, [path, tick]);
+  }, [path, tick, at.value]);
+  if (isEditing) return <Editor path={path} yaml={yaml} onDone={() => setEditing(false)} />;
   return (
     <div class="yaml">
-      <label class="check">
-        <input type="checkbox" checked={hasOwners} onChange={(event) => setOwners(event.currentTarget.checked)} />
-        Field owners
-      </label>
+      <div class="buttons">
+        {mayEdit && (
+          <button type="button" disabled={yaml === ''} onClick={() => setEditing(true)}>
+            Edit
+          </button>
+        )}
+        <label class="check">
+          <input type="checkbox" checked={hasOwners} onChange={(event) => setOwners(event.currentTarget.checked)} />
+          Field owners
+        </label>
+      </div>
       <YamlText text={hasOwners ? yaml : withoutManagedFields(yaml)} />
     </div>
   );

@@ -37,16 +37,22 @@ export class ApiFailure extends Error {
 
 export interface ApiDeps {
   readonly fetch: Fetch;
+  readonly pause: (ms: number) => Promise<void>;
   readonly guard: () => string;
   /** The session has ended. */
   readonly signedOut: () => void;
 }
 
-export function createApi({ fetch, guard, signedOut }: ApiDeps): Api {
+/** A connection that broke is made again once for what only reads. */
+const AGAIN_MS = 300;
+
+export function createApi({ fetch, guard, signedOut, pause }: ApiDeps): Api {
   const send = async (path: string, asked: Asked = {}): Promise<Response> => {
     const query = new URLSearchParams(asked.query ?? {}).toString();
-    const response = await fetch(`${CLUSTER}${path}${query === '' ? '' : `?${query}`}`, {
-      method: asked.method ?? 'GET',
+    const url = `${CLUSTER}${path}${query === '' ? '' : `?${query}`}`;
+    const method = asked.method ?? 'GET';
+    const init = {
+      method,
       headers: {
         accept: asked.accept ?? 'application/json',
         [GUARD_HEADER]: guard(),
@@ -54,6 +60,11 @@ export function createApi({ fetch, guard, signedOut }: ApiDeps): Api {
       },
       ...(asked.body === undefined ? {} : { body: asked.body }),
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
+    };
+    const response = await fetch(url, init).catch(async (error: unknown) => {
+      if (method !== 'GET' || asked.signal?.aborted === true) throw error;
+      await pause(AGAIN_MS);
+      return fetch(url, init);
     });
     if (response.ok) return response;
     if (response.status === 401) signedOut();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Api, ApiFailure, type Asked } from './api.ts';
 import { LiveTable } from './live-table.ts';
-import { columns, row } from './testing.ts';
+import { columns, row, tableOf } from './testing.ts';
 
 type Step = (query: Readonly<Record<string, string>>) => unknown;
 
@@ -83,6 +83,26 @@ for (const [how, answer] of [
     );
   });
 }
+
+test('a moment of the past is listed once, in place of what was shown', async () => {
+  const before = tableOf(['Name'], [row('old')]);
+  const paths: string[] = [];
+  const api: Api = {
+    json: async <T>(path: string, asked?: Asked) => {
+      paths.push(`${path} ${asked?.query?.['time']}`);
+      return list('7', ['a'])() as T;
+    },
+    text: async () => '',
+    stream: async () => assert.fail('nothing is followed'),
+  };
+  const deps = { api, path: '/api/v1/pods', query: {}, pause: async () => {}, changed: () => {} };
+  const table = new LiveTable({ ...deps, at: '2026-01-01T00:00:00Z', before });
+  assert.equal(table.model.rows.size, 1, 'no blank page in between');
+  await table.run();
+  assert.deepEqual(paths, ['/holdfast.io/history/v1/objects/api/v1/pods 2026-01-01T00:00:00Z']);
+  assert.equal(table.liveness, 'past');
+  assert.deepEqual([...table.model.rows.keys()], ['default/a']);
+});
 
 test('an outage is waited for, longer each time, and the rows stay', async () => {
   const failure = () => new Error('no answer');

@@ -1,14 +1,19 @@
 import { type Api, ApiFailure } from './api.ts';
+import { pastPath } from './history.ts';
 import { type ServerTable, TableModel } from './table.ts';
 import { isExpired, LineReader, readEvent } from './watch-lines.ts';
 
-export type Liveness = 'loading' | 'live' | 'reconnecting' | 'refused';
+export type Liveness = 'loading' | 'live' | 'reconnecting' | 'refused' | 'past';
 
 export interface LiveTableDeps {
   readonly api: Api;
   /** `/api/v1/pods` */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** A moment of the past, which is listed once. Empty: the present, which is followed. */
+  readonly at?: string;
+  /** What is shown until the first page arrives. */
+  readonly before?: TableModel;
   /** Resolves after this time. */
   readonly pause: (ms: number) => Promise<void>;
   /** Something is different; called for every event, so the view collects the calls of a frame. */
@@ -23,7 +28,7 @@ const WATCH_SECONDS = 290;
 
 /** A table that follows the cluster: list, watch from its revision, list again when the server has forgotten it. */
 export class LiveTable {
-  readonly model = new TableModel();
+  readonly model: TableModel;
   liveness: Liveness = 'loading';
   failure = '';
   readonly #deps: LiveTableDeps;
@@ -31,6 +36,11 @@ export class LiveTable {
 
   constructor(deps: LiveTableDeps) {
     this.#deps = deps;
+    this.model = deps.before ?? new TableModel();
+  }
+
+  get #isPast(): boolean {
+    return (this.#deps.at ?? '') !== '';
   }
 
   /** Ends with `stop`, or when the server refuses. */
@@ -41,6 +51,7 @@ export class LiveTable {
       try {
         if (!isListed) await this.#list();
         isListed = true;
+        if (this.#isPast) return this.#become('past');
         this.#become('live');
         const began = await this.#watch();
         isListed = began !== 'expired';
@@ -68,13 +79,19 @@ export class LiveTable {
   }
 
   async #list(): Promise<void> {
-    const { api, path, query } = this.#deps;
+    const { api, query, at = '' } = this.#deps;
+    const path = this.#isPast ? pastPath(this.#deps.path) : this.#deps.path;
     let token = '';
     let isFirst = true;
     do {
       const page: ServerTable = await api.json(path, {
         accept: TABLE,
-        query: { ...query, limit: String(PAGE_ROWS), ...(token === '' ? {} : { continue: token }) },
+        query: {
+          ...query,
+          limit: String(PAGE_ROWS),
+          ...(at === '' ? {} : { time: at }),
+          ...(token === '' ? {} : { continue: token }),
+        },
         signal: this.#stop.signal,
       });
       this.model.takePage(page, isFirst);

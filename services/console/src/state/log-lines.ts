@@ -5,12 +5,17 @@ export const LOG_LINES_MAX = 5_000;
 
 /** The newest lines of a log that is followed. */
 export class LogBuffer {
-  readonly #reader = new LineReader();
+  #reader = new LineReader();
   #lines: string[] = [];
 
   take(text: string): void {
     this.#lines.push(...this.#reader.take(text));
     if (this.#lines.length > LOG_LINES_MAX) this.#lines = this.#lines.slice(-LOG_LINES_MAX);
+  }
+
+  clear(): void {
+    this.#reader = new LineReader();
+    this.#lines = [];
   }
 
   /** Those that contain the words, in any case. */

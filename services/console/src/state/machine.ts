@@ -5,6 +5,8 @@ export interface Machine {
   readonly fetch: Fetch;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** `2026-11-23T17:19:42.000Z` */
+  readonly iso: (ms: number) => string;
   /** Before the next frame is drawn. */
   readonly frame: (run: () => void) => void;
   readonly pause: (ms: number) => Promise<void>;

@@ -35,5 +35,7 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
   return era * 146_097 + ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear - 719_468;
 }
 
-/** `17:19:42` of a time in UTC. */
-export const clockTime = (time: string): string => /T(\d\d:\d\d:\d\d)/.exec(time)?.[1] ?? '';
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
+/** `17:19:42`, on the clock of the reader. */
+export const clockTime = (ms: number): string => CLOCK.format(ms);

@@ -34,3 +34,18 @@ export function partsOf(line: string): readonly YamlPart[] {
 
 const part = (kind: YamlPart['kind'], text: string): YamlPart => ({ kind, text });
 const hasText = ({ text }: YamlPart): boolean => text !== '';
+
+/** Set by the server. The uid stays: an apply must not make an object anew that somebody deleted meanwhile. */
+const OF_SERVER = /^ {2}(?:resourceVersion|generation|creationTimestamp|selfLink):/;
+
+/** What a person may change: without what the server sets, field owners and the status. */
+export function forEditing(yaml: string): string {
+  const kept: string[] = [];
+  let section = '';
+  for (const line of withoutManagedFields(yaml).split('\n')) {
+    if (line !== '' && !/^[\s-]/.test(line)) section = line.split(':', 1)[0] ?? '';
+    const isLeftOut = section === 'status' || (section === 'metadata' && OF_SERVER.test(line));
+    if (!isLeftOut) kept.push(line);
+  }
+  return `${kept.join('\n').trimEnd()}\n`;
+}

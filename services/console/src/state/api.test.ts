@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiFailure, createApi, type Fetch, signIn } from './api.ts';
+
+function apiOf(fetch: Fetch) {
+  const seen: string[] = [];
+  const noted: Fetch = (url, init) => {
+    seen.push(`${init.method} ${url}`);
+    return fetch(url, init);
+  };
+  let isSignedOut = false;
+  const signedOut = (): void => {
+    isSignedOut = true;
+  };
+  const api = createApi({ fetch: noted, pause: async () => {}, guard: () => 'guard', signedOut });
+  return { api, seen, isSignedOut: () => isSignedOut };
+}
+
+const answer = (status: number, body: string) => async () => new Response(body, { status });
+
+test('requests go below /ui/cluster with the guard, and refusals have the words of the server', async () => {
+  const headers: unknown[] = [];
+  const { api, seen } = apiOf(async (_url, init) => {
+    headers.push(init.headers);
+    return new Response('{"message":"pods is forbidden"}', { status: 403 });
+  });
+  await assert.rejects(
+    api.json('/api/v1/pods', { query: { limit: '1' } }),
+    (error) => error instanceof ApiFailure && error.isFinal && error.message === 'pods is forbidden',
+  );
+  assert.deepEqual(seen, ['GET /ui/cluster/api/v1/pods?limit=1']);
+  assert.deepEqual(headers, [{ accept: 'application/json', 'x-holdfast-console': 'guard' }]);
+});
+
+test('a read whose connection broke is sent again once, a write never', async () => {
+  const broken = apiOf(async () => {
+    throw new TypeError('network changed');
+  });
+  await assert.rejects(broken.api.json('/a'), /network changed/);
+  await assert.rejects(broken.api.json('/a', { method: 'PATCH', body: '{}' }), /network changed/);
+  assert.deepEqual(broken.seen, ['GET /ui/cluster/a', 'GET /ui/cluster/a', 'PATCH /ui/cluster/a']);
+});
+
+test('a session that has ended leads to the way in', async () => {
+  const { api, isSignedOut } = apiOf(answer(401, ''));
+  await assert.rejects(api.text('/a'), /the server answered 401/);
+  assert.equal(isSignedOut(), true);
+});
+
+test('a sign-in gives the guard, and says why it failed', async () => {
+  assert.equal(await signIn(answer(201, '{"guard":"g"}'), { code: 'c' }), 'g');
+  await assert.rejects(signIn(answer(401, '{"message":"too old"}'), { code: 'c' }), /too old/);
+});
+
+test('a stream of bytes is text, whatever the pieces split', async () => {
+  const bytes = new TextEncoder().encode('a\u{1F600}b');
+  const body = new ReadableStream({
+    start: (controller) => {
+      for (const byte of bytes) controller.enqueue(new Uint8Array([byte]));
+      controller.close();
+    },
+  });
+  const { api } = apiOf(async () => new Response(body));
+  let text = '';
+  for await (const piece of await api.stream('/log')) text += piece;
+  assert.equal(text, 'a\u{1F600}b');
+});

@@ -59,7 +59,8 @@ async function playScenarios(settings: PlaySettings): Promise<number> {
 function worksOf({ files, random, seed, planted }: PlaySettings): readonly Work[] {
   const works = random > 0 ? drawScenarios(random, seed) : readFiles(files);
   if (planted === undefined) return works;
-  if (planted === 'both') return works.flatMap((work) => [{ ...work, bugs: [] }, work]);
+  if (planted === 'both')
+    return works.flatMap((work) => (work.bugs.length === 0 ? [work] : [{ ...work, bugs: [] }, work]));
   const bugs = planted === 'none' ? [] : planted.split(',');
   return works.map((work) => ({ ...work, bugs }));
 }

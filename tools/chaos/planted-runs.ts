@@ -1,14 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { PLANTED_BUGS } from '../../test/sim/hunt/planted.mjs';
+import { harmOf } from '../../test/chaos/planted/container-bugs.ts';
 import type { Played } from './files.ts';
 import { type PlantedRun, renderPlantedRuns } from './planted-table.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 export const RESULTS = path.join(root, 'tools/chaos/planted-results.json');
 export const TABLE = path.join(root, 'docs/internals/planted-on-containers.md');
-
-export const harmOf = (bug: string): string => PLANTED_BUGS.find(({ name }) => name === bug)?.harm ?? '';
 
 /** Notes the files of the suite of planted bugs that were played both ways, and rewrites the table. Others stay in it. */
 export function notePlantedRuns(played: readonly Played[]): void {

@@ -29,7 +29,12 @@ test('a planted bug is laid over the sources of the containers that run them, an
 });
 
 test('bugs of the store are planted into the store that the compose form has', () => {
-  for (const name of ['create-overwrites', 'update-without-compare', 'delete-without-compare']) {
+  for (const name of [
+    'create-overwrites',
+    'update-without-compare',
+    'delete-without-compare',
+    'store-without-write-ids',
+  ]) {
     const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-planted-'));
     try {
       assert.deepEqual(

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { editsOf, PLANTED_BUGS, type PlantedEdit, plantInto } from '../../sim/hunt/planted.mjs';
+import { type PlantedEdit, plantInto } from '../../sim/hunt/planted.mjs';
+import { editsInContainers } from './container-bugs.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const NODES = ['node-1', 'node-2', 'node-3'];
@@ -16,27 +17,11 @@ const CONTAINERS: readonly (readonly [folder: string, containers: readonly strin
   ['libs/client/', [...NODES, ...API_SERVERS, ...MANAGERS, 'scheduler']],
 ];
 
-const REDIS_SCRIPTS = 'libs/store/src/redis/scripts.ts';
-/** The same bugs in the store of the compose form: the simulator has another one. */
-const IN_REDIS: Readonly<Record<string, readonly PlantedEdit[]>> = {
-  'create-overwrites': [
-    { file: REDIS_SCRIPTS, find: '      if current then return', replace: "      if current == '' then return" },
-  ],
-  'update-without-compare': [withoutCompare('u')],
-  'delete-without-compare': [withoutCompare('d')],
-};
-
-function withoutCompare(kind: 'u' | 'd'): PlantedEdit {
-  const compare = "    elseif expected ~= '' and current ~= expected then";
-  return { file: REDIS_SCRIPTS, find: compare, replace: compare.replace(' then', ` and op ~= '${kind}' then`) };
-}
-
-/** A bug of the simulator's table with this name; throws a sentence where it is unknown or meets no container. */
+/** A planted bug with this name; throws a sentence where it is unknown or meets no container. */
 export function editsNamed(name: string): readonly PlantedEdit[] {
-  const bug = PLANTED_BUGS.find((each) => each.name === name);
-  if (bug === undefined)
+  const edits = editsInContainers(name);
+  if (edits === undefined)
     throw new Error(`there is no planted bug "${name}"; docs/internals/planted-bugs.md lists them`);
-  const edits = IN_REDIS[name] ?? editsOf(bug);
   const far = edits.find(({ file }) => containersOf(file).length === 0);
   if (far !== undefined) throw new Error(`"${name}" changes ${far.file}, which no container of the compose form runs`);
   return edits;
@@ -53,6 +38,8 @@ export class PlantedSources {
   readonly composeFile: string;
   /** Where the copy of each source is. */
   readonly #copies = new Map<string, string>();
+  /** As in the image, also when the sources of the repository change meanwhile. */
+  readonly #originals = new Map<string, string>();
   readonly #current = new Map<string, string>();
 
   constructor(bugs: readonly string[], folder: string) {
@@ -62,6 +49,7 @@ export class PlantedSources {
     for (const [index, file] of files.entries()) {
       const copy = path.join(folder, `${index}-${path.basename(file)}`);
       this.#copies.set(file, copy);
+      this.#originals.set(file, readFileSync(path.join(root, file), 'utf8'));
       for (const container of containersOf(file))
         (services[container] ??= { volumes: [] }).volumes.push(`${copy}:/opt/holdfast/${file}:ro`);
     }
@@ -75,7 +63,7 @@ export class PlantedSources {
     const edits = bugs.flatMap(editsNamed);
     const changed = [...this.#copies].flatMap(([file, copy]) => {
       const own = edits.filter((edit) => edit.file === file);
-      const source = own.reduce((text, edit) => plantInto(edit, text), readFileSync(path.join(root, file), 'utf8'));
+      const source = own.reduce((text, edit) => plantInto(edit, text), this.#originals.get(file) ?? '');
       if (this.#current.get(file) === source) return [];
       // In place: a container sees the file that it was started with.
       writeFileSync(copy, source, { mode: 0o644 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { DEPLOYMENTS, NODES, PODS, type Pod } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { createApiClient } from './api-client.ts';
+import { hadSeenBy } from './had-seen.ts';
 import { createDirectTransport } from './transport/direct.ts';
 import type { ApiRequest, ApiResponse } from './transport/port.ts';
 
@@ -164,4 +165,23 @@ test('resources of a version are listed without subresources, also when the answ
   assert.deepEqual(said(), ['GET /apis/wardle.example.com/v1']);
   const refusing = rig(() => streamed(503, 'text/plain'));
   await assert.rejects(refusing.client.resourcesOf(of.group, of.version), { code: 503 });
+});
+
+test('a write says what the informers of its client have seen, a read does not', async () => {
+  const { client, requests } = rig();
+  const pod = { namespace: 'ns', name: 'x' };
+  const said = (): string | undefined => requests.at(-1)?.headers['holdfast-had-seen'];
+  await client.delete(PODS, pod);
+  assert.equal(said(), undefined);
+  hadSeenBy(client).note(NODES, 7);
+  hadSeenBy(client).note(PODS, 5);
+  hadSeenBy(client).note(PODS, 4);
+  await client.delete(PODS, pod);
+  assert.equal(said(), '5 7');
+  await client.bind(pod, 'node', 'u');
+  assert.equal(said(), '5 7');
+  await client.patch(DEPLOYMENTS, pod, { type: 'merge', body: {} });
+  assert.equal(said(), '0 7');
+  await client.get(PODS, pod);
+  assert.equal(said(), undefined);
 });

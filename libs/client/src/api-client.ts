@@ -1,4 +1,4 @@
-import { INCARNATION_HEADER, type KubeObject, type ResourceRef } from '@holdfast/api';
+import { INCARNATION_HEADER, type KubeObject, PODS, type ResourceRef } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import type { Clock } from '@holdfast/platform';
 import {
@@ -10,6 +10,7 @@ import {
   statusErrorFrom,
   statusErrorOf,
 } from './decode.ts';
+import { HAD_SEEN_HEADER, hadSeenBy } from './had-seen.ts';
 import type { ApiClient, DeleteRequest, ListSelection, PatchType, Target, TypedWatchEvent } from './port.ts';
 import { collectionPath, objectPath, versionPath } from './resource-path.ts';
 import { askPatiently } from './retry-after.ts';
@@ -43,11 +44,15 @@ type Send = (method: HttpMethod, path: string, extra?: Partial<ApiRequest>) => P
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const send = createSend(options);
+  const informed = (resource: ResourceRef, body: ReturnType<typeof jsonBody>): Partial<ApiRequest> => {
+    const seen = hadSeenBy(client).headerFor(resource);
+    return seen === undefined ? body : { ...body, headers: { ...body.headers, [HAD_SEEN_HEADER]: seen } };
+  };
   const write = async <T extends KubeObject>(method: HttpMethod, path: string, resource: ResourceRef<T>, object: T) =>
-    decodeObject(resource, jsonOf(await send(method, path, jsonBody(object))));
+    decodeObject(resource, jsonOf(await send(method, path, informed(resource, jsonBody(object)))));
   const get = async <T extends KubeObject>(resource: ResourceRef<T>, target: Target, subresource?: 'scale') =>
     decodeObject(resource, jsonOf(await send('GET', objectPath(resource, target, subresource))));
-  return {
+  const client: ApiClient = {
     get,
     find: (resource, target) => undefinedFor404(get(resource, target)),
     list: async (resource, selection = {}) => {
@@ -70,34 +75,36 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       write('PUT', pathOf(resource, object, subresource), resource, object),
     patch: async (resource, target, { type, body, subresource }) => {
       const path = objectPath(resource, target, subresource);
-      return decodeObject(resource, jsonOf(await send('PATCH', path, jsonBody(body, PATCH_MEDIA_TYPES[type]))));
+      const asked = informed(resource, jsonBody(body, PATCH_MEDIA_TYPES[type]));
+      return decodeObject(resource, jsonOf(await send('PATCH', path, asked)));
     },
     delete: async (resource, target, request = {}) => {
-      await send('DELETE', objectPath(resource, target), jsonBody(deleteOptions(request)));
+      await send('DELETE', objectPath(resource, target), informed(resource, jsonBody(deleteOptions(request))));
     },
     resourcesOf: async (group, version) =>
       decodeResources({ group, version }, jsonOf(await send('GET', versionPath({ group, version })))),
     bind: async (target, nodeName, uid) => {
-      await send('POST', `/api/v1/namespaces/${target.namespace}/pods/${target.name}/binding`, {
-        ...jsonBody({
-          apiVersion: 'v1',
-          kind: 'Binding',
-          metadata: { name: target.name, namespace: target.namespace, uid },
-          target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
-        }),
+      const body = jsonBody({
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: target.name, namespace: target.namespace, uid },
+        target: { apiVersion: 'v1', kind: 'Node', name: nodeName },
       });
+      const path = `/api/v1/namespaces/${target.namespace}/pods/${target.name}/binding`;
+      await send('POST', path, informed(PODS, body));
     },
     evict: async (target, request = {}) => {
-      await send('POST', `/api/v1/namespaces/${target.namespace}/pods/${target.name}/eviction`, {
-        ...jsonBody({
-          apiVersion: 'policy/v1',
-          kind: 'Eviction',
-          metadata: { name: target.name, namespace: target.namespace },
-          deleteOptions: deleteOptions(request),
-        }),
+      const body = jsonBody({
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name: target.name, namespace: target.namespace },
+        deleteOptions: deleteOptions(request),
       });
+      const path = `/api/v1/namespaces/${target.namespace}/pods/${target.name}/eviction`;
+      await send('POST', path, informed(PODS, body));
     },
   };
+  return client;
 }
 
 /** Adds the headers that every request of this identity carries. Throws `StatusError` for a status of 400 or above. */
@@ -198,7 +205,7 @@ function pathOf<T extends KubeObject>(resource: ResourceRef<T>, object: T, subre
   return objectPath(resource, { name, ...(namespace === undefined ? {} : { namespace }) }, subresource);
 }
 
-function jsonBody(body: unknown, mediaType = 'application/json'): Partial<ApiRequest> {
+function jsonBody(body: unknown, mediaType = 'application/json') {
   return { headers: { 'content-type': mediaType }, body: JSON.stringify(body) };
 }
 

@@ -4,6 +4,7 @@ import { StatusError } from '@holdfast/machinery';
 import { type Clock, InvariantViolation, type Log, type Random, type Timer } from '@holdfast/platform';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { decodeObject, revisionOf } from '../decode.ts';
+import { type HadSeen, hadSeenBy } from '../had-seen.ts';
 import {
   BUS_HEARTBEAT_TIMEOUT_MS,
   LIST_PAGE_OBJECTS,
@@ -82,6 +83,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   readonly #cache: ObjectCache<T>;
   readonly #progress: BusProgress;
   readonly #seen = new SeenHistory();
+  readonly #hadSeen: HadSeen;
   readonly #listeners = new Set<(change: InformerChange<T>) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #stopping = new AbortController();
@@ -114,6 +116,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
+    this.#hadSeen = hadSeenBy(options.client);
     this.name = `informer of ${options.resource.plural}`;
     this.#subjects = options.subjects ?? resourcePattern(options.resource.group, options.resource.plural);
     this.#selects = compileSelection(options.selection ?? {});
@@ -231,6 +234,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     } while (continueToken !== undefined);
     if (this.#isAhead || this.#seen.isOver(seen)) this.#beginHistory();
     this.#seen.note(seen, revision);
+    this.#hadSeen.note(this.#options.resource, revision);
     const mayBeAbsent = this.#cache.size() > 0;
     const listed = new Set<string>();
     for (const item of items) {
@@ -346,6 +350,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   #applyWatchEvent(event: TypedWatchEvent<T>, verifies: boolean): void {
     const revision = revisionOf(event.object);
+    this.#hadSeen.note(this.#options.resource, revision);
     if (event.type === 'DELETED') this.#publish(this.#cache.remove(keyOf(event.object), revision));
     else if (event.type !== 'BOOKMARK') this.#publish(this.#cache.upsert(keyOf(event.object), event.object, revision));
     this.#complete(revision, verifies);
@@ -458,6 +463,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     const { resource } = this.#options;
     const change = message.shared ?? decodeChange(resource, message);
     if (change.movedTo !== undefined && this.#progress.takes(change.movedTo)) return;
+    if (change.hasObject || change.type === 'DELETED') this.#hadSeen.note(resource, message.revision);
     if (!change.hasObject) {
       this.#unseen++;
       this.#owe({ revision: message.revision });

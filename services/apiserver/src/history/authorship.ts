@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@holdfast/client';
+import { type ApiRequest, HAD_SEEN_HEADER } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { objectKey, resourcePrefix } from '@holdfast/store';
 import { API_SERVER, type User } from '../authentication/identity.ts';
@@ -51,7 +51,8 @@ function authorshipOf(core: Core, { request, user }: Incoming, info: ResourceReq
   const { headers, query } = request;
   const userAgent = headers['user-agent'] ?? '';
   const { group, plural } = storedPlace(core, info);
-  const seen = core.history?.seen.of(user.name, userAgent);
+  const sent = core.history?.seen.of(user.name, userAgent);
+  const told = toldBy(headers[HAD_SEEN_HEADER], core.cache.revision);
   return {
     author: {
       user: cut(user.name),
@@ -61,10 +62,18 @@ function authorshipOf(core: Core, { request, user }: Incoming, info: ResourceReq
       manager: info.verb === 'delete' ? '' : cut(query.get('fieldManager') || programOf(userAgent)),
     },
     requestId: cut(headers['audit-id'] ?? traceOf(headers['traceparent'] ?? '')),
-    seenOfResource: seen?.of(resourcePrefix(group, plural)) ?? 0,
-    seenOfAny: seen?.ofAny ?? 0,
+    seenOfResource: Math.max(sent?.of(resourcePrefix(group, plural)) ?? 0, told.ofResource),
+    seenOfAny: Math.max(sent?.ofAny ?? 0, told.ofAny),
   };
 }
+
+/** What a component says that it learned from the bus. Nobody has seen what is still to come. */
+function toldBy(header: string | undefined, newest: number): { readonly ofResource: number; readonly ofAny: number } {
+  const [, ofResource = '0', ofAny = '0'] = HAD_SEEN.exec(header ?? '') ?? [];
+  return { ofResource: Math.min(Number(ofResource), newest), ofAny: Math.min(Number(ofAny), newest) };
+}
+
+const HAD_SEEN = /^(\d{1,16}) (\d{1,16})$/;
 
 /** As the owner of fields is named without a manager. */
 const programOf = (userAgent: string): string => userAgent.split('/', 1)[0] ?? '';

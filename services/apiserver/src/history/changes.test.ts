@@ -137,3 +137,20 @@ test('history: only what the caller may list, in the namespaces where they may',
   assert.equal((await api.call('GET', HISTORY, { as: 'anonymous' })).status, 403);
   await api.stop();
 });
+
+test('history: what a component says to have learned from the bus counts, but nothing that is still to come', async () => {
+  const api = await startHistoryApi();
+  await api.call('POST', FOLDER, { body: configMapBody('a', { v: '1' }) });
+  const write = async (v: string, said: string): Promise<unknown> => {
+    const headers = { 'holdfast-had-seen': said, 'user-agent': 'component/1' };
+    const answer = await api.call('PATCH', `${FOLDER}/a`, { headers, body: { data: { v } } });
+    const from = Number(answer.at('metadata.resourceVersion')) - 1;
+    return (await changes(api, `${FOLDER}/a?from=${from}`))[0]?.['seen'];
+  };
+  assert.deepEqual(await write('2', '3 7'), { resource: '3', any: '7' });
+  assert.deepEqual(await write('3', '0 7'), { any: '7' });
+  assert.equal(await write('4', 'everything'), undefined);
+  const { any } = (await write('5', '9999999 9999999')) as { any: string };
+  assert.ok(Number(any) < 1000, any);
+  await api.stop();
+});

@@ -51,9 +51,11 @@ function authorshipOf(core: Core, { request, user }: Incoming, info: ResourceReq
   const { headers, query } = request;
   const userAgent = headers['user-agent'] ?? '';
   const { group, plural } = storedPlace(core, info);
+  const resource = resourcePrefix(group, plural);
   const sent = core.history?.seen.of(user.name, userAgent);
   const told = toldBy(headers[HAD_SEEN_HEADER], core.cache.revision);
   return {
+    resource,
     author: {
       user: cut(user.name),
       userAgent: cut(userAgent),
@@ -62,7 +64,7 @@ function authorshipOf(core: Core, { request, user }: Incoming, info: ResourceReq
       manager: info.verb === 'delete' ? '' : cut(query.get('fieldManager') || programOf(userAgent)),
     },
     requestId: cut(headers['audit-id'] ?? traceOf(headers['traceparent'] ?? '')),
-    seenOfResource: Math.max(sent?.of(resourcePrefix(group, plural)) ?? 0, told.ofResource),
+    seenOfResource: Math.max(sent?.of(resource) ?? 0, told.ofResource),
     seenOfAny: Math.max(sent?.ofAny ?? 0, told.ofAny),
   };
 }

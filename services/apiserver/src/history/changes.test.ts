@@ -66,6 +66,8 @@ test('history: a refused write is part of it, and changes nothing', async () => 
   await api.call('POST', FOLDER, { body: configMapBody('a') });
   const [first, second] = await changes(api, `${FOLDER}/a`);
   assert.deepEqual([first?.['type'], second?.['type']], ['created', 'refused']);
+  const own = first?.['revision'];
+  assert.deepEqual(second?.['seen'], { resource: own, any: own }, 'its answer showed it');
   assert.equal(second?.['reason'], 'configmaps "a" already exists');
   assert.deepEqual((await api.call('GET', `${HISTORY}/objects${FOLDER}`)).names(), ['a']);
   await api.stop();
@@ -142,7 +144,7 @@ test('history: what a component says to have learned from the bus counts, but no
   const api = await startHistoryApi();
   await api.call('POST', FOLDER, { body: configMapBody('a', { v: '1' }) });
   const write = async (v: string, said: string): Promise<unknown> => {
-    const headers = { 'holdfast-had-seen': said, 'user-agent': 'component/1' };
+    const headers = { 'holdfast-had-seen': said, 'user-agent': `component/${v}` };
     const answer = await api.call('PATCH', `${FOLDER}/a`, { headers, body: { data: { v } } });
     const from = Number(answer.at('metadata.resourceVersion')) - 1;
     return (await changes(api, `${FOLDER}/a?from=${from}`))[0]?.['seen'];

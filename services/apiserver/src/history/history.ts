@@ -132,7 +132,10 @@ export class History {
     return key.startsWith(SECRETS) || this.#deps.store.atRest?.covers(key) === true;
   }
 
+  /** The answer shows the writer its own state, too. */
   wrote(first: Revision, last: Revision, authorship: Authorship): void {
+    const { author, resource } = authorship;
+    this.seen.of(author.user, author.userAgent).note(resource, first);
     for (let revision = first; revision <= last; revision++) this.#authorships.set(revision, authorship);
   }
 

@@ -91,7 +91,7 @@ class ReadRecord implements HistoryRecord {
     this.previousRevision = previousRevision;
     this.at = place.beganAt + afterMs;
     this.reason = reason;
-    this.authorship = readAuthorship(by, place.authors);
+    this.authorship = readAuthorship(by, place);
     this.#text = text;
     this.#ends = [ends[1], ends[2], ends[3]];
   }
@@ -105,9 +105,9 @@ class ReadRecord implements HistoryRecord {
   }
 }
 
-function readAuthorship(by: Facts[6], authors: readonly Author[]): Authorship | undefined {
+function readAuthorship(by: Facts[6], { authors, prefix: resource }: TextPlace): Authorship | undefined {
   if (by === null) return undefined;
   const [index, requestId, seenOfResource, seenOfAny] = by;
   const author = authors[index];
-  return author === undefined ? undefined : { author, requestId, seenOfResource, seenOfAny };
+  return author === undefined ? undefined : { author, resource, requestId, seenOfResource, seenOfAny };
 }

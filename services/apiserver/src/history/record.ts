@@ -12,6 +12,8 @@ export interface Author {
 /** One write of an author. */
 export interface Authorship {
   readonly author: Author;
+  /** The prefix of what was written. */
+  readonly resource: string;
   /** '' = the client and its trace named none. */
   readonly requestId: string;
   /** The newest revision that was sent to this client: of the resource that it wrote, and of any. 0 = nothing. */

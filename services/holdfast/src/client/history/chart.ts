@@ -1,6 +1,6 @@
 import type { HistoryChange } from '@holdfast/apiserver/history-documents';
 import { element, type Markup } from './markup.ts';
-import { deedOf, isBlind, objectName, writerOf } from './story.ts';
+import { deedOf, isBlind, newestSeen, objectName, writerOf } from './story.ts';
 
 const COLUMN = 18;
 const LANE = 30;
@@ -56,7 +56,7 @@ function axis(changes: readonly HistoryChange[]): readonly Markup[] {
 function arrows(changes: readonly HistoryChange[], at: (index: number) => Point): readonly Markup[] {
   const revisions = changes.map(({ revision, type }) => (type === 'refused' ? 0 : Number(revision)));
   return changes.flatMap((change, index) => {
-    const seen = Number(change.seen?.resource ?? change.seen?.any ?? 0);
+    const seen = Number(newestSeen(change) ?? 0);
     const cause = seen === 0 ? -1 : revisions.findLastIndex((each, i) => i < index && each !== 0 && each <= seen);
     if (cause < 0) return [];
     const [from, to] = [at(cause), at(index)];

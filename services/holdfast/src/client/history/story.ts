@@ -63,9 +63,13 @@ export function isBlind({ type, seen, previousRevision, by }: HistoryChange): bo
 
 const isKnown = (by: HistoryAuthor | undefined): boolean => by?.user !== undefined;
 
-/** What the writer had seen, for people. */
+/** The newest state that the writer had seen: of the same resource, or of whatever made it create something. */
+export function newestSeen({ type, seen = {} }: HistoryChange): string | undefined {
+  return type === 'created' ? (seen.any ?? seen.resource) : (seen.resource ?? seen.any);
+}
+
+/** The same for people. */
 export function seenText(change: HistoryChange): string {
-  const { resource, any } = change.seen ?? {};
-  const newest = resource ?? any ?? '-';
+  const newest = newestSeen(change) ?? '-';
   return isBlind(change) ? `${newest} (not ${change.previousRevision})` : newest;
 }

@@ -1,6 +1,14 @@
+export {
+  BACKUP_FORMAT,
+  BackupDamaged,
+  type BackupHead,
+  BackupReader,
+  backupLines,
+  type StoreContent,
+} from './backup.ts';
 export { roomCautions } from './internal/room.ts';
 export { type KeyParts, namespacePrefix, objectKey, parseKey, resourcePrefix } from './keys.ts';
-export { MAX_BATCH_OPERATIONS } from './limits.ts';
+export { ADOPTION_JUMP, MAX_BATCH_OPERATIONS } from './limits.ts';
 export {
   type Change,
   type ChangeKind,

@@ -59,6 +59,8 @@ export const REDIS_RETRY_DELAY_MS = 50;
 export const REDIS_START_TIMEOUT_MS = 10_000;
 /** A running process detects replaced data within this time. */
 export const STORE_CHECK_INTERVAL_MS = 10_000;
+/** A restore into Redis sends this many objects at once. */
+export const RESTORE_BATCH_OBJECTS = 500;
 /** An adoption skips this many revisions: more than any client can have seen of the lost history. */
 export const ADOPTION_JUMP = 1_000_000_000_000;
 /**

@@ -385,6 +385,9 @@ export const KMS_DECRYPTIONS_AT_ONCE = 8;
 export const KMS_FEED_WAIT_MS = 1_000;
 
 // Relations between limits. A change that breaks one fails every test of the room.
+/** A backup is sent in pieces of this size. */
+export const BACKUP_PIECE_CHARACTERS = 64 * 1024;
+
 /** A segment of the history: small enough that a list of the past reads little of what it does not need. */
 export const HISTORY_SEGMENT_CHARS = 1024 * 1024;
 /** After a crash the changes of about twice this time are read from the store again, without their authors. */

@@ -47,6 +47,7 @@ export const START_SETTINGS = {
   ...BUS_TLS_SETTINGS,
   'store-limit-mb': STORE_LIMIT_SETTING,
   'allow-unsafe-store': { kind: 'boolean', help: 'Accept a Redis that may lose acknowledged writes' },
+  from: { kind: 'file', help: 'A backup or a snapshot with which a new cluster begins' },
   nodes: {
     kind: 'integer',
     help: 'Nodes that run pods as processes of this machine',
@@ -125,6 +126,8 @@ export interface StartConfig {
   readonly allowUnsafeStore: boolean;
   /** Default: derived from the heap size. */
   readonly storeLimitMb: number | undefined;
+  /** Objects with which a new cluster begins. */
+  readonly from: string | undefined;
   readonly nodes: number;
   /** Absent: processes of this machine, or a CRI runtime where there is an endpoint. */
   readonly runtime: 'auto' | 'process' | 'docker' | 'cri' | undefined;
@@ -176,6 +179,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     busTls: readBusTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     storeLimitMb: settings['store-limit-mb'],
+    from: settings.from,
     nodes: settings.nodes,
     runtime: settings.runtime,
     runtimeEndpoint: settings['container-runtime-endpoint'],

@@ -7,6 +7,9 @@ import { RESPONSE_BYTES_MAX } from '../limits.ts';
 import { type ApiRequest, type ApiResponse, type ResponseBody, TransportError } from './port.ts';
 import { watchFrames } from './watch-frames.ts';
 
+/** Lines of JSON without an end that a client could wait for: the caller reads them as they come. */
+const LINES_TYPE = 'application/x-ndjson';
+
 export interface Exchange {
   readonly server: string;
   readonly request: ApiRequest;
@@ -29,6 +32,10 @@ export async function exchange(options: Exchange): Promise<ApiResponse> {
   if (options.watch && status === 200) {
     head.release();
     return { status, headers, body: { kind: 'watch', frames: watchFrames(incoming, options) } };
+  }
+  if (status === 200 && headers['content-type'] === LINES_TYPE) {
+    head.release();
+    return { status, headers, body: { kind: 'stream', chunks: incoming } };
   }
   try {
     return { status, headers, body: bodyOf(headers['content-type'] ?? '', await collect(incoming)) };

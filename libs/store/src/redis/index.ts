@@ -1,2 +1,3 @@
 export { type AdoptRedisOptions, adoptRedisStore } from './adopt.ts';
 export { createRedisStore, type RedisStoreOptions } from './redis-store.ts';
+export { restoreRedisStore } from './restore.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { describeError } from '@holdfast/platform/errors';
 import { invariant } from '@holdfast/platform/invariant';
+import type { StoreContent } from '../backup.ts';
 import { ADOPTION_JUMP, SQLITE_CHECKPOINT_PAGES, SQLITE_COMPACT_REVISIONS } from '../limits.ts';
 import type { Lineage, Revision } from '../port.ts';
 import { isChangeKind, wholeNumber } from './cells.ts';
@@ -122,11 +123,27 @@ export class ChangeDatabase {
   adopt(): Revision {
     const current = Math.max(this.newest(), this.compacted());
     const revision = current + ADOPTION_JUMP;
-    this.#transaction(() => {
-      this.#database.prepare('UPDATE lineage SET epoch = epoch + 1, halted = NULL').run();
-      this.#database.prepare(`UPDATE progress SET revision = ? WHERE name = 'compacted'`).run(revision);
-    });
+    this.#transaction(() => this.#beginEpoch(revision));
     return revision;
+  }
+
+  /** Puts these objects into an empty database, and adopts them. Undefined: it is not empty. */
+  restore({ objects, revision }: StoreContent): Revision | undefined {
+    if (this.newest() > 0 || this.compacted() > 0) return undefined;
+    const adopted = revision + ADOPTION_JUMP;
+    this.#transaction(() => {
+      for (const { key, value, revision: at, createRevision } of objects) {
+        const [kind, previous] = at === createRevision ? ['created', 0] : ['updated', createRevision];
+        this.#insert.run(at, kind, key, value, previous, createRevision, null);
+      }
+      this.#beginEpoch(adopted);
+    });
+    return adopted;
+  }
+
+  #beginEpoch(revision: Revision): void {
+    this.#database.prepare('UPDATE lineage SET epoch = epoch + 1, halted = NULL').run();
+    this.#database.prepare(`UPDATE progress SET revision = ? WHERE name = 'compacted'`).run(revision);
   }
 
   /** Throws `FilesReplaced` when another process wrote the files since this thread did. */

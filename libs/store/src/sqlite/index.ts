@@ -1,2 +1,3 @@
 export { adoptSqliteStore } from './adopt.ts';
+export { restoreSqliteStore } from './restore.ts';
 export { createSqliteStore, type SqliteStoreOptions } from './sqlite-store.ts';

@@ -7,6 +7,7 @@ import { API_SERVER, type User } from '../authentication/identity.ts';
 import { authorize } from '../authorization/chain.ts';
 import { impersonate, wantedOfNobody, wantsToImpersonate } from '../authorization/impersonation.ts';
 import { isOfNode, refuseOtherIncarnation } from '../authorization/node-incarnation.ts';
+import { answerBackup, BACKUP_PATH } from '../backup/endpoint.ts';
 import type { Core } from '../core.ts';
 import { type HealthCheck, isHealthPath } from '../endpoints/health.ts';
 import { answerPath } from '../endpoints/paths.ts';
@@ -198,6 +199,7 @@ function performReady(
 ): Promise<ApiResponse> {
   const { request } = incoming;
   if (info.kind === 'path') {
+    if (info.path === BACKUP_PATH) return answerBackup(common, incoming);
     return isHistoryPath(info.path) ? answerHistory(common, incoming) : answerPath(common, incoming, checks);
   }
   refuseHalted(common.store);

@@ -67,6 +67,14 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     words: ['adopt'],
     load: async () => (await import('./commands/store.ts')).STORE,
   },
+  backup: {
+    summary: 'Write all objects of a running cluster to a file, with secrets: backup FILE',
+    load: async () => (await import('./commands/backup.ts')).BACKUP,
+  },
+  restore: {
+    summary: 'Put the objects of a backup into an empty store: restore FILE',
+    load: async () => (await import('./commands/restore.ts')).RESTORE,
+  },
   detach: {
     summary: 'Break the attachment of a volume to its node',
     words: ['volume'],

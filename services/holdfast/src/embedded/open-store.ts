@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Clock, Ids, Log } from '@holdfast/platform';
 import { storeLimits } from '@holdfast/platform/store-limit';
-import type { Store } from '@holdfast/store';
+import { ADOPTION_JUMP, type Store, type StoreContent } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 
 export interface StoreDeps {
@@ -15,10 +15,15 @@ export interface StoreDeps {
 /** Loads only the used backend. Resolves when the store begins to open. */
 export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<{ readonly opening: Promise<Store> }> {
   const limits = storeLimits(config.storeLimitMb);
+  const first = config.from === undefined ? undefined : await firstContent(config, config.from, deps);
   switch (config.store.kind) {
     case 'memory': {
       const { createMemoryStore } = await import('@holdfast/store/memory');
-      return { opening: Promise.resolve(createMemoryStore({ ids: deps.ids, limits })) };
+      return {
+        opening: Promise.resolve(
+          createMemoryStore({ ids: deps.ids, limits, ...(first === undefined ? {} : { adopted: first }) }),
+        ),
+      };
     }
     case 'sqlite': {
       const { createSqliteStore } = await import('@holdfast/store/sqlite');
@@ -33,4 +38,14 @@ export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<
       };
     }
   }
+}
+
+/** Fills an empty store on disk or in Redis. Resolves with what a store in memory begins with. */
+async function firstContent({ store }: StartConfig, from: string, deps: StoreDeps): Promise<StoreContent | undefined> {
+  const { readContent, restoreInto } = await import('../backup/begin-with.ts');
+  const content = await readContent(from);
+  if (store.kind === 'memory') return { ...content, revision: content.revision + ADOPTION_JUMP };
+  const directory = path.join(deps.directory, 'store');
+  await restoreInto(store.kind === 'sqlite' ? { kind: 'sqlite', directory } : store, content, deps);
+  return undefined;
 }

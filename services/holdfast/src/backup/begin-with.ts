@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { readSnapshotFile } from '@holdfast/cluster/snapshot-file';
+import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platform';
+import type { TlsClient } from '@holdfast/platform/tls-client';
+import { BACKUP_FORMAT, type Revision, type StoreContent } from '@holdfast/store';
+import { readBackupFile } from './backup-file.ts';
+
+const HEAD_BYTES = 256;
+
+/** The objects of a backup, or of a snapshot of a test cluster. */
+export async function readContent(file: string): Promise<StoreContent> {
+  const head = Buffer.alloc(HEAD_BYTES);
+  const handle = await open(file).catch((cause: unknown) => {
+    throw unreadable(file, cause);
+  });
+  try {
+    await handle.read(head, 0, HEAD_BYTES, 0);
+  } finally {
+    await handle.close();
+  }
+  const isBackup = head.toString('utf8').includes(`"${BACKUP_FORMAT}"`);
+  return isBackup ? readBackupFile(file) : (await readSnapshotFile(file)).state;
+}
+
+/** Where the objects go. */
+export type Target =
+  | { readonly kind: 'sqlite'; readonly directory: string }
+  | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined };
+
+/** Puts the objects into an empty store. Resolves with its revision, which is above all of theirs. */
+export async function restoreInto(
+  target: Target,
+  content: StoreContent,
+  { clock, ids, log }: { readonly clock: Clock; readonly ids: Ids; readonly log: Log },
+): Promise<Revision> {
+  if (target.kind === 'redis') {
+    const { restoreRedisStore } = await import('@holdfast/store/redis');
+    const { url, tls } = target;
+    return restoreRedisStore({ url, clock, log, ...(tls === undefined ? {} : { tls }) }, ids.uuid(), content);
+  }
+  const { restoreSqliteStore } = await import('@holdfast/store/sqlite');
+  return restoreSqliteStore(target.directory, ids.uuid(), content);
+}
+
+export const storeDirectory = (dataDirectory: string): string => path.join(path.resolve(dataDirectory), 'store');
+
+export const hasStore = (dataDirectory: string): boolean =>
+  existsSync(path.join(storeDirectory(dataDirectory), 'store.sqlite'));
+
+const unreadable = (file: string, cause: unknown): OperatorError =>
+  new OperatorError({
+    code: 'BackupUnreadable',
+    message: `${file} cannot be read`,
+    nextStep: 'Check its path and permissions.',
+    exitCode: 2,
+    cause,
+  });

@@ -1,0 +1,24 @@
+import { statusErrorOf } from '@holdfast/client';
+import { writeBackupFile } from '../../backup/backup-file.ts';
+import { defineCommand } from '../command.ts';
+import { misuse } from '../misuse.ts';
+
+const BACKUP_PATH = '/holdfast.io/backup/v1';
+
+export const BACKUP = defineCommand({
+  usage: 'backup FILE',
+  about: `Writes all objects of a running cluster at one revision to a file, with their revisions and secrets. Needs the rights of
+cluster-admin. Keep also the directory pki and tokens.csv of the data directory: they are no objects.`,
+  settings: { json: { kind: 'boolean', help: 'Print one JSON document' } },
+  act: async ({ settings: { json }, words: [file, ...more] }, session, { print }) => {
+    if (file === undefined || more.length > 0) throw misuse('one file has to be named', 'Use `backup FILE`.');
+    const response = await session.ask(BACKUP_PATH);
+    if (response.status >= 400 || response.body.kind !== 'stream') throw statusErrorOf(response);
+    const { revision, objects, takenAt } = await writeBackupFile(file, response.body.chunks);
+    print(
+      json
+        ? JSON.stringify({ file, revision, objects, takenAt })
+        : `${objects} objects at revision ${revision} in ${file}`,
+    );
+  },
+});

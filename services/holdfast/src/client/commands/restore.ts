@@ -1,0 +1,62 @@
+import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { readStoreAddress } from '@holdfast/platform/store-address';
+import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
+import { readBackupFile } from '../../backup/backup-file.ts';
+import { restoreInto, storeDirectory, type Target } from '../../backup/begin-with.ts';
+import { DataDirectory } from '../../embedded/data-directory.ts';
+import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
+import type { Command, Terminal } from '../command.ts';
+import { misuse } from '../misuse.ts';
+
+const SETTINGS = {
+  'data-dir': { kind: 'string', help: 'New data directory of an embedded cluster', default: '.holdfast' },
+  store: { kind: 'string', help: 'Empty Redis (redis://host:port), instead of a data directory' },
+  ...STORE_TLS_SETTINGS,
+  json: { kind: 'boolean', help: 'Print one JSON document' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
+const ABOUT =
+  'Puts the objects of a backup into an empty store, after it has verified the file. The store continues in a new epoch above\n' +
+  'all revisions that anybody has seen. For a cluster in memory: `start --memory --from FILE`.';
+
+type Given = Arguments<typeof SETTINGS>['settings'];
+
+export const RESTORE: Command = {
+  settings: SETTINGS,
+  run: async (argv, terminal) => {
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(`holdfast restore FILE\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      return;
+    }
+    const [file, ...more] = words;
+    if (file === undefined || more.length > 0) throw misuse('one file has to be named', 'Use `restore FILE`.');
+    const content = await readBackupFile(file);
+    const revision = await withTarget(settings, (target) => restoreInto(target, content, machineOf(terminal)));
+    const objects = content.objects.length;
+    const { takenAt } = content.head;
+    terminal.print(
+      settings.json
+        ? JSON.stringify({ objects, takenAt, backupRevision: content.revision, revision })
+        : `${objects} objects of ${takenAt} are restored; the store continues after revision ${revision}`,
+    );
+  },
+};
+
+const machineOf = ({ clock }: Terminal) => ({ clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
+
+async function withTarget(settings: Given, use: (target: Target) => Promise<number>): Promise<number> {
+  if (settings.store !== undefined) {
+    const url = readStoreAddress(settings.store, 'redis://host:port or rediss://host:port');
+    return use({ kind: 'redis', url, tls: readStoreTls(settings) });
+  }
+  const directory = new DataDirectory(settings['data-dir'], { ephemeral: false });
+  const lock = await lockDataDirectory(directory.path);
+  try {
+    return await use({ kind: 'sqlite', directory: storeDirectory(directory.path) });
+  } finally {
+    lock.release();
+  }
+}

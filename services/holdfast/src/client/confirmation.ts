@@ -7,12 +7,13 @@ export function requireConfirmation(
   nothingDone: string,
   { confirm }: { readonly confirm: boolean },
   { tell }: Terminal,
+  nextStep = 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
 ): void {
   for (const risk of risks) tell(`Warning: ${risk}`);
   if (risks.length === 0 || confirm) return;
   throw new OperatorError({
     code: 'Unconfirmed',
     message: `${nothingDone}: this needs --confirm`,
-    nextStep: 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
+    nextStep,
   });
 }

@@ -67,6 +67,14 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     words: ['adopt'],
     load: async () => (await import('./commands/store.ts')).STORE,
   },
+  fence: {
+    summary: 'Have a node cut off by its agent: fence NODE',
+    load: async () => (await import('./commands/fence.ts')).FENCE,
+  },
+  unfence: {
+    summary: 'Lift the fence of a node: unfence NODE',
+    load: async () => (await import('./commands/fence.ts')).UNFENCE,
+  },
   backup: {
     summary: 'Write all objects of a running cluster to a file, with secrets: backup FILE',
     load: async () => (await import('./commands/backup.ts')).BACKUP,

@@ -55,7 +55,7 @@ class Receiver implements AsyncDisposable {
 const valueOf = (span: ExportedSpan, key: string): unknown =>
   Object.values(span.attributes.find((each) => each.key === key)?.value ?? {})[0];
 
-test('one trace spans a client, the API and the store, and a controller and its writes', async (t) => {
+test('one trace goes from a client through the API, the store, the bus, controllers and the scheduler to the start of a container', async (t) => {
   const receiver = await Receiver.start();
   t.after(() => receiver[Symbol.asyncDispose]());
   const environment = ['OTEL_EXPORTER_OTLP_PROTOCOL=http/json', 'OTEL_BSP_SCHEDULE_DELAY=100'];
@@ -81,22 +81,26 @@ test('one trace spans a client, the API and the store, and a controller and its 
   assert.equal(write.traceId, asked.traceId);
   assert.equal(valueOf(write, 'holdfast.store.outcome'), 'committed');
 
-  const byController = await waitFor('the span of the controller’s request', () =>
-    receiver.spans.find(({ name }) => name === 'create replicasets'),
+  // Through the bus and the work items, each step in the same trace, until the container runs.
+  const next = async (name: string | RegExp): Promise<ExportedSpan> =>
+    waitFor(`the span ${name}`, () =>
+      receiver.spans.find((span) => span.traceId === asked.traceId && span.name.search(name) === 0),
+    );
+  const pass = await next(/reconcile deployment/);
+  assert.equal(pass.parentSpanId, write.spanId, 'the write caused the pass');
+  await partOf(await next('create replicasets'), 'store.write');
+  await next(/reconcile replicaset/);
+  const podWrite = await partOf(await next('create pods'), 'store.write');
+  const decision = await next('Scheduling');
+  const binding = await next('bind pod');
+  for (const caused of [decision, binding]) assert.equal(caused.parentSpanId, podWrite.spanId);
+  const bindingWrite = await partOf(await partOf(binding, 'create pods/binding'), 'store.write');
+  const start = await next('start container');
+  const sync = await waitFor('the pass of the kubelet', () =>
+    receiver.spans.find(({ spanId }) => spanId === start.parentSpanId),
   );
-  const pass = await waitFor('the span of the pass', () =>
-    receiver.spans.find(({ spanId }) => spanId === byController.parentSpanId),
-  );
-  assert.match(pass.name, /^reconcile deployment/);
-  assert.equal(pass.traceId, byController.traceId);
-  await partOf(byController, 'store.write');
-
-  const binding = await waitFor('the span of the binding', () =>
-    receiver.spans.find(({ name }) => name === 'bind pod'),
-  );
-  await partOf(await partOf(binding, 'create pods/binding'), 'store.write');
-  const sync = await waitFor('the span of the kubelet', () => receiver.spans.find(({ name }) => name === 'sync pod'));
-  for (const root of [pass, binding, sync]) assert.equal(root.parentSpanId ?? '', '', root.name);
+  assert.deepEqual([sync.name, sync.parentSpanId], ['sync pod', bindingWrite.spanId]);
+  assert.equal(valueOf(start, 'holdfast.container'), 'main');
 });
 
 const DEPLOYMENT = {

@@ -23,3 +23,4 @@ export {
   resourcePattern,
   type SubjectOf,
 } from './subjects.ts';
+export { traceDelivery } from './traced-bus.ts';

@@ -76,6 +76,8 @@ export interface BusMessage {
    * API.
    */
   readonly brief?: string;
+  /** The span that wrote the change, as a W3C `traceparent`. Absent without tracing. */
+  readonly trace?: string;
   /** Approximate number of characters of `data`, known without composing it. */
   readonly size?: number;
   /**

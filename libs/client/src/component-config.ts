@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Bus } from '@holdfast/bus';
+import { type Bus, traceDelivery } from '@holdfast/bus';
 import {
   type Clock,
   createIds,
@@ -117,7 +117,7 @@ export async function connectComponent(
 
 async function connectBus(
   settings: ComponentSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, tracer }: { readonly clock: Clock; readonly log: Log; readonly tracer?: Tracer | undefined },
 ): Promise<Bus | undefined> {
   if (settings.bus === undefined) return undefined;
   // Loaded on demand: a component without a bus does not load the NATS client.
@@ -125,7 +125,7 @@ async function connectBus(
   const user = settings['bus-user'];
   const password = settings['bus-password'];
   const tls = readBusTls(settings);
-  return createNatsBus({
+  const connected = createNatsBus({
     servers: settings.bus,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
@@ -134,6 +134,7 @@ async function connectBus(
     clock,
     log,
   });
+  return tracer === undefined ? connected : traceDelivery(connected, tracer);
 }
 
 /** Checks the file here: with wrong content every request would fail to verify the server. */

@@ -90,6 +90,7 @@ class ControllerLoop implements Controller {
   async #pass(key: string): Promise<void> {
     const { clock, deadlineMs = RECONCILE_DEADLINE_MS, log } = this.#options;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const causes = this.#options.queue.takeCauses?.(key) ?? [];
     const ending = this.#ending();
     let isOverdue = false;
     const timer = clock.timer(deadlineMs, () => {
@@ -100,11 +101,11 @@ class ControllerLoop implements Controller {
       ending.abort(new Error(`the pass over ${key} exceeded ${deadlineMs} ms`));
       release();
     });
-    const running = this.#attempt(key, ending.signal).then((outcome) => {
+    const running = this.#attempt(key, causes, ending.signal).then((outcome) => {
       timer.cancel();
       this.#endings.delete(ending);
       if (isOverdue) this.#totals.overdue--;
-      this.#settle(key, outcome);
+      this.#settle(key, outcome, causes[0]);
       this.#running.delete(running);
       release();
     });
@@ -119,13 +120,13 @@ class ControllerLoop implements Controller {
     return ending;
   }
 
-  async #attempt(key: string, signal: AbortSignal): Promise<Outcome> {
+  async #attempt(key: string, causes: readonly string[], signal: AbortSignal): Promise<Outcome> {
     const { reconcile, tracer = NO_TRACER } = this.#options;
     const attributes = { 'holdfast.controller': this.name, 'holdfast.key': key };
     this.#totals.passes++;
     this.#totals.active++;
     try {
-      const span = tracer.span(`reconcile ${this.name}`, { kind: 'internal', root: true, attributes }, () =>
+      const span = tracer.span(`reconcile ${this.name}`, { kind: 'internal', root: true, causes, attributes }, () =>
         reconcile(key, signal),
       );
       return { kind: 'done', result: await span };
@@ -136,10 +137,10 @@ class ControllerLoop implements Controller {
     }
   }
 
-  #settle(key: string, outcome: Outcome): void {
-    const { queue } = this.#options;
+  #settle(key: string, outcome: Outcome, cause: string | undefined): void {
+    const { queue, tracer = NO_TRACER } = this.#options;
     if (!this.#stopping.signal.aborted) {
-      if (outcome.kind === 'failed') this.#retry(key, outcome.error);
+      if (outcome.kind === 'failed') tracer.within(cause, () => this.#retry(key, outcome.error));
       else this.#succeed(key, outcome.result);
     }
     queue.done(key);

@@ -8,6 +8,7 @@ export {
 export { type ApiClientOptions, createApiClient } from './api-client.ts';
 export { API_SERVER_CLIENT, isReservedSubject } from './api-server-identity.ts';
 export { type Backoff, createBackoff } from './backoff.ts';
+export { Causes } from './causes.ts';
 export {
   type Controller,
   type ControllerCounters,

@@ -128,3 +128,8 @@ invariant(SERVER_BACKOFF_BASE_MS <= SERVER_BACKOFF_MAX_MS, 'the back-off of serv
 invariant(CONNECT_TIMEOUT_MS < REQUEST_DEADLINE_MS, 'another server can be tried within one request');
 invariant(REQUEST_DEADLINE_MS < RECONCILE_DEADLINE_MS, 'a pass survives one request that gets no answer');
 invariant(SHARED_MESSAGE_CHARACTERS_MAX <= WATCH_LINE_BYTES_MAX, 'a shared message is no longer than a line');
+
+/** Queued work remembers this many spans that asked for it; one trace with more links is not read by anybody. */
+export const CAUSES_MAX = 8;
+/** With tracing on, this many keys at once. */
+export const CAUSED_KEYS_MAX = 10_000;

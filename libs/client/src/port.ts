@@ -144,6 +144,8 @@ export interface WorkQueue {
   /** Resolves with the next key, or `undefined` after shutdown. The caller must then call `done(key)`. */
   take(): Promise<string | undefined>;
   done(key: string): void;
+  /** The spans that asked for the key that was just taken, with tracing on. They are forgotten. */
+  readonly takeCauses?: (key: string) => readonly string[];
   length(): number;
   shutDown(): void;
 }

@@ -1,9 +1,12 @@
-import { type Clock, DelayHeap, Fifo, invariant, type Timer } from '@holdfast/platform';
+import { type Clock, DelayHeap, Fifo, invariant, NO_TRACER, type Timer, type Tracer } from '@holdfast/platform';
+import { Causes } from './causes.ts';
 import { QUEUE_BACKOFF_BASE_MS, QUEUE_BACKOFF_MAX_MS } from './limits.ts';
 import type { WorkQueue } from './port.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
+  /** Keeps what asked for each key. */
+  readonly tracer?: Tracer | undefined;
   readonly backoffBaseMs?: number;
   readonly backoffMaxMs?: number;
 }
@@ -20,8 +23,11 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   });
 }
 
+type QueueOptions = WorkQueueOptions & Required<Omit<WorkQueueOptions, 'tracer'>>;
+
 class KeyQueue implements WorkQueue {
-  readonly #options: Required<WorkQueueOptions>;
+  readonly #options: QueueOptions;
+  readonly #causes: Causes | undefined;
   readonly #ready = new Fifo<string>();
   /** Keys that are queued, or that will be queued again when their running pass ends. */
   readonly #dirty = new Set<string>();
@@ -32,12 +38,15 @@ class KeyQueue implements WorkQueue {
   #timer: { readonly dueMs: number; readonly handle: Timer } | undefined;
   #shutDown = false;
 
-  constructor(options: Required<WorkQueueOptions>) {
+  constructor(options: QueueOptions) {
     this.#options = options;
+    this.#causes = options.tracer === undefined ? undefined : new Causes(options.tracer);
   }
 
   add(key: string): void {
-    if (this.#shutDown || this.#dirty.has(key)) return;
+    if (this.#shutDown) return;
+    this.#causes?.note(key);
+    if (this.#dirty.has(key)) return;
     this.#dirty.add(key);
     if (!this.#processing.has(key)) this.#offer(key);
   }
@@ -76,6 +85,10 @@ class KeyQueue implements WorkQueue {
     if (this.#dirty.has(key) && !this.#shutDown) this.#offer(key);
   }
 
+  takeCauses(key: string): readonly string[] {
+    return this.#causes?.take(key) ?? [];
+  }
+
   length(): number {
     return this.#ready.size;
   }
@@ -111,7 +124,11 @@ class KeyQueue implements WorkQueue {
 
   #release(): void {
     this.#timer = undefined;
-    for (const key of this.#delayed.popDue(this.#options.clock.monotonic())) this.add(key);
-    this.#arm();
+    const { clock, tracer = NO_TRACER } = this.#options;
+    // Time asked for these, not the work that set the timer.
+    tracer.within(undefined, () => {
+      for (const key of this.#delayed.popDue(clock.monotonic())) this.add(key);
+      this.#arm();
+    });
   }
 }

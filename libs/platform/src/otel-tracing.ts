@@ -1,4 +1,13 @@
-import { type Context, context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  type Context,
+  context,
+  type Link,
+  propagation,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import { NodeSDK } from '@opentelemetry/sdk-node';
 import { describeError, OperatorError } from './errors.ts';
 import type { SpanOptions, Tracer, Tracing } from './tracer.ts';
@@ -25,7 +34,7 @@ function createOtelTracer(service: string): Tracer {
     span: (name, options, work) =>
       tracer.startActiveSpan(
         name,
-        { kind: KINDS[options.kind], ...attributesOf(options) },
+        { kind: KINDS[options.kind], ...attributesOf(options), links: linksOf(options) },
         parentOf(options),
         async (span) => {
           try {
@@ -43,6 +52,7 @@ function createOtelTracer(service: string): Tracer {
       propagation.inject(context.active(), carrier);
       return carrier['traceparent'];
     },
+    within: (traceparent, work) => context.with(contextOf(traceparent), work),
   };
 }
 
@@ -51,7 +61,17 @@ const KINDS = { server: SpanKind.SERVER, internal: SpanKind.INTERNAL } as const;
 const attributesOf = ({ attributes }: SpanOptions) =>
   attributes === undefined ? {} : { attributes: { ...attributes } };
 
-function parentOf({ root, traceparent }: SpanOptions): Context {
+const contextOf = (traceparent: string | undefined): Context =>
+  traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent });
+
+const linksOf = ({ causes = [] }: SpanOptions): Link[] =>
+  causes.slice(1).flatMap((cause) => {
+    const spanContext = trace.getSpanContext(contextOf(cause));
+    return spanContext === undefined ? [] : [{ context: spanContext }];
+  });
+
+function parentOf({ root, traceparent, causes = [] }: SpanOptions): Context {
+  if (causes.length > 0) return contextOf(causes[0]);
   if (root === true) return ROOT_CONTEXT;
   return traceparent === undefined ? context.active() : propagation.extract(context.active(), { traceparent });
 }

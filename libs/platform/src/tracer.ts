@@ -4,15 +4,22 @@ export interface Tracer {
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
   /** Returns the W3C `traceparent` of the current span for another process; `undefined` without a span. */
   traceparent(): string | undefined;
+  /** Runs the work as what this span of another process caused; without one as caused by nothing. */
+  within<T>(traceparent: string | undefined, work: () => T): T;
 }
 
 export interface SpanOptions {
   readonly kind: 'server' | 'internal';
   readonly attributes?: SpanAttributes;
-  /** Starts a new trace. Work that a timer or a queue starts is not part of the work that set the timer. */
+  /**
+   * Starts a new trace, unless there are causes. Work that a timer or a queue starts is not part of the work that set
+   * the timer.
+   */
   readonly root?: boolean;
   /** The remote parent span. */
   readonly traceparent?: string | undefined;
+  /** The spans that caused queued work: the first one becomes the parent, the others are links. */
+  readonly causes?: readonly string[];
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
@@ -28,6 +35,7 @@ const NO_SPAN: Span = { set: () => {} };
 export const NO_TRACER: Tracer = {
   span: (_name, _options, work) => work(NO_SPAN),
   traceparent: () => undefined,
+  within: (_traceparent, work) => work(),
 };
 
 /** A tracer with a connection to its receiver. */

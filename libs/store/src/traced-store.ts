@@ -1,7 +1,10 @@
 import type { Tracer } from '@holdfast/platform';
 import type { Store, WriteOperation } from './port.ts';
 
-/** Wraps a store; every write is a span. */
+/**
+ * Wraps a store; every write is a span, and the span is the id of the write. So the feed of changes tells what caused a
+ * change, also to another process.
+ */
 export function traceWrites(store: Store, tracer: Tracer): Store {
   const { cautions } = store;
   return {
@@ -9,7 +12,8 @@ export function traceWrites(store: Store, tracer: Tracer): Store {
     list: (prefix, options) => store.list(prefix, options),
     write: (operations, options) =>
       tracer.span('store.write', { kind: 'internal', attributes: describe(operations) }, async (span) => {
-        const result = await store.write(operations, options);
+        const writeId = options?.writeId ?? tracer.traceparent();
+        const result = await store.write(operations, { ...options, ...(writeId === undefined ? {} : { writeId }) });
         span.set({ 'holdfast.store.outcome': result.outcome });
         return result;
       }),

@@ -245,7 +245,7 @@ class ControllerManager implements ControllerManagerService {
 
   #runLoop(loop: Loop, log: Log): { readonly controller: Controller; readonly unsubscribe: () => void } {
     const { clock, tracer } = this.#deps;
-    const queue = createWorkQueue({ clock });
+    const queue = createWorkQueue({ clock, tracer });
     const controller = createController({ ...loop, queue, clock, log, tracer });
     const stops = loop.wake((key) => queue.add(key));
     for (const key of loop.initialKeys()) queue.add(key);

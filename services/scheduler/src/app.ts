@@ -91,7 +91,10 @@ class RunningScheduler implements Scheduler {
     const parts = { state, pods, decider, writer: this.#writer, evictor: this.#evictor };
     const outcomes = new Outcomes(parts);
     const results = new BindingResults({ ...parts, outcomes });
-    this.#bindings = new Bindings({ client, recorders, metrics, extenders, clock, random, log, tracer }, results);
+    this.#bindings = new Bindings(
+      { client, recorders, metrics, extenders, clock, random, log, tracer, causes: state.causes },
+      results,
+    );
     this.#elector = deps.leaderElection === true ? this.#createElector() : undefined;
     state.outside = { bindings: () => this.#bindings.underWay(), isLeader: () => this.#elector?.isLeader() };
     this.#loop = new DecideLoop({

@@ -73,7 +73,8 @@ export class DecideLoop {
     const { tracer } = this.#state.deps;
     if (tracer === undefined) return decide();
     const attributes = { 'holdfast.key': pod.key, 'holdfast.attempt': attempts };
-    return tracer.span('Scheduling', { kind: 'internal', root: true, attributes }, async (span) => {
+    const causes = this.#state.causes?.of(pod.uid) ?? [];
+    return tracer.span('Scheduling', { kind: 'internal', root: true, causes, attributes }, async (span) => {
       const outcome = await decide();
       span.set({ 'holdfast.result': outcome.kind, ...toldOf(outcome) });
       return outcome;

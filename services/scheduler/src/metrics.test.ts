@@ -106,6 +106,7 @@ test('with tracing on, each decision and each binding is a span', async (t) => {
       return work({ set: (more) => void Object.assign(told, more) });
     },
     traceparent: () => undefined,
+    within: (_cause, work) => work(),
   };
   const { clock, addNode, addPod, stop } = await rig(1, { tracer });
   t.after(stop);

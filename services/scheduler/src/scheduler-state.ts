@@ -1,4 +1,5 @@
 import type { Pod } from '@holdfast/api';
+import { Causes } from '@holdfast/client';
 import { defaultConfiguration, type SchedulerConfiguration } from './configuration/configuration.ts';
 import { ClusterCache } from './domain/cluster-cache.ts';
 import { PodQueue } from './domain/pod-queue.ts';
@@ -21,6 +22,8 @@ export class SchedulerState {
   readonly queue: PodQueue;
   readonly recorders: Recorders;
   readonly metrics: SchedulerMetrics;
+  /** With tracing on, what asked for each pending pod. */
+  readonly causes: Causes | undefined;
   /** The parts that know the lease and the bindings replace these. */
   outside: Pick<SchedulerGauges, 'bindings' | 'isLeader'> = { bindings: () => 0, isLeader: () => undefined };
   readonly totals = { decisions: 0, bound: 0, refused: 0, unconfirmed: 0, preemptions: 0 };
@@ -28,6 +31,7 @@ export class SchedulerState {
 
   constructor(deps: SchedulerDeps) {
     this.deps = deps;
+    this.causes = deps.tracer === undefined ? undefined : new Causes(deps.tracer);
     this.configuration = deps.configuration ?? defaultConfiguration();
     this.profiles = this.#buildProfiles();
     this.recorders = new Recorders(deps, this.profiles.keys());

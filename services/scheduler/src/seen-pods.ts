@@ -43,6 +43,7 @@ export class SeenPods {
     const info = known === undefined ? this.#templates.infoOf(pod) : refreshPodInfo(known, pod);
     this.#followNomination(info, old);
     const gated = profile.preEnqueue.some(({ call }) => call(info) !== undefined);
+    this.#state.causes?.note(uid);
     this.#state.queue.upsert(info, gated, this.#state.deps.clock.monotonic());
     this.#state.wake();
   }
@@ -67,6 +68,7 @@ export class SeenPods {
   }
 
   gone(uid: string): void {
+    this.#state.causes?.take(uid);
     this.#waitsNoMore(uid);
     const gone = this.#state.cache.removePod(uid);
     if (gone !== undefined) this.#state.note('pod-removed', gone);

@@ -212,15 +212,15 @@ const countOfFine = (patterns: readonly string[]): number =>
 
 /** The view of a message that subscribers get: without the publisher's fields. */
 function delivered(message: BusMessage): BusMessage {
-  return message.departure === undefined ? message : view(message, message.revision);
+  return message.departure === undefined ? message : view(message, message);
 }
 
-function noticeOf({ departure, revision }: BusMessage): BusMessage | undefined {
-  return departure === undefined ? undefined : view(departure, revision);
+function noticeOf(message: BusMessage): BusMessage | undefined {
+  return message.departure === undefined ? undefined : view(message.departure, message);
 }
 
 /** Composes the text only when somebody reads it. */
-function view(of: BusMessage | Departure, revision: number): BusMessage {
+function view(of: BusMessage | Departure, { revision, trace }: BusMessage): BusMessage {
   const { subject, previous, shared } = of;
   return {
     subject,
@@ -230,5 +230,6 @@ function view(of: BusMessage | Departure, revision: number): BusMessage {
       return of.data;
     },
     ...(shared === undefined ? {} : { shared }),
+    ...(trace === undefined ? {} : { trace }),
   };
 }

@@ -20,6 +20,9 @@ const DEPLOYMENT = changeSubject({ group: 'apps', resource: 'deployments', names
 
 const PAYLOAD_BYTES = 64 * 1024;
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const traceOf = ({ trace }: BusMessage) => (trace === undefined ? {} : { trace });
+
 const MESSAGES: readonly [string, BusMessage, string][] = [
   ['a pending pod', { subject: PENDING, revision: 7, previous: 3, data: '{}' }, 'k8s.ev.pods.pend.-.ns.p=2E1'],
   ['a bound pod', { subject: ON_N1, revision: 7, previous: undefined, data: '{}' }, 'k8s.ev.pods.-.n1.ns.p=2E1'],
@@ -34,6 +37,18 @@ const MESSAGES: readonly [string, BusMessage, string][] = [
     },
     'k8s.ev.pods.pend.n1.ns.p=2E1',
   ],
+  [
+    'a traced binding',
+    {
+      subject: ON_N1,
+      revision: 7,
+      previous: 2,
+      data: '{}',
+      trace: TRACE,
+      departure: { subject: PENDING, previous: 3, data: '{}' },
+    },
+    'k8s.ev.pods.pend.n1.ns.p=2E1',
+  ],
   ['another object', { subject: DEPLOYMENT, revision: 7, previous: 6, data: '{}' }, DEPLOYMENT],
 ];
 
@@ -43,7 +58,7 @@ for (const [title, message, subject] of MESSAGES) {
     assert.equal(wire.subject, subject);
     const sent = MsgHdrsImpl.decode(new HeaderLines(wire.headers).encode());
     const { departure, ...main } = message;
-    const expected = departure === undefined ? [main] : [main, { revision: 7, ...departure }];
+    const expected = departure === undefined ? [main] : [main, { revision: 7, ...departure, ...traceOf(message) }];
     assert.deepEqual(decodeChange({ subject, sequence: 7, body: wire.body, headers: sent }), expected);
   });
 

@@ -34,6 +34,7 @@ const DEPARTED_PREVIOUS = 'Hf-Departed-Previous';
 /** Length of the change in the body; the departure follows it. Present only with a departure. */
 const SPLIT = 'Hf-Split';
 const REVISION = 'Hf-Revision';
+const TRACE = 'traceparent';
 
 export interface WireMessage {
   readonly subject: string;
@@ -53,7 +54,7 @@ const BYTES_PER_CHARACTER_MAX = 3;
 export function encodeChange(message: BusMessage, payloadBytesMax: number): WireMessage {
   const { departure } = message;
   const data = dataOf(message, payloadBytesMax - BESIDE_DATA_BYTES);
-  const previous = optional(PREVIOUS, message.previous);
+  const previous = optional(PREVIOUS, message.previous) + optional(TRACE, message.trace);
   if (departure === undefined) return { subject: wireSubject(message.subject, false), body: data, headers: previous };
   const subject = wireSubject(message.subject, true);
   invariant(
@@ -81,10 +82,11 @@ export function decodeChange(wire: {
   const [subject = wire.subject, left] = logicalSubjects(wire.subject);
   const previous = numberIn(headers, PREVIOUS);
   const split = numberIn(headers, SPLIT);
-  if (split === undefined || left === undefined) return [{ subject, revision, previous, data: body }];
+  const trace = traceIn(headers);
+  if (split === undefined || left === undefined) return [{ subject, revision, previous, data: body, ...trace }];
   return [
-    { subject, revision, previous, data: body.slice(0, split) },
-    { subject: left, revision, previous: numberIn(headers, DEPARTED_PREVIOUS), data: body.slice(split) },
+    { subject, revision, previous, data: body.slice(0, split), ...trace },
+    { subject: left, revision, previous: numberIn(headers, DEPARTED_PREVIOUS), data: body.slice(split), ...trace },
   ];
 }
 
@@ -154,8 +156,13 @@ function commonHead(a: readonly string[], b: readonly string[]): string[] {
   return a.slice(0, differs === -1 ? a.length : differs);
 }
 
-function optional(name: string, value: number | undefined): string {
+function optional(name: string, value: number | string | undefined): string {
   return value === undefined ? '' : headerLine(name, value);
+}
+
+function traceIn(headers: MsgHdrs | undefined): { readonly trace?: string } {
+  const trace = headers?.get(TRACE) ?? '';
+  return trace === '' ? {} : { trace };
 }
 
 function numberIn(headers: MsgHdrs | undefined, name: string): number | undefined {

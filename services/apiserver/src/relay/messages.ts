@@ -3,6 +3,9 @@ import { unreachable } from '@holdfast/platform';
 import type { Change, ChangeKind, KeyParts } from '@holdfast/store';
 import { type Described, type ReadState, withResourceVersion } from './describe.ts';
 
+/** With tracing on, the id of a write is its span. */
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
 /** Around the object's text in that of a change. */
 const FRAME_CHARACTERS = 150;
 
@@ -20,6 +23,7 @@ export class ChangeMessage implements BusMessage, SharedChange {
   readonly type: ChangeEvent['type'];
   readonly key: string;
   readonly movedTo: undefined;
+  readonly trace?: string;
   // Not the change itself: it also contains the previous state, which is no longer needed.
   readonly #storeKey: string;
   readonly #value: string;
@@ -38,6 +42,7 @@ export class ChangeMessage implements BusMessage, SharedChange {
     this.#isHidden = described.isHidden;
     this.#read = read;
     if (departure !== undefined) this.departure = departure;
+    if (change.writeId !== undefined && TRACEPARENT.test(change.writeId)) this.trace = change.writeId;
   }
 
   /** A `ChangeEvent`, with the object's text as it is: it is not parsed for this. */

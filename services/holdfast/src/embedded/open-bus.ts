@@ -1,4 +1,4 @@
-import type { Bus } from '@holdfast/bus';
+import { type Bus, traceDelivery } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { OperatorError } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
@@ -9,6 +9,11 @@ const LOOK_AGAIN_MS = 50;
 
 /** Returns the in-process bus, or a connection to a NATS server that responds. */
 export async function openBus(config: StartConfig, machine: Machine): Promise<Bus> {
+  const bus = await openPlainBus(config, machine);
+  return machine.tracer === undefined ? bus : traceDelivery(bus, machine.tracer);
+}
+
+async function openPlainBus(config: StartConfig, machine: Machine): Promise<Bus> {
   if (config.bus === undefined) return createLocalBus();
   const { createNatsBus } = await import('@holdfast/bus/nats');
   const tls = config.busTls === undefined ? {} : { tls: config.busTls };

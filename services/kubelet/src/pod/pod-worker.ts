@@ -1,5 +1,5 @@
 import { isFinishedPhase, isPodFinished, isTerminating, type Pod } from '@holdfast/api';
-import { type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
+import { Causes, type EventRecorder, revisionOf, TransportError } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { invariant, NO_TRACER, type Timer } from '@holdfast/platform';
 import { LastWords } from '../container/container-files.ts';
@@ -57,6 +57,9 @@ export class PodWorker {
   #memory: PodMemory = INITIAL_MEMORY;
   #sandboxes: readonly SandboxStatus[] | undefined;
   #wanted = false;
+  readonly #causes: Causes | undefined;
+  /** What the passes work on, until one finds nothing to do. */
+  #caused: readonly string[] = [];
   #running: Promise<void> | undefined;
   #timer: Timer | undefined;
   #failures = 0;
@@ -65,6 +68,7 @@ export class PodWorker {
 
   constructor(deps: PodWorkerDeps, identity: PodIdentity) {
     this.#deps = deps;
+    this.#causes = deps.tracer === undefined ? undefined : new Causes(deps.tracer);
     this.identity = identity;
     this.#event = createPodEvents(deps.events);
     this.#starter = new ContainerStarter({
@@ -97,6 +101,7 @@ export class PodWorker {
     }
     if (known.kind === 'pod' && revisionOf(known.pod) >= revisionOf(pod)) return;
     this.#knowledge = { kind: 'pod', pod };
+    this.#causes?.note(uid);
     this.wake();
   }
 
@@ -195,7 +200,18 @@ export class PodWorker {
     const { tracer = NO_TRACER } = this.#deps;
     const { namespace, name, uid } = this.identity;
     const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.pod.uid': uid };
-    return tracer.span('sync pod', { kind: 'internal', root: true, attributes }, () => this.#pass());
+    const newer = this.#causes?.take(uid) ?? [];
+    if (newer.length > 0) this.#caused = newer;
+    const causes = this.#caused;
+    return tracer.span('sync pod', { kind: 'internal', root: true, causes, attributes }, () => this.#pass());
+  }
+
+  #tracedStart(action: Extract<PodAction, { kind: 'startContainer' }>, pod: Pod): Promise<void> {
+    const { tracer = NO_TRACER } = this.#deps;
+    const { namespace, name } = this.identity;
+    const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.container': action.container.name };
+    const start = () => this.#starter.startContainer(action, pod, this.#sandboxes ?? []);
+    return tracer.span('start container', { kind: 'internal', attributes }, start);
   }
 
   async #pass(): Promise<void> {
@@ -225,6 +241,7 @@ export class PodWorker {
     const observation = { uid, pod, sandboxes, nameIsTaken: this.#deps.nameIsTaken(this), node };
     const decision = decidePod(observation, this.#memory, clock.now());
     this.#memory = decision.memory;
+    if (decision.actions.length === 0) this.#caused = [];
     for (const action of decision.actions) {
       if (this.#ended) return;
       await this.#apply(action, pod);
@@ -240,9 +257,7 @@ export class PodWorker {
       case 'runSandbox':
         return pod === undefined ? undefined : this.#changed(this.#starter.runSandbox(action.attempt, pod));
       case 'startContainer':
-        return pod === undefined
-          ? undefined
-          : this.#changed(this.#starter.startContainer(action, pod, this.#sandboxes ?? []));
+        return pod === undefined ? undefined : this.#changed(this.#tracedStart(action, pod));
       case 'stopContainer':
         return this.#stopContainer(action, pod);
       case 'removeContainer':

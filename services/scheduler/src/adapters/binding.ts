@@ -1,5 +1,5 @@
 import { PODS, type Pod } from '@holdfast/api';
-import { type ApiClient, createBackoff } from '@holdfast/client';
+import { type ApiClient, type Causes, createBackoff } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Log, type Random, type Tracer } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
@@ -21,6 +21,8 @@ export interface BindingDeps {
   readonly random: Random;
   readonly log: Log;
   readonly tracer?: Tracer | undefined;
+  /** With tracing on, what asked for each pending pod. */
+  readonly causes?: Causes | undefined;
 }
 
 /** A pod with a chosen node. */
@@ -109,7 +111,8 @@ export class Bindings {
     if (tracer === undefined) return this.#bind(placed);
     const { namespace, name } = placed.pod;
     const attributes = { 'holdfast.key': `${namespace}/${name}`, 'holdfast.node': placed.nodeName };
-    return tracer.span('bind pod', { kind: 'internal', root: true, attributes }, () => this.#bind(placed));
+    const causes = this.#deps.causes?.take(placed.pod.uid) ?? [];
+    return tracer.span('bind pod', { kind: 'internal', root: true, causes, attributes }, () => this.#bind(placed));
   }
 
   start(placed: Placed): void {

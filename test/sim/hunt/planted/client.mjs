@@ -59,8 +59,8 @@ export const CLIENT_BUGS = [
     name: 'queue-forgets-timers',
     harm: 'a work queue that has released one delayed key forgets the others',
     file: `${CLIENT}/work-queue.ts`,
-    find: '.popDue(this.#options.clock.monotonic())) this.add(key);\n    this.#arm();',
-    replace: '.popDue(this.#options.clock.monotonic())) this.add(key);',
+    find: '.popDue(clock.monotonic())) this.add(key);\n      this.#arm();',
+    replace: '.popDue(clock.monotonic())) this.add(key);',
   },
   {
     name: 'controller-gives-up',

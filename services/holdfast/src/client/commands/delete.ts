@@ -16,6 +16,7 @@ export const DELETE = defineCommand({
     'grace-period': { kind: 'integer', min: 0, help: 'Grace period in seconds; 0 is force deletion' },
     force: { kind: 'boolean', help: 'Force deletion: remove the object immediately' },
     confirm: { kind: 'boolean', help: 'Proceed despite the warning' },
+    json: { kind: 'boolean', help: 'One JSON document a line: resource, name, outcome' },
   },
   act: async ({ settings, words }, session, terminal) => {
     const { named } = await resolveWords(words, session);
@@ -29,7 +30,11 @@ export const DELETE = defineCommand({
     );
     const risks = found.flatMap(({ object }) => risksOf(wish, object));
     requireConfirmation(risks, 'nothing was deleted', settings, terminal);
-    for (const each of found) terminal.print(await remove(each, wish, session));
+    for (const each of found) {
+      const outcome = await remove(each, wish, session);
+      const { resource, name } = each;
+      terminal.print(settings.json ? JSON.stringify({ resource: resource.plural, name, outcome }) : outcome);
+    }
   },
 });
 

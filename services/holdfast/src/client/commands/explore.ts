@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import {
   describePlan,
+  type Exploration,
   explore,
   type Plan,
   type Progress,
@@ -37,6 +38,7 @@ const SETTINGS = {
     max: 600_000,
   },
   'start-seconds': { kind: 'integer', help: 'Time for its first request', default: 30, min: 1, max: 3_600 },
+  json: { kind: 'boolean', help: 'One JSON document for each finding, and one for the end' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
@@ -76,11 +78,30 @@ export const EXPLORE: Command = {
     });
     const again = (plan: string): string =>
       commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
-    for (const each of exploration.accusations) terminal.print(`${reportOf(each, again)}\n`);
-    terminal.print(summaryOf(exploration));
+    const lines = settings.json ? documentsOf(exploration, again) : textsOf(exploration, again);
+    for (const line of lines) terminal.print(line);
     return exploration.accusations.length === 0 ? 0 : FOUND;
   },
 };
+
+type Again = (plan: string) => string;
+
+const textsOf = (exploration: Exploration, again: Again): readonly string[] => [
+  ...exploration.accusations.map((each) => `${reportOf(each, again)}\n`),
+  summaryOf(exploration),
+];
+
+function documentsOf({ accusations, tried, planned, runs, tookMs }: Exploration, again: Again): readonly string[] {
+  const found = accusations.map(({ plan, findings }) => ({
+    event: 'finding',
+    plan,
+    about: describePlan(plan),
+    findings,
+    again: again(JSON.stringify(plan)),
+  }));
+  const end = { event: 'end', found: accusations.length, tried, planned, runs, tookMs };
+  return [...found, end].map((each) => JSON.stringify(each));
+}
 
 function lineOf(progress: Progress): string {
   if (progress.kind === 'reference') {

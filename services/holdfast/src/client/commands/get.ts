@@ -13,10 +13,11 @@ export const GET = defineCommand({
   settings: {
     'all-namespaces': { kind: 'boolean', short: 'A', help: 'Objects of all namespaces' },
     selector: { kind: 'string', short: 'l', help: 'Only objects with these labels' },
+    json: { kind: 'boolean', help: 'The same as --output json' },
     output: { kind: 'string', short: 'o', help: `One of ${OUTPUTS.join(', ')}`, default: 'table' },
   },
   act: async ({ settings, words }, session, { print, tell }) => {
-    const { output } = settings;
+    const output = settings.json ? 'json' : settings.output;
     if (!OUTPUTS.includes(output)) throw misuse(`--output takes ${OUTPUTS.join(', ')}, not "${output}"`, 'See --help.');
     const namespaces = settings['all-namespaces'];
     const query = new URLSearchParams(settings.selector === undefined ? {} : { labelSelector: settings.selector });

@@ -17,8 +17,9 @@ Resources are read one after the other, so the file is not one moment of a clust
   settings: {
     out: { kind: 'string', short: 'o', help: 'The file; only its owner may read it' },
     secrets: { kind: 'boolean', help: 'Also secrets' },
+    json: { kind: 'boolean', help: 'Print one JSON document: file, objects' },
   },
-  act: async ({ settings: { out, secrets }, words }, session, { print, tell, clock }) => {
+  act: async ({ settings: { out, secrets, json }, words }, session, { print, tell, clock }) => {
     if (words[0] !== undefined) throw misuse(`snapshot does not know "${words[0]}"`, 'Use flags; --help lists them.');
     if (out === undefined) throw misuse('no file is named', 'Name it with --out, as in `snapshot --out state.json`.');
     const objects: ForeignObject[] = [];
@@ -26,7 +27,7 @@ Resources are read one after the other, so the file is not one moment of a clust
       objects.push(...(await readAll(resource, session, OBJECTS_MAX - objects.length)));
     }
     await writeForeignSnapshot(out, objects, clock.now());
-    print(`${objects.length} objects in ${out}`);
+    print(json ? JSON.stringify({ file: out, objects: objects.length }) : `${objects.length} objects in ${out}`);
     tell('Webhook configurations are left out, and no webhook converts custom resources: the copy calls nobody.');
     if (!secrets) tell('Secrets are left out; --secrets takes them along.');
   },

@@ -29,7 +29,8 @@ test('store adopt ends the halt of a data directory after a confirmation, and wa
   assert.equal(await run('adopt', flag), 1);
   assert.match(lines.join('\n'), /Warning: what was written after.*--confirm/s);
   await assert.rejects(open(), /two histories/);
-  assert.equal(await run('adopt', flag, '--confirm'), 0);
+  assert.equal(await run('adopt', flag, '--confirm', '--json'), 0);
+  assert.ok(JSON.parse(lines.at(-1) ?? '').revision > 0);
   const adopted = await open();
   assert.equal(adopted.lineage().epoch, 2);
   await adopted.close();

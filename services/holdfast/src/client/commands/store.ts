@@ -23,6 +23,7 @@ const SETTINGS = {
   ...LOG_ACCESS_SETTINGS,
   ...STORE_TLS_SETTINGS,
   confirm: { kind: 'boolean', help: 'Proceed despite the warning' },
+  json: { kind: 'boolean', help: 'Print one JSON document: revision' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
@@ -46,7 +47,8 @@ export const STORE: Command = {
       'what was written after these data were copied is lost: pods that were replaced since then may be named again, so make sure that no node still runs what the data do not know';
     requireConfirmation([risk], 'nothing was adopted', settings, terminal);
     const revision = await adopt(settings, terminal);
-    terminal.print(`adopted: the store continues after revision ${revision}; restart the API servers`);
+    const text = `adopted: the store continues after revision ${revision}; restart the API servers`;
+    terminal.print(settings.json ? JSON.stringify({ revision }) : text);
   },
 };
 

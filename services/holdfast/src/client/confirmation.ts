@@ -1,13 +1,14 @@
 import { OperatorError } from '@holdfast/platform';
 import type { Terminal } from './command.ts';
 
+const IS_OFF = 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.';
+
 /** Explains irreversible risks; requires `--confirm`. */
 export function requireConfirmation(
   risks: readonly string[],
   nothingDone: string,
-  { confirm }: { readonly confirm: boolean },
+  { confirm, nextStep = IS_OFF }: { readonly confirm: boolean; readonly nextStep?: string },
   { tell }: Terminal,
-  nextStep = 'Make sure that the machine is off or can do no harm, then repeat the command with --confirm.',
 ): void {
   for (const risk of risks) tell(`Warning: ${risk}`);
   if (risks.length === 0 || confirm) return;

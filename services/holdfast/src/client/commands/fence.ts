@@ -17,6 +17,7 @@ const WAIT = {
   json: { kind: 'boolean', help: 'Print one JSON document a line: node, done, text' },
 } as const;
 
+const REPEAT = 'Repeat the command with --confirm.';
 const END_FIRST = 'End these processes first, for example by a restart of the machine, then repeat with --confirm.';
 
 export const FENCE = defineCommand({
@@ -27,7 +28,7 @@ export const FENCE = defineCommand({
   act: async ({ settings, words }, session, terminal) => {
     const name = nodeOf(words, 'fence');
     const risk = `the agent of node "${name}" cuts the machine off or powers it off, with everything that runs there`;
-    requireConfirmation([risk], 'the node is not fenced', settings, terminal, 'Repeat the command with --confirm.');
+    requireConfirmation([risk], 'the node is not fenced', { ...settings, nextStep: REPEAT }, terminal);
     const waitMs = settings['wait-seconds'] * 1000;
     const patch = requestFence(settings.release);
     await askFencer({ name, patch, progress: fenceProgress, waitMs, json: settings.json }, session, terminal);
@@ -41,7 +42,7 @@ export const UNFENCE = defineCommand({
   act: async ({ settings, words }, session, terminal) => {
     const name = nodeOf(words, 'unfence');
     const risk = `processes that still run on node "${name}" get their network and their storage back`;
-    requireConfirmation([risk], 'the fence stays', settings, terminal, END_FIRST);
+    requireConfirmation([risk], 'the fence stays', { ...settings, nextStep: END_FIRST }, terminal);
     const waitMs = settings['wait-seconds'] * 1000;
     const patch = requestUnfence();
     await askFencer({ name, patch, progress: unfenceProgress, waitMs, json: settings.json }, session, terminal);

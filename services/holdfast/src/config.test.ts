@@ -18,3 +18,16 @@ test('a cluster of one process keeps a history of an hour, unless it is told not
   assert.equal(readStartConfig({ argv: [], env: {} }).history?.retentionMs, 3_600_000);
   assert.equal(readStartConfig({ argv: ['--history-retention', '0s'], env: {} }).history, undefined);
 });
+
+test('CSI drivers of an embedded cluster are named with their sockets', () => {
+  assert.deepEqual(readStartConfig({ argv: [], env: {} }).csiDrivers, []);
+  const argv = ['--csi-drivers', 'disk.example=/run/disk.sock,b.example=unix:///run/b.sock'];
+  assert.deepEqual(readStartConfig({ argv, env: {} }).csiDrivers, [
+    { name: 'disk.example', socket: '/run/disk.sock' },
+    { name: 'b.example', socket: '/run/b.sock' },
+  ]);
+  assert.throws(
+    () => readStartConfig({ argv: ['--csi-drivers', 'disk'], env: {} }),
+    /--csi-drivers cannot be read: "disk"/,
+  );
+});

@@ -105,6 +105,9 @@ async function detach(
   const obstacle = obstacleToDetach(volume, { name, node, lease });
   if (obstacle !== undefined) throw new Error(obstacle);
   const { attaches } = await driver.abilities();
+  // Another manager may have done it, and attached the volume again.
+  const live = await client.find(VOLUME_ATTACHMENTS, { name: nameOf(attachment) });
+  if (live === undefined || uidOf(live) !== uidOf(attachment)) return {};
   if (attaches) await driver.detach({ volumeId, nodeId, secrets: await secretsOf(client, volume) });
   const free = withoutFinalizer(attachment, attacherFinalizer(driver.name));
   if (free !== undefined) await unlessChanged(() => client.update(VOLUME_ATTACHMENTS, free));

@@ -253,6 +253,22 @@ for (const { who, words, expose } of USERS) {
       );
     });
 
+    test('a host port leads in from this machine', async () => {
+      const ports = [{ containerPort: 80, hostPort: 8_099, hostIP: expose }];
+      const containers = [{ ...container([process.execPath, '-e', SERVER]), ports }];
+      await send(['create'], pod('at-host', { containers }));
+      const ask = async (): Promise<string> =>
+        (await fetch(`http://${expose}:8099/`, { headers: { connection: 'close' } })).text();
+      assert.match(await waitFor('an answer at the host port', () => ask().catch(() => undefined)), /^undefined /);
+      await run('delete', 'pod', 'at-host');
+      await waitFor('the end of the host port', () =>
+        ask().then(
+          () => false,
+          () => true,
+        ),
+      );
+    });
+
     test('a pod on the network of the machine keeps the address of the node', async () => {
       const [ip, host] = (
         await run('get', 'pod', 'of-machine', '-o', 'jsonpath={.status.podIP} {.status.hostIP}')

@@ -2,6 +2,7 @@ export { createProxy, type Proxy } from './app.ts';
 export { AddressPool } from './entrances/address-pool.ts';
 export { createDirectDial } from './entrances/direct-dial.ts';
 export { Entrances } from './entrances/entrances.ts';
+export { HostPortEntrances } from './entrances/host-port-entrances.ts';
 export { LocalLoadBalancers } from './entrances/local-load-balancers.ts';
 export { NodePortEntrances } from './entrances/node-port-entrances.ts';
 export type { Dial } from './entrances/port.ts';

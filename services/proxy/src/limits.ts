@@ -48,6 +48,9 @@ export const ENTRANCE_DIAL_MS = 10_000;
 /** Open ports of this machine, and those of one service: a quota of load balancers counts services, not ports. */
 export const ENTRANCES_MAX = 2_000;
 export const ENTRANCES_PER_SERVICE_MAX = 200;
+/** Open host ports of pods at this machine, and those of one pod. */
+export const HOST_PORTS_MAX = 1_000;
+export const HOST_PORTS_PER_POD_MAX = 100;
 /** Clients whose endpoints are remembered for session affinity. */
 export const ENTRANCE_CLIENTS_MAX = 10_000;
 /** Addresses that are tried for one load balancer, when its ports are taken at the first ones. */

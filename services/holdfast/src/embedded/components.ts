@@ -22,6 +22,7 @@ import type { NodeNames } from './cluster.ts';
 import { clusterNetworksOf, createClusterNetwork, routedBy } from './cluster-network.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { createHostPorts } from './host-ports.ts';
 import type { Machine } from './machine.ts';
 import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
@@ -63,6 +64,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     ...(names === undefined ? [] : [names]),
     ...(network === undefined ? [] : [network]),
     ...(entrances === undefined ? [] : [entrances]),
+    ...(network === undefined ? [] : [createHostPorts(deps, network.network)]),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
   ];

@@ -130,10 +130,13 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbil
   ];
 }
 
-/** On the network of the machine a port is reached at its own number. */
+/** On the network of the machine a port is reached at its own number. In a network of pods TCP is led in. */
 const needsMapping = ({ spec }: Pod, { ports = [] }: Container, { ownNetworks }: RuntimeAbilities): boolean =>
   spec.hostNetwork !== true &&
-  ports.some(({ hostPort = 0, containerPort }) => hostPort > 0 && (ownNetworks === true || hostPort !== containerPort));
+  ports.some(
+    ({ hostPort = 0, containerPort, protocol = 'TCP' }) =>
+      hostPort > 0 && (ownNetworks === true ? protocol !== 'TCP' : hostPort !== containerPort),
+  );
 
 /** Unenforced isolation of process pods. */
 function notIsolated(pod: Pod, container: Container, abilities: RuntimeAbilities): readonly string[] {

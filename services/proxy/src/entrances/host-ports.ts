@@ -1,0 +1,44 @@
+import { isPodFinished, type Pod } from '@holdfast/api';
+import type { Place } from './port.ts';
+
+/** A port of this machine that leads to a port of a pod. */
+export interface HostPort {
+  /** Equal for two ports that cannot be open at the same time. */
+  readonly id: string;
+  readonly pod: Pod;
+  readonly at: Place;
+  readonly to: Place;
+}
+
+const EVERY_ADDRESS = '0.0.0.0';
+
+/** The host ports that pods want, each for the pod that was there first. */
+export function wantedHostPorts(pods: readonly Pod[], most: number): ReadonlyMap<string, HostPort> {
+  const wanted = new Map<string, HostPort>();
+  for (const pod of pods.toSorted(byAge)) {
+    for (const port of hostPortsOf(pod, most)) if (!wanted.has(port.id)) wanted.set(port.id, port);
+  }
+  return wanted;
+}
+
+/** At most `most` of one pod. */
+function hostPortsOf(pod: Pod, most: number): readonly HostPort[] {
+  const { spec, status } = pod;
+  const address = status?.podIP ?? '';
+  if (address === '' || spec.hostNetwork === true || isPodFinished(pod)) return [];
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...spec.containers, ...sidecars]
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort = 0, protocol = 'TCP' }) => hostPort > 0 && protocol === 'TCP')
+    .slice(0, most)
+    .map(({ hostPort = 0, hostIP = '', containerPort }) => {
+      const at = { host: hostIP === '' ? EVERY_ADDRESS : hostIP, port: hostPort };
+      return { id: `${at.host} ${at.port}`, pod, at, to: { host: address, port: containerPort } };
+    });
+}
+
+function byAge(a: Pod, b: Pod): number {
+  const text = ({ metadata }: Pod): string =>
+    `${metadata.creationTimestamp} ${metadata.namespace}/${metadata.name} ${metadata.uid}`;
+  return text(a) < text(b) ? -1 : 1;
+}

@@ -97,6 +97,7 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
   const { client } = context;
   const snapshot = observe(context, volume);
   tellErrors(context, snapshot, told);
+  tellWaiting(context, snapshot, told);
   const decision = decideAttachments(snapshot);
   switch (decision.kind) {
     case 'nothing':
@@ -137,6 +138,19 @@ function tellErrors({ events }: ControllerContext, of: VolumeAttachmentsSnapshot
         events.event(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
     }
   }
+}
+
+/** After an administrator broke the attachment: the driver still has the volume attached to the last node. */
+function tellWaiting({ events }: ControllerContext, of: VolumeAttachmentsSnapshot, told: Told): void {
+  const { volume, attachments, users } = of;
+  const { nodeName, pods = [] } = volume.status.attachment ?? {};
+  const staying = attachments.find((each) => each.spec.nodeName !== nodeName && !isTerminating(each));
+  const last = staying?.spec.nodeName;
+  if (!needsAttach(volume) || nodeName === undefined || last === undefined) return;
+  const message = `Volume "${nameOf(volume)}" is still attached to node "${last}", which reports that it uses it: it is detached when the node has released it, is deleted, or is tainted with node.kubernetes.io/out-of-service=:NoExecute`;
+  for (const pod of users)
+    if (pods.some(({ uid }) => uid === uidOf(pod)) && told.isNew(nameOf(volume), `${uidOf(pod)} ${message}`))
+      events.event(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
 }
 
 async function create({ client }: ControllerContext, attachment: VolumeAttachment): Promise<void> {

@@ -167,6 +167,27 @@ test('[RWO-23] a shared volume is attached to every node with a pod, and leaves 
   assert.deepEqual([cluster.attachments(), cluster.machines()], [['b true'], ['machine-b']]);
 });
 
+test('[RWO-22] a broken attachment is not detached from a node that uses the volume: the next pod is told why it waits', async () => {
+  const cluster = new Cluster();
+  const { api } = cluster.world;
+  const one = await cluster.runs('one', 'a');
+  await cluster.says('a', volumeInUse('data', uidOf(one)));
+  await cluster.runs('two', 'b');
+  await cluster.ends(one);
+  const met = api.get(PERSISTENT_VOLUMES, { name: 'data' });
+  const { attachment: _broken, ...status } = met.status;
+  api.put(PERSISTENT_VOLUMES, { ...met, status });
+  await cluster.later();
+  assert.deepEqual([cluster.attachments(), cluster.machines()], [['a true'], ['machine-a']]);
+  const message = 'Volume "data" is still attached to node "a", which reports that it uses it';
+  assert.equal(api.events.filter((event) => event.about === 'two' && event.message.startsWith(message)).length, 1);
+  const node = api.get(NODES, { name: 'a' });
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  api.put(NODES, { ...node, spec: { ...node.spec, taints } });
+  await cluster.later();
+  assert.deepEqual([cluster.attachments(), cluster.machines()], [['b true'], ['machine-b']]);
+});
+
 test('a driver that refuses is named in the attachment and to the pod, and asked again after a wait', async () => {
   const cluster = new Cluster();
   const { api } = cluster.world;

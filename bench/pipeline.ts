@@ -3,6 +3,7 @@ import { createIds, createSeededRandom, createSilentLog, createSystemClock } fro
 import { describeSettings, readSettings, type SettingSpecs } from '@holdfast/platform/config';
 import type { ApiRequest } from '../libs/client/src/index.ts';
 import { createMemoryStore } from '../libs/store/src/memory/index.ts';
+import { historyOptions } from '../services/apiserver/src/history/open.ts';
 import { type ApiServer, createApiServer } from '../services/apiserver/src/index.ts';
 import { coralDefinition, DEFINITIONS_PATH, REEF_NAMESPACE_PATH } from './lib/custom-objects.ts';
 import { allocatedBytes, calibrationUs, middle } from './lib/own-cost.ts';
@@ -19,6 +20,7 @@ const SETTINGS = {
     min: 1,
   },
   'in-flight': { kind: 'integer', help: 'Requests at one time', default: 16, min: 1 },
+  history: { kind: 'boolean', help: 'Keep a history, in memory' },
   rows: { kind: 'string', help: 'Rows whose name contains this', default: '' },
   help: { kind: 'boolean', help: 'Print this list' },
 } as const satisfies SettingSpecs;
@@ -43,7 +45,10 @@ async function startServer(): Promise<ApiServer> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const tokens = PIPELINE_USERS;
-  const started = createApiServer({ ...deps, store: createMemoryStore(), tokens, serviceAccounts: { signingKey } });
+  const kept = { retentionMs: 3_600_000, limitBytes: 64 * 1024 * 1024 };
+  const history = settings.history ? historyOptions(kept, undefined) : undefined;
+  const store = createMemoryStore();
+  const started = createApiServer({ ...deps, store, tokens, history, serviceAccounts: { signingKey } });
   await started.start();
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
   await started.handle(send('admin', 'POST /api/v1/namespaces', namespace));

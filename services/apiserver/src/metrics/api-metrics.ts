@@ -2,6 +2,7 @@ import { allResources, type ResourceDefinition } from '@holdfast/api';
 import { labelText, type MetricRegistry } from '@holdfast/platform';
 import { roomCautions, type Store } from '@holdfast/store';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import { VERSION } from '../endpoints/version.ts';
 import type { FlowControl } from '../flow-control/flow-control.ts';
 import { countKinds } from '../flow-control/flow-metrics.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
@@ -52,6 +53,12 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope'],
     buckets: DURATION_BUCKETS,
   });
+  const levels = registry.histogram('apiserver_request_sli_duration_seconds', 'The same, for service levels.', {
+    labelNames: ['verb', 'group', 'version', 'resource', 'subresource', 'scope'],
+    buckets: DURATION_BUCKETS,
+  });
+  const buildLabels = labelText(['major', 'minor', 'git_version'], [VERSION.major, VERSION.minor, VERSION.gitVersion]);
+  registry.gauge('kubernetes_build_info', 'The version of this server.', () => [[buildLabels, 1]]);
   registerCurrentRequests(registry, deps.flowControl);
   const conversions = registry.counter('apiserver_conversion_webhook_request_total', 'Calls of conversion webhooks.', [
     'result',
@@ -78,7 +85,7 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     ['', deps.cache.revision],
   ]);
   const seriesOf = rememberedSeries(deps.kinds, (labels) => ({
-    took: durations.series(labels),
+    took: bothOf(durations.series(labels), levels.series(labels)),
     byCode: new Map(),
     counting: (code) => requests.series([...labels, String(code)]),
   }));
@@ -101,6 +108,13 @@ export function createApiMetrics(deps: ApiMetricsDeps): ApiMetrics {
     render: () => registry.render() + deps.flowControl.metrics.render(),
   };
 }
+
+const bothOf =
+  (first: (seconds: number) => void, second: (seconds: number) => void) =>
+  (seconds: number): void => {
+    first(seconds);
+    second(seconds);
+  };
 
 /** Watches count until they have begun, other streams not at all. */
 function registerCurrentRequests(registry: MetricRegistry, flowControl: FlowControl): void {
@@ -175,10 +189,18 @@ function mannerOf(info: RequestInfo, definition: ResourceDefinition | undefined)
 /** Unknown paths, versions, resources and subresources share one series, so that a scanner cannot fill the memory with names. */
 function labelsOf(info: RequestInfo, definition: ResourceDefinition | undefined): readonly string[] {
   if (info.kind === 'path') return [info.verb.toUpperCase(), '', '', '', '', ''];
-  if (definition === undefined) return [info.verb.toUpperCase(), '', '', 'other', '', ''];
+  if (definition === undefined) return [verbOf(info), '', '', 'other', '', ''];
   const { group, version, resource } = info;
-  return [info.verb.toUpperCase(), group, version, resource, subresourceOf(info, definition), scopeOf(info)];
+  return [verbOf(info), group, version, resource, subresourceOf(info, definition), scopeOf(info)];
 }
+
+/** Kubernetes counts writes by their methods, and dashboards select them so. */
+const METHODS: ReadonlyMap<string, string> = new Map([
+  ['create', 'POST'],
+  ['update', 'PUT'],
+]);
+
+const verbOf = ({ verb }: ResourceRequest): string => METHODS.get(verb) ?? verb.toUpperCase();
 
 const scopeOf = ({ name, namespace }: ResourceRequest): string =>
   name === '' ? (namespace === '' ? 'cluster' : 'namespace') : 'resource';

@@ -24,6 +24,21 @@ test('requests are counted under the standard metric names, and unknown ones sha
   await api.stop();
 });
 
+test('writes are counted by their methods, as rules of kube-prometheus select them', async (t) => {
+  const api = await startTestApi();
+  t.after(() => api.stop());
+  const maps = '/api/v1/namespaces/default/configmaps';
+  await api.call('POST', maps, { body: { metadata: { name: 'one' } } });
+  await api.call('PUT', `${maps}/one`, { body: { metadata: { name: 'one' }, data: { a: 'b' } } });
+  const text = String((await api.call('GET', '/metrics')).body);
+  for (const verb of ['POST', 'PUT']) {
+    const series = `\\{verb="${verb}",group="",version="v1",resource="configmaps",subresource="",scope="`;
+    assert.match(text, new RegExp(`^apiserver_request_total${series}.*code="20[01]"\\} 1$`, 'm'));
+    assert.match(text, new RegExp(`^apiserver_request_sli_duration_seconds_bucket${series}.*le="1"\\} 1$`, 'm'));
+  }
+  assert.match(text, /^kubernetes_build_info\{major="1",minor="32",git_version="v1\.32\.0/m);
+});
+
 test('unserved versions and subresources create no series', async (t) => {
   const api = await startTestApi();
   t.after(() => api.stop());

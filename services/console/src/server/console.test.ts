@@ -135,11 +135,13 @@ test('pages behind the proxy of the API and upgrades are not served: they would 
   const { asked, call, signIn } = setUp();
   const { headers } = await signIn({ token: 'good' });
   const before = asked.length;
-  for (const path of ['/api/v1/namespaces/a/pods/b/proxy', '/api/v1/namespaces/a/services/b/proxy/x.html']) {
+  const pages = ['namespaces/a/pods/b/proxy', 'namespaces/a/services/b/proxy/x.html', 'nodes/c/proxy/logs/'];
+  for (const path of pages.map((each) => `/api/v1/${each}`)) {
     assert.equal((await call('GET', `/ui/cluster${path}`, headers)).status, 403);
   }
   assert.equal((await call('GET', PODS, { ...headers, upgrade: 'websocket' })).status, 403);
   assert.equal(asked.length, before);
+  assert.equal((await call('GET', '/ui/cluster/api/v1/namespaces/a/pods/proxy', headers)).status, 201, 'a pod');
 });
 
 test('the page has a strict policy, answers of the API are sandboxed, and unknown files are not found', async () => {

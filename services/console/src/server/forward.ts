@@ -9,7 +9,7 @@ export const CLUSTER_PREFIX = '/ui/cluster';
 /** What the page may say to the API. Nothing else of a browser's request gets there, its cookies least of all. */
 const PASSED_HEADERS = ['accept', 'content-type', 'if-none-match', 'accept-encoding'];
 /** Pages of pods and services would run in the origin of the console. */
-const PROXIED = /\/proxy(\/|$)/;
+const PROXIED = /\/(?:pods|services|nodes)\/[^/]+\/proxy(?:\/|$)/;
 
 export interface ForwardDeps {
   readonly sessions: Sessions;

@@ -4,7 +4,8 @@ import { createIds, createSilentLog, createSystemClock, createSystemRandom, Oper
 import { eventually } from '@holdfast/platform/contract';
 import { Compacted, type DurableStore } from '@holdfast/store';
 import { type CreateStore, changesUpTo, storeContract, storeHistoryProperty } from '@holdfast/store/contract';
-import { adoptLogStore, createLogStore, type LogStoreOptions } from '@holdfast/store/log';
+import { adoptLogStore, createLogStore, type LogStoreOptions, restoreLogStore } from '@holdfast/store/log';
+import { createRedisStore, restoreRedisStore } from '@holdfast/store/redis';
 import { connect, type NatsConnection } from 'nats';
 import {
   createStream,
@@ -18,6 +19,7 @@ import { readCurrent } from '../../libs/store/src/log/open-log.ts';
 import { decodeManifests } from '../../libs/store/src/log/snapshot.ts';
 import { freePort } from '../support/free-port.ts';
 import { type LogServers, startLogServers } from '../support/log-servers.ts';
+import { startRedis } from '../support/redis-server.ts';
 
 const single = await startLogServers();
 after(() => single[Symbol.asyncDispose]());
@@ -249,4 +251,32 @@ test('log: an adoption ends the halt: the next epoch has the objects and higher 
   const again = await open(single, { name });
   assert.equal(await again.currentRevision(), revision + 1);
   await Promise.all([store, adopted, again].map((each) => each.close()));
+});
+
+test('log: a backup of another form begins a log with equal objects above all revisions, and goes back to Redis', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const machine = { clock: createSystemClock(), ids, log: createSilentLog() };
+  const access = { ...machine, servers: single.urls, replicas: 1, name };
+  const objects = ['a', 'b'].map((key, i) => ({
+    key: `core/pods/default/${key}`,
+    value: `"${key}"`,
+    revision: 40 + i,
+    createRevision: 9,
+  }));
+  const revision = await restoreLogStore(access, ids.uuid(), { objects, revision: 50 });
+  const store = await open(single, { name });
+  const page = await store.list('');
+  assert.deepEqual([page.objects, page.revision], [objects, revision]);
+  assert.ok(revision > 50);
+  await store.write([create('c')]);
+  await assert.rejects(
+    restoreLogStore(access, ids.uuid(), { objects, revision: 50 }),
+    rejectsWithCode('STORE_NOT_EMPTY', /hold a store/),
+  );
+  await using redis = await startRedis();
+  const back = await restoreRedisStore({ ...machine, url: redis.url }, ids.uuid(), await store.list(''));
+  assert.ok(back > revision + 1, 'revisions never go back');
+  const again = await createRedisStore({ ...machine, url: redis.url });
+  assert.deepEqual((await again.list('')).objects, (await store.list('')).objects);
+  await Promise.all([store.close(), again.close()]);
 });

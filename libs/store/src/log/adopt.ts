@@ -1,16 +1,14 @@
 import type { NatsConnection } from 'nats';
 import { ADOPTION_JUMP } from '../limits.ts';
 import { type Lineage, type Revision, StoreUnavailable } from '../port.ts';
+import { beginEpoch, firstState } from './begin-epoch.ts';
 import { encodeEntry } from './entry.ts';
-import { HistorySizes } from './history-sizes.ts';
-import { createStream, lastMessage, store } from './jetstream.ts';
-import { encodeRecord, type LogNames, logStreamConfig } from './layout.ts';
+import { DEFAULT_REPLICAS } from './guarantee-check.ts';
+import { lastMessage, store } from './jetstream.ts';
 import { LogReplica } from './log-replica.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { movedError } from './open-errors.ts';
-import { takeSnapshot } from './snapshots.ts';
 import type { MachineState } from './state-machine.ts';
-import { WriteIds } from './write-ids.ts';
 
 export type AdoptLogOptions = Omit<LogStoreOptions, 'retention' | 'limits'>;
 
@@ -27,7 +25,16 @@ export async function adoptLogStore(options: AdoptLogOptions): Promise<Revision>
     const last = await closeLog(connection, replica, options.ids.uuid());
     const adopted = nextEpoch(await replica.readUpTo(last));
     const next: Lineage = { incarnation: lineage.incarnation, epoch: lineage.epoch + 1 };
-    await beginLog(connection, { names, next, adopted, replicas: options.replicas ?? 3 });
+    const before = await lastMessage(connection, names.baseStream, names.recordSubject);
+    const replicas = options.replicas ?? DEFAULT_REPLICAS;
+    const switched = await beginEpoch(connection, {
+      names,
+      lineage: next,
+      state: adopted,
+      replicas,
+      after: before?.sequence ?? 0,
+    });
+    if (!switched) throw movedError();
     return adopted.table.revision;
   } finally {
     await replica.close();
@@ -49,40 +56,5 @@ async function closeLog(connection: NatsConnection, { current, names }: LogRepli
 
 /** The objects as they are; their history, sessions and write ids end with the epoch. */
 function nextEpoch({ table }: MachineState): MachineState {
-  const revision = table.revision + ADOPTION_JUMP;
-  table.restoreRevision(revision);
-  return {
-    position: 0,
-    digest: '',
-    compacted: revision,
-    halted: undefined,
-    table,
-    writeIds: new WriteIds(),
-    sizes: new HistorySizes(),
-    sessions: new Map(),
-  };
-}
-
-/** The record is switched last: until then the old epoch is the cluster's, and the adoption can be repeated. */
-async function beginLog(
-  connection: NatsConnection,
-  {
-    names,
-    next,
-    adopted,
-    replicas,
-  }: {
-    readonly names: LogNames;
-    readonly next: Lineage;
-    readonly adopted: MachineState;
-    readonly replicas: number;
-  },
-): Promise<void> {
-  const before = await lastMessage(connection, names.baseStream, names.recordSubject);
-  const { created } = await createStream(connection, logStreamConfig(names, next, replicas));
-  const current = { lineage: next, stream: names.logStream(next), created };
-  await takeSnapshot({ connection, names, current }, adopted, { dueAfterEntries: 0 });
-  const record = { stream: names.baseStream, subject: names.recordSubject, data: encodeRecord(current) };
-  const switched = await store(connection, { ...record, after: before?.sequence ?? 0 });
-  if (switched === undefined) throw movedError();
+  return firstState(table, table.revision + ADOPTION_JUMP);
 }

@@ -22,12 +22,20 @@ export async function openLog(
   connection: NatsConnection,
   { names, replicas, ids }: { readonly names: LogNames; readonly replicas: number; readonly ids: Ids },
 ): Promise<CurrentLog> {
+  await prepareBase(connection, { names, replicas });
+  const found = await readCurrent(connection, names);
+  if (found === undefined) return createLog(connection, { names, replicas, ids });
+  if ((await streamInfo(connection, found.stream)) === undefined) throw lostLogError(found.stream);
+  return found;
+}
+
+/** Makes sure that there is a place for the record and for snapshots. */
+export async function prepareBase(
+  connection: NatsConnection,
+  { names, replicas }: { readonly names: LogNames; readonly replicas: number },
+): Promise<void> {
   try {
     await createUnlessThere(connection, baseStreamConfig(names, replicas));
-    const found = await readCurrent(connection, names);
-    if (found === undefined) return await createLog(connection, { names, replicas, ids });
-    if ((await streamInfo(connection, found.stream)) === undefined) throw lostLogError(found.stream);
-    return found;
   } catch (error) {
     if (error instanceof NatsError && error.code === ErrorCode.NoResponders) throw noJetStreamError(error);
     if (error instanceof LogRefusal && TOO_FEW_SERVERS.includes(error.code)) throw replicasError(replicas, error);

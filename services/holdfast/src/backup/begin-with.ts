@@ -5,6 +5,7 @@ import { readSnapshotFile } from '@holdfast/cluster/snapshot-file';
 import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platform';
 import type { TlsClient } from '@holdfast/platform/tls-client';
 import { BACKUP_FORMAT, type Revision, type StoreContent } from '@holdfast/store';
+import type { AdoptLogOptions } from '@holdfast/store/log';
 import { readBackupFile } from './backup-file.ts';
 
 const HEAD_BYTES = 256;
@@ -27,7 +28,10 @@ export async function readContent(file: string): Promise<StoreContent> {
 /** Where the objects go. */
 export type Target =
   | { readonly kind: 'sqlite'; readonly directory: string }
-  | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined };
+  | { readonly kind: 'redis'; readonly url: string; readonly tls: TlsClient | undefined }
+  | { readonly kind: 'log'; readonly access: LogTarget };
+
+export type LogTarget = Pick<AdoptLogOptions, 'servers' | 'replicas' | 'user' | 'password' | 'tls'>;
 
 /** Puts the objects into an empty store. Resolves with its revision, which is above all of theirs. */
 export async function restoreInto(
@@ -39,6 +43,10 @@ export async function restoreInto(
     const { restoreRedisStore } = await import('@holdfast/store/redis');
     const { url, tls } = target;
     return restoreRedisStore({ url, clock, log, ...(tls === undefined ? {} : { tls }) }, ids.uuid(), content);
+  }
+  if (target.kind === 'log') {
+    const { restoreLogStore } = await import('@holdfast/store/log');
+    return restoreLogStore({ ...target.access, clock, ids, log }, ids.uuid(), content);
   }
   const { restoreSqliteStore } = await import('@holdfast/store/sqlite');
   return restoreSqliteStore(target.directory, ids.uuid(), content);

@@ -1,5 +1,6 @@
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
 import { readBackupFile } from '../../backup/backup-file.ts';
@@ -7,11 +8,16 @@ import { restoreInto, storeDirectory, type Target } from '../../backup/begin-wit
 import { DataDirectory } from '../../embedded/data-directory.ts';
 import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import type { Command, Terminal } from '../command.ts';
+import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
 
 const SETTINGS = {
   'data-dir': { kind: 'string', help: 'New data directory of an embedded cluster', default: '.holdfast' },
-  store: { kind: 'string', help: 'Empty Redis (redis://host:port), instead of a data directory' },
+  store: {
+    kind: 'string',
+    help: 'Empty Redis (redis://host:port) or NATS servers (nats://host:port,...), instead of a data directory',
+  },
+  ...LOG_ACCESS_SETTINGS,
   ...STORE_TLS_SETTINGS,
   json: { kind: 'boolean', help: 'Print one JSON document' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
@@ -48,6 +54,8 @@ export const RESTORE: Command = {
 const machineOf = ({ clock }: Terminal) => ({ clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
 
 async function withTarget(settings: Given, use: (target: Target) => Promise<number>): Promise<number> {
+  if (settings.store !== undefined && isLogAddress(settings.store))
+    return use({ kind: 'log', access: await readLogTarget(settings, settings.store) });
   if (settings.store !== undefined) {
     const url = readStoreAddress(settings.store, 'redis://host:port or rediss://host:port');
     return use({ kind: 'redis', url, tls: readStoreTls(settings) });

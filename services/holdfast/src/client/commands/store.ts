@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { type Clock, createIds, createSilentLog, createSystemRandom, OperatorError } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
-import { isLogAddress, LOG_ACCESS_SETTINGS, readLogAddresses } from '@holdfast/platform/log-address';
-import { readSettingFile } from '@holdfast/platform/setting-files';
+import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
 import type { Command, Terminal } from '../command.ts';
 import { requireConfirmation } from '../confirmation.ts';
+import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
 
 const SETTINGS = {
@@ -67,20 +67,9 @@ async function adopt(settings: Given, { clock }: Terminal): Promise<number> {
 }
 
 async function adoptLog(settings: Given, store: string, clock: Clock): Promise<number> {
-  const { 'store-user': user, 'store-password-file': passwordFile, 'store-replicas': replicas } = settings;
-  const tls = readStoreTls(settings);
-  const password = passwordFile === undefined ? undefined : (await readSettingFile(passwordFile)).trim();
+  const target = await readLogTarget(settings, store);
   const { adoptLogStore } = await import('@holdfast/store/log');
-  return adoptLogStore({
-    servers: readLogAddresses(store),
-    replicas,
-    clock,
-    ids: createIds(createSystemRandom()),
-    log: createSilentLog(),
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
-    ...(tls === undefined ? {} : { tls }),
-  });
+  return adoptLogStore({ ...target, clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
 }
 
 const noStore = (directory: string): OperatorError =>

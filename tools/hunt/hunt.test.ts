@@ -87,14 +87,14 @@ test('the table of planted bugs is sorted by the median of their hunts, from qui
   const rows = [
     { name: 'a', hunts: [hunt(40), hunt(50), hunt(7, 'r')] },
     { name: 'b', hunts: [hunt(30, 'r'), hunt(40), hunt(2, 's')] },
-    { name: 'c', hunts: [hunt(2.5, 'r')] },
+    { name: 'c', hunts: [{ ...hunt(2.5, 'r'), world: 'older' as const }] },
   ];
   const lines = renderPlanted(rows, harms).split('\n');
   assert.match(lines.join(' '), /none of the 4 planted bugs. It was played against 3 of them and found 3, in up to 3 /);
   assert.deepEqual(
     lines.filter((line) => /^\| [abc] /.test(line)),
     [
-      '| c | harm of c | 1 of 1 | 2.5 | 2.5 | 2.5 | r |',
+      '| c | harm of c | 1 of 1 | 2.5 | 2.5 (older world) | 2.5 | r |',
       '| b | harm of b | 2 of 3 | 30 | 30, not in 40, 2 | 72 | r; s |',
       '| a | harm of a | 1 of 3 | none | not in 40, not in 50, 7 | 97 | r |',
     ],

@@ -18,7 +18,7 @@ export class PlantedResults {
   of(name: string, from: number): Hunted | undefined {
     return this.#rows()
       .find((row) => row.name === name)
-      ?.hunts.find((hunt) => hunt.from === from);
+      ?.hunts.find((hunt) => hunt.from === from && hunt.world === undefined);
   }
 
   /** The next hunts for these bugs begin anew. */
@@ -29,7 +29,7 @@ export class PlantedResults {
   keep(name: string, hunted: Hunted): void {
     const rows = this.#rows();
     const { hunts = [] } = rows.find((row) => row.name === name) ?? {};
-    const others = hunts.filter(({ from }) => from !== hunted.from);
+    const others = hunts.filter(({ from, world }) => from !== hunted.from && world === undefined);
     const row = { name, hunts: [...others, hunted].toSorted((a, b) => a.from - b.from) };
     this.#write([...rows.filter((each) => each.name !== name), row]);
   }

@@ -7,6 +7,8 @@ export interface Hunted {
   readonly cpuSeconds: number;
   /** The rule that was broken; absent while no seed has found it. */
   readonly rule?: string | undefined;
+  /** It was played in a world that had fewer faults and users; the next hunt takes its place. */
+  readonly world?: 'older';
 }
 
 /** The results of the hunts for one planted bug. */
@@ -33,6 +35,9 @@ export function renderPlanted(rows: readonly PlantedRow[], harms: ReadonlyMap<st
   ].join('\n');
 }
 
+const seedsOf = (hunt: Hunted): string =>
+  `${isFound(hunt) ? '' : 'not in '}${hunt.seeds}${hunt.world === undefined ? '' : ' (older world)'}`;
+
 const isFound = ({ rule }: Hunted): boolean => rule !== undefined;
 
 /** Infinity where most hunts found nothing. */
@@ -49,7 +54,7 @@ function cellsOf(row: PlantedRow): string {
   return [
     `${found.length} of ${hunts.length}`,
     Number.isFinite(median) ? String(median) : 'none',
-    hunts.map((hunt) => (isFound(hunt) ? String(hunt.seeds) : `not in ${hunt.seeds}`)).join(', '),
+    hunts.map(seedsOf).join(', '),
     String(seconds),
     [...new Set(found.map(({ rule }) => rule))].join('; '),
   ].join(' | ');

@@ -1,4 +1,4 @@
-import { isPodFinished, type Pod } from '@holdfast/api';
+import { isPodFinished, type Pod, sidecarsOf } from '@holdfast/api';
 import type { Place } from './port.ts';
 
 /** A port of this machine that leads to a port of a pod. */
@@ -26,8 +26,7 @@ function hostPortsOf(pod: Pod, most: number): readonly HostPort[] {
   const { spec, status } = pod;
   const address = status?.podIP ?? '';
   if (address === '' || spec.hostNetwork === true || isPodFinished(pod)) return [];
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...spec.containers, ...sidecars]
+  return [...spec.containers, ...sidecarsOf(spec)]
     .flatMap(({ ports = [] }) => ports)
     .filter(({ hostPort = 0, protocol = 'TCP' }) => hostPort > 0 && protocol === 'TCP')
     .slice(0, most)

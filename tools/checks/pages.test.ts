@@ -34,6 +34,8 @@ const WORD = /[A-Za-z_$][\w$]*/g;
 const NAMES_OF_OTHERS: ReadonlySet<string> = new Set([
   'CAP_NET_BIND_SERVICE',
   'CLOCK_MONOTONIC',
+  'KubeSchedulerDown',
+  'KubeletDown',
   'OTEL_TRACES_SAMPLER',
   'TimeoutStopSec',
   'handleUpgrade',

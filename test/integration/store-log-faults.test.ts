@@ -129,3 +129,50 @@ test('log: the leader is killed again and again: nothing acknowledged is lost, e
   for (const store of stores) assert.equal(store.haltedBy(), undefined);
   await Promise.all([...stores, late].map((store) => store.close()));
 });
+
+test('log: a suspended leader and a lost majority: nothing stale is read, nothing acknowledged is lost', async () => {
+  await using servers = await startLogServers({ count: 3 });
+  const stores = [await open(servers), await open(servers)];
+  const load = new Load(stores, 8);
+  await progress(load, 50);
+  const leader = await wholeCluster(servers);
+  servers.pause(leader);
+  await progress(load, 50);
+  servers.resume(leader);
+  await wholeCluster(servers);
+  await Promise.all([servers.kill(0), servers.kill(1)]);
+  await eventually(async () => (await stores[0]?.health())?.length !== 0, 'without a majority the store says so');
+  await Promise.all([servers.start(0), servers.start(1)]);
+  await progress(load, 50);
+  await load.end();
+  const revision = (await stores[0]?.currentRevision()) ?? 0;
+  const views = await Promise.all(stores.map((store) => changesUpTo(store, 0, revision)));
+  assert.deepEqual(views[0], views[1]);
+  checkHistory(load.events, views[0] ?? []);
+  await Promise.all(stores.map((store) => store.close()));
+});
+
+test('log: a process that hears nothing of the log answers no read from what it knew', async () => {
+  await using servers = await startLogServers({ count: 3 });
+  const writer = await open(servers);
+  const leader = await wholeCluster(servers);
+  const silent = (leader + 1) % 3;
+  const order = [silent, leader, (leader + 2) % 3].map((index) => servers.urls[index] ?? '');
+  const [reader, key] = [await open(servers, { servers: order }), 'core/pods/default/a'];
+  // The writer may be connected to the server that falls silent; then its write is only slower.
+  await writer.write([{ kind: 'create', key, value: '"old"' }]);
+  assert.equal((await reader.get(key)).object?.value, '"old"');
+  servers.pause(silent);
+  await eventually(async () => {
+    const result = await writer.write([{ kind: 'update', key, value: '"new"', expectedRevision: 1 }], { writeId: 'w' });
+    return result.outcome === 'committed';
+  }, 'the others commit');
+  const seen = await reader.get(key).then(
+    ({ object }) => object?.value,
+    (error: unknown) => (error instanceof StoreUnavailable ? 'refused' : String(error)),
+  );
+  assert.notEqual(seen, '"old"');
+  await eventually(async () => (await reader.get(key)).object?.value === '"new"', 'the reader moves on');
+  servers.resume(silent);
+  await Promise.all([reader, writer].map((store) => store.close()));
+});

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { harmOf } from '../../test/chaos/planted/container-bugs.ts';
@@ -20,6 +21,7 @@ export function notePlantedRuns(played: readonly Played[]): void {
   }
   const rows = [...runs.values()].toSorted((a, b) => a.file.localeCompare(b.file));
   writeFileSync(RESULTS, `${JSON.stringify(rows, undefined, 2)}\n`);
+  spawnSync(path.join(root, 'node_modules/.bin/biome'), ['format', '--write', RESULTS], { cwd: root });
   writeFileSync(TABLE, renderPlantedRuns(rows, harmOf));
 }
 

@@ -80,6 +80,11 @@ export class ResourceCache {
     this.#objects.set(object);
   }
 
+  /** What was taken so far is the state at this revision: only later changes are told, and looked back upon. */
+  beginAt(revision: number): void {
+    this.#history = new EventHistory(EVENTS_KEPT_PER_RESOURCE, revision);
+  }
+
   /**
    * Takes an object whose change was left out. Lists and watches of earlier revisions would miss it, so they have to
    * begin again.
@@ -88,7 +93,7 @@ export class ResourceCache {
     const known = this.#objects.get(object.key);
     if (known !== undefined && known.revision >= object.revision) return;
     this.load(object);
-    this.#history = new EventHistory(EVENTS_KEPT_PER_RESOURCE, revision);
+    this.beginAt(revision);
     this.renew();
   }
 

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import type { Change, Store } from '@holdfast/store';
+import { type Change, Compacted, type Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { CACHE_AHEAD_OBJECTS_MAX } from '../limits.ts';
 import { encodeStored } from './stored-json.ts';
@@ -54,43 +54,113 @@ test('a feed that is cut while this server keeps writing does not fill the memor
 });
 
 test('writes during the load of the cache are included, between the pages and after the last one', async (t) => {
+  const { cache, real, pages } = await loadUnderWrites();
+  t.after(() => cache.stop());
+  assert.ok(pages() >= 2);
+  assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
+  assert.deepEqual(namesIn(cache), await namesOf(real));
+});
+
+test('a watch that resumes where the cache was loading is told all, or to begin again', async (t) => {
+  const { cache, real } = await loadUnderWrites();
+  t.after(() => cache.stop());
+  await writePod(real, 'later');
+  const newest = await real.currentRevision();
+  assert.ok(await cache.waitFor(newest, 10_000));
+  for (let after = 0; after <= newest; after++) {
+    const told = cache
+      .resource('core', 'pods')
+      .since(after)
+      ?.map(({ revision }) => revision);
+    const all = Array.from({ length: newest - after }, (_, i) => after + i + 1);
+    if (told !== undefined) assert.deepEqual(told, all, `after ${after}`);
+  }
+  assert.equal(cache.resource('core', 'pods').since(newest - 1)?.length, 1);
+});
+
+test('while the cache is loaded again, readers see what it was', async (t) => {
+  let seen: readonly string[] | undefined;
+  let breakFeed = (): void => {};
+  const broken = new Promise<void>((resolve) => {
+    breakFeed = resolve;
+  });
+  let feeds = 0;
+  const { cache, real } = await loadUnderWrites({
+    onPage: () => {
+      if (feeds > 1) seen ??= namesIn(cache);
+    },
+    changes: async function* (store, options) {
+      feeds += 1;
+      if (feeds !== 2) return yield* store.changes(options);
+      await broken;
+      feeds += 1;
+      throw new Compacted(0);
+    },
+  });
+  t.after(() => cache.stop());
+  const before = namesIn(cache);
+  await writePod(real, 'unheard');
+  breakFeed();
+  assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
+  assert.deepEqual(seen, before);
+  assert.deepEqual(namesIn(cache), await namesOf(real));
+});
+
+const namesIn = (cache: WatchCache): readonly string[] =>
+  cache
+    .resource('core', 'pods')
+    .all('a')
+    .map(({ key }) => key);
+
+const namesOf = async (store: Store): Promise<readonly string[]> =>
+  (await store.list('core/pods/')).objects.map(({ key }) => key);
+
+async function writePod(store: Store, name: string): Promise<void> {
+  const key = `core/pods/a/${name}`;
+  const value = encodeStored({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'a' } });
+  await store.write([{ kind: 'create', key, value }]);
+}
+
+interface Interference {
+  readonly onPage?: () => void;
+  readonly changes?: (store: Store, options: Parameters<Store['changes']>[0]) => AsyncGenerator<readonly Change[]>;
+}
+
+/** A cache that has loaded pages of one object each, with a write behind every page and an object that has gone. */
+async function loadUnderWrites({ onPage, changes }: Interference = {}): Promise<{
+  readonly cache: WatchCache;
+  readonly real: Store;
+  readonly pages: () => number;
+}> {
   const real = createMemoryStore();
-  const write = async (name: string): Promise<void> => {
-    const key = `core/pods/a/${name}`;
-    const value = encodeStored({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'a' } });
-    await real.write([{ kind: 'create', key, value }]);
-  };
-  await write('before');
-  await write('deleted');
+  for (const name of ['before', 'deleted', 'z']) await writePod(real, name);
   let pages = 0;
   const store: Store = {
     ...storeMethods(real),
+    ...(changes === undefined ? {} : { changes: (options) => changes(real, options) }),
     list: async (prefix, options = {}) => {
+      onPage?.();
       const page = await real.list(prefix, { ...options, limit: 1 });
-      // Behind what was read, so that no later page shows it.
-      await write(`a-${pages++}`);
-      if (pages === 1) {
-        const { object } = await real.get('core/pods/a/before');
-        assert.ok(object !== undefined);
-        await real.write([{ kind: 'delete', key: object.key, value: object.value, expectedRevision: object.revision }]);
+      pages += 1;
+      // One behind what was read, so that no later page shows it, and one that a later page shows.
+      if (pages < 6) {
+        await writePod(real, `a-${pages}`);
+        await writePod(real, `y-${pages}`);
       }
+      if (pages === 1) await removePod(real, 'before');
       return page;
     },
   };
   const cache = new WatchCache({ store, clock: createSystemClock(), log: createSilentLog(), fieldsOf: () => ({}) });
   await cache.start();
-  t.after(() => cache.stop());
-  const stored = (await real.list('core/pods/')).objects.map(({ key }) => key);
-  assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
-  assert.ok(pages >= 2);
-  assert.deepEqual(
-    cache
-      .resource('core', 'pods')
-      .all('a')
-      .map(({ key }) => key),
-    stored,
-  );
-});
+  return { cache, real, pages: () => pages };
+}
+
+async function removePod(store: Store, name: string): Promise<void> {
+  const { object } = await store.get(`core/pods/a/${name}`);
+  assert.ok(object !== undefined);
+  await store.write([{ kind: 'delete', key: object.key, value: object.value, expectedRevision: object.revision }]);
+}
 
 function storeMethods(store: Store): Store {
   return {

@@ -1,23 +1,12 @@
 import type { KubeObject } from '@holdfast/api';
 import { type Clock, describeError, InFlight, type Log } from '@holdfast/platform';
-import {
-  type Change,
-  Compacted,
-  parseKey,
-  resourcePrefix,
-  type Store,
-  type StoredObject,
-  StoreHalted,
-} from '@holdfast/store';
-import {
-  CACHE_AHEAD_OBJECTS_MAX,
-  CACHE_LOAD_PAGE_OBJECTS,
-  FEED_BROKEN_ENDS_WATCHES_MS,
-  FEED_RETRY_MS,
-} from '../limits.ts';
+import { type Change, Compacted, resourcePrefix, type Store, type StoredObject, StoreHalted } from '@holdfast/store';
+import { CACHE_AHEAD_OBJECTS_MAX, FEED_BROKEN_ENDS_WATCHES_MS, FEED_RETRY_MS } from '../limits.ts';
+import { loadCaches } from './cache-load.ts';
 import { CachedObject } from './cached-object.ts';
 import { bytesBudget, type Keeper, parsedBudget } from './parsed-budget.ts';
-import { ResourceCache } from './resource-cache.ts';
+import type { ResourceCache } from './resource-cache.ts';
+import { prefixOf, ResourceCaches } from './resource-caches.ts';
 import { RevisionWaiters } from './revision-waiters.ts';
 import type { FieldReader } from './watcher-index.ts';
 
@@ -62,10 +51,7 @@ export class WatchCache {
   readonly #deps: WatchCacheDeps;
   /** By the prefix of their keys. */
   readonly #feeds: ReadonlyMap<string, ObjectFeed>;
-  /** By the prefix of their keys. */
-  #resources = new Map<string, ResourceCache>();
-  /** The same by plural and group, for who has no key in hand. */
-  #byName = new Map<string, Map<string, ResourceCache>>();
+  #caches: ResourceCaches;
   readonly #waiters: RevisionWaiters;
   /** States that this server has written and the feed has not brought yet, by revision. */
   readonly #ahead = new InFlight<CachedObject>();
@@ -87,6 +73,7 @@ export class WatchCache {
 
   constructor(deps: WatchCacheDeps) {
     this.#deps = deps;
+    this.#caches = new ResourceCaches(0, deps.fieldsOf);
     this.#feeds = new Map((deps.feeds ?? []).map((feed) => [resourcePrefix(feed.group, feed.resource), feed]));
     this.#waiters = new RevisionWaiters(deps.clock);
   }
@@ -126,28 +113,16 @@ export class WatchCache {
   }
 
   resource(group: string, resource: string): ResourceCache {
-    const quick = this.#byName.get(resource)?.get(group);
-    if (quick !== undefined) return quick;
-    const prefix = resourcePrefix(group, resource);
-    const cache = this.#resources.get(prefix) ?? this.#addResource(prefix, group, resource);
-    const sameName = this.#byName.get(resource) ?? new Map<string, ResourceCache>();
-    this.#byName.set(resource, sameName.set(group, cache));
-    return cache;
+    return this.#caches.resource(group, resource);
   }
 
   /** The same for an untrusted name: `undefined` when nothing was ever requested or stored. */
   known(group: string, resource: string): ResourceCache | undefined {
-    return this.#byName.get(resource)?.get(group);
-  }
-
-  #addResource(prefix: string, group: string, resource: string): ResourceCache {
-    const cache = new ResourceCache(this.#loadedAt, () => this.#deps.fieldsOf(group, resource));
-    this.#resources.set(prefix, cache);
-    return cache;
+    return this.#caches.known(group, resource);
   }
 
   byKey(key: string): CachedObject | undefined {
-    return this.#cacheOf(key).get(key);
+    return this.#caches.ofKey(key).get(key);
   }
 
   /**
@@ -170,11 +145,11 @@ export class WatchCache {
   }
 
   resources(): readonly ResourceCache[] {
-    return [...this.#resources.values()];
+    return this.#caches.all();
   }
 
   *#objects(): Generator<CachedObject> {
-    for (const cache of this.#resources.values()) yield* cache.values();
+    for (const cache of this.#caches.all()) yield* cache.values();
   }
 
   /** False when the cache did not get that far in time. */
@@ -195,32 +170,19 @@ export class WatchCache {
     return this.#brokenSince === undefined;
   }
 
+  /** Readers see the old state until the new one is whole. */
   async #load(): Promise<void> {
-    const { store } = this.#deps;
-    const resumeAfter = await store.currentRevision();
     this.#endWatches();
-    this.#resources = new Map();
-    this.#byName = new Map();
+    const { caches, revision, lastChange } = await loadCaches(this.#deps);
+    const writeId = lastChange === undefined ? await this.#readWriteId(revision) : lastChange.writeId;
+    await this.#deps.recorder?.resume(revision);
+    this.#endWatches();
+    this.#caches = caches;
     this.#ahead.clear();
-    this.#loadedAt = resumeAfter;
-    for (const feed of this.#feeds.values()) feed.reset();
-    let after: string | undefined;
-    for (;;) {
-      const page = await store.list('', {
-        limit: CACHE_LOAD_PAGE_OBJECTS,
-        ...(after === undefined ? {} : { after }),
-      });
-      for (const { key, value, revision } of page.objects)
-        this.#cacheOf(key).load(new CachedObject(key, value, revision));
-      after = page.objects.at(-1)?.key;
-      if (!page.more || after === undefined) break;
-    }
+    this.#lastWriteId = writeId;
+    this.#loadedAt = revision;
     this.#loadFeeds();
-    // Writes during the load are part of it, or follow as a change.
-    this.#ahead.clear();
-    this.#lastWriteId = await this.#readWriteId(resumeAfter);
-    await this.#deps.recorder?.resume(resumeAfter);
-    this.#advance(resumeAfter);
+    this.#advance(revision);
   }
 
   async #readWriteId(revision: number): Promise<string | undefined> {
@@ -262,6 +224,7 @@ export class WatchCache {
 
   #loadFeeds(): void {
     for (const feed of this.#feeds.values()) {
+      feed.reset();
       for (const object of this.resource(feed.group, feed.resource).all(undefined)) feed.put(object);
     }
   }
@@ -284,19 +247,19 @@ export class WatchCache {
     if (revision > reached) return;
     const object = new CachedObject(key, value, revision);
     this.#feeds.get(prefixOf(key))?.put(object);
-    this.#cacheOf(key).restore(object, reached);
+    this.#caches.ofKey(key).restore(object, reached);
   }
 
   /** Ends the watches of a resource whose objects are read in another way from now on. */
   endWatchesOf(group: string, resource: string): void {
-    this.#byName.get(resource)?.get(group)?.renew();
+    this.known(group, resource)?.renew();
   }
 
   #apply(changes: readonly Change[]): void {
     const { recorder } = this.#deps;
     for (const change of changes) {
       this.#feed(change);
-      const cache = this.#cacheOf(change.key);
+      const cache = this.#caches.ofKey(change.key);
       if (recorder !== undefined) recorder.record(change, stateBefore(change, cache));
       cache.apply(change, this.#ahead.get(change.revision));
       this.#revision = change.revision;
@@ -311,15 +274,8 @@ export class WatchCache {
     this.#waiters.reached(revision);
   }
 
-  #cacheOf(key: string): ResourceCache {
-    const known = this.#resources.get(prefixOf(key));
-    if (known !== undefined) return known;
-    const { group, resource } = parseKey(key);
-    return this.resource(group, resource);
-  }
-
   #endWatches(): void {
-    for (const cache of this.#resources.values()) {
+    for (const cache of this.#caches.all()) {
       for (const watcher of cache.watchers.all()) watcher.end();
     }
   }
@@ -345,6 +301,3 @@ function stateBefore({ key, previousRevision, previousValue }: Change, cache: Re
   const known = cache.get(key);
   return known?.revision === previousRevision ? known.stored : previousValue;
 }
-
-/** A key begins with the prefix of its resource. */
-const prefixOf = (key: string): string => key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1);

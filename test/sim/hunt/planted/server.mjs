@@ -156,9 +156,9 @@ export const SERVER_BUGS = [
   {
     name: 'cache-skips-while-loading',
     harm: 'the cache of an API server leaves out what is written while it loads',
-    file: `${API}/cache/watch-cache.ts`,
-    find: '    this.#advance(resumeAfter);',
-    replace: '    this.#advance(await store.currentRevision());',
+    file: `${API}/cache/cache-load.ts`,
+    find: '  const lastChange = to > from ? await catchUp(deps, caches, { from, to }) : undefined;\n  const revision = lastChange?.revision ?? from;',
+    replace: '  const lastChange = undefined as Change | undefined;\n  const revision = to;',
   },
   {
     name: 'relay-leaves-out',

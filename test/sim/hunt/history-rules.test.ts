@@ -276,7 +276,7 @@ test('[TEST-07] rule: a ReplicaSet creates no pod too many', () => {
   createTwo(later).breaks('a ReplicaSet creates no pod too many');
 });
 
-test('[TEST-07] a size counts until a minute after it was changed, and two managers may both create', () => {
+test('[TEST-07] a size or a label counts until a minute after it was changed, and two managers may both create', () => {
   const changed = new History()
     .put(SET, 'ReplicaSet', sized(2))
     .passes(100)
@@ -287,6 +287,12 @@ test('[TEST-07] a size counts until a minute after it was changed, and two manag
   createTwo(twins.put(SET, 'ReplicaSet', sized(1))).isFine();
   const crashed = new History({ replicas: { hasOneActor: true, crashedAtMs: () => 0 } });
   createTwo(crashed.put(SET, 'ReplicaSet', sized(1)).passes(59)).isFine();
+  const relabelled = new History().put(SET, 'ReplicaSet', sized(1)).passes(100);
+  for (const app of ['r', 'none', 'r']) {
+    const metadata = { name: 'c', uid: 'c', labels: { app }, ...ownedBy('r', 'ReplicaSet') };
+    relabelled.put('core/pods/default/c', 'Pod', { metadata });
+  }
+  createTwo(relabelled).isFine();
   const lease = 'coordination.k8s.io/leases/kube-system/kube-controller-manager';
   const led = (holderIdentity: string) => ({ spec: { holderIdentity } });
   const led2 = new History().put(SET, 'ReplicaSet', sized(1)).passes(100).put(lease, 'Lease', led('two'));

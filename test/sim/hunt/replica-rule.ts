@@ -17,8 +17,8 @@ export function replicaRules(replicas: ReplicaDeps): Readonly<Record<string, Com
   const settledForMs = settling(replicas);
   let claimedAtMs = Number.NEGATIVE_INFINITY;
   const note = ({ resource, before, after, nowMs }: CommittedChange): void => {
-    // Adopted or let go: the decision may have been made before.
-    if (resource === 'pods' && before !== undefined && after !== undefined && setOf(before) !== setOf(after))
+    // Adopted, let go, or about to be by its labels: the decision may have been made before.
+    if (resource === 'pods' && before !== undefined && after !== undefined && claimOf(before) !== claimOf(after))
       claimedAtMs = nowMs;
     if (resource !== 'replicasets' || after === undefined) return;
     const { uid = '' } = after.metadata;
@@ -46,6 +46,8 @@ const mostOf = (sizes: readonly Size[], nowMs: number): number =>
   Math.max(
     ...sizes.filter((_, i) => (sizes[i + 1]?.atMs ?? nowMs) >= nowMs - DECIDED_MS).map(({ replicas }) => replicas),
   );
+
+const claimOf = (pod: KubeObject): string => JSON.stringify([setOf(pod), pod.metadata.labels]);
 
 const setOf = ({ metadata }: KubeObject): string | undefined =>
   metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'ReplicaSet')?.uid;

@@ -403,6 +403,8 @@ export const HISTORY_CLIENTS_MAX = 2_048;
 export const HISTORY_RESOURCES_OF_CLIENT_MAX = 64;
 /** Characters of what a client says about itself in the history. */
 export const HISTORY_TEXT_CHARS_MAX = 256;
+/** Reads of one user that run or wait. The others are told to come again. */
+export const HISTORY_READS_OF_USER_MAX = 16;
 /** Changes of a page, unless the client asks for another number. */
 export const HISTORY_CHANGES_DEFAULT = 500;
 export const HISTORY_CHANGES_MAX = 5_000;

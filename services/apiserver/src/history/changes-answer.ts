@@ -12,20 +12,20 @@ import type { Sight } from './history.ts';
 import { lastUntil, readMoment, readSince, revisionAt } from './moments.ts';
 import { pastChanges } from './past-changes.ts';
 import type { HistoryRecord } from './record.ts';
-import { type HistoryRequest, sightOf } from './request.ts';
+import { type HistoryRequest, pauseOf, sightOf } from './request.ts';
 import { createRights } from './rights.ts';
 
 /** What changed after one revision and until another one. */
 export async function answerChanges(asked: HistoryRequest): Promise<ApiResponse> {
   const { core, history, request, user } = asked;
-  const place = asked.place === '' ? undefined : await readPlace(asked);
   const options = readOptions(request.query);
+  const place = asked.place === '' ? undefined : await readPlace(asked);
   const sight = sightOf(history);
   const range = await rangeOf(asked, sight, options.page);
   const rights = createRights(core, user);
   const wants = (prefix: string): boolean | Promise<boolean> =>
     place === undefined ? rights.mayListSome(prefix) : prefix === place.prefix;
-  const pause = (): Promise<void> | undefined => core.turns.goOn(user);
+  const pause = pauseOf(asked);
   const changes = pastChanges(history, sight, { ...range, wants, pause });
   const page = new ChangesPage(options, range.to);
   for await (const change of changes) {
@@ -34,6 +34,8 @@ export async function answerChanges(asked: HistoryRequest): Promise<ApiResponse>
     if (place === undefined ? !(await rights.mayList(record.key)) : !isWithin(record, place)) continue;
     if (options.page?.isShown(record.revision) === true) continue;
     if (page.isFull) return jsonAnswer(200, page.document(true));
+    const pausing = pause();
+    if (pausing !== undefined) await pausing;
     page.add(record, changeDocument(change, options.diff), change.before.length + record.value.length);
   }
   return jsonAnswer(200, page.document(false));
@@ -49,7 +51,7 @@ interface ChangesOptions {
   readonly page: PageStart | undefined;
 }
 
-/** How many changes of a revision earlier pages have shown. */
+/** Where a page begins: how many changes of its revision earlier pages have shown. */
 class PageStart {
   readonly revision: Revision;
   readonly shown: number;
@@ -63,6 +65,8 @@ class PageStart {
 
   /** Called once for each change, in order. */
   isShown(revision: Revision): boolean {
+    // Writes that were refused at the revision before, where the range begins.
+    if (revision < this.revision) return true;
     return revision === this.revision && this.#left-- > 0;
   }
 }
@@ -70,6 +74,8 @@ class PageStart {
 function readOptions(query: URLSearchParams): ChangesOptions {
   const limit = query.has('limit') ? readInt64(query.get('limit') ?? '') : HISTORY_CHANGES_DEFAULT;
   const token = query.get('continue') ?? '';
+  // A right may be limited to what a selector names, and changes are not selected by one.
+  if (SELECTORS.some((name) => query.has(name))) throw badRequest(`changes take no ${SELECTORS.join(' and no ')}`);
   const [, revision, shown] = TOKEN.exec(token) ?? [];
   if (token !== '' && revision === undefined) throw badRequest('the continue token is not one of this list');
   return {
@@ -80,6 +86,7 @@ function readOptions(query: URLSearchParams): ChangesOptions {
   };
 }
 
+const SELECTORS = ['labelSelector', 'fieldSelector'] as const;
 const TOKEN = /^(\d{1,15})\.(\d{1,6})$/;
 
 /** Pages repeat the parameters of the first one, so a moment `to` that is not named moves on between them. */
@@ -91,7 +98,8 @@ async function rangeOf(
   const end = readMoment(query, MOMENTS.to);
   const to = end === undefined ? sight.newest : await revisionAt(history, sight, end);
   if (page !== undefined) {
-    return { from: await revisionAt(history, sight, { revision: page.revision - 1 }), to };
+    const begin = await revisionAt(history, sight, { revision: page.revision });
+    return { from: Math.max(begin - 1, sight.oldest), to };
   }
   const since = readSince(query, core.clock.now());
   const start = readMoment(query, MOMENTS.from);

@@ -1,5 +1,6 @@
 import type { ApiResponse } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
+import { forbiddenError, StatusError } from '@holdfast/machinery';
+import { isOfNode } from '../authorization/node-incarnation.ts';
 import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer } from '../http/answers.ts';
@@ -11,7 +12,7 @@ import { HISTORY_API, type HistoryRange } from './documents.ts';
 import type { History, Sight } from './history.ts';
 import { timeText, tooOld } from './moments.ts';
 import { answerObjects } from './objects-answer.ts';
-import { type HistoryRequest, sightOf } from './request.ts';
+import { type HistoryRequest, pauseOf, sightOf } from './request.ts';
 import { HistoryGone } from './segment-log.ts';
 
 /** What happened, for who may read it now. */
@@ -26,14 +27,18 @@ export async function answerHistory(
   const { history } = core;
   if (history === undefined) throw keepsNone();
   if (request.method !== 'GET') throw methodNotAllowed();
+  if (isOfNode(user)) throw notForNodes();
   await catchUp(core);
   const [, what = '', place = ''] = PARTS.exec(request.path.slice(HISTORY_PATH.length)) ?? [];
   const asked = { core, history, request, user, warn: (text: string) => warnings.add(text), place };
   try {
     if (what === '' && place === '') return jsonAnswer(200, rangeOf(history, sightOf(history)));
-    if (what === 'objects' && place !== '') return await answerObjects(asked);
-    if (what === 'changes') return await answerChanges(asked);
-    return nothingThere();
+    const answer = what === 'changes' ? answerChanges : what === 'objects' && place !== '' ? answerObjects : undefined;
+    if (answer === undefined) return nothingThere();
+    return await history.reads.run(user.name, async () => {
+      await pauseOf(asked)();
+      return answer(asked);
+    });
   } catch (error) {
     if (error instanceof HistoryGone) throw tooOld(sightOf(history), 'that moment');
     throw error;
@@ -55,6 +60,10 @@ function rangeOf(history: History, sight: Sight): HistoryRange {
     usedBytes: history.bytes,
   };
 }
+
+/** What a node may read follows from what runs there now, and a deleted object reveals nothing: the past has all of it. */
+const notForNodes = (): StatusError =>
+  forbiddenError({ group: 'holdfast.io', resource: 'history', name: '' }, 'a node reads no past');
 
 const keepsNone = (): StatusError =>
   new StatusError({

@@ -8,6 +8,7 @@ import {
   HISTORY_SEGMENT_MS,
 } from '../limits.ts';
 import { OpenBatch, type RefusedWrite } from './open-batch.ts';
+import { ReadsByUser } from './reads-by-user.ts';
 import type { Authorship, HistoryRecord } from './record.ts';
 import { SeenRevisions } from './seen.ts';
 import { type Segment, SegmentLog } from './segment-log.ts';
@@ -42,6 +43,7 @@ export interface Sight {
  */
 export class History {
   readonly seen = new SeenRevisions();
+  readonly reads = new ReadsByUser();
   readonly options: HistoryOptions;
   readonly #deps: HistoryDeps;
   readonly #log: SegmentLog;
@@ -101,7 +103,9 @@ export class History {
   /** A state that cannot be known in hindsight: nothing before this revision can be listed any more. */
   lost(from: Revision): void {
     this.#deps.log.warn('the history has a gap and begins anew', { revision: from });
-    this.#writing = this.#writing.then(() => this.#log.clear());
+    // Now: a list that undoes the changes after a gap would be wrong.
+    const cleared = this.#log.clear();
+    this.#writing = this.#writing.then(() => cleared);
     this.#batches = [new OpenBatch(from, this.#deps.clock.now())];
     this.#begun = 0;
     this.#authorships.clear();
@@ -141,7 +145,8 @@ export class History {
 
   refused(write: RefusedWrite): void {
     const open = this.#batches.at(-1);
-    if (open === undefined) return;
+    // Without a change there is no segment, however many are refused.
+    if (open === undefined || open.chars > HISTORY_SEGMENT_CHARS) return;
     const now = this.#deps.clock.now();
     open.refused(write, now);
     this.#rollWhenDue(open, now);

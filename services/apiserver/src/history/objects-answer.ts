@@ -22,7 +22,7 @@ import { missing } from '../verbs/write-results.ts';
 import { type AskedPlace, readPlace, selectingQuery } from './asked-place.ts';
 import { readMoment, revisionAt, tooOld } from './moments.ts';
 import { pastObjects } from './past-objects.ts';
-import { type HistoryRequest, sightOf } from './request.ts';
+import { type HistoryRequest, pauseOf, sightOf } from './request.ts';
 
 const LEFT_OUT = { 'holdfast.io/contents': 'left out of the history' };
 
@@ -72,17 +72,17 @@ async function wantedRevision({ core, history, request }: HistoryRequest, option
 }
 
 async function objectsAt(
-  { core, history, user }: HistoryRequest,
+  asked: HistoryRequest,
   { prefix, within, definition }: AskedPlace,
   revision: Revision,
 ): Promise<readonly CachedObject[]> {
+  const { core, history } = asked;
   const { group, resource } = parseKey(prefix);
   // Of one turn: what is present has exactly the changes that are recorded.
   const sight = sightOf(history);
   const present = core.cache.resource(group, resource).all(undefined);
   if (revision < sight.oldest) throw tooOld(sight, `revision ${revision}`);
-  const pause = (): Promise<void> | undefined => core.turns.goOn(user);
-  const objects = await pastObjects(history, sight, { present, prefix, within, revision, pause });
+  const objects = await pastObjects(history, sight, { present, prefix, within, revision, pause: pauseOf(asked) });
   if (!history.leavesOut(within)) return objects;
   return objects.map(({ key, name, namespace, revision: own }) => {
     const metadata = { name, ...(namespace === '' ? {} : { namespace }), annotations: LEFT_OUT };

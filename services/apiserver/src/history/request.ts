@@ -14,6 +14,17 @@ export interface HistoryRequest {
   readonly place: string;
 }
 
+/** Between parts of a read: others work, and nobody works for a client that is gone. */
+export const pauseOf =
+  ({ core, user, request }: HistoryRequest) =>
+  (): Promise<void> | undefined => {
+    if (request.signal?.aborted === true) throw clientGone();
+    return core.turns.goOn(user);
+  };
+
+const clientGone = (): StatusError =>
+  new StatusError({ code: 503, reason: 'ServiceUnavailable', message: 'the client did not wait for the answer' });
+
 export function sightOf(history: History): Sight {
   const sight = history.sight();
   if (sight !== undefined) return sight;

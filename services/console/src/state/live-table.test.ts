@@ -113,6 +113,14 @@ test('an outage is waited for, longer each time, and the rows stay', async () =>
   assert.equal(table.model.rows.size, 2);
 });
 
+test('watches that the server ends at once, or calls too old, are asked for less and less often', async () => {
+  const nothing = () => [];
+  const { table, queries, pauses } = scripted([list('7', ['a']), nothing, nothing, () => [GONE], list('9', ['a'])]);
+  await table.run();
+  assert.deepEqual(queries, ['list', 'watch 7', 'watch 7', 'watch 7', 'list', 'watch 9']);
+  assert.deepEqual(pauses, [1_000, 2_000, 4_000]);
+});
+
 test('a refusal ends it with the words of the server', async () => {
   const { table, queries } = scripted([() => new ApiFailure(403, 'pods is forbidden')]);
   await table.run();

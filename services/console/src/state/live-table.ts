@@ -56,15 +56,21 @@ export class LiveTable {
         const began = await this.#watch();
         isListed = began !== 'expired';
         if (began === 'events') wait = RETRY_MS;
+        else wait = await this.#pauseFor(wait);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (error instanceof ApiFailure && error.isFinal) return this.#become('refused', error.message);
         isListed &&= !(error instanceof ApiFailure && error.code === 410);
         this.#become(this.liveness === 'loading' ? 'loading' : 'reconnecting', describe(error));
-        await this.#deps.pause(wait);
-        wait = Math.min(wait * 2, RETRY_MAX_MS);
+        wait = await this.#pauseFor(wait);
       }
     }
+  }
+
+  /** A server that ends every watch at once is not asked as fast as it answers. Returns the next wait. */
+  async #pauseFor(wait: number): Promise<number> {
+    await this.#deps.pause(wait);
+    return Math.min(wait * 2, RETRY_MAX_MS);
   }
 
   stop(): void {

@@ -54,6 +54,11 @@ test('a line of YAML has keys, marks and texts, and loses nothing', () => {
   }
 });
 
+test('a long line of YAML that somebody stored is not searched for a key', () => {
+  const line = `  ${'- '.repeat(2_000)}x: y`;
+  assert.deepEqual(partsOf(line), [{ kind: 'text', text: line }]);
+});
+
 test('each kind is listed once, in the version that the server prefers', () => {
   const resource = { resource: 'widgets', responseKind: { kind: 'Widget' }, scope: 'Namespaced', verbs: ['list'] };
   const document = {

@@ -20,8 +20,12 @@ export interface YamlPart {
 const KEY = /^(\s*(?:- )*)((?:"[^"]*"|'[^']*'|[^\s:#'"][^:#]*?))(:)(?= |$)(.*)$/;
 const ITEM = /^(\s*(?:- )+)(.*)$/;
 
+/** Longer lines are data that somebody stored, and a pattern could take minutes for one. */
+const COLOURED_MAX = 2_000;
+
 /** The parts of a line, for colours. */
 export function partsOf(line: string): readonly YamlPart[] {
+  if (line.length > COLOURED_MAX) return [part('text', line)];
   const keyed = KEY.exec(line);
   if (keyed !== null) {
     const [, before = '', key = '', colon = '', rest = ''] = keyed;

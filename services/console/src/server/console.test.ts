@@ -14,7 +14,12 @@ const HOST = '127.0.0.1:6443';
 const OWN = { host: HOST, 'x-holdfast-console': 'sign-in', 'sec-fetch-site': 'same-origin', origin: `https://${HOST}` };
 const PODS = '/ui/cluster/api/v1/pods';
 
-/** The console before an API server that knows the token `good`; it notes what it is asked. */
+const USERS = new Map([
+  ['Bearer good', 'admin'],
+  ['Bearer other', 'robot'],
+]);
+
+/** The console before an API server that knows two tokens; it notes what it is asked. */
 function setUp() {
   const clock = createVirtualClock();
   let secrets = 0;
@@ -22,9 +27,10 @@ function setUp() {
   const asked: ApiRequest[] = [];
   const handle = async (request: ApiRequest): Promise<ApiResponse> => {
     asked.push(request);
-    const isKnown = request.headers['authorization'] === 'Bearer good';
+    const username = USERS.get(request.headers['authorization'] ?? '');
+    const isKnown = username !== undefined;
     const groups = [isKnown ? 'system:authenticated' : 'system:unauthenticated'];
-    const value = { status: { userInfo: { groups } } };
+    const value = { status: { userInfo: { username, groups } } };
     const body = { kind: 'json' as const, bytes: () => Buffer.from(JSON.stringify(value)), value: () => value };
     return { status: isKnown ? 201 : 401, headers: { 'content-type': 'application/json' }, body };
   };
@@ -50,7 +56,7 @@ function setUp() {
 
 test('a code signs in once: its cookie is confined, and the session speaks as the user of the token', async () => {
   const { sessions, asked, call, signIn } = setUp();
-  const code = sessions.issueCode('good') ?? '';
+  const code = sessions.issueCode('good', 'admin') ?? '';
   const { response, headers } = await signIn({ code });
   assert.equal(response.status, 201);
   assert.match(
@@ -71,11 +77,11 @@ test('a code signs in once: its cookie is confined, and the session speaks as th
 
 test('a code that is too old, unknown or of a token that ended opens nothing', async () => {
   const { clock, sessions, signIn } = setUp();
-  const code = sessions.issueCode('good') ?? '';
+  const code = sessions.issueCode('good', 'admin') ?? '';
   await clock.advance(CODE_LIFETIME_MS);
   assert.equal((await signIn({ code })).response.status, 401);
   assert.equal((await signIn({ code: 'guessed' })).response.status, 401);
-  assert.equal((await signIn({ code: sessions.issueCode('revoked') })).response.status, 401);
+  assert.equal((await signIn({ code: sessions.issueCode('revoked', 'admin') })).response.status, 401);
   assert.equal((await signIn({ token: 'wrong' })).response.status, 401);
   assert.equal((await signIn({})).response.status, 401);
 });
@@ -129,6 +135,18 @@ test('a link needs a token that the API server knows, and only so many wait', as
   const good = { authorization: 'Bearer good' };
   for (let i = 0; i < CODES_MAX; i++) assert.equal((await call('POST', '/ui/link', good)).status, 201);
   assert.equal((await call('POST', '/ui/link', good)).status, 429);
+});
+
+test('who asks for many links and sessions takes those of others from nobody', async () => {
+  const { sessions, call, signIn } = setUp();
+  const other = { authorization: 'Bearer other' };
+  const link = sessions.issueCode('good', 'admin') ?? '';
+  for (let i = 1; i < CODES_MAX; i++) assert.equal((await call('POST', '/ui/link', other)).status, 201);
+  assert.equal((await call('POST', '/ui/link', other)).status, 429);
+  assert.equal((await call('POST', '/ui/link', { authorization: 'Bearer good' })).status, 201);
+  const { headers } = await signIn({ code: link });
+  for (let i = 0; i < 2 * SESSIONS_MAX; i++) await signIn({ token: 'other' });
+  assert.equal((await call('GET', PODS, headers)).status, 201);
 });
 
 test('pages behind the proxy of the API and upgrades are not served: they would run in this origin', async () => {

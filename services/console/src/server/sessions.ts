@@ -18,6 +18,8 @@ export interface OpenedSession {
 interface Kept {
   /** The credential of the person. Every request goes through the authentication of the API server with it. */
   readonly token: string;
+  /** As the API server names the owner of the token. */
+  readonly user: string;
   readonly endsAt: number;
 }
 
@@ -37,12 +39,17 @@ export class Sessions {
   }
 
   /** A code that opens one session with this token; `undefined` while too many wait. */
-  issueCode(token: string): string | undefined {
+  issueCode(token: string, user: string): string | undefined {
     const now = this.#deps.clock.monotonic();
     dropEnded(this.#codes, now);
-    if (this.#codes.size >= CODES_MAX) return undefined;
+    if (this.#codes.size >= CODES_MAX) {
+      // The user with the most gives way to others, and gets no more.
+      const [oldest, ...others] = ofCrowd(this.#codes);
+      if (oldest === undefined || others.length === 0 || this.#codes.get(oldest)?.user === user) return undefined;
+      this.#codes.delete(oldest);
+    }
     const code = this.#deps.secret();
-    this.#codes.set(digest(code), { token, endsAt: now + CODE_LIFETIME_MS });
+    this.#codes.set(digest(code), { token, user, endsAt: now + CODE_LIFETIME_MS });
     return code;
   }
 
@@ -54,13 +61,18 @@ export class Sessions {
     return found !== undefined && found.endsAt > this.#deps.clock.monotonic() ? found.token : undefined;
   }
 
-  open(token: string): OpenedSession {
+  open(token: string, user: string): OpenedSession {
     const now = this.#deps.clock.monotonic();
     dropEnded(this.#sessions, now);
-    const [oldest] = this.#sessions.keys();
+    const [oldest] = ofCrowd(this.#sessions);
     if (oldest !== undefined && this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(oldest);
     const opened = { id: this.#deps.secret(), guard: this.#deps.secret() };
-    this.#sessions.set(digest(opened.id), { token, guard: digest(opened.guard), endsAt: now + SESSION_LIFETIME_MS });
+    this.#sessions.set(digest(opened.id), {
+      token,
+      user,
+      guard: digest(opened.guard),
+      endsAt: now + SESSION_LIFETIME_MS,
+    });
     return opened;
   }
 
@@ -78,6 +90,14 @@ export class Sessions {
 
 function dropEnded(kept: Map<string, Kept>, now: number): void {
   for (const [key, { endsAt }] of kept) if (endsAt <= now) kept.delete(key);
+}
+
+/** The keys of the user who has the most, the oldest first. */
+function ofCrowd(kept: ReadonlyMap<string, Kept>): readonly string[] {
+  const byUser = Map.groupBy(kept.keys(), (key) => kept.get(key)?.user);
+  let crowd: readonly string[] = [];
+  for (const keys of byUser.values()) if (keys.length > crowd.length) crowd = keys;
+  return crowd;
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64');

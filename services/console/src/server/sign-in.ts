@@ -28,8 +28,7 @@ async function signIn({ sessions, handle }: SignInDeps, request: ApiRequest): Pr
   const { code, token: given } = readSignIn(request);
   const token = code === undefined ? given : sessions.redeem(code);
   if (token === undefined) throw signedOut('This link was used before or is too old. `holdfast ui` prints a new one.');
-  if (!(await isKnown(handle, token))) throw signedOut('The API server does not accept this token.');
-  const { id, guard } = sessions.open(token);
+  const { id, guard } = sessions.open(token, await userOf(handle, token));
   return json(201, { guard }, { 'set-cookie': setSessionCookie(request, id) });
 }
 
@@ -49,8 +48,8 @@ function readSignIn({ body }: ApiRequest): { readonly code: string | undefined; 
   return { code: field('code'), token: field('token')?.trim() };
 }
 
-/** The API server decides: it names the user of the token, and anonymous users have none. */
-async function isKnown(handle: ApiHandler, token: string): Promise<boolean> {
+/** The API server decides: it names the user of the token. Throws for a token that it does not know. */
+async function userOf(handle: ApiHandler, token: string): Promise<string> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
   const response = await handle({
     method: 'POST',
@@ -59,9 +58,14 @@ async function isKnown(handle: ApiHandler, token: string): Promise<boolean> {
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(review),
   });
-  if (response.status !== 201) return false;
-  const groups = (await jsonOf(response)) as { status?: { userInfo?: { groups?: readonly string[] } } };
-  return groups.status?.userInfo?.groups?.includes('system:authenticated') === true;
+  const found = response.status === 201 ? ((await jsonOf(response)) as Review).status?.userInfo : undefined;
+  // Anonymous users are not.
+  if (found?.groups?.includes('system:authenticated') === true) return found.username ?? '';
+  throw signedOut('The API server does not accept this token.');
+}
+
+interface Review {
+  readonly status?: { readonly userInfo?: { readonly username?: string; readonly groups?: readonly string[] } };
 }
 
 /** `POST /ui/link` with a bearer token: a one-time code for a browser of the same person. */
@@ -69,8 +73,7 @@ export async function answerLink({ sessions, handle }: SignInDeps, request: ApiR
   if (request.method !== 'POST') throw notAllowed();
   const token = /^Bearer (\S+)$/.exec(request.headers['authorization'] ?? '')?.[1];
   if (token === undefined) throw signedOut('a link needs a bearer token');
-  if (!(await isKnown(handle, token))) throw signedOut('The API server does not accept this token.');
-  const code = sessions.issueCode(token);
+  const code = sessions.issueCode(token, await userOf(handle, token));
   if (code === undefined) throw tooMany('too many links wait to be used; they end after ten minutes');
   return json(201, { path: linkPath(code) });
 }

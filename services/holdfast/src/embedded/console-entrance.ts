@@ -6,7 +6,7 @@ export interface ConsoleEntrance {
   /** The API with the console beside it, below `/ui`. */
   readonly handle: ApiHandler;
   /** A path that signs one browser in, once and soon. */
-  readonly link: (token: string) => string | undefined;
+  readonly link: (token: string, user: string) => string | undefined;
 }
 
 /** Until somebody opens the console, it costs the start two small modules and a request one comparison of its path. */
@@ -23,8 +23,8 @@ export function createConsoleEntrance(
       if (!isConsolePath(request.path)) return handle(request);
       return (await (opened ??= open()))(request);
     },
-    link: (token) => {
-      const code = sessions.issueCode(token);
+    link: (token, user) => {
+      const code = sessions.issueCode(token, user);
       return code === undefined ? undefined : linkPath(code);
     },
   };

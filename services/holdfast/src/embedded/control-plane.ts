@@ -100,7 +100,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
 
 function consolePathOf(console: ConsoleEntrance | undefined, credentials: ApiFrontDeps['credentials']) {
   const token = credentials.get(ADMIN_USER)?.token;
-  return () => (token === undefined ? undefined : console?.link(token));
+  return () => (token === undefined ? undefined : console?.link(token, ADMIN_USER));
 }
 
 /** The first part becomes the field manager of the component (`metadata.managedFields`), as in Kubernetes. */

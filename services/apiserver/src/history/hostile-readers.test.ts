@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createSilentLog, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
+import { createSealedStore, type Sealer } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { HISTORY_READS_OF_USER_MAX, HISTORY_SEGMENT_CHARS } from '../limits.ts';
 import { configMapBody } from '../testing/fixture.ts';
@@ -120,6 +121,23 @@ test('history: pages that end between refused writes and the next change repeat 
     }
     assert.deepEqual(paged, whole, `pages of ${limit}`);
   }
+  await api.stop();
+});
+
+test('history: what was encrypted then is left out also when it no longer is', async () => {
+  let isCovered = true;
+  const sealer: Sealer = {
+    covers: (key) => isCovered && key.startsWith('core/configmaps/'),
+    seal: (_key, value) => value,
+    open: (_key, stored) => ({ value: stored, isStale: false }),
+  };
+  const api = await startHistoryApi({ store: createSealedStore(createMemoryStore(), sealer) });
+  const created = await api.call('POST', FOLDER, { body: configMapBody('a', { v: '1' }) });
+  await api.call('PATCH', `${FOLDER}/a`, { body: { data: { v: '2' } } });
+  isCovered = false;
+  const revision = created.textAt('metadata.resourceVersion');
+  const past = await api.call('GET', `${HISTORY}/objects${FOLDER}/a?revision=${revision}`);
+  assert.deepEqual([past.status, past.at('data'), past.textAt('metadata.name')], [200, undefined, 'a']);
   await api.stop();
 });
 

@@ -83,8 +83,11 @@ async function objectsAt(
   const present = core.cache.resource(group, resource).all(undefined);
   if (revision < sight.oldest) throw tooOld(sight, `revision ${revision}`);
   const objects = await pastObjects(history, sight, { present, prefix, within, revision, pause: pauseOf(asked) });
-  if (!history.leavesOut(within)) return objects;
-  return objects.map(({ key, name, namespace, revision: own }) => {
+  const isLeftOut = history.leavesOut(within);
+  return objects.map((object) => {
+    const { key, name, namespace, revision: own, stored } = object;
+    // It may have been encrypted then, and not now.
+    if (!isLeftOut && stored !== '') return object;
     const metadata = { name, ...(namespace === '' ? {} : { namespace }), annotations: LEFT_OUT };
     const bare: KubeObject = { kind: definition.kind, apiVersion: groupVersion(definition), metadata };
     return new CachedObject(key, encodeStored(bare), own);

@@ -240,6 +240,23 @@ test('a pod whose containers all ended releases its volume; a pod that only fail
   }
 });
 
+test('[RWO-12] [RWO-15] a deleted pod that has ended leaves when it is gone; one that a finalizer holds leaves at its end', async () => {
+  for (const [finalizers, expected] of [
+    [[], 'a: one'],
+    [['example.com/hold'], ''],
+  ] as const) {
+    const cluster = new Cluster();
+    const { api } = cluster.world;
+    const one = await cluster.runs('one', 'a');
+    api.put(PODS, { ...one, metadata: { ...one.metadata, finalizers, deletionTimestamp: NOW } });
+    endPod(cluster.world, api.get(PODS, targetOf(one)), 0);
+    await cluster.controller.settle();
+    assert.equal(cluster.attached(), expected);
+    await cluster.remove(api.get(PODS, targetOf(one)));
+    assert.equal(cluster.attached(), '');
+  }
+});
+
 const NOW = '2026-01-01T00:00:00Z';
 const containerIn = (name: string, state: ContainerStatus['state']): ContainerStatus => ({
   name,

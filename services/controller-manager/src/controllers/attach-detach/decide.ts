@@ -49,7 +49,7 @@ export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now:
   const { nodeName, pods = [] } = attachment;
   const onNode = users.filter((pod) => pod.spec.nodeName === nodeName);
   const kept = pods.filter(
-    ({ uid }) => !goneUids.has(uid) && !onNode.some((pod) => uidOf(pod) === uid && hasEnded(pod)),
+    ({ uid }) => !goneUids.has(uid) && !onNode.some((pod) => uidOf(pod) === uid && hasEnded(pod) && !goesNext(pod)),
   );
   const wanted = [...onNode].filter(mayStart).sort(firstCome).map(userOf);
   const next = [...kept, ...wanted.filter(({ uid }) => !kept.some((user) => user.uid === uid))];
@@ -120,6 +120,9 @@ export function hasEnded(pod: Pod): boolean {
   const startsNoMore = initHasFailed(pod);
   return all.every(({ state }) => state.terminated !== undefined || (startsNoMore && state.running === undefined));
 }
+
+/** Its kubelet removes the object next: first it is gone, then the volume is cleared. A finalizer would hold it for long. */
+const goesNext = (pod: Pod): boolean => isTerminating(pod) && (pod.metadata.finalizers ?? []).length === 0;
 
 /** For good: the later containers never started. */
 function initHasFailed({ spec, status }: Pod): boolean {

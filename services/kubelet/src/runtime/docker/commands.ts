@@ -5,7 +5,13 @@ import { untilEnded } from './container-end.ts';
 import { type Engine, isCode, part } from './engine.ts';
 import type { InspectedContainer, InspectedExec } from './engine-types.ts';
 import { type Frame, FrameReader } from './frames.ts';
-import { EXEC_END_LOOKS_MAX, EXEC_END_POLL_MS, EXEC_OUTPUT_MAX_BYTES, LAST_OUTPUT_MS } from './limits.ts';
+import {
+  CONTAINER_END_LOOKS_MAX,
+  EXEC_END_LOOKS_MAX,
+  EXEC_END_POLL_MS,
+  EXEC_OUTPUT_MAX_BYTES,
+  LAST_OUTPUT_MS,
+} from './limits.ts';
 import { killCommand } from './local-processes.ts';
 
 export interface CommandRequest {
@@ -134,10 +140,19 @@ export class Commands {
     const exitCode = ExitCode ?? KILLED;
     const isUnstarted = Pid === 0 && (exitCode === NOT_FOUND || exitCode === NOT_EXECUTABLE);
     if (!isUnstarted) return { exitCode };
-    const { State } = await this.#container(ContainerID);
     // Its container ended just then, and it with the container.
-    if (!State.Running) return { exitCode: KILLED };
+    if (await this.#endsAtOnce(ContainerID)) return { exitCode: KILLED };
     throw new RuntimeError('Internal', output.trim() || 'the command could not be started');
+  }
+
+  /** The engine says a moment longer that a container runs whose processes are dead. */
+  async #endsAtOnce(containerId: string): Promise<boolean> {
+    for (let look = 1; look <= CONTAINER_END_LOOKS_MAX; look++) {
+      const { State } = await this.#container(containerId);
+      if (!State.Running) return true;
+      await this.#clock.sleep(EXEC_END_POLL_MS);
+    }
+    return false;
   }
 
   #container(id: string): Promise<Pick<InspectedContainer, 'State'>> {

@@ -21,6 +21,8 @@ export const EXEC_OUTPUT_MAX_BYTES = 64 * 1024;
 /** The engine reports the end of a command shortly after the end of its output. */
 export const EXEC_END_POLL_MS = 20;
 export const EXEC_END_LOOKS_MAX = 1_500;
+/** A command that cannot enter its container fails as one that does not exist; the end of the container is known within half a second. */
+export const CONTAINER_END_LOOKS_MAX = 25;
 /** How long the output of a command may go on after its container. */
 export const LAST_OUTPUT_MS = 500;
 /** The last processes of a killed container disappear shortly after its first one. */

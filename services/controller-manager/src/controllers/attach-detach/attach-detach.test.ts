@@ -248,7 +248,7 @@ test('[RWO-12] [RWO-15] a deleted pod that has ended leaves when it is gone; one
     const cluster = new Cluster();
     const { api } = cluster.world;
     const one = await cluster.runs('one', 'a');
-    api.put(PODS, { ...one, metadata: { ...one.metadata, finalizers, deletionTimestamp: NOW } });
+    api.put(PODS, { ...one, metadata: { ...one.metadata, finalizers: [...finalizers], deletionTimestamp: NOW } });
     endPod(cluster.world, api.get(PODS, targetOf(one)), 0);
     await cluster.controller.settle();
     assert.equal(cluster.attached(), expected);

@@ -75,10 +75,18 @@ export class CsiConnection {
 function csiError(error: unknown, socket: string): CsiError {
   const { code: given, rawMessage } = ConnectError.from(error);
   // gRPC reports it as an internal error of the driver, which then would have refused.
-  const code = isConnectionLost(error) ? Code.Unavailable : given;
+  const code = isConnectionLost(error) || isCutOff(error) ? Code.Unavailable : given;
   const name = Code[code] ?? 'Unknown';
   const message = code === Code.Unavailable ? `no answer at ${socket}: ${rawMessage}` : rawMessage;
   return new CsiError(name, message, error);
+}
+
+/** The answer is no whole one: the driver ended while it answered, and has not refused. */
+function isCutOff(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isOfStream = 'code' in error && error.code === 'ERR_HTTP2_STREAM_ERROR';
+  const isOfProtocol = error instanceof ConnectError && error.rawMessage.startsWith('protocol error: ');
+  return isOfStream || isOfProtocol || isCutOff(error.cause);
 }
 
 /** An error of the system in the chain of causes: no socket, nobody behind it, or it was closed. */

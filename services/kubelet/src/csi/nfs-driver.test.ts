@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import type { ApiClient } from '@holdfast/client';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { requestOfNfs } from '../domain/nfs-request.ts';
-import { MOUNT_MS } from '../limits.ts';
+import { MOUNT_MS, NFS_MOUNT_MS } from '../limits.ts';
 import { eventually } from '../runtime/contract.ts';
 import { CsiVolumes } from './csi-volumes.ts';
 import { createNfsDriver, type NfsMachine } from './nfs-driver.ts';
@@ -117,4 +118,29 @@ test('[RWO-20] a hung server holds one program: a shared volume is unmounted by 
     );
     assert.equal(volumes.holds('u1'), !isShared);
   }
+});
+
+test('a volume whose mount may still come is not given up: it is unmounted when it has come', async (t) => {
+  const clock = createVirtualClock();
+  const { root, volumes, ran, script } = createScene(t, {}, clock);
+  const go = join(root, 'go');
+  execFileSync('mkfifo', [go]);
+  // What it started goes on when it is killed, as a mount in the kernel does.
+  script('mount', `(read line < ${go}; touch "$last.mounted") & wait`);
+  const refused = assert.rejects(volumes.publish(pod, requestOfNfs('pv-1', SHARE)), /did not answer within 60 s/);
+  await eventually(() => ran().length > 0, 'the program runs');
+  await clock.advance(NFS_MOUNT_MS);
+  await refused;
+  await assert.rejects(volumes.tearDown('u1'), /the program of an earlier try still waits for the server/);
+  assert.equal(volumes.holds('u1'), true);
+  writeFileSync(go, '\n');
+  await eventually(
+    () =>
+      volumes.tearDown('u1').then(
+        () => true,
+        () => false,
+      ),
+    'the volume is unmounted',
+  );
+  assert.match(ran().at(-1) ?? '', /^umount /);
 });

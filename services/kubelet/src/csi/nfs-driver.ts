@@ -48,6 +48,8 @@ export function createNfsDriver(clock: Clock, machine: NfsMachine = THIS_MACHINE
 
 const BY_HAND = 'or mount the share on the node and use a hostPath volume';
 
+const mountOf = (volumeId: string): string => `mount of ${volumeId}`;
+
 async function mount(machine: NfsMachine, programs: Programs, request: PublishRequest): Promise<void> {
   const { volumeId, targetPath, readOnly, form } = request;
   if (machine.isMounted(targetPath)) return;
@@ -63,7 +65,7 @@ async function mount(machine: NfsMachine, programs: Programs, request: PublishRe
   mkdirSync(targetPath, { recursive: true, mode: 0o750 });
   // A foreign server must not bring programs that run as root, or devices. An administrator may allow it.
   const options = ['nosuid', 'nodev', ...(readOnly ? ['ro'] : []), ...form.mountOptions].join(',');
-  await programs.run(`mount of ${volumeId}`, [program, '-t', 'nfs', '-o', options, volumeId, targetPath], NFS_MOUNT_MS);
+  await programs.run(mountOf(volumeId), [program, '-t', 'nfs', '-o', options, volumeId, targetPath], NFS_MOUNT_MS);
 }
 
 async function unmount(
@@ -71,6 +73,8 @@ async function unmount(
   programs: Programs,
   { volumeId, targetPath, isExclusive = false }: Parameters<NodeDriver['unpublish']>[0],
 ): Promise<void> {
+  // It may mount yet, at a path that is the node's to remove by then.
+  programs.refuseStuck(mountOf(volumeId), targetPath);
   if (!machine.isMounted(targetPath)) return;
   const program = machine.program('umount') ?? 'umount';
   const what = `unmount of ${volumeId}`;
@@ -93,11 +97,17 @@ class Programs {
     this.#clock = clock;
   }
 
+  /** Throws while a program of an earlier try is left: its work may still be done. */
+  refuseStuck(what: string, target: string): void {
+    if (this.#stuck.has(`${what} ${target}`))
+      throw new VolumeError(`${what}: the program of an earlier try still waits for the server`);
+  }
+
   /** One process for each purpose: retries do not pile up. */
   async run(what: string, [file = '', ...args]: readonly string[], deadlineMs: number): Promise<void> {
-    const key = `${what} ${args.at(-1) ?? ''}`;
-    if (this.#stuck.has(key))
-      throw new VolumeError(`${what}: the program of an earlier try still waits for the server`);
+    const target = args.at(-1) ?? '';
+    const key = `${what} ${target}`;
+    this.refuseStuck(what, target);
     if (!existsSync(file)) throw new VolumeError(`${what}: ${file} is not installed on the node`);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const child = execFile(file, args, { env: { ...HELPER_ENVIRONMENT } }, (error, _out, errors) => {

@@ -10,6 +10,7 @@ import { clusterRoleAggregationController } from './controllers/cluster-role-agg
 import { cronJobController } from './controllers/cronjob/index.ts';
 import { csiAttacherController } from './controllers/csi-attacher/index.ts';
 import { csiProvisionerController } from './controllers/csi-provisioner/index.ts';
+import { csiLeftClaimsController } from './controllers/csi-provisioner/left-claims.ts';
 import { csiResizerController } from './controllers/csi-resizer/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
@@ -107,5 +108,10 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
 
 const csiControllers = (drivers: ReadonlyMap<string, ControllerDriver> = new Map()): readonly ControllerDefinition[] =>
   drivers.size === 0
-    ? []
-    : [csiProvisionerController(drivers), csiAttacherController(drivers), csiResizerController(drivers)];
+    ? [csiLeftClaimsController(drivers)]
+    : [
+        csiLeftClaimsController(drivers),
+        csiProvisionerController(drivers),
+        csiAttacherController(drivers),
+        csiResizerController(drivers),
+      ];

@@ -10,6 +10,7 @@ import type { ControllerContext, ControllerDefinition, Loop } from '../../common
 import { nameOf } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { DriverRetries } from '../../csi/driver-retries.ts';
+import { each } from '../../csi/each-driver.ts';
 import type { ControllerDriver } from '../../csi/port.ts';
 import { WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply } from './apply.ts';
@@ -25,7 +26,8 @@ export const csiAttacherController = (drivers: ReadonlyMap<string, ControllerDri
   component: 'csi-attacher',
   identity: 'manager',
   watches: [VOLUME_ATTACHMENTS, PERSISTENT_VOLUMES, CSI_NODES],
-  create: (context) => [createAttachmentLoop(context, drivers), createVolumeLoop(context, drivers)],
+  create: (context) =>
+    each(drivers).flatMap((driver) => [createAttachmentLoop(context, driver), createVolumeLoop(context, driver)]),
 });
 
 function createAttachmentLoop(context: ControllerContext, drivers: ReadonlyMap<string, ControllerDriver>): Loop {

@@ -1,4 +1,5 @@
 import {
+  isTerminating,
   type PersistentVolume,
   type PersistentVolumeClaim,
   PROVISIONED_BY_ANNOTATION,
@@ -7,7 +8,7 @@ import {
 } from '@holdfast/api';
 import { formatQuantity, ownValue, quantityOfUnits } from '@holdfast/machinery';
 import { nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
-import type { CreatedVolume, Segments, Texts } from '../../csi/port.ts';
+import { type CreatedVolume, DriverError, type Segments, type Texts } from '../../csi/port.ts';
 import { HELPER_PARAMETERS, type SecretPlace, type SecretUse, secretPlace } from '../../csi/secrets.ts';
 import { storageBytes } from '../../csi/volume-form.ts';
 import { DELETION_SECRET_NAME, DELETION_SECRET_NAMESPACE, PROVISIONER_FINALIZER, volumeNameFor } from './names.ts';
@@ -17,6 +18,7 @@ export interface VolumeParts {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   readonly created: CreatedVolume;
+  readonly secretRefs: SecretRefs;
 }
 
 /** What the driver is told of the class: not the parameters for its helpers. */
@@ -26,8 +28,8 @@ export const driverParameters = ({ parameters = {} }: StorageClass): Texts =>
 export const fsTypeOf = ({ parameters = {} }: StorageClass): string | undefined =>
   ownValue(parameters, `${HELPER_PARAMETERS}fstype`);
 
-/** The object of a volume that the driver has made. Throws when the class names secrets that cannot be read. */
-export function buildVolume({ driver, claim, storageClass, created }: VolumeParts): PersistentVolume {
+/** The object of a volume that the driver has made. */
+export function buildVolume({ driver, claim, storageClass, created, secretRefs }: VolumeParts): PersistentVolume {
   const policy = storageClass.reclaimPolicy ?? 'Delete';
   const deletion = secretFor({ claim, storageClass }, 'provisioner');
   const { mountOptions = [] } = storageClass;
@@ -48,7 +50,7 @@ export function buildVolume({ driver, claim, storageClass, created }: VolumePart
       accessModes: claim.spec.accessModes ?? [],
       capacity: { storage: capacityOf(claim, created) },
       claimRef: referenceTo(claim),
-      csi: sourceOf({ driver, claim, storageClass, created }),
+      csi: sourceOf({ driver, claim, storageClass, created, secretRefs }),
       persistentVolumeReclaimPolicy: policy,
       storageClassName: storageClassOf(claim),
       volumeMode: claim.spec.volumeMode ?? 'Filesystem',
@@ -59,18 +61,20 @@ export function buildVolume({ driver, claim, storageClass, created }: VolumePart
   };
 }
 
-function sourceOf({ driver, claim, storageClass, created }: VolumeParts): NonNullable<PersistentVolume['spec']['csi']> {
-  const refs = Object.entries(SECRET_REFS).flatMap(([field, use]) => {
-    const place = secretFor({ claim, storageClass }, use);
-    return place === undefined ? [] : [[field, place] as const];
-  });
+function sourceOf({
+  driver,
+  claim,
+  storageClass,
+  created,
+  secretRefs,
+}: VolumeParts): NonNullable<PersistentVolume['spec']['csi']> {
   const fsType = claim.spec.volumeMode === 'Block' ? undefined : fsTypeOf(storageClass);
   return {
     driver,
     volumeHandle: created.volumeId,
     ...(Object.keys(created.context).length === 0 ? {} : { volumeAttributes: { ...created.context } }),
     ...(fsType === undefined ? {} : { fsType }),
-    ...Object.fromEntries(refs),
+    ...secretRefs,
   };
 }
 
@@ -81,6 +85,29 @@ const SECRET_REFS = {
   nodePublishSecretRef: 'node-publish',
   nodeExpandSecretRef: 'node-expand',
 } as const satisfies Record<string, SecretUse>;
+
+export type SecretRefs = Readonly<Partial<Record<keyof typeof SECRET_REFS, SecretPlace>>>;
+
+/**
+ * Where the volume's secrets are. Throws when the class names one that cannot be read: to be called before the driver makes
+ * anything. A claim that is over may have lost the annotations that name them; its volume is reclaimed without them.
+ */
+export function secretRefsOf(of: Pick<VolumeParts, 'claim' | 'storageClass'>): SecretRefs {
+  const refs = Object.entries(SECRET_REFS).flatMap(([field, use]) => {
+    const place = isTerminating(of.claim) ? readableSecret(of, use) : secretFor(of, use);
+    return place === undefined ? [] : [[field, place] as const];
+  });
+  return Object.fromEntries(refs);
+}
+
+function readableSecret(of: Pick<VolumeParts, 'claim' | 'storageClass'>, use: SecretUse): SecretPlace | undefined {
+  try {
+    return secretFor(of, use);
+  } catch (error) {
+    if (error instanceof DriverError) return undefined;
+    throw error;
+  }
+}
 
 export const secretFor = (
   { claim, storageClass }: Pick<VolumeParts, 'claim' | 'storageClass'>,

@@ -17,7 +17,7 @@ import fc from 'fast-check';
 import { DriverError } from '../../csi/port.ts';
 import { node } from '../../testing/builders.ts';
 import { CsiDriverModel, MODEL_DRIVER } from '../../testing/csi-driver-model.ts';
-import { createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
+import { contextOf, createWorld, DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { claim, storageClass, volume } from '../../testing/volume-builders.ts';
 import { claimProtectionController } from '../claim-protection/index.ts';
 import { volumeBindingController } from '../volume-binding/index.ts';
@@ -25,6 +25,7 @@ import { volumeProtectionController } from '../volume-protection/index.ts';
 import { decideClaim } from './decide-claim.ts';
 import { decideVolume } from './decide-volume.ts';
 import { csiProvisionerController } from './index.ts';
+import { csiLeftClaimsController } from './left-claims.ts';
 import { PROVISIONER_FINALIZER, PROVISIONING_FINALIZER } from './names.ts';
 import { topologyFor } from './topology.ts';
 
@@ -264,6 +265,83 @@ test('secrets of the class reach the driver and the volume, with the names of th
   await cluster.settle();
   assert.deepEqual(seen, [[{ token: 's3cret' }, {}]]);
   assert.deepEqual(cluster.volumes()[0]?.spec.csi?.nodeStageSecretRef, { namespace: 'kube-system', name: 'stage' });
+});
+
+const NAMED_BY_CLAIM = {
+  'csi.storage.k8s.io/node-publish-secret-name': "${pvc.annotations['team/secret']}",
+  'csi.storage.k8s.io/node-publish-secret-namespace': '${pvc.namespace}',
+};
+
+test('a class whose secrets cannot be found makes no volume, and a claim that lost their names leaves none behind', async () => {
+  const nameless = new Cluster({ parameters: NAMED_BY_CLAIM });
+  await nameless.claimed();
+  assert.deepEqual(nameless.driver.calls, []);
+  assert.match(nameless.events('ProvisioningFailed')[0] ?? '', /unknown variable \$\{pvc.annotations/);
+  await nameless.deleteClaim();
+  await nameless.settle();
+  assert.equal(nameless.claim(), undefined);
+  const cluster = new Cluster({ parameters: NAMED_BY_CLAIM });
+  const user = cluster.world.api.client('user');
+  cluster.driver.after = (call) => {
+    if (call.startsWith('create')) throw new DriverError('deadline', { isRefusal: false });
+  };
+  const annotations = { 'team/secret': 'key' };
+  await user.create(PERSISTENT_VOLUME_CLAIMS, claim('data', { storageClassName: 'disk' }, { annotations }));
+  await cluster.settle();
+  assert.equal(cluster.driver.disks.size, 1);
+  const met = cluster.claim();
+  assert.ok(met !== undefined);
+  cluster.world.api.put(PERSISTENT_VOLUME_CLAIMS, { ...met, metadata: { ...met.metadata, annotations: ASKED } });
+  await cluster.deleteClaim();
+  cluster.driver.after = () => {};
+  await cluster.settle();
+  assert.deepEqual([cluster.claim(), cluster.volumes(), cluster.driver.disks.size], [undefined, [], 0]);
+});
+
+test('a claim that is held for a driver without helpers says so, and goes when its volume has an object', async () => {
+  const cluster = new Cluster();
+  const { api } = cluster.world;
+  cluster.driver.after = (call) => {
+    if (call.startsWith('create')) throw new DriverError('deadline', { isRefusal: false });
+  };
+  await cluster.claimed();
+  await cluster.deleteClaim();
+  await cluster.settle();
+  cluster.controllers[0]?.kill();
+  const left = new DrivenController(cluster.world, csiLeftClaimsController(new Map()));
+  await left.settle();
+  assert.match(
+    cluster.events('ProvisioningFailed').at(-1) ?? '',
+    /--csi-drivers .* does not name the driver disk.test any more.* name it again; or delete that volume by hand/,
+  );
+  const uid = cluster.claim()?.metadata.uid ?? '';
+  assert.deepEqual(cluster.claim()?.metadata.finalizers, [PROVISIONING_FINALIZER]);
+  api.put(PERSISTENT_VOLUMES, volume(`pvc-${uid}`, { claimRef: { ...C, uid } }));
+  await left.settle();
+  assert.equal(cluster.claim(), undefined);
+});
+
+test('a claim that is held for a class which names another driver now says so', () => {
+  const action = decideClaim({
+    driver: MODEL_DRIVER,
+    claim: claim('data', { storageClassName: 'disk' }, held(true, [PROVISIONING_FINALIZER])),
+    storageClass: { ...CLASS, provisioner: 'other.test' },
+    volume: undefined,
+    nodeExists: false,
+  });
+  assert.match(action.kind === 'report' ? action.event.message : '', /the class names another driver now/);
+});
+
+test('each driver has workers of its own: one that hangs keeps nobody from another', () => {
+  const world = createWorld();
+  const drivers = new Map(['a.test', 'b.test'].map((name) => [name, new CsiDriverModel()]));
+  for (const name of drivers.keys()) {
+    const annotations = { [STORAGE_PROVISIONER_ANNOTATION]: name };
+    world.api.put(PERSISTENT_VOLUME_CLAIMS, claim(`of-${name}`, { storageClassName: 'disk' }, { annotations }));
+  }
+  const loops = csiProvisionerController(drivers).create(contextOf(world, 'manager'));
+  const keys = loops.filter(({ name }) => name === 'csi-provisioner').map((loop) => loop.initialKeys());
+  assert.deepEqual(keys, [['default/of-a.test'], ['default/of-b.test']]);
 });
 
 const held = (deleted: boolean, finalizers: string[]): PersistentVolumeClaim['metadata'] => ({

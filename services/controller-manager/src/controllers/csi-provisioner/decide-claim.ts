@@ -47,19 +47,31 @@ export function decideClaim(snapshot: ClaimSnapshot): ClaimAction {
   if (provisionerOf(claim) !== driver) return NOTHING;
   if ((claim.spec.volumeName ?? '') !== '') return letGo(claim);
   if (volume !== undefined) return isMadeFor(volume, claim) ? letGo(claim) : nameTaken(claim, volume);
-  const isHeld = withoutFinalizer(claim, PROVISIONING_FINALIZER) !== undefined;
-  if (isTerminating(claim) && !isHeld) return NOTHING;
-  if (storageClass === undefined) return isHeld ? classMissing(claim) : NOTHING;
-  if (storageClass.provisioner !== driver) return NOTHING;
-  return decideUnbound({ ...snapshot, storageClass }, isHeld);
+  if (isTerminating(claim) && !isHeld(claim)) return NOTHING;
+  if (storageClass === undefined) return isHeld(claim) ? classGone(claim, 'does not exist any more') : NOTHING;
+  if (storageClass.provisioner !== driver)
+    return isHeld(claim) ? classGone(claim, 'names another driver now') : NOTHING;
+  return decideUnbound({ ...snapshot, storageClass });
 }
 
-function decideUnbound(
-  { claim, storageClass, nodeExists }: ClaimSnapshot & { readonly storageClass: StorageClass },
-  isHeld: boolean,
-): ClaimAction {
+/** The driver may have been asked for a volume, and the answer is not stored. */
+export const isHeld = (claim: PersistentVolumeClaim): boolean =>
+  claim.metadata.finalizers?.includes(PROVISIONING_FINALIZER) === true;
+
+/** The same for a claim whose driver has nobody here who asks it: only what is certain without it is done. */
+export function decideLeft(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined): ClaimAction {
+  if (!isHeld(claim)) return NOTHING;
+  const isStored = volume !== undefined && isMadeFor(volume, claim);
+  return isStored || (claim.spec.volumeName ?? '') !== '' ? letGo(claim) : driverLeft(claim);
+}
+
+function decideUnbound({
+  claim,
+  storageClass,
+  nodeExists,
+}: ClaimSnapshot & { readonly storageClass: StorageClass }): ClaimAction {
   const refusal = refusalOf(claim);
-  if (refusal !== undefined) return isHeld ? letGo(claim) : { kind: 'report', event: failed(claim, refusal) };
+  if (refusal !== undefined) return isHeld(claim) ? letGo(claim) : { kind: 'report', event: failed(claim, refusal) };
   const nodeName = selectedNodeOf(claim);
   if (!isTerminating(claim)) {
     if (storageClass.volumeBindingMode === 'WaitForFirstConsumer' && nodeName === undefined) return NOTHING;
@@ -88,11 +100,19 @@ const nameTaken = (claim: PersistentVolumeClaim, volume: PersistentVolume): Clai
   event: failed(claim, `a volume "${nameOf(volume)}" exists that was not made for this claim`),
 });
 
-const classMissing = (claim: PersistentVolumeClaim): ClaimAction => ({
+const classGone = (claim: PersistentVolumeClaim, why: string): ClaimAction => ({
   kind: 'report',
   event: failed(
     claim,
-    `the class does not exist any more, and the driver may have made a volume pvc-${uidOf(claim)}: create the class again; or delete that volume by hand, and take the finalizer ${PROVISIONING_FINALIZER} off the claim`,
+    `the class ${why}, and the driver may have made a volume pvc-${uidOf(claim)}: create the class again; or delete that volume by hand, and take the finalizer ${PROVISIONING_FINALIZER} off the claim`,
+  ),
+});
+
+const driverLeft = (claim: PersistentVolumeClaim): ClaimAction => ({
+  kind: 'report',
+  event: failed(
+    claim,
+    `--csi-drivers of the controller manager does not name the driver ${provisionerOf(claim) ?? 'of the claim'} any more, which may have made a volume pvc-${uidOf(claim)}: name it again; or delete that volume by hand, and take the finalizer ${PROVISIONING_FINALIZER} off the claim`,
   ),
 });
 

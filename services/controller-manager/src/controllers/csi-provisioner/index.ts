@@ -7,6 +7,7 @@ import {
   VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
 import type { ControllerDefinition } from '../../common/context.ts';
+import { each } from '../../csi/each-driver.ts';
 import type { ControllerDriver } from '../../csi/port.ts';
 import { createClaimLoop } from './claims.ts';
 import { createVolumeLoop } from './volumes.ts';
@@ -17,5 +18,6 @@ export const csiProvisionerController = (drivers: ReadonlyMap<string, Controller
   component: 'csi-provisioner',
   identity: 'manager',
   watches: [PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES, NODES, CSI_NODES, VOLUME_ATTACHMENTS],
-  create: (context) => [createClaimLoop(context, drivers), createVolumeLoop(context, drivers)],
+  create: (context) =>
+    each(drivers).flatMap((driver) => [createClaimLoop(context, driver), createVolumeLoop(context, driver)]),
 });

@@ -13,7 +13,7 @@ import { isAlreadyExists } from '../../common/writes.ts';
 import { type ControllerDriver, type CreatedVolume, DriverError } from '../../csi/port.ts';
 import { readSecret } from '../../csi/secrets.ts';
 import { storageBytes } from '../../csi/volume-form.ts';
-import { buildVolume, driverParameters, fsTypeOf, secretFor } from './build-volume.ts';
+import { buildVolume, driverParameters, fsTypeOf, secretFor, secretRefsOf } from './build-volume.ts';
 import { PROVISIONING_FINALIZER, volumeNameFor } from './names.ts';
 import { type Topology, topologyFor } from './topology.ts';
 
@@ -36,6 +36,7 @@ export async function provision(
   if (!provisions) throw new DriverError('the driver makes no volumes: create them by hand', { isRefusal: true });
   const topology = hasTopology ? await placesFor(context, driver.name, claim, storageClass) : undefined;
   const secrets = await readSecret(client, secretFor({ claim, storageClass }, 'provisioner'));
+  const secretRefs = secretRefsOf({ claim, storageClass });
   // A late cache may show a claim that is over.
   if (!(await isStillHeld(context, claim))) return;
   const bytes = storageBytes(claim.spec.resources.requests);
@@ -54,7 +55,7 @@ export async function provision(
   };
   const created = await driver.create(request);
   await refuseSmaller(driver, created, { bytes, secrets });
-  const volume = buildVolume({ driver: driver.name, claim, storageClass, created });
+  const volume = buildVolume({ driver: driver.name, claim, storageClass, created, secretRefs });
   try {
     await client.create(PERSISTENT_VOLUMES, volume);
   } catch (error) {

@@ -11,6 +11,7 @@ import type { ControllerContext, ControllerDefinition, Loop } from '../../common
 import { keyOf, nameOf, parseKey, targetOf } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { DriverRetries } from '../../csi/driver-retries.ts';
+import { each } from '../../csi/each-driver.ts';
 import { type ControllerDriver, DriverError } from '../../csi/port.ts';
 import { placeOf, readSecret } from '../../csi/secrets.ts';
 import { formOf, storageBytes } from '../../csi/volume-form.ts';
@@ -23,7 +24,7 @@ export const csiResizerController = (drivers: ReadonlyMap<string, ControllerDriv
   component: 'csi-resizer',
   identity: 'manager',
   watches: [PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES],
-  create: (context) => [createLoop(context, drivers)],
+  create: (context) => each(drivers).map((driver) => createLoop(context, driver)),
 });
 
 interface Tools {

@@ -25,6 +25,8 @@ function world(sandboxes: readonly NetworkedSandbox[], kept: readonly ReturnType
   const network: ProcessNetwork = {
     attach: async (key) => {
       did.push(`attach ${key}`);
+      const refusal = refusals.shift();
+      if (refusal !== undefined) throw refusal;
       return { ...attachment(key), address: '10.0.0.9' };
     },
     detach: async (key) => void did.push(`detach ${key}`),
@@ -66,4 +68,13 @@ test('namespaces without a sandbox are freed once, before the first new one', as
   await keeper.attach(config('new'));
   await keeper.attach(config('newer'));
   assert.deepEqual(did, ['detach gone/0', 'attach new/0', 'attach newer/0']);
+});
+
+test('a pod that does not start gives its address back, unless a sandbox has it', async () => {
+  const { keeper, did, refusals } = world([sandbox('kept', 7)], [attachment('kept')]);
+  for (const podUid of ['new', 'kept']) {
+    refusals.push(new RuntimeError('Unavailable', 'its network policies are not in force'));
+    await assert.rejects(keeper.attach(sandbox(podUid).config), /not in force/);
+  }
+  assert.deepEqual(did, ['attach new/0', 'detach new/0', 'attach kept/0']);
 });

@@ -57,7 +57,24 @@ export class NetworkKeeper {
     await this.#swept.catch(() => {
       this.#swept = undefined;
     });
-    return this.#deps.network.attach(networkKey(config), config);
+    const key = networkKey(config);
+    try {
+      return await this.#deps.network.attach(key, config);
+    } catch (error) {
+      await this.#free(key);
+      throw error;
+    }
+  }
+
+  /** Nobody else would: the pod may be gone before its next try. */
+  async #free(key: string): Promise<void> {
+    const { list, network, log } = this.#deps;
+    try {
+      const isUsed = (await list()).some((sandbox) => sandbox.network?.key === key);
+      if (!isUsed) await network.detach(key);
+    } catch (error) {
+      log.warn('the network of a pod that did not start is not freed', { key, error });
+    }
   }
 
   /** After a start: sandboxes of an earlier kubelet may have lost their network meanwhile. */

@@ -152,6 +152,8 @@ export const UNMOUNT_RETRY_MS = 100;
 
 /** Deadline of the program that mounts an NFS share: a server may be at the other end of a slow network. */
 export const NFS_MOUNT_MS = 60_000;
+/** Deadline of a question to an NFS server, before the kubelet itself looks at its share. */
+export const LOOK_MS = 5_000;
 /** Limit of what such a program says. */
 export const PROGRAM_MESSAGE_MAX_LENGTH = 1_000;
 

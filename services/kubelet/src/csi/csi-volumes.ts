@@ -24,6 +24,7 @@ import {
   type SecretPlace,
   takesGroup,
 } from '../domain/csi-request.ts';
+import { NFS_DRIVER } from '../domain/nfs-request.ts';
 import { VolumeError } from '../domain/volume-files.ts';
 import { RuntimeError } from '../runtime/port.ts';
 import { readTexts } from '../volumes/referenced-data.ts';
@@ -107,6 +108,11 @@ export class CsiVolumes {
     }).catch(toVolumeError);
     this.#published.add(targetPath);
     return targetPath;
+  }
+
+  /** Rejects when the server of a share does not answer in time. */
+  async look(targetPath: string): Promise<void> {
+    await this.#driver(NFS_DRIVER).look?.(targetPath);
   }
 
   /** Expands the file system when the volume was expanded. Returns the new claim when it did. */

@@ -9,8 +9,9 @@ import type { ApiClient } from '@holdfast/client';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { requestOfNfs } from '../domain/nfs-request.ts';
-import { MOUNT_MS, NFS_MOUNT_MS } from '../limits.ts';
+import { LOOK_MS, MOUNT_MS, NFS_MOUNT_MS } from '../limits.ts';
 import { eventually } from '../runtime/contract.ts';
+import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { CsiVolumes } from './csi-volumes.ts';
 import { createNfsDriver, type NfsMachine } from './nfs-driver.ts';
 
@@ -38,6 +39,7 @@ function createScene(t: TestContext, machine: Partial<NfsMachine> = {}, clock = 
   script('mount', 'touch "$last.mounted"');
   script('umount', 'rm -f "$last.mounted"');
   script('mount.nfs', '');
+  script('stat', '');
   const driver = createNfsDriver(clock, {
     isRoot: () => true,
     program: (name) => (existsSync(join(root, name)) ? join(root, name) : undefined),
@@ -118,6 +120,26 @@ test('[RWO-20] a hung server holds one program: a shared volume is unmounted by 
     );
     assert.equal(volumes.holds('u1'), !isShared);
   }
+});
+
+test('a subPath is looked for only while the server answers, in a process of its own', async (t) => {
+  const clock = createVirtualClock();
+  const { root, volumes, ran, script } = createScene(t, {}, clock);
+  const volume = { name: 'data', nfs: SHARE };
+  const container = { name: 'main', image: 'x', volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'logs' }] };
+  const whole: Pod = { ...pod, spec: { containers: [container], volumes: [volume] } };
+  const deps = { csi: volumes, clock, abilities: { mounts: true }, onFailure: () => {} };
+  const ofPod = new PodVolumes(deps as unknown as ConstructorParameters<typeof PodVolumes>[0]);
+  t.after(() => ofPod.stop());
+  const prepare = () => ofPod.prepare({ pod: whole, path: join(root, 'pods/u1/volumes'), podIp: '' }, container, {});
+  const target = join(root, 'pods/u1/volumes/kubernetes.io~csi/data/mount');
+  const { mounts } = await prepare();
+  assert.deepEqual([mounts[0]?.source, ran().at(-1)], [join(target, 'logs'), `stat -f ${target}`]);
+  script('stat', 'exec sleep 600');
+  const refused = assert.rejects(prepare(), /look at .*: the server did not answer within 5 s/);
+  await eventually(() => ran().filter((line) => line.startsWith('stat')).length === 2, 'the program runs');
+  await clock.advance(LOOK_MS);
+  await refused;
 });
 
 test('a volume whose mount may still come is not given up: it is unmounted when it has come', async (t) => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Clock } from '@holdfast/platform';
 import { NFS_DRIVER } from '../domain/nfs-request.ts';
 import { VolumeError } from '../domain/volume-files.ts';
-import { MOUNT_MS, NFS_MOUNT_MS, PROGRAM_MESSAGE_MAX_LENGTH } from '../limits.ts';
+import { LOOK_MS, MOUNT_MS, NFS_MOUNT_MS, PROGRAM_MESSAGE_MAX_LENGTH } from '../limits.ts';
 import { HELPER_ENVIRONMENT, hasHelper, helper } from '../runtime/helpers.ts';
 import { mountsAt } from '../runtime/pod-directories.ts';
 import type { NodeDriver, PublishRequest } from './port.ts';
@@ -38,6 +38,7 @@ export function createNfsDriver(clock: Clock, machine: NfsMachine = THIS_MACHINE
     can: { stages: false, expands: false, reportsUsage: false, knowsSingleWriter: false, setsGroup: false },
     publish: (request) => mount(machine, programs, request),
     unpublish: (request) => unmount(machine, programs, request),
+    look: (path) => programs.run(`look at ${path}`, [machine.program('stat') ?? 'stat', '-f', path], LOOK_MS),
     stage: unused,
     unstage: unused,
     expand: unused,

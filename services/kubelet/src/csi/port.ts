@@ -77,6 +77,8 @@ export interface NodeDriver {
     readonly isExclusive?: boolean | undefined;
   }): Promise<void>;
   expand(request: ExpandRequest): Promise<void>;
+  /** Asks the server of a volume something, in a process of its own. Absent: the driver has no servers. */
+  look?(targetPath: string): Promise<void>;
   usage(request: StagedVolume & { readonly targetPath: string }): Promise<VolumeUsage | undefined>;
   close(): void;
 }

@@ -77,6 +77,8 @@ export class PodVolumes {
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
   /** The targets of the pod's claims, by volume. */
   readonly #claimed = new Map<string, string>();
+  /** Volumes whose server may not answer. */
+  readonly #shares = new Set<string>();
   /** Volumes of the storage server: their directories hold files that say how to reach them. */
   readonly #tickets = new Set<string>();
   /** Uids of the local-path volumes that it has got: a claim of the same name may have another volume later. */
@@ -266,7 +268,7 @@ export class PodVolumes {
     const path = await csi.publish(place.pod, request, asked === undefined ? undefined : { asked, gid, policy });
     this.#claimed.set(name, path);
     // The owners of files are the server's, and a look at them may not return.
-    if (request.isBuiltIn === true) return;
+    if (request.isBuiltIn === true) return void this.#shares.add(name);
     if (!request.readOnly && owner !== undefined) await this.#adopt(place.pod, path, owner);
   }
 
@@ -352,6 +354,8 @@ export class PodVolumes {
     const whole = this.#directoryOf(source, place, volume.name);
     const { subPath = '', subPathExpr = '' } = mount;
     const within = subPathExpr === '' ? subPath : expandSubPath(subPathExpr, env);
+    // What the kubelet itself asks a server that hangs does not return.
+    if (within !== '' && this.#shares.has(volume.name)) await this.#deps.csi?.look(whole);
     // The directory of a ticket is the kubelet's, too.
     const isMade = source.kind === 'files' || (source.kind === 'claim' && !this.#claimed.has(volume.name));
     return {

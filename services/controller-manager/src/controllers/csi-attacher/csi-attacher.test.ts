@@ -9,6 +9,7 @@ import {
   PERSISTENT_VOLUMES,
   PODS,
   type Pod,
+  type ResourceRef,
   VOLUME_ATTACHMENTS,
   type VolumeAttachment,
   volumeInUse,
@@ -54,6 +55,21 @@ class Cluster {
   }
 
   settle = (): Promise<void> => settleAll(this.controllers);
+
+  /** Another manager. Of a kind that freezes it sees nothing newer. */
+  sleeper(of: 'attach-detach' | 'csi-attacher') {
+    const late = this.world.api.newInformers();
+    const drivers = new Map([[MODEL_DRIVER, this.driver]]);
+    const definition = of === 'csi-attacher' ? csiAttacherController(drivers) : attachDetachController;
+    const sleeper = new DrivenController(this.world, definition, late);
+    return { freeze: (kind: ResourceRef) => late.of(kind).freeze(), settle: () => sleeper.settle() };
+  }
+
+  fails(call: string): void {
+    this.driver.before = (each) => {
+      if (each.startsWith(call)) throw new DriverError('the array is busy', { isRefusal: false });
+    };
+  }
 
   /** With the waits of back-offs. */
   async later(): Promise<void> {
@@ -186,6 +202,39 @@ test('[RWO-22] a broken attachment is not detached from a node that uses the vol
   api.put(NODES, { ...node, spec: { ...node.spec, taints } });
   await cluster.later();
   assert.deepEqual([cluster.attachments(), cluster.machines()], [['b true'], ['machine-b']]);
+});
+
+test('[RWO-15] [RWO-20] a manager with a late cache attaches nothing that has ended, and makes no attachment for the last node', async () => {
+  const cluster = new Cluster();
+  const sleepers = [cluster.sleeper('attach-detach'), cluster.sleeper('csi-attacher')];
+  sleepers[0]?.freeze(VOLUME_ATTACHMENTS);
+  cluster.fails('attach');
+  const one = await cluster.runs('one', 'a');
+  sleepers[0]?.freeze(PERSISTENT_VOLUMES);
+  sleepers[1]?.freeze(VOLUME_ATTACHMENTS);
+  cluster.driver.before = () => {};
+  await cluster.later();
+  await cluster.ends(one);
+  await cluster.runs('two', 'b');
+  await cluster.later();
+  for (const sleeper of sleepers) await sleeper.settle();
+  assert.deepEqual([cluster.attachments(), cluster.machines()], [['b true'], ['machine-b']]);
+});
+
+test('[RWO-15] a manager with a late cache does not detach what was attached again', async () => {
+  const cluster = new Cluster();
+  const one = await cluster.runs('one', 'a');
+  cluster.fails('detach');
+  await cluster.ends(one);
+  await cluster.later();
+  const sleeper = cluster.sleeper('csi-attacher');
+  sleeper.freeze(VOLUME_ATTACHMENTS);
+  cluster.driver.before = () => {};
+  await cluster.later();
+  await cluster.runs('two', 'a');
+  await cluster.later();
+  await sleeper.settle();
+  assert.deepEqual([cluster.attachments(), cluster.machines()], [['a true'], ['machine-a']]);
 });
 
 test('a driver that refuses is named in the attachment and to the pod, and asked again after a wait', async () => {

@@ -186,6 +186,24 @@ test('a manager with a late cache makes no volume for a claim that is over', asy
   assert.deepEqual([driver.disks.size, cluster.volumes()], [0, []]);
 });
 
+test('a manager with a late cache deletes no volume that a node uses', async () => {
+  const cluster = new Cluster();
+  const { world, driver } = cluster;
+  const a = world.api.put(NODES, node('node-a'));
+  await cluster.claimed();
+  const late = world.api.newInformers();
+  const sleeper = new DrivenController(world, csiProvisionerController(new Map([[MODEL_DRIVER, driver]])), late);
+  late.of(NODES).freeze();
+  const [made] = cluster.volumes();
+  const volumesInUse = [volumeInUse(made?.metadata.name ?? '', 'u')];
+  world.api.put(NODES, { ...a, status: { ...a.status, volumesInUse } });
+  await cluster.deleteClaim();
+  await cluster.settle();
+  await sleeper.settle();
+  assert.ok(cluster.volumes()[0]?.metadata.deletionTimestamp !== undefined, 'only the node speaks against it');
+  assert.deepEqual([driver.disks.size, driver.calls.filter((call) => call.startsWith('delete'))], [1, []]);
+});
+
 test('a failing driver is asked again with growing waits, although its events and writes wake the claim', async () => {
   const cluster = new Cluster();
   cluster.driver.before = (call) => {

@@ -362,6 +362,23 @@ test('each driver has workers of its own: one that hangs keeps nobody from anoth
   assert.deepEqual(keys, [['default/of-a.test'], ['default/of-b.test']]);
 });
 
+test('a volume that is too small is deleted, and while its driver refuses that, its claim is kept', async () => {
+  const cluster = new Cluster();
+  const { create } = cluster.driver;
+  cluster.driver.create = (request) => create({ ...request, bytes: 1 });
+  cluster.driver.before = (call) => {
+    if (call.startsWith('delete')) throw new DriverError('it is being copied', { isRefusal: true });
+  };
+  await cluster.claimed();
+  assert.match(cluster.events('ProvisioningFailed')[0] ?? '', /of 1 bytes instead of \d+, and did not delete it/);
+  await cluster.deleteClaim();
+  await cluster.settle();
+  assert.deepEqual(cluster.claim()?.metadata.finalizers, [PROVISIONING_FINALIZER]);
+  cluster.driver.before = () => {};
+  await cluster.settle();
+  assert.deepEqual([cluster.claim(), cluster.driver.disks.size], [undefined, 0]);
+});
+
 const held = (deleted: boolean, finalizers: string[]): PersistentVolumeClaim['metadata'] => ({
   uid: 'u-1',
   annotations: ASKED,

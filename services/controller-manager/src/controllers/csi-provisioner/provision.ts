@@ -7,6 +7,7 @@ import {
   type StorageClass,
   selectedNodeOf,
 } from '@holdfast/api';
+import { describeError } from '@holdfast/platform';
 import type { ControllerContext } from '../../common/context.ts';
 import { nameOf, targetOf, uidOf } from '../../common/meta.ts';
 import { isAlreadyExists } from '../../common/writes.ts';
@@ -93,6 +94,12 @@ async function refuseSmaller(
   asked: { readonly bytes: number; readonly secrets: Readonly<Record<string, string>> },
 ): Promise<void> {
   if (bytes === 0 || bytes >= asked.bytes) return;
-  await driver.delete({ volumeId, secrets: asked.secrets });
-  throw new DriverError(`the driver made a volume of ${bytes} bytes instead of ${asked.bytes}`, { isRefusal: true });
+  const why = `the driver made a volume of ${bytes} bytes instead of ${asked.bytes}`;
+  try {
+    await driver.delete({ volumeId, secrets: asked.secrets });
+  } catch (error) {
+    // A refusal would mean that there is no volume.
+    throw new DriverError(`${why}, and did not delete it: ${describeError(error)}`, { isRefusal: false });
+  }
+  throw new DriverError(why, { isRefusal: true });
 }

@@ -126,7 +126,8 @@ test('a subPath is looked for only while the server answers, in a process of its
   const clock = createVirtualClock();
   const { root, volumes, ran, script } = createScene(t, {}, clock);
   const volume = { name: 'data', nfs: SHARE };
-  const container = { name: 'main', image: 'x', volumeMounts: [{ name: 'data', mountPath: '/data', subPath: 'logs' }] };
+  const volumeMounts = [{ name: 'data', mountPath: '/data', subPath: 'logs' }];
+  const container = { name: 'main', image: 'x', resources: {}, volumeMounts };
   const whole: Pod = { ...pod, spec: { containers: [container], volumes: [volume] } };
   const deps = { csi: volumes, clock, abilities: { mounts: true }, onFailure: () => {} };
   const ofPod = new PodVolumes(deps as unknown as ConstructorParameters<typeof PodVolumes>[0]);

@@ -56,7 +56,7 @@ class Cluster {
 
   settle = (): Promise<void> => settleAll(this.controllers);
 
-  /** Another manager. Of a kind that freezes it sees nothing newer. */
+  /** Another manager, which sees nothing newer of the kinds that are frozen. */
   sleeper(of: 'attach-detach' | 'csi-attacher') {
     const late = this.world.api.newInformers();
     const drivers = new Map([[MODEL_DRIVER, this.driver]]);

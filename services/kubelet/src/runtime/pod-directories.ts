@@ -18,7 +18,8 @@ export interface PodDirectories {
 /** Marks file systems in memory that the kubelet mounted for a pod. */
 export const MEMORY_VOLUME = 'holdfast-volume';
 
-const UNMOUNT_MS = 10_000;
+/** The kubelet stands still meanwhile: well below the time of a node's promise. */
+const UNMOUNT_MS = 2_000;
 
 export function createPodDirectories(stateDirectory: string): PodDirectories {
   const pods = join(stateDirectory, 'pods');
@@ -74,7 +75,8 @@ export const subPathTarget = (volumesPath: string, container: string, index: num
   join(dirname(volumesPath), SUB_PATHS, container, String(index));
 
 function unmount(target: string): void {
-  execFileSync(helper('umount'), [target], { stdio: 'ignore', timeout: UNMOUNT_MS, env: HELPER_ENVIRONMENT });
+  // Without a look at the path: on a share whose server is silent, the look would not return.
+  execFileSync(helper('umount'), ['--no-canonicalize', target], { stdio: 'ignore', timeout: UNMOUNT_MS, env: HELPER_ENVIRONMENT });
 }
 
 const MOUNTS = '/proc/self/mounts';

@@ -54,6 +54,35 @@ export function unpackFromNextDebian(wanted: WantedFile): void {
   }
 }
 
+/** Takes the first of these that this system can start. A later one needs a line of explanation. */
+export function unpackFirstThatStarts(
+  choices: readonly WantedFile[],
+  { unpack = unpackFromNextDebian, print = (line: string): void => void process.stdout.write(line) } = {},
+): void {
+  for (const [index, wanted] of choices.entries()) {
+    const isLast = index === choices.length - 1;
+    const failure = failureOf(wanted, unpack);
+    if (failure === undefined) return;
+    if (isLast) throw new Error(`${wanted.packageName} of Debian ${wanted.suite}: ${failure}. ${wanted.byHand}`);
+    print(`${wanted.packageName} of Debian ${wanted.suite} is not used: ${failure}\n`);
+  }
+}
+
+/** A program that cannot start is removed, so that the next set-up does not take it for a good one. */
+function failureOf(wanted: WantedFile, unpack: (wanted: WantedFile) => void): string | undefined {
+  try {
+    unpack(wanted);
+  } catch (error) {
+    return firstLine(error instanceof Error ? error.message : String(error));
+  }
+  const { error, status, stderr } = spawnSync(wanted.target, ['--version'], { encoding: 'utf8', timeout: 30_000 });
+  if (error === undefined && status === 0) return undefined;
+  rmSync(wanted.target, { force: true });
+  return `it cannot start here: ${firstLine(error?.message ?? stderr)}`;
+}
+
+const firstLine = (text: string): string => text.trim().split('\n')[0] ?? '';
+
 function aptOptions(scratch: string, wanted: WantedFile): readonly string[] {
   for (const folder of ['lists/partial', 'archives/partial'])
     mkdirSync(path.join(scratch, folder), { recursive: true });

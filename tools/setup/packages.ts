@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { runApt } from './apt.ts';
-import { unpackFromNextDebian } from './next-debian.ts';
+import { unpackFirstThatStarts, unpackFromNextDebian } from './next-debian.ts';
 
 /** Programs that tests start. The servers and the browser are Debian packages of the same name. */
 export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl' | 'chromium';
@@ -18,15 +18,21 @@ export function ensurePrograms(programs: readonly Program[]): void {
   if (missing.includes('nats-server-next')) unpackNatsServer();
 }
 
-/** The log of deployment H needs a server that syncs before it acknowledges; Debian's stable release has 2.9. */
+/**
+ * The log of deployment H needs a server that syncs before it acknowledges; Debian's stable release has 2.9. The testing
+ * release has the one to use, until it needs a newer system than this; then 2.10 of the release before it.
+ */
 function unpackNatsServer(): void {
-  unpackFromNextDebian({
+  const wanted = {
     packageName: 'nats-server',
-    suite: 'forky',
     file: 'usr/sbin/nats-server',
     target: path.join(OWN_PROGRAMS, 'nats-server-next'),
     byHand: 'Put nats-server 2.12.8 or later on the PATH as nats-server-next and run the tests again.',
-  });
+  };
+  unpackFirstThatStarts([
+    { ...wanted, suite: 'forky' },
+    { ...wanted, suite: 'trixie' },
+  ]);
 }
 
 /** Debian's stable release has 1.20, which knows half of what the tests ask. */

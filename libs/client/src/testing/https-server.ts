@@ -88,7 +88,8 @@ async function serve(handler: ApiHandler, incoming: IncomingMessage, outgoing: S
 async function reply(response: ApiResponse, outgoing: ServerResponse, gone: AbortSignal): Promise<void> {
   const { body } = response;
   const contentType = body.kind === 'text' ? body.contentType : 'application/json';
-  outgoing.writeHead(response.status, { ...response.headers, 'content-type': contentType });
+  const { 'content-type': own = contentType } = body.kind === 'stream' ? response.headers : {};
+  outgoing.writeHead(response.status, { ...response.headers, 'content-type': own });
   if (body.kind === 'text') outgoing.end(body.text);
   else if (body.kind === 'json') outgoing.end(body.bytes());
   else if (body.kind === 'empty') outgoing.end();

@@ -35,7 +35,7 @@ export async function exchange(options: Exchange): Promise<ApiResponse> {
   }
   if (status === 200 && headers['content-type'] === LINES_TYPE) {
     head.release();
-    return { status, headers, body: { kind: 'stream', chunks: incoming } };
+    return { status, headers, body: { kind: 'stream', chunks: untilSilent(incoming, options) } };
   }
   try {
     return { status, headers, body: bodyOf(headers['content-type'] ?? '', await collect(incoming)) };
@@ -93,6 +93,26 @@ async function collect(incoming: IncomingMessage): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes);
+}
+
+/** Rejects when nothing comes for `watchIdleMs` although the reader waits for it: the connection is half-open. */
+async function* untilSilent(incoming: IncomingMessage, options: Exchange): AsyncGenerator<Uint8Array> {
+  const { clock, watchIdleMs } = options;
+  const onSilence = (): void => void incoming.destroy(new Error(`nothing came for ${watchIdleMs} ms`));
+  let timer = clock.timer(watchIdleMs, onSilence);
+  try {
+    for await (const chunk of incoming) {
+      timer.cancel();
+      if (!Buffer.isBuffer(chunk)) throw new Error('the answer is not binary');
+      yield chunk;
+      timer = clock.timer(watchIdleMs, onSilence);
+    }
+  } catch (error) {
+    throw failure(options, error, true);
+  } finally {
+    timer.cancel();
+    incoming.destroy();
+  }
 }
 
 function bodyOf(contentType: string, bytes: Buffer): ResponseBody {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, test } from 'node:test';
-import { createSystemClock, OperatorError } from '@holdfast/platform';
+import { createSystemClock, describeError, OperatorError } from '@holdfast/platform';
 import { createTestCertificate, startTestServer } from '../testing/https-server.ts';
 import { transportContract } from './contract.ts';
 import { createHttpsTransport, type HttpsTransportOptions } from './https.ts';
@@ -120,4 +120,30 @@ test('https: a server with a certificate of another authority is refused', async
 
 test('https: addresses are validated at once', () => {
   for (const servers of [[], ['http://a:1'], ['nonsense']]) assert.throws(() => connect(servers), OperatorError);
+});
+
+test('https: lines of a server that falls silent end with an error, not never', async () => {
+  async function* half(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('{}\n');
+    await new Promise(() => {});
+  }
+  const answer: ApiResponse = {
+    status: 200,
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: { kind: 'stream', chunks: half() },
+  };
+  const server = await startTestServer(async () => answer, certificate);
+  const transport = connect([server.url], { watchIdleMs: 200 });
+  const { body } = await transport.request(request('GET'));
+  assert.ok(body.kind === 'stream');
+  const got: string[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const chunk of body.chunks) got.push(Buffer.from(chunk).toString());
+    },
+    (error) => error instanceof TransportError && /nothing came for 200 ms/.test(describeError(error)),
+  );
+  assert.deepEqual(got, ['{}\n']);
+  await transport.close();
+  await server.close();
 });

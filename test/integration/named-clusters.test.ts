@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { holdfast, type Ran } from '../support/holdfast-command.ts';
+import { holdfast, MAIN, type Ran } from '../support/holdfast-command.ts';
 import { kubectl } from '../support/kubectl.ts';
+import { NODE_FLAGS } from '../support/node-flags.ts';
 import { waitFor } from '../support/wait.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-named-'));
@@ -119,4 +120,33 @@ test('a start that fails says why and leaves nothing; a broken kubeconfig is ref
   assert.equal((await run('up', '-d', '--name', 'No!')).code, 2);
   assert.equal((await run('list')).stdout, '');
   assert.match((await run('status', '--name', 'bad')).stderr, /there is no cluster "bad"\n {2}.*holdfast up/);
+});
+
+test('Ctrl-C during a start in the background ends the server, too, and leaves nothing', async () => {
+  const args = ['up', '-d', '--name', 'hasty', '--memory'];
+  const child = spawn('env', [...environment, process.execPath, ...NODE_FLAGS, MAIN, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const file = path.join(folder, 'state', 'holdfast', 'hasty', 'cluster.json');
+  const pid = await waitFor('the server', () => {
+    const record = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    return record?.process?.pid as number | undefined;
+  });
+  child.kill('SIGINT');
+  assert.equal(await ended, 130, said);
+  assert.match(said, /the start of the cluster "hasty" was interrupted/);
+  assert.deepEqual([isAlive(pid), existsSync(path.dirname(file))], [false, false]);
+});
+
+test('a context that cannot be added ends the start: the command does not wait for its server', async () => {
+  writeFileSync(config, '');
+  writeFileSync(`${config}.lock`, '');
+  const { code, stderr } = await run('up', '-d', '--name', 'shut', '--memory', '--merge');
+  rmSync(`${config}.lock`);
+  assert.deepEqual([code, /is locked by another program/.test(stderr)], [1, true], stderr);
+  assert.equal(JSON.parse((await run('status', '--name', 'shut', '--json')).stdout).state, 'stopped');
+  assert.match((await run('down', '--name', 'shut')).stdout, /is gone/);
 });

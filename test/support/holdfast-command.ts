@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { NODE_FLAGS } from './node-flags.ts';
 
-const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
+export const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');
 const DEADLINE_MS = 120_000;
 
 export interface Ran {

@@ -72,7 +72,13 @@ export async function untilReady(
     home,
     clock,
     onStep,
-  }: { readonly home: ClusterHome; readonly clock: Clock; readonly onStep: (step: StepLine) => void },
+    signal,
+  }: {
+    readonly home: ClusterHome;
+    readonly clock: Clock;
+    readonly onStep: (step: StepLine) => void;
+    readonly signal?: AbortSignal;
+  },
 ): Promise<ReadyLine> {
   const until = clock.monotonic() + READY_WITHIN_MS;
   for (let told = 0; ; ) {
@@ -86,6 +92,7 @@ export async function untilReady(
     }
     told = lines.length;
     if (hasEnded) throw failed(home, child, lines);
+    if (signal?.aborted === true) throw interrupted(home);
     if (clock.monotonic() > until) throw tooSlow(home);
     await clock.sleep(POLL_MS);
   }
@@ -111,6 +118,15 @@ function failed(home: ClusterHome, child: ChildProcess, lines: readonly string[]
     exitCode: child.exitCode === null || child.exitCode === 0 ? 1 : child.exitCode,
   });
 }
+
+const INTERRUPTED = 130;
+const interrupted = (home: ClusterHome): OperatorError =>
+  new OperatorError({
+    code: 'ClusterInterrupted',
+    message: `the start of the cluster "${home.name}" was interrupted, and its server was ended`,
+    nextStep: 'Repeat the command to start it.',
+    exitCode: INTERRUPTED,
+  });
 
 const tooSlow = (home: ClusterHome): OperatorError =>
   new OperatorError({

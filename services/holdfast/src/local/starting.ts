@@ -10,6 +10,8 @@ export interface StartingDeps {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly onStep: (step: StepLine) => void;
+  /** Gives up the start. */
+  readonly signal?: AbortSignal;
 }
 
 export interface StartWish {

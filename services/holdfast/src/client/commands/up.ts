@@ -73,11 +73,36 @@ async function bringUp(
   const onStep = (step: StepLine): void => print(settings.json ? JSON.stringify(step) : lineOfStep(step));
   const file = settings.merge || settings.switch ? userKubeconfig(env) : undefined;
   if (file !== undefined) checkKubeconfig(file);
-  const started = await startNamed(home, { flags, detached: settings.detach }, { clock, env, onStep });
-  const record = await shareContext(home, started.record, { file, makeCurrent: settings.switch, clock });
+  const wish = { flags, detached: settings.detach };
+  const started = await unlessInterrupted((signal) => startNamed(home, wish, { clock, env, onStep, signal }));
+  const context = { file, makeCurrent: settings.switch, clock };
+  const record = await shareContext(home, started.record, context).catch(async (error: unknown) => {
+    if (started.begun !== undefined) await stopCluster(home, started.record, terminal);
+    throw error;
+  });
   const told = { ...started, record };
   print(settings.json ? JSON.stringify(documentOf(home, told)) : textOf(home, told, file, settings.switch));
   return told;
+}
+
+/** A server in the background does not hear Ctrl-C: its start has to be given up here. */
+async function unlessInterrupted<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interruption = new AbortController();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const stopListening = (): void => {
+    for (const signal of signals) process.off(signal, interrupt);
+  };
+  // A second signal ends this command at once.
+  const interrupt = (): void => {
+    stopListening();
+    interruption.abort();
+  };
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await run(interruption.signal);
+  } finally {
+    stopListening();
+  }
 }
 
 const lineOfStep = ({ number, of, title, ms }: StepLine): string =>

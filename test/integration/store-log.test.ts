@@ -7,6 +7,8 @@ import { type CreateStore, changesUpTo, storeContract, storeHistoryProperty } fr
 import { adoptLogStore, createLogStore, type LogStoreOptions, restoreLogStore } from '@holdfast/store/log';
 import { createRedisStore, restoreRedisStore } from '@holdfast/store/redis';
 import { connect, type NatsConnection } from 'nats';
+import { ObjectTable } from '../../libs/store/src/internal/object-table.ts';
+import { beginEpoch, firstState } from '../../libs/store/src/log/begin-epoch.ts';
 import {
   createStream,
   deleteStream,
@@ -20,6 +22,7 @@ import { decodeManifests } from '../../libs/store/src/log/snapshot.ts';
 import { freePort } from '../support/free-port.ts';
 import { type LogServers, startLogServers } from '../support/log-servers.ts';
 import { startRedis } from '../support/redis-server.ts';
+import { SeverableProxy } from '../support/severable-proxy.ts';
 
 const single = await startLogServers();
 after(() => single[Symbol.asyncDispose]());
@@ -279,4 +282,113 @@ test('log: a backup of another form begins a log with equal objects above all re
   const again = await createRedisStore({ ...machine, url: redis.url });
   assert.deepEqual((await again.list('')).objects, (await store.list('')).objects);
   await Promise.all([store.close(), again.close()]);
+});
+
+test('log: parts of snapshots that came to nothing are dropped', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name, snapshotEntries: 20 });
+  await withStreams(name, async ({ connection, names, current }) => {
+    const subject = names.partSubject(current.lineage, 7, 0);
+    await storeMessage(connection, { stream: names.baseStream, subject, data: Buffer.from('lost against another') });
+    await writeEach(store, 100);
+    const isDropped = async (): Promise<boolean> =>
+      (await lastMessage(connection, names.baseStream, subject)) === undefined;
+    await eventually(isDropped, 'the part is dropped');
+  });
+  const late = await open(single, { name });
+  assert.equal((await late.list('')).objects.length, 100);
+  await Promise.all([store.close(), late.close()]);
+});
+
+test('log: an epoch that began with a snapshot never begins again without it', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const machine = { clock: createSystemClock(), ids, log: createSilentLog() };
+  const access = { ...machine, servers: single.urls, replicas: 1, name };
+  const objects = [{ key: 'core/pods/default/a', value: '"a"', revision: 4, createRevision: 4 }];
+  await restoreLogStore(access, ids.uuid(), { objects, revision: 5 });
+  const replace = (data: string) =>
+    withStreams(name, async ({ connection, names, current }) => {
+      const subject = names.partSubject(current.lineage, 0, 0);
+      const message = await lastMessage(connection, names.baseStream, subject);
+      await storeMessage(connection, { stream: names.baseStream, subject, data: Buffer.from(data) });
+      return message?.data.toString() ?? '';
+    });
+  const whole = await replace('{}\n');
+  await assert.rejects(
+    open(single, { name }),
+    rejectsWithCode('STORE_DAMAGED', /epoch 2 begins is missing or damaged/),
+  );
+  await replace(whole);
+  const store = await open(single, { name });
+  assert.equal((await store.list('')).objects.length, 1);
+  await store.close();
+});
+
+test('log: a beginning that was interrupted twice has all its objects the third time', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const seed = await open(single, { name });
+  const lineage = { incarnation: ids.uuid(), epoch: 2 };
+  await withStreams(name, async ({ connection, names, current }) => {
+    const record = await lastMessage(connection, names.baseStream, names.recordSubject);
+    const begin = (after: number): Promise<boolean> => {
+      const table = new ObjectTable();
+      table.restore({ key: 'core/pods/default/a', value: '"a"', revision: 4, createRevision: 4 });
+      return beginEpoch(connection, { names, lineage, state: firstState(table, 9), replicas: 1, after });
+    };
+    assert.notEqual(current.stream, names.logStream(lineage));
+    assert.deepEqual([await begin(99_999), await begin(99_999)], [false, false]);
+    assert.equal(await begin(record?.sequence ?? 0), true);
+  });
+  const store = await open(single, { name });
+  assert.equal((await store.list('')).objects.length, 1);
+  await Promise.all([store.close(), seed.close()]);
+});
+
+test('log: a server that is of no use although it answers is left for another one', async () => {
+  await using without = await startLogServers({ jetstream: false });
+  const servers = [...without.urls, ...single.urls];
+  const store = await open(single, { name: `T${ids.suffix(8)}`, servers });
+  assert.equal(await store.currentRevision(), 0);
+  await store.close();
+});
+
+test('log: a process that was away while the log was dropped tries again before it halts everybody', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const port = Number(new URL(single.urls[0] ?? '').port);
+  await using proxy = await SeverableProxy.start(port);
+  const warnings: string[] = [];
+  const log = { ...createSilentLog(), warn: (message: string) => void warnings.push(message) };
+  const away = await open(single, { name, log, servers: [`nats://127.0.0.1:${proxy.port}`] });
+  const store = await open(single, { name, snapshotEntries: 20 });
+  proxy.lead(await freePort());
+  proxy.cut();
+  await writeEach(store, 100);
+  await withStreams(name, async ({ connection, names, current }) => {
+    const isDropped = async (): Promise<boolean> =>
+      ((await streamInfo(connection, current.stream))?.firstSequence ?? 0) > 40;
+    await eventually(isDropped, 'the beginning of the log is dropped');
+    // No snapshot is taken any more.
+    await store.close();
+    const manifest = await lastMessage(connection, names.baseStream, names.manifestSubject(current.lineage));
+    const { newest, previous } = decodeManifests(manifest?.data ?? Buffer.alloc(0));
+    const subjects = [newest, previous].map((each) => names.partSubject(current.lineage, each?.position ?? 0, 0));
+    const whole = await Promise.all(subjects.map((subject) => lastMessage(connection, names.baseStream, subject)));
+    const put = async (data: (index: number) => Buffer): Promise<void> => {
+      for (const [index, subject] of subjects.entries())
+        await storeMessage(connection, { stream: names.baseStream, subject, data: data(index) });
+    };
+    await put(() => Buffer.from('not to be read now'));
+    proxy.lead(port);
+    await eventually(() => warnings.includes('the log cannot be read again'), 'the first attempt fails');
+    await put((index) => whole[index]?.data ?? Buffer.alloc(0));
+  });
+  await eventually(async () => {
+    const objects = await away.list('').then(
+      (page) => page.objects.length,
+      () => 0,
+    );
+    return objects === 100;
+  }, 'it serves again');
+  assert.equal(away.haltedBy(), undefined);
+  await away.close();
 });

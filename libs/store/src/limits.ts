@@ -152,6 +152,8 @@ export const LOG_PING_INTERVAL_MS = 2_000;
 export const LOG_RETRY_FIRST_MS = 50;
 export const LOG_RETRY_LONGEST_MS = 1_000;
 export const LOG_START_TIMEOUT_MS = 30_000;
+/** Log: a running process that finds this often in a row that the log lacks entries halts the store. */
+export const LOG_INCOMPLETE_READINGS = 5;
 /** Log: the consumer says that it lives; after this silence it is replaced. */
 export const LOG_HEARTBEAT_MS = 500;
 export const LOG_SILENCE_MS = 2_000;

@@ -23,7 +23,7 @@ export interface LogNames {
   readonly logStream: (lineage: Lineage) => string;
   readonly logSubject: (lineage: Lineage) => string;
   readonly manifestSubject: (lineage: Lineage) => string;
-  readonly partSubject: (lineage: Lineage, position: number, part: number | '*') => string;
+  readonly partSubject: (lineage: Lineage, position: number | '*', part: number | '*') => string;
 }
 
 export function logNames(name: string = DEFAULT_LOG_NAME): LogNames {

@@ -32,6 +32,7 @@ export class LogLink {
   readonly #running: Promise<void>;
   #connection: NatsConnection | undefined;
   #trouble = 'not connected to NATS yet';
+  #connectedAt = 0;
   #turn = 0;
 
   constructor(options: LinkOptions) {
@@ -48,10 +49,17 @@ export class LogLink {
     return this.#connection === undefined ? this.#trouble : undefined;
   }
 
-  /** Gives up the connection: the next one goes to another server. */
-  async moveOn(reason: string): Promise<void> {
-    this.#options.log.warn('the log moves on to another NATS server', { reason });
-    await this.#connection?.close();
+  /**
+   * Gives up a connection that has been of no use for this long; the next one goes to another server. A server that the
+   * others cannot reach looks healthy from here.
+   */
+  moveOnAfter(uselessMs: number, reason: string): void {
+    const { access, clock, log } = this.#options;
+    const connection = this.#connection;
+    if (connection === undefined || connection.isClosed() || access.servers.length < 2) return;
+    if (clock.monotonic() - this.#connectedAt < uselessMs) return;
+    log.warn('moving on to another NATS server', { from: connection.getServer(), reason });
+    void connection.close();
   }
 
   async close(): Promise<void> {
@@ -71,12 +79,13 @@ export class LogLink {
   }
 
   async #serveOne(): Promise<boolean> {
-    const { onConnection, onLost, log } = this.#options;
+    const { onConnection, onLost, clock, log } = this.#options;
     let connection: NatsConnection | undefined;
     try {
       connection = await this.#connect();
       if (this.#stopping.signal.aborted) return true;
       this.#connection = connection;
+      this.#connectedAt = clock.monotonic();
       log.info('connected to NATS', { server: connection.getServer() });
       onConnection(connection);
       const end = await connection.closed();

@@ -2,9 +2,11 @@ import { describeError, invariant, OperatorError } from '@holdfast/platform';
 import { createInbox, type Msg, type NatsConnection } from 'nats';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import {
+  LOG_INCOMPLETE_READINGS,
   LOG_PAYLOAD_MARGIN_BYTES,
   LOG_RESEND_AFTER_MS,
   LOG_RETRY_FIRST_MS,
+  LOG_RETRY_LONGEST_MS,
   LOG_STALLED_AFTER_MS,
   LOG_START_TIMEOUT_MS,
   LOG_TICK_MS,
@@ -46,6 +48,10 @@ export class LogReplica {
   #isCaughtUp = false;
   #isClosed = false;
   #lastRefusal: string | undefined;
+  /** When the servers last stored an entry of this process. */
+  #storedAt = 0;
+  /** A reading of the log that began later takes the place of one that is under way. */
+  #readings = 0;
 
   /** Connects, and finds or creates the log. Nothing is read from it yet. */
   static async open(options: ReplicaOptions): Promise<LogReplica> {
@@ -159,6 +165,7 @@ export class LogReplica {
       publish: (message) => this.#publish(message),
       payloadMax: () => this.#payloadMax(),
       haltedBy: () => this.#haltReason,
+      onStalled: () => this.#moveOnUnlessStored(),
     });
     this.#tail = new LogTail({
       clock,
@@ -173,7 +180,7 @@ export class LogReplica {
     this.#snapshots = new SnapshotTaker(this.#options, () => this.#snapshotPlace());
     const { connection } = this;
     if (connection !== undefined) this.#begin(connection);
-    await this.#proposer.barrier().catch((error: unknown) => {
+    await this.#reachEnd().catch((error: unknown) => {
       if (this.#haltReason === undefined) throw error;
     });
     this.#isCaughtUp = true;
@@ -246,6 +253,7 @@ export class LogReplica {
         return;
       } catch (error) {
         if (clock.monotonic() >= deadline || (error instanceof OperatorError && isLasting(error))) throw error;
+        this.#link.moveOnAfter(LOG_STALLED_AFTER_MS, describeError(error));
         await clock.sleep(connection === undefined ? LOG_RETRY_FIRST_MS : LOG_TICK_MS);
       }
     }
@@ -268,8 +276,10 @@ export class LogReplica {
     this.#adoptMachine(machine);
   }
 
+  /** An outdated leader may know only of snapshots that are older than what was applied here (I1). */
   #adoptMachine(machine: StateMachine): void {
     const { revision } = machine.table;
+    if (machine.position < this.#machine.position) throw new StoreUnavailable('an outdated snapshot was read');
     this.#machine = machine;
     const unbounded = Number.POSITIVE_INFINITY;
     if (this.#feed === undefined)
@@ -278,22 +288,54 @@ export class LogReplica {
     if (machine.halted !== undefined) this.#haltHere(machine.halted);
   }
 
-  /** The log before the next entry was dropped while this process was away: a snapshot has it. */
+  /** Resolves when everything so far has been applied. A long log takes longer than a barrier may: progress counts. */
+  async #reachEnd(): Promise<void> {
+    const { clock, startTimeoutMs = LOG_START_TIMEOUT_MS } = this.#options;
+    let position = this.#machine.position;
+    let deadline = clock.monotonic() + startTimeoutMs;
+    for (;;) {
+      try {
+        await this.#voice.barrier();
+        return;
+      } catch (error) {
+        if (this.#isClosed || this.#haltReason !== undefined || this.#failure !== undefined) throw error;
+        if (this.#machine.position > position) deadline = clock.monotonic() + startTimeoutMs;
+        else if (clock.monotonic() >= deadline) throw error;
+        position = this.#machine.position;
+      }
+    }
+  }
+
+  /**
+   * The log before the next entry was dropped while this process was away: a snapshot has it. Servers that do not answer
+   * are no reason to halt; a log that lacks entries is one, when it lacks them again and again.
+   */
   async #reload(sequence: number): Promise<void> {
+    const reading = ++this.#readings;
+    const isWanted = (): boolean =>
+      reading === this.#readings && !this.#isClosed && this.#haltReason === undefined && this.#failure === undefined;
     this.#isCaughtUp = false;
     this.#options.log.warn('the log was dropped up to here; loading a snapshot', { sequence });
-    const seen = this.revision;
-    try {
-      await this.#load();
-      const { connection } = this;
-      if (connection !== undefined) void this.#tail?.establish(connection);
-      await this.#proposer?.barrier();
-      this.#isCaughtUp = true;
-    } catch (error) {
-      if (error instanceof IncompleteLog) this.halt(error.message);
-      else if (!this.#isClosed && this.#haltReason === undefined)
-        this.halt(`after revision ${seen} the log could not be read again: ${describeError(error)}`);
+    this.#proposer?.onSkipped();
+    for (let incomplete = 0; isWanted(); ) {
+      try {
+        await this.#loadAndFollow();
+        if (isWanted()) this.#isCaughtUp = true;
+        return;
+      } catch (error) {
+        if (!isWanted()) return;
+        if (error instanceof IncompleteLog && ++incomplete >= LOG_INCOMPLETE_READINGS) this.halt(error.message);
+        this.#options.log.warn('the log cannot be read again', { reason: describeError(error) });
+        await this.#options.clock.sleep(LOG_RETRY_LONGEST_MS);
+      }
     }
+  }
+
+  async #loadAndFollow(): Promise<void> {
+    await this.#load();
+    const { connection } = this;
+    if (connection !== undefined && this.#haltReason === undefined) void this.#tail?.establish(connection);
+    await this.#reachEnd();
   }
 
   #take(sequence: number, payload: Buffer): void {
@@ -400,11 +442,18 @@ export class LogReplica {
       const { stream, sequence } = decodeAcknowledgement(msg.string());
       const before = Number(msg.subject.slice(inbox.length + 1));
       this.#lastRefusal = undefined;
+      this.#storedAt = this.#options.clock.monotonic();
       if (stream !== this.current.stream || sequence <= before)
         this.halt(`the log went back: an entry was stored at ${sequence} of ${stream}, although ${before} was applied`);
     } catch (error) {
       this.#lastRefusal = describeError(error);
     }
+  }
+
+  /** Entries that are stored, but have not come back, are only waited for: then this process reads slowly. */
+  #moveOnUnlessStored(): void {
+    if (this.#options.clock.monotonic() - this.#storedAt < LOG_STALLED_AFTER_MS) return;
+    this.#link.moveOnAfter(LOG_STALLED_AFTER_MS, this.#lastRefusal ?? 'it stores nothing');
   }
 
   #payloadMax(): number | undefined {

@@ -32,6 +32,8 @@ export interface ProposerDeps {
   /** The largest payload that the server takes; `undefined` while there is no connection. */
   readonly payloadMax: () => number | undefined;
   readonly haltedBy: () => string | undefined;
+  /** Entries are under way, and none has come back for long. Called again and again until one does. */
+  readonly onStalled: () => void;
 }
 
 export interface Proposed {
@@ -145,6 +147,12 @@ export class Proposer {
     for (const barrier of entry?.barriers ?? []) barrier.resolve();
     this.#reviveBefore(number);
     this.#waitingSince = this.#inFlight.size === 0 ? undefined : this.#deps.clock.monotonic();
+    this.#flushSoon();
+  }
+
+  /** A part of the log was not seen, and what is under way may have had its effect there. */
+  onSkipped(): void {
+    for (const [number, entry] of this.#inFlight) this.#abandon(number, entry);
     this.#flushSoon();
   }
 
@@ -289,6 +297,7 @@ export class Proposer {
       this.#timer = undefined;
       this.#giveUpOverdue();
       this.#resendOverdue();
+      if (this.stalledForMs() > LOG_STALLED_AFTER_MS) this.#deps.onStalled();
       this.#flush();
     });
   }

@@ -15,6 +15,8 @@ export interface Manifest {
   readonly parts: number;
   /** Covers all parts, in order. */
   readonly digest: string;
+  /** Where the first part was stored: parts of other snapshots before it are of no use any more. */
+  readonly first: number;
 }
 
 /** The newest snapshot and the one before, from which the log is still complete. */
@@ -25,6 +27,7 @@ export interface Manifests {
 
 const SNAPSHOT_FORMAT = 1;
 const IDS_PER_PART = 4_096;
+const SIZES_PER_PART = 65_536;
 const LINE_END = 0x0a;
 
 type Piece = { readonly head: unknown; readonly texts: readonly Buffer[] };
@@ -41,18 +44,19 @@ export function captureState(state: MachineState): Iterable<Piece> {
     compacted,
     ...(halted === undefined ? {} : { halted }),
     sessions: [...state.sessions],
-    sizes: state.sizes.toArray(),
   };
   const [older, newer] = state.writeIds.toArrays();
-  return pieces(head, { older, newer }, objects);
+  return pieces({ head, sizes: state.sizes.toArray() }, { older, newer }, objects);
 }
 
 function* pieces(
-  head: unknown,
+  { head, sizes }: { readonly head: unknown; readonly sizes: readonly number[] },
   ids: { readonly [bucket in 'older' | 'newer']: readonly (readonly [string, number, number])[] },
   objects: readonly StoredObject[],
 ): Iterable<Piece> {
   yield { head, texts: [] };
+  for (let at = 0; at < sizes.length; at += SIZES_PER_PART)
+    yield { head: { sizes: sizes.slice(at, at + SIZES_PER_PART) }, texts: [] };
   for (const bucket of ['older', 'newer'] as const) {
     for (let at = 0; at < ids[bucket].length; at += IDS_PER_PART)
       yield { head: { bucket, ids: ids[bucket].slice(at, at + IDS_PER_PART) }, texts: [] };
@@ -64,17 +68,20 @@ function* pieces(
   }
 }
 
+/** A large object goes alone: what could be written as an entry of the log fits into a message here, too. */
 function takePart(objects: readonly StoredObject[], from: number): Piece {
   const texts: Buffer[] = [];
   const head: unknown[] = [];
   let bytes = 0;
-  for (let at = from; at < objects.length && bytes < LOG_SNAPSHOT_PART_BYTES; at++) {
+  for (let at = from; at < objects.length; at++) {
     const object = objects[at];
     if (object === undefined) break;
     const value = Buffer.from(object.value);
-    bytes += value.length;
+    const place = [object.key, object.revision, object.createRevision, value.length];
+    bytes += value.length + JSON.stringify(place).length;
+    if (texts.length > 0 && bytes > LOG_SNAPSHOT_PART_BYTES) break;
     texts.push(value);
-    head.push([object.key, object.revision, object.createRevision, value.length]);
+    head.push(place);
   }
   return { head: { objects: head }, texts };
 }
@@ -105,6 +112,7 @@ export class SnapshotReader {
     if (this.#head === undefined) {
       invariant(head['format'] === SNAPSHOT_FORMAT, 'a snapshot has a known format', { format: head['format'] });
       this.#head = head;
+    } else if (head['sizes'] !== undefined) {
       for (const size of list(head['sizes'])) this.#sizes.push(integer(size));
     } else if (head['objects'] === undefined) this.#addIds(head);
     else this.#addObjects(list(head['objects']), new Texts(part, end + 1));
@@ -167,5 +175,6 @@ function decodeManifest(value: unknown): Manifest {
     position: integer(manifest['position']),
     parts: integer(manifest['parts']),
     digest: text(manifest['digest']),
+    first: integer(manifest['first']),
   };
 }

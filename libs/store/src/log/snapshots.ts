@@ -1,3 +1,4 @@
+import { invariant } from '@holdfast/platform';
 import type { NatsConnection } from 'nats';
 import { LOG_SNAPSHOT_BYTES, LOG_SNAPSHOT_ENTRIES } from '../limits.ts';
 import { lastMessage, purge, store } from './jetstream.ts';
@@ -51,13 +52,13 @@ export async function takeSnapshot(
   const previous = before?.manifests.newest;
   const stored = await storeManifests(place, { newest, previous }, before?.sequence ?? 0);
   if (!stored) return false;
-  await dropOutdated(place, { kept: previous, outdated: before?.manifests.previous });
+  if (previous !== undefined) await dropBefore(place, previous);
   return true;
 }
 
 /**
  * Loads the oldest snapshot from which the log is complete; without any, the log has to be complete from its first
- * entry.
+ * entry. Only the log of the first epoch is: every later one begins with a snapshot.
  */
 export async function loadSnapshot(place: SnapshotPlace, firstSequence: number): Promise<MachineState> {
   const manifests = (await readManifests(place))?.manifests;
@@ -69,6 +70,8 @@ export async function loadSnapshot(place: SnapshotPlace, firstSequence: number):
   if (firstSequence > 1) {
     throw new IncompleteLog(`the log begins at ${firstSequence}, and no complete snapshot reaches that far`);
   }
+  const { epoch } = place.current.lineage;
+  if (epoch > 1) throw new IncompleteLog(`the snapshot with which epoch ${epoch} begins is missing or damaged`);
   return emptyState();
 }
 
@@ -87,14 +90,17 @@ async function storeParts(
 ): Promise<Manifest> {
   const digest = digestOfParts();
   let parts = 0;
+  let first = 0;
   for (const piece of pieces) {
     const data = encodePiece(piece);
     digest.add(data);
     const subject = names.partSubject(current.lineage, position, parts);
-    await store(connection, { stream: names.baseStream, subject, data });
+    const sequence = await store(connection, { stream: names.baseStream, subject, data });
+    invariant(sequence !== undefined, 'a part is stored whatever was there');
+    if (parts === 0) first = sequence;
     parts += 1;
   }
-  return { position, parts, digest: digest.end() };
+  return { position, parts, digest: digest.end(), first };
 }
 
 async function storeManifests(
@@ -107,14 +113,15 @@ async function storeManifests(
   return (await store(connection, message)) !== undefined;
 }
 
-async function dropOutdated(
-  { connection, names, current }: SnapshotPlace,
-  { kept, outdated }: { readonly kept: Manifest | undefined; readonly outdated: Manifest | undefined },
-): Promise<void> {
-  if (kept !== undefined) await purge(connection, current.stream, { seq: kept.position + 1 });
-  if (outdated === undefined) return;
-  const filter = names.partSubject(current.lineage, outdated.position, '*');
-  await purge(connection, names.baseStream, { filter });
+/**
+ * Drops everything that only older snapshots need, and parts that a process left which lost against another one or was
+ * killed: whoever stored a part before the first one of the kept snapshot has not seen the manifest of that one, so its
+ * own is refused.
+ */
+async function dropBefore({ connection, names, current }: SnapshotPlace, kept: Manifest): Promise<void> {
+  await purge(connection, current.stream, { seq: kept.position + 1 });
+  const filter = names.partSubject(current.lineage, '*', '*');
+  await purge(connection, names.baseStream, { filter, seq: kept.first });
 }
 
 /** Resolves with `undefined` when a part is missing or the parts are not what was stored. */

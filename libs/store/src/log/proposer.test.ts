@@ -1,0 +1,67 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { createIds, createSystemRandom } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
+import { create, pod } from '../contract/support.ts';
+import { LOG_STALLED_AFTER_MS } from '../limits.ts';
+import { OutcomeUnknown } from '../port.ts';
+import { type Proposed, Proposer } from './proposer.ts';
+import { StateMachine } from './state-machine.ts';
+
+/** A proposer whose messages stay where the test puts them. */
+function makeProposer() {
+  const clock = createVirtualClock();
+  const machine = new StateMachine();
+  const sent: Proposed[] = [];
+  let stalls = 0;
+  const proposer = new Proposer({
+    clock,
+    ids: createIds(createSystemRandom()),
+    limits: undefined,
+    claim: () => machine.claim,
+    publish: (message) => void sent.push(message),
+    payloadMax: () => undefined,
+    haltedBy: () => undefined,
+    onStalled: () => void stalls++,
+  });
+  const store = (payload: Buffer): void => proposer.onApplied(machine.apply(machine.position + 1, payload));
+  const storeAll = async (): Promise<void> => {
+    await clock.advance(0);
+    for (const { payload } of sent.splice(0)) store(payload);
+    await clock.advance(0);
+  };
+  return { clock, machine, proposer, sent, storeAll, stalls: () => stalls };
+}
+
+const write = (name: string) => ({ id: name, room: 'ordinary' as const, operations: [create(pod(name))] });
+
+test('a part of the log that was not seen leaves the outcome of what was under way unknown, and of nothing else', async () => {
+  const { clock, machine, proposer, sent, storeAll } = makeProposer();
+  const opened = proposer.barrier();
+  await storeAll();
+  await opened;
+  const skipped = proposer.write(write('skipped'));
+  await clock.advance(0);
+  for (const { payload } of sent.splice(0)) machine.apply(machine.position + 1, payload);
+  proposer.onSkipped();
+  await assert.rejects(skipped, OutcomeUnknown);
+  const later = proposer.write(write('later'));
+  await storeAll();
+  assert.equal((await later).outcome, 'committed');
+  assert.equal(proposer.stalledForMs(), 0);
+  assert.equal(machine.table.revision, 2);
+});
+
+test('a server that stores nothing for long is reported, again and again, until something comes back', async () => {
+  const { clock, proposer, storeAll, stalls } = makeProposer();
+  const first = proposer.barrier().catch(() => 'given up');
+  await clock.advance(LOG_STALLED_AFTER_MS);
+  assert.equal(stalls(), 0);
+  await clock.advance(1_000);
+  assert.ok(stalls() > 1);
+  assert.equal(await first, 'given up');
+  await storeAll();
+  const before = stalls();
+  await clock.advance(2 * LOG_STALLED_AFTER_MS);
+  assert.equal(stalls(), before);
+});

@@ -6,7 +6,7 @@ import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platfor
 import type { TlsClient } from '@holdfast/platform/tls-client';
 import { BACKUP_FORMAT, type Revision, type StoreContent } from '@holdfast/store';
 import type { AdoptLogOptions } from '@holdfast/store/log';
-import { readBackupFile } from './backup-file.ts';
+import { type BackupContent, readBackupFile } from './backup-file.ts';
 
 const HEAD_BYTES = 256;
 
@@ -23,6 +23,19 @@ export async function readContent(file: string): Promise<StoreContent> {
   }
   const isBackup = head.toString('utf8').includes(`"${BACKUP_FORMAT}"`);
   return isBackup ? readBackupFile(file) : (await readSnapshotFile(file)).state;
+}
+
+/** More than any cluster writes. */
+const REVISIONS_PER_MS = 1_000;
+
+/**
+ * A backup may be restored twice. The second store has to begin above all that the first one has written meanwhile, and
+ * only the time says how much that can be.
+ */
+export function agedContent(content: BackupContent, nowMs: number): BackupContent {
+  const ageMs = Math.max(0, nowMs - Date.parse(content.head.takenAt));
+  const passed = Number.isFinite(ageMs) ? Math.ceil(ageMs) * REVISIONS_PER_MS : 0;
+  return { ...content, revision: content.revision + passed };
 }
 
 /** Where the objects go. */

@@ -88,6 +88,13 @@ test('a backup under writes is one moment, and comes back equal in a store on di
   await store.close();
   assert.match((await run('restore', file, '--data-dir', dataDir)).text, /has data, and nothing was restored/);
 
+  const second = await run('restore', file, '--data-dir', path.join(folder, 'second'), '--json');
+  const leastWrites = 1;
+  assert.ok(
+    JSON.parse(second.text).revision > page.revision + leastWrites,
+    'above what the first restored store wrote',
+  );
+
   const config = readStartConfig({ argv: ['--memory', '--from', file], env: {} });
   const inMemory = await (await beginStore(config, { ...machine, directory: folder })).opening;
   assert.deepEqual((await inMemory.list('')).objects, content.objects);

@@ -4,7 +4,7 @@ import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-addres
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
 import { readBackupFile } from '../../backup/backup-file.ts';
-import { restoreInto, storeDirectory, type Target } from '../../backup/begin-with.ts';
+import { agedContent, restoreInto, storeDirectory, type Target } from '../../backup/begin-with.ts';
 import { DataDirectory } from '../../embedded/data-directory.ts';
 import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import type { Command, Terminal } from '../command.ts';
@@ -40,7 +40,8 @@ export const RESTORE: Command = {
     const [file, ...more] = words;
     if (file === undefined || more.length > 0) throw misuse('one file has to be named', 'Use `restore FILE`.');
     const content = await readBackupFile(file);
-    const revision = await withTarget(settings, (target) => restoreInto(target, content, machineOf(terminal)));
+    const aged = agedContent(content, terminal.clock.now());
+    const revision = await withTarget(settings, (target) => restoreInto(target, aged, machineOf(terminal)));
     const objects = content.objects.length;
     const { takenAt } = content.head;
     terminal.print(

@@ -142,6 +142,7 @@ test('Ctrl-C during a start in the background ends the server, too, and leaves n
 });
 
 test('a context that cannot be added ends the start: the command does not wait for its server', async () => {
+  mkdirSync(path.dirname(config), { recursive: true });
   writeFileSync(config, '');
   writeFileSync(`${config}.lock`, '');
   const { code, stderr } = await run('up', '-d', '--name', 'shut', '--memory', '--merge');

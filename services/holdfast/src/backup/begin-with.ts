@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { readSnapshotFile } from '@holdfast/cluster/snapshot-file';
-import { type Clock, type Ids, type Log, OperatorError } from '@holdfast/platform';
+import { type Clock, type Ids, type Log, OperatorError, parseTime } from '@holdfast/platform';
 import type { TlsClient } from '@holdfast/platform/tls-client';
 import { BACKUP_FORMAT, type Revision, type StoreContent } from '@holdfast/store';
 import type { AdoptLogOptions } from '@holdfast/store/log';
@@ -33,9 +33,9 @@ const REVISIONS_PER_MS = 1_000;
  * only the time says how much that can be.
  */
 export function agedContent(content: BackupContent, nowMs: number): BackupContent {
-  const ageMs = Math.max(0, nowMs - Date.parse(content.head.takenAt));
-  const passed = Number.isFinite(ageMs) ? Math.ceil(ageMs) * REVISIONS_PER_MS : 0;
-  return { ...content, revision: content.revision + passed };
+  const takenAt = parseTime(content.head.takenAt) ?? nowMs;
+  const ageMs = Math.ceil(Math.max(0, nowMs - takenAt));
+  return { ...content, revision: content.revision + ageMs * REVISIONS_PER_MS };
 }
 
 /** Where the objects go. */

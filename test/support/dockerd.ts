@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ const COMMAND_DEADLINE_MS = 60_000;
 export class TestDockerd implements AsyncDisposable {
   readonly directory: string;
   readonly #bridge: string;
+  #isLetThrough = false;
   #child: ChildProcess | undefined;
 
   private constructor(directory: string) {
@@ -76,6 +77,7 @@ export class TestDockerd implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child !== undefined) this.#removeContainers();
     await this.stop();
+    if (this.#isLetThrough) spawnQuietly('iptables', this.#rule('--delete'));
     spawnQuietly('ip', ['link', 'delete', this.#bridge]);
     for (const mount of mountsBelow(this.directory)) spawnQuietly('umount', ['-l', mount]);
     rmSync(this.directory, { recursive: true, force: true });
@@ -91,7 +93,7 @@ export class TestDockerd implements AsyncDisposable {
     }
   }
 
-  /** Tests change no packet filters of the machine: containers reach each other and this machine, nothing else. */
+  /** The engine changes no packet filters of the machine: containers reach each other and this machine, nothing else. */
   #flags(): readonly string[] {
     return [
       `--host=${this.endpoint}`,
@@ -111,6 +113,19 @@ export class TestDockerd implements AsyncDisposable {
     execFileSync('ip', ['link', 'add', this.#bridge, 'type', 'bridge']);
     execFileSync('ip', ['address', 'add', address, 'dev', this.#bridge]);
     execFileSync('ip', ['link', 'set', this.#bridge, 'up']);
+    this.#letThrough();
+  }
+
+  /** An engine of the machine drops what bridges forward by default: also what containers of this one send each other. */
+  #letThrough(): void {
+    const { stdout } = spawnSync('iptables', ['--list-rules', 'FORWARD'], { encoding: 'utf8' });
+    if (!stdout?.startsWith('-P FORWARD DROP')) return;
+    execFileSync('iptables', this.#rule('--insert'));
+    this.#isLetThrough = true;
+  }
+
+  #rule(command: '--insert' | '--delete'): readonly string[] {
+    return [command, 'FORWARD', '--in-interface', this.#bridge, '--out-interface', this.#bridge, '--jump', 'ACCEPT'];
   }
 
   #answers(): boolean {

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { eventually } from '@holdfast/platform/contract';
 import { writePackage } from './write-package.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-package-'));
@@ -60,11 +61,46 @@ test('pods run', async () => {
   assert.equal(pod.status.phase, 'Running');
   assert.match(cluster.kubeconfig, /server: https:/);
 });
+
+test('pods of a process node are processes', async () => {
+  await using cluster = await startCluster({ processNodes: 1 });
+  const main = { name: 'main', image: 'app', command: ['sh', '-c', 'exit 7'] };
+  const body = JSON.stringify({ metadata: { name: 'one' }, spec: { restartPolicy: 'Never', containers: [main] } });
+  await cluster.fetch('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  const ended = await cluster.until(async () => {
+    const pod = await (await cluster.fetch('/api/v1/namespaces/default/pods/one')).json();
+    return pod.status.containerStatuses?.[0].state.terminated;
+  });
+  assert.equal(ended.exitCode, 7);
+});
 `;
+
+/** Runs a pod and ends without a stop. */
+const CRASH = `
+import { startCluster } from '@holdfast/cluster';
+
+const cluster = await startCluster({ processNodes: 1 });
+const main = { name: 'main', image: 'app', command: ['sleep', '1000'] };
+const body = JSON.stringify({ metadata: { name: 'one' }, spec: { containers: [main] } });
+await cluster.fetch('/api/v1/namespaces/default/pods', { method: 'POST', body });
+await cluster.until(async () => {
+  const pod = await (await cluster.fetch('/api/v1/namespaces/default/pods/one')).json();
+  return pod.status.phase === 'Running';
+});
+process.exit(0);
+`;
+
+test('an installed package leaves nothing of process nodes, also without a stop', async () => {
+  writeFileSync(path.join(consumer, 'crash.js'), CRASH);
+  const nodes = path.join(folder, 'nodes');
+  mkdirSync(nodes, { mode: 0o777 });
+  run('env', [`TMPDIR=${nodes}`, process.execPath, 'crash.js']);
+  await eventually(() => readdirSync(nodes).length === 0, 'the folder of the nodes to go');
+});
 
 test('an installed package runs a test without flags, far from the workspace', () => {
   writeFileSync(path.join(consumer, 'pods.test.js'), TEST);
-  assert.match(run(process.execPath, ['--test', 'pods.test.js']), /pass 1\n/);
+  assert.match(run(process.execPath, ['--test', 'pods.test.js']), /pass 2\n/);
 });
 
 test('the program of an installed package runs a command with a cluster', () => {

@@ -286,6 +286,13 @@ test('mistakes are answered in one sentence with the next step', async () => {
   await refused({ store: { sqlite: 'x' }, clock: 'virtual' });
   await refused({ hollowNodes: -1 });
   await refused({ hollowNodes: [{ name: 'a' }, { name: 'a' }] });
+  await refused({ processNodes: 51 });
+  await refused({ processNodes: Array.from({ length: 51 }, () => ({})) });
+  await refused({ hollowNodes: [{ name: 'process-1' }], processNodes: 1 });
+  await assert.rejects(startCluster({ processNodes: 1, clock: 'virtual' }), {
+    message: 'process nodes run on real time',
+    nextStep: "Use clock: 'real', or hollowNodes with clock: 'virtual'.",
+  });
   await refused({ features: { toString: true } });
   await refused({ without: ['kubelet'] });
   await using cluster = await startCluster();

@@ -15,13 +15,16 @@ import { type HistoryChange, type HistoryQuery, readHistory } from './history.ts
 import { createKeys } from './keys.ts';
 import { isOf, type Lens, type LensClient, Lenses, type LensOptions } from './lens/index.ts';
 import { type Life, type LifeDeps, startLife } from './life.ts';
-import { badOption, type ClusterConfig, type ClusterOptions, readOptions } from './options.ts';
+import { createMachines } from './machines.ts';
+import { badOption, type ClusterConfig, type ClusterOptions, nodeNames, readOptions } from './options.ts';
 import { type ClusterPort, createClusterPort } from './port.ts';
 import { filtered, type RequestFilter, Requests } from './requests.ts';
 import { Snapshot, type SnapshotContent } from './snapshot.ts';
 import type { ClusterKeys, ClusterState } from './state.ts';
 import { until } from './until.ts';
 import { ClusterUsers } from './users.ts';
+
+const SNAPSHOT_STEP = 'Take one of a cluster with hollowNodes only; its forks may have processNodes.';
 
 export class RunningCluster implements Cluster {
   readonly client: ApiClient;
@@ -45,8 +48,9 @@ export class RunningCluster implements Cluster {
     const config = readOptions(options);
     this.#options = options;
     this.#config = config;
-    const users = new ClusterUsers(config.hollowNodes.map(({ name }) => name));
-    this.#deps = { config, keys, users, requests: this.#requests };
+    const users = new ClusterUsers(nodeNames(config));
+    const api = config.port === undefined ? undefined : () => this.#openPort.address();
+    this.#deps = { config, keys, users, requests: this.#requests, api };
     const admin = this.#accessWith(users.admin);
     this.client = admin.client;
     this.fetch = admin.fetch;
@@ -58,8 +62,9 @@ export class RunningCluster implements Cluster {
     const { port } = cluster.#config;
     if (state !== undefined) cluster.#requireMemory();
     try {
-      await cluster.#begin(state ?? (await firstState(cluster.#config, cluster.#deps.keys)));
+      // Pods on process nodes learn the port when they start.
       if (port !== undefined) await cluster.#listen(port);
+      await cluster.#begin(state ?? (await firstState(cluster.#config, cluster.#deps.keys)));
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -122,6 +127,9 @@ export class RunningCluster implements Cluster {
   }
 
   async snapshot(): Promise<Snapshot> {
+    if (this.#config.processNodes.length > 0) {
+      throw badOption('a cluster with process nodes has no snapshots, as processes cannot be copied', SNAPSHOT_STEP);
+    }
     await this.settle();
     const state = await this.#running.state();
     return new Snapshot({ state, options: this.#options, keys: this.#deps.keys }, (content) =>
@@ -157,9 +165,8 @@ export class RunningCluster implements Cluster {
   }
 
   async #listen(port: number): Promise<void> {
-    const { machineOf } = this.#running;
     const { keys, config } = this.#deps;
-    const log = machineOf('https').log;
+    const { log } = createMachines({ ...config, clock: createSystemClock(), generation: '' })('https');
     const opening = createClusterPort({ host: config.host, port, keys, log, handle: this.#fromOutside });
     await opening.start();
     this.#port = opening;

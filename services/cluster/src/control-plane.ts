@@ -16,7 +16,7 @@ import { createScheduler } from '@holdfast/scheduler';
 import type { Store } from '@holdfast/store';
 import { CLUSTER_HISTORY } from './history.ts';
 import type { Machine } from './machines.ts';
-import type { ClusterConfig } from './options.ts';
+import { type ClusterConfig, nodeNames } from './options.ts';
 import { type ClusterKeys, clientAuthorities } from './state.ts';
 import type { ClusterUsers } from './users.ts';
 
@@ -66,7 +66,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     serviceAccountAdmission: !config.without.has('serviceAccountAdmission'),
     clientCa: clientAuthorities(keys),
     hasSystemObjects: deps.hasSystemObjects,
-    ownNodes: new Set(config.hollowNodes.map(({ name }) => name)),
+    ownNodes: new Set(nodeNames(config)),
     defaultStorageClass: false,
     history: historyOptions(CLUSTER_HISTORY, undefined),
     ...(config.serviceNetwork === undefined ? {} : { serviceNetwork: config.serviceNetwork }),

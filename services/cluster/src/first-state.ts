@@ -60,6 +60,7 @@ async function makeModel({ features, without, serviceNetwork }: ClusterConfig): 
   const keys = await createKeys(nowMs);
   const config: ClusterConfig = {
     hollowNodes: [],
+    processNodes: [],
     sqlite: undefined,
     isVirtual: true,
     scripts: [],
@@ -73,7 +74,7 @@ async function makeModel({ features, without, serviceNetwork }: ClusterConfig): 
     settleMs: 0,
     onLog: undefined,
   };
-  const deps: LifeDeps = { config, keys, users: new ClusterUsers([]), requests: new Requests() };
+  const deps: LifeDeps = { config, keys, users: new ClusterUsers([]), requests: new Requests(), api: undefined };
   const life = await startLife(deps, undefined);
   try {
     await life.time.advance(MODEL_MS);

@@ -8,7 +8,14 @@ export type { Cluster, ClusterAccess, NewUser } from './access.ts';
 export type { ClusterFetch } from './fetch.ts';
 export type { HistoryChange, HistoryQuery } from './history.ts';
 export type { Lens, LensHit, LensKindName, LensOptions } from './lens/index.ts';
-export type { ClusterOptions, HollowNodeOptions, LogLine, PodScript, StartOptions } from './options.ts';
+export type {
+  ClusterOptions,
+  HollowNodeOptions,
+  LogLine,
+  PodScript,
+  ProcessNodeOptions,
+  StartOptions,
+} from './options.ts';
 export type { Snapshot } from './snapshot.ts';
 
 /**

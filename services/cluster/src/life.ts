@@ -5,6 +5,7 @@ import { createControlPlane } from './control-plane.ts';
 import { HollowNodes } from './hollow-nodes.ts';
 import { createMachines, type Machine } from './machines.ts';
 import type { ClusterConfig } from './options.ts';
+import { createProcessNodes, type ProcessNodesDeps } from './process-nodes/index.ts';
 import type { Requests } from './requests.ts';
 import type { ClusterKeys, ClusterState, StoreContent } from './state.ts';
 import { ClusterTime } from './time.ts';
@@ -15,6 +16,8 @@ export interface LifeDeps {
   readonly keys: ClusterKeys;
   readonly users: ClusterUsers;
   readonly requests: Requests;
+  /** See `ProcessNodesDeps`. */
+  readonly api: ProcessNodesDeps['api'];
 }
 
 /** What ends when a cluster is reset: components, store and time. */
@@ -44,7 +47,10 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     store,
     hasSystemObjects: from?.isComplete === true && config.sqlite === undefined,
     around: requests.around,
-    nodesOf: (nodePlane) => [hollow.kubelets(nodePlane)],
+    nodesOf: (nodePlane) => [
+      hollow.kubelets(nodePlane),
+      createProcessNodes({ config, machineOf, plane: nodePlane, api: deps.api }),
+    ],
   });
   await plane.start();
   return {

@@ -12,6 +12,11 @@ export interface StartOptions extends ClusterOptions {
 export interface ClusterOptions {
   /** Nodes that simulate their pods. A number, or what is special about each. */
   readonly hollowNodes?: number | readonly HollowNodeOptions[];
+  /**
+   * Nodes whose pods are processes of this machine, which end with the cluster. A number, or what is special about each. Only on real time, and
+   * without snapshots.
+   */
+  readonly processNodes?: number | readonly ProcessNodeOptions[];
   /** `memory`, or the directory of a SQLite store that survives the process. Default: memory. */
   readonly store?: 'memory' | { readonly sqlite: string };
   /** `virtual`: time stands still until `advance`. Default: real. */
@@ -49,6 +54,12 @@ export interface HollowNodeOptions {
   readonly capacity?: Readonly<Record<string, string>>;
 }
 
+export interface ProcessNodeOptions {
+  /** Default: `process-1`, `process-2`, ... */
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
 export interface PodScript {
   /** Default: all namespaces. */
   readonly namespace?: string;
@@ -70,6 +81,7 @@ export interface LogLine {
 /** The same, complete and checked. */
 export interface ClusterConfig {
   readonly hollowNodes: readonly Required<HollowNodeOptions>[];
+  readonly processNodes: readonly Required<ProcessNodeOptions>[];
   /** Absent: in memory. */
   readonly sqlite: string | undefined;
   readonly isVirtual: boolean;
@@ -94,6 +106,7 @@ export const LOOPBACK_HOSTS = ['127.0.0.1', '::1'] as const;
 export const OPTIONAL_PARTS = ['scheduler', 'controllers', 'serviceAccountAdmission'] as const;
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'hollowNodes',
+  'processNodes',
   'store',
   'clock',
   'scripts',
@@ -107,6 +120,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'onLog',
 ]);
 const HOLLOW_NODES_MAX = 10_000;
+/** Nodes of one machine that have ids of their own for the users of their pods. */
+export const PROCESS_NODES_MAX = 50;
 const SETTLE_MS = 10;
 const SETTLE_MS_MAX = 10_000;
 
@@ -119,6 +134,7 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
   const isVirtual = oneOf('clock', options.clock ?? 'real', ['real', 'virtual'] as const) === 'virtual';
   const config = {
     hollowNodes: hollowNodesOf(options.hollowNodes ?? 0),
+    processNodes: processNodesOf(options.processNodes ?? 0),
     sqlite: sqliteOf(options.store ?? 'memory'),
     isVirtual,
     scripts: scriptsOf(options.scripts ?? []),
@@ -135,24 +151,45 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
     settleMs: whole('settleMs', options.settleMs ?? SETTLE_MS, SETTLE_MS_MAX),
     onLog: options.onLog,
   };
-  if (isVirtual && config.sqlite !== undefined) {
-    throw badOption('a SQLite store runs on real time', "Use store: 'memory' with clock: 'virtual'.");
-  }
+  checkTogether(config);
   return config;
 }
 
+export const nodeNames = ({ hollowNodes, processNodes }: ClusterConfig): readonly string[] =>
+  [...hollowNodes, ...processNodes].map(({ name }) => name);
+
+function checkTogether(config: ClusterConfig): void {
+  const { isVirtual, sqlite, processNodes } = config;
+  if (isVirtual && sqlite !== undefined) {
+    throw badOption('a SQLite store runs on real time', "Use store: 'memory' with clock: 'virtual'.");
+  }
+  if (isVirtual && processNodes.length > 0) {
+    throw badOption('process nodes run on real time', "Use clock: 'real', or hollowNodes with clock: 'virtual'.");
+  }
+  const names = nodeNames(config);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw badOption(`two nodes have the name "${twice}"`, 'Give each its own name.');
+}
+
 function hollowNodesOf(given: number | readonly HollowNodeOptions[]): readonly Required<HollowNodeOptions>[] {
-  const nodes: readonly HollowNodeOptions[] = Array.isArray(given)
-    ? given
-    : Array.from({ length: whole('hollowNodes', given, HOLLOW_NODES_MAX) }, () => ({}));
-  const named = nodes.map(({ name, labels = {}, capacity = {} }, i) => ({
+  return nodesOf('hollowNodes', given, HOLLOW_NODES_MAX).map(({ name, labels = {}, capacity = {} }, i) => ({
     name: name ?? `hollow-${i + 1}`,
     labels,
     capacity,
   }));
-  const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
-  if (twice !== undefined) throw badOption(`two nodes have the name "${twice.name}"`, 'Give each its own name.');
-  return named;
+}
+
+function processNodesOf(given: number | readonly ProcessNodeOptions[]): readonly Required<ProcessNodeOptions>[] {
+  return nodesOf('processNodes', given, PROCESS_NODES_MAX).map(({ name, labels = {} }, i) => ({
+    name: name ?? `process-${i + 1}`,
+    labels,
+  }));
+}
+
+function nodesOf<N extends object>(option: string, given: number | readonly N[], max: number): readonly Partial<N>[] {
+  if (!Array.isArray(given)) return Array.from({ length: whole(option, given, max) }, () => ({}));
+  whole(`the number of ${option}`, given.length, max);
+  return given;
 }
 
 function scriptsOf(scripts: readonly PodScript[]): readonly PodScript[] {

@@ -6,6 +6,7 @@ import { type ClusterKeys, clientAuthorities } from './state.ts';
 
 export interface ClusterPort extends Service {
   readonly url: () => string;
+  readonly address: () => { readonly host: string; readonly port: number };
   /** For the user of this token. */
   readonly kubeconfig: (token: string) => string;
 }
@@ -29,6 +30,7 @@ export function createClusterPort({ host, port, keys, log, handle }: ClusterPort
     start: () => server.start(),
     stop: () => server.stop(),
     url,
+    address: () => ({ host, port: server.address().port }),
     kubeconfig: (token) => {
       const contexts = [{ name: EMBEDDED_CONTEXT, server: url() }];
       return formatKubeconfig({ contexts, caCertificate: pki.caCertificate, token });

@@ -1,5 +1,5 @@
 import { lensSettings } from '../lens/index.ts';
-import { LOOPBACK_HOSTS, OPTIONAL_PARTS, type StartOptions } from '../options.ts';
+import { LOOPBACK_HOSTS, OPTIONAL_PARTS, PROCESS_NODES_MAX, type StartOptions } from '../options.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
 /** Options of a cluster that JSON can carry. A cluster of the control endpoint always listens. */
@@ -10,6 +10,12 @@ const NAME: Schema = { type: 'string', minLength: 1 };
 const TEXTS: ObjectSchema = { type: 'object', additionalProperties: TEXT };
 const HOLLOW_NODES_MAX = 10_000;
 const SCRIPTS_MAX = 1_000;
+
+const PROCESS_NODE: ObjectSchema = {
+  type: 'object',
+  properties: { name: NAME, labels: TEXTS },
+  additionalProperties: false,
+};
 
 const HOLLOW_NODE: ObjectSchema = {
   type: 'object',
@@ -24,6 +30,14 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
     anyOf: [
       { type: 'integer', minimum: 0, maximum: HOLLOW_NODES_MAX },
       { type: 'array', items: HOLLOW_NODE, maxItems: HOLLOW_NODES_MAX },
+    ],
+  },
+  processNodes: {
+    description:
+      'Nodes whose pods are processes of the machine of the control endpoint, on real time: a number, or what is special about each.',
+    anyOf: [
+      { type: 'integer', minimum: 0, maximum: PROCESS_NODES_MAX },
+      { type: 'array', items: PROCESS_NODE, maxItems: PROCESS_NODES_MAX },
     ],
   },
   scripts: {

@@ -195,6 +195,8 @@ test('every mistake is answered with one sentence, the next step, and the fittin
   for (const [body, message] of [
     [{ features: { magic: true } }, /"magic" is not a feature/],
     [{ hollowNodes: [{ name: 'a' }, { name: 'a' }] }, /two nodes have the name/],
+    [{ processNodes: 1, clock: 'virtual' }, /process nodes run on real time/],
+    [{ processNodes: [{ capacity: {} }] }, /no field processNodes\[0\]\.capacity/],
   ] as const) {
     const answer = await ask('POST', '/clusters', body);
     assert.equal(answer.status, 400);

@@ -30,5 +30,6 @@ test('run gives a command a cluster, ends with its code, and leaves nothing', as
   assert.equal(await run('--hollow-nodes=0', '--', process.execPath, '-e', PROGRAM, file, 'signal'), 128 + 15);
   assert.equal(await run('--hollow-nodes=0', '--', '/no/such/program'), 127);
   assert.equal(await run(), 2);
+  assert.equal(await run('--process-nodes=51', '--', 'true'), 2);
   assert.match(lines.join('\n'), /cannot be started.*\n.*Check its name.*\n.*no command is given\n.*Write it after --/);
 });

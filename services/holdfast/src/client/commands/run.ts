@@ -10,6 +10,7 @@ import { misuse } from '../misuse.ts';
 
 const SETTINGS = {
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 1, min: 0, max: 1_000 },
+  'process-nodes': { kind: 'integer', help: 'Nodes whose pods are processes', default: 0, min: 0, max: 50 },
   from: { kind: 'string', help: 'A snapshot file to continue from' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
@@ -31,7 +32,8 @@ export const RUN: Command = {
     const [program, ...args] = words;
     if (program === undefined) throw misuse('no command is given', 'Write it after --, as in `run -- go test ./...`.');
     const from = settings.from === undefined ? {} : { from: settings.from };
-    await using cluster = await startCluster({ ...from, hollowNodes: settings['hollow-nodes'], https: true });
+    const nodes = { hollowNodes: settings['hollow-nodes'], processNodes: settings['process-nodes'] };
+    await using cluster = await startCluster({ ...from, ...nodes, https: true });
     const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-run-'));
     try {
       const kubeconfig = path.join(folder, 'kubeconfig');

@@ -1,1 +1,2 @@
+export { mountsBelow } from '../pod-directories.ts';
 export { createProcessRuntime, type ProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts';

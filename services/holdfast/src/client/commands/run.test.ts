@@ -31,5 +31,9 @@ test('run gives a command a cluster, ends with its code, and leaves nothing', as
   assert.equal(await run('--hollow-nodes=0', '--', '/no/such/program'), 127);
   assert.equal(await run(), 2);
   assert.equal(await run('--process-nodes=51', '--', 'true'), 2);
+  const nodes = path.join(tmpdir(), 'holdfast-nodes-*');
+  const look = ['--', 'sh', '-c', `ls -d ${nodes} > ${file}`];
+  assert.equal(await run('--hollow-nodes=0', '--process-nodes=1', ...look), 0);
+  assert.equal(existsSync(readFileSync(file, 'utf8').trim()), false);
   assert.match(lines.join('\n'), /cannot be started.*\n.*Check its name.*\n.*no command is given\n.*Write it after --/);
 });

@@ -53,6 +53,10 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     summary: 'Say what changed, who wrote it and what they had seen: history --since 10m',
     load: async () => (await import('./commands/history.ts')).HISTORY,
   },
+  film: {
+    summary: 'Show the loss of a node step by step, and what still waits: film --node node-2 --html FILE',
+    load: async () => (await import('./commands/film.ts')).FILM,
+  },
   doctor: {
     summary: 'Check what a cluster on this machine needs, and say what to do',
     load: async () => (await import('./commands/doctor.ts')).DOCTOR,

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { describeError, formatTime, OperatorError } from '@holdfast/platform';
+import { formatTime } from '@holdfast/platform';
 import { defineCommand } from '../command.ts';
 import { historyLines } from '../history/lines.ts';
 import { historyPage } from '../history/page.ts';
 import { CHANGES_MAX, type HistoryFound, readHistory } from '../history/read.ts';
 import { misuse } from '../misuse.ts';
+import { writePage } from '../pages.ts';
 
 export const HISTORY = defineCommand({
   usage: 'history [--since 10m] [--object KIND/NAMESPACE/NAME] [--user USER]',
@@ -39,16 +39,3 @@ const textOf = ({ changes }: HistoryFound, since: string): string =>
 const titleOf = (object: string | undefined): string => (object === undefined ? 'History' : `History of ${object}`);
 
 const factsOf = (since: string, now: number): readonly string[] => [`The ${since} before ${formatTime(now)}.`];
-
-async function writePage(file: string, page: string): Promise<void> {
-  try {
-    await writeFile(file, page);
-  } catch (error) {
-    throw new OperatorError({
-      code: 'PageUnwritable',
-      message: `${file} cannot be written: ${describeError(error)}`,
-      nextStep: 'Name a file in a folder that you may write to with --html.',
-      cause: error,
-    });
-  }
-}

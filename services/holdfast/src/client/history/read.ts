@@ -20,14 +20,22 @@ export interface HistoryFound {
   readonly isCut: boolean;
 }
 
-/** Reads the changes page by page, oldest first. */
-export async function readHistory(session: Session, question: HistoryQuestion): Promise<HistoryFound> {
-  const place = question.object === undefined ? '' : await placeOf(question.object, session);
+/** Reads the changes of an object, of a kind or of everything, oldest first. */
+export async function readHistory(session: Session, { since, object, user }: HistoryQuestion): Promise<HistoryFound> {
+  const place = object === undefined ? '' : await placeOf(object, session);
+  return readChanges(session, place, user === undefined ? { since } : { since, user });
+}
+
+/** Reads the changes below a path of the API page by page, oldest first. */
+export async function readChanges(
+  session: Session,
+  place: string,
+  asked: Readonly<Record<string, string>>,
+): Promise<HistoryFound> {
   const changes: HistoryChange[] = [];
   let to = '';
   for (let token = ''; ; ) {
-    const query = new URLSearchParams({ since: question.since, limit: String(PAGE) });
-    if (question.user !== undefined) query.set('user', question.user);
+    const query = new URLSearchParams({ ...asked, limit: String(PAGE) });
     if (token !== '') query.set('continue', token);
     // A later page ends where the first one does.
     if (to !== '') query.set('to', to);

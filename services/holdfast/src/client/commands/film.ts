@@ -1,0 +1,41 @@
+import { defineCommand } from '../command.ts';
+import { documentOf } from '../film/document.ts';
+import { filmsOf } from '../film/film.ts';
+import { filmLines } from '../film/lines.ts';
+import type { Film } from '../film/model.ts';
+import { filmPage } from '../film/page.ts';
+import { readMaterial } from '../film/read.ts';
+import { CHANGES_MAX } from '../history/read.ts';
+import { misuse } from '../misuse.ts';
+import { writePage } from '../pages.ts';
+
+export const FILM = defineCommand({
+  usage: 'film [--node NODE] [--since 10m] [--html FILE]',
+  about:
+    'Shows the loss of a node as it happened: when it was silent, when it was fenced, what became of its pods and\n' +
+    'volumes, how long each step took and what brought it about; and, in a sentence each, what still waits and why.',
+  settings: {
+    node: { kind: 'string', help: 'Only losses of this node' },
+    since: { kind: 'string', help: 'How far back, such as 90s or 1h', default: '10m' },
+    json: { kind: 'boolean', help: 'One JSON document a line: one for each loss' },
+    html: { kind: 'string', help: 'Write a page to this file' },
+  },
+  act: async ({ settings, words }, session, { print, tell }) => {
+    if (words.length > 0) throw misuse(`"${words[0]}" is not expected`, 'Name a node with --node NODE.');
+    const { node, since, json, html } = settings;
+    const { material, isCut } = await readMaterial(session, since);
+    if (isCut) tell(`Warning: only the first ${CHANGES_MAX} changes of a kind were read; ask for less with --since.`);
+    const films = filmsOf(material, node);
+    if (html !== undefined) {
+      await writePage(html, filmPage(films, { node, since }));
+      print(`${films.length === 1 ? '1 loss is' : `${films.length} losses are`} in ${html}`);
+    }
+    if (json) for (const film of films) print(JSON.stringify(documentOf(film)));
+    else if (html === undefined) print(textOf(films, node, since));
+  },
+});
+
+const textOf = (films: readonly Film[], node: string | undefined, since: string): string =>
+  films.length === 0
+    ? `${node ?? 'no node'} was ${node === undefined ? '' : 'not '}lost in the last ${since}`
+    : films.map((film) => filmLines(film).join('\n')).join('\n\n');

@@ -1,0 +1,95 @@
+import { EVENTS } from '@holdfast/api';
+import type { HistoryChange, HistoryRange } from '@holdfast/apiserver/history-documents';
+import { formatTime, parseDuration, parseTime } from '@holdfast/platform';
+import { readChanges } from '../history/read.ts';
+import { misuse } from '../misuse.ts';
+import type { Session } from '../session.ts';
+import { createReader } from '../why/reader.ts';
+import type { FilmMaterial, FilmResource } from './model.ts';
+
+const ROOT = '/holdfast.io/history/v1';
+
+/** Where the objects are in the API. */
+const PATHS: Readonly<Record<FilmResource, string>> = {
+  nodes: '/api/v1/nodes',
+  leases: '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
+  pods: '/api/v1/pods',
+  persistentvolumes: '/api/v1/persistentvolumes',
+};
+
+/** Contents of created objects that are read, the newest first; older ones are known by their changes alone. */
+const MADE_MAX = 300;
+const READ_AT_ONCE = 8;
+
+export interface MaterialFound {
+  readonly material: FilmMaterial;
+  /** True when later changes are left out. */
+  readonly isCut: boolean;
+}
+
+/** Reads what a film needs, at one pair of revisions. The time is that of the server. */
+export async function readMaterial(session: Session, since: string): Promise<MaterialFound> {
+  const sinceMs = parseDuration(since);
+  if (sinceMs === undefined) throw misuse(`"${since}" is not a duration`, 'Give it as in --since 10m.');
+  const range = (await session.read(ROOT, 'application/json')) as HistoryRange;
+  const toMs = parseTime(range.newest.time) ?? 0;
+  const oldestMs = parseTime(range.oldest.time) ?? 0;
+  const fromMs = Math.max(toMs - sinceMs, oldestMs);
+  const moment = fromMs === oldestMs ? { revision: range.oldest.revision } : { time: formatTime(fromMs) };
+  const nodes = await listAt(session, 'nodes', moment);
+  const from = { revision: nodes.revision };
+  const [leases, pods, persistentvolumes] = await Promise.all(
+    (['leases', 'pods', 'persistentvolumes'] as const).map((resource) => listAt(session, resource, from)),
+  );
+  const before = {
+    nodes: nodes.items,
+    leases: leases?.items ?? [],
+    pods: pods?.items ?? [],
+    persistentvolumes: persistentvolumes?.items ?? [],
+  };
+  const query = { from: from.revision, to: range.newest.revision };
+  const read = await Promise.all(Object.values(PATHS).map((place) => readChanges(session, place, query)));
+  const changes = read.flatMap((each) => each.changes).sort((a, b) => Number(a.revision) - Number(b.revision));
+  const made = await readMade(session, changes);
+  const events = await createReader(session.client).list(EVENTS);
+  const material = { before, changes, made, events, fromMs, toMs };
+  return { material, isCut: read.some(({ isCut }) => isCut) };
+}
+
+interface ListFound {
+  readonly revision: string;
+  readonly items: readonly unknown[];
+}
+
+async function listAt(
+  session: Session,
+  resource: FilmResource,
+  moment: Readonly<Record<string, string>>,
+): Promise<ListFound> {
+  const path = `${ROOT}/objects${PATHS[resource]}`;
+  const list = (await session.read(path, 'application/json', new URLSearchParams(moment))) as {
+    readonly metadata: { readonly resourceVersion: string };
+    readonly items: readonly unknown[];
+  };
+  return { revision: list.metadata.resourceVersion, items: list.items };
+}
+
+/** The changes say of a created object only that it was created. */
+async function readMade(session: Session, changes: readonly HistoryChange[]): Promise<ReadonlyMap<string, unknown>> {
+  const created = changes.filter(({ type }) => type === 'created').slice(-MADE_MAX);
+  const made = new Map<string, unknown>();
+  for (let first = 0; first < created.length; first += READ_AT_ONCE) {
+    const some = created.slice(first, first + READ_AT_ONCE);
+    const contents = await Promise.all(some.map((change) => objectAt(session, change)));
+    for (const [i, { revision }] of some.entries()) made.set(revision, contents[i]);
+  }
+  return made;
+}
+
+async function objectAt(session: Session, { object, revision }: HistoryChange): Promise<unknown> {
+  const { resource, namespace, name } = object;
+  const list = PATHS[resource as FilmResource];
+  const place = resource === 'pods' ? `/api/v1/namespaces/${namespace ?? ''}/pods` : list;
+  const query = new URLSearchParams({ revision });
+  return session.read(`${ROOT}/objects${place}/${name}`, 'application/json', query);
+}

@@ -262,7 +262,7 @@ const CHAIN = [
   'NodeDown: confirmed dead on node-2',
   'told to go; confirmed dead on node-2',
   'has ended (Failed)',
-  'does not exist',
+  'gone: removed by pod-garbage-collector',
   'detached',
   'attached to node-1',
   'runs on node-1',

@@ -153,7 +153,7 @@ test('the sentence why a pod is not back names what is not done yet', () => {
     [plain(UNKNOWN, DOWN, TOLD), 'db-1 waits: node-2 has not confirmed that its processes ended; it may be running'],
     [pet(BROKEN), 'db-1 waits: it is confirmed dead on node-2, and has to be told to go'],
     [pet(BROKEN, TOLD), 'db-1 waits: it is confirmed dead on node-2, and the pod garbage collector has to remove it'],
-    [pet(BROKEN, TOLD, GONE), 'db-1 waits: its StatefulSet has to make it again'],
+    [pet(BROKEN, TOLD, GONE), 'db-1 waits: its StatefulSet has not made it again'],
     [pet(BROKEN, TOLD, GONE, MADE), 'db-1 waits: the scheduler has not found a node for it'],
     [pet(BROKEN, TOLD, GONE, DETACHED, MADE, BOUND), 'db-1 waits: it starts on node-1'],
     [plain(UNKNOWN, TOLD, HEARD), 'db-1 waits: node-2 has to confirm that its processes ended'],
@@ -217,6 +217,26 @@ test('the promise covers only exclusive pods; the fencer and a person cover all'
     stepsOf(film, 'pod').map(({ kind }) => kind),
     ['runs', 'unknown'],
   );
+});
+
+test('without a promise a pod that was told to go waits for its node, which confirms its end on its return', () => {
+  const own = material([UNKNOWN, DOWN, TOLD, HEARD, BACK, [42, PET, 'deleted'], [43, PET, 'created']], {
+    annotations: {},
+  });
+  const by = (user: string): FilmMaterial => ({
+    ...own,
+    changes: own.changes.map((change) => (change.type === 'deleted' ? { ...change, by: { user } } : change)),
+  });
+  const film = theFilm(filmsOf(by('system:node:node-2')));
+  assert.equal(shape(film, 'pod'), '0 runs, 2 unknown, 14 unknown, 15 leaving, 40 leaving, 42 absent, 43 waiting');
+  const names = (shown: Film): readonly string[] => stepsOf(shown, 'pod').map(({ name }) => name);
+  assert.deepEqual(names(film).slice(2, 6), [
+    'NodeDown: may be running on node-2',
+    'told to go; node-2 has not confirmed its end',
+    'told to go; node-2 ends it',
+    'gone: node-2 confirmed its end',
+  ]);
+  assert.equal(names(theFilm(filmsOf(by('alice')))).at(5), 'gone: removed by alice');
 });
 
 test('a node that renews, one that ends in order, and a question for another node give no film', () => {

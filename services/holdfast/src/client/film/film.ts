@@ -72,15 +72,18 @@ function waitsOf(events: readonly Event[], story: Story, loss: Loss, lanes: read
     const pod = points.at(-1)?.facts;
     const last = points.findLast(({ facts }) => facts !== undefined)?.facts;
     const held = heldVolumes(story, name, pod);
-    const warning = newestWarning(events, pod?.uid ?? '');
+    const warning = presentWarning(events, pod?.uid ?? '');
     return waitOf(loss, { name, pod, last, held, warning }) ?? [];
   });
 }
 
-const newestWarning = (events: readonly Event[], uid: string): Event | undefined =>
-  events
-    .filter(({ type, involvedObject }) => type === 'Warning' && uid !== '' && involvedObject.uid === uid)
-    .sort((a, b) => timeOf(b) - timeOf(a))[0];
+/** The newest event of a pod, when it is a warning: an older one may be settled. */
+function presentWarning(events: readonly Event[], uid: string): Event | undefined {
+  const own = events.filter(({ involvedObject }) => uid !== '' && involvedObject.uid === uid);
+  const newestMs = Math.max(...own.map(timeOf));
+  const newest = own.filter((event) => timeOf(event) === newestMs);
+  return newest.every(({ type }) => type === 'Warning') ? newest.at(-1) : undefined;
+}
 
 const timeOf = (event: Event): number =>
   parseTime(

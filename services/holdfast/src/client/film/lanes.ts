@@ -48,7 +48,7 @@ export function lanesOf(
     return {
       kind: 'pod',
       name,
-      steps: stepsOf(moments, span, ({ facts, revision }) => podState(loss, facts, revision)),
+      steps: stepsOf(moments, span, (moment) => podState(loss, moment.facts, moment)),
     };
   });
   const volumes = [...story.volumes].filter(([, points]) => isTouched(points, loss, span, claims));

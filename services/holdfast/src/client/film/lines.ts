@@ -42,7 +42,11 @@ export function headline({ node, lostMs, backMs, toMs, waits }: Film): string {
 export const afterText = ({ lostMs }: Film, { fromMs }: Step): string =>
   fromMs < lostMs ? 'before' : durationText(fromMs - lostMs);
 
-export const lastedText = ({ fromMs, toMs, isOpen }: Step): string => (isOpen ? 'lasts' : durationText(toMs - fromMs));
+export function lastedText({ fromMs, toMs, isOpen }: Step): string {
+  const ms = toMs - fromMs;
+  if (isOpen) return 'lasts';
+  return ms >= 1_000 ? durationText(ms) : ms === 0 ? 'at once' : `${Math.round(ms)}ms`;
+}
 
 /** Empty for what the step before in its own lane brought about: the order says that. */
 export function causeText(told: readonly ToldStep[], { id, cause }: Step): string {

@@ -37,8 +37,9 @@ export function isEnded(loss: Loss, { isExclusive }: PodFacts, revision: number)
   return isSince(loss.broken, revision) && (loss.policy === 'all' || isExclusive);
 }
 
-export function podState(loss: Loss, pod: PodFacts | undefined, revision: number): State {
-  if (pod === undefined) return state('absent', 'does not exist');
+/** `by` wrote the change that led to this state. */
+export function podState(loss: Loss, pod: PodFacts | undefined, { revision, by }: Omit<Mark, 'atMs'>): State {
+  if (pod === undefined) return state('absent', goneText(by));
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return state('ended', `has ended (${pod.phase})`);
   if (pod.node === '') return state('waiting', 'made; waits for a node');
   const isAway = isSince(loss.silent, revision) && !isSince(loss.heard, revision);
@@ -46,6 +47,13 @@ export function podState(loss: Loss, pod: PodFacts | undefined, revision: number
   if (pod.isGoing) return state('leaving', `told to go; ${pod.node} ends it`);
   if (pod.phase === 'Running') return state('runs', `runs on ${pod.node}`);
   return state('starts', `bound; starts on ${pod.node}`);
+}
+
+/** Only a node confirms an end; everybody else removes the object, as a person does with force. */
+function goneText(by: string | undefined): string {
+  if (by === undefined) return 'gone: removed';
+  const node = /^system:node:(.*)$/.exec(by)?.[1];
+  return node === undefined ? `gone: removed by ${by.split(':').at(-1) ?? by}` : `gone: ${node} confirmed its end`;
 }
 
 function lostState(loss: Loss, pod: PodFacts, revision: number): State {

@@ -29,7 +29,7 @@ export function waitOf(loss: Loss, waiting: WaitingPod): string | undefined {
 function reasonOf(loss: Loss, waiting: WaitingPod): string | undefined {
   const { pod, last } = waiting;
   if (pod === undefined) {
-    return last?.isPet === true ? 'its StatefulSet has to make it again' : undefined;
+    return last?.isPet === true ? 'its StatefulSet has not made it again' : undefined;
   }
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return undefined;
   if (pod.node === '') return `the scheduler has not found a node for it${saidText(waiting)}`;

@@ -299,11 +299,13 @@ test('film says it in words and as one page without scripts', async () => {
   for (const text of ['fenced by its promise', 'volume disk', 'SelfFencingEviction', 'role="img"'])
     assert.ok(page.includes(text), text);
   assert.equal((await film('--node', 'node-1')).out, 'node-1 was not lost in the last 10m');
+  assert.match((await film('--since', '30s')).out, /^node-2 was lost at 2026-01-01T00:00:\d\dZ and was back/);
 });
 
 test('film refuses what it does not understand in one sentence with the next step', async () => {
   for (const [argv, sentence] of [
     [['node-2'], /"node-2" is not expected\n {2}Name a node with --node NODE/],
+    [['--node', 'a/b'], /a\/b/],
     [['--since', 'yesterday'], /"yesterday" is not a duration/],
     [['--html', path.join(folder, 'no', 'such', 'page.html')], /cannot be written/],
   ] as const) {

@@ -23,7 +23,7 @@ export const FILM = defineCommand({
   act: async ({ settings, words }, session, { print, tell }) => {
     if (words.length > 0) throw misuse(`"${words[0]}" is not expected`, 'Name a node with --node NODE.');
     const { node, since, json, html } = settings;
-    const { material, isCut } = await readMaterial(session, since);
+    const { material, isCut } = await readMaterial(session, { since, node });
     if (isCut) tell(`Warning: only the first ${CHANGES_MAX} changes of a kind were read; ask for less with --since.`);
     const films = filmsOf(material, node);
     if (html !== undefined) {

@@ -40,7 +40,7 @@ function causeOf(placed: readonly Placed[], id: number, mayCount: (lane: DraftLa
   const self = placed[id];
   if (self === undefined) return undefined;
   const wanted: readonly string[] = CAUSES[self.step.kind] ?? [];
-  const isCause = ({ lane, step }: Placed): boolean => mayCount(lane) && wanted.includes(`${lane.kind} ${step.kind}`);
+  const isCause = ({ lane, step }: Placed): boolean => wanted.includes(`${lane.kind} ${step.kind}`) && mayCount(lane);
   const before = placed.slice(0, id);
   const own = before.findLastIndex(({ lane }) => lane === self.lane);
   const other = before.findLastIndex((each) => each.lane !== self.lane && isCause(each));

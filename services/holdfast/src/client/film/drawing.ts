@@ -61,7 +61,8 @@ function axis(film: Film, height: number): readonly Markup[] {
   const span = (film.toMs - film.fromMs) / 1000;
   const every = (TICK_SECONDS.find((each) => span / each <= TICKS_MAX) ?? 86_400) * 1000;
   const ticks: Markup[] = [];
-  for (let atMs = film.lostMs; atMs <= film.toMs && ticks.length < 4 * TICKS_MAX; atMs += every) {
+  const before = Math.max(0, Math.ceil((film.fromMs - film.lostMs) / every));
+  for (let atMs = film.lostMs + before * every; atMs <= film.toMs; atMs += every) {
     const x = xOf(film, atMs);
     const kind = atMs === film.lostMs ? 'tick zero' : 'tick';
     ticks.push(element('line', { class: kind, x1: x, x2: x, y1: AXIS - 6, y2: height }, ''));

@@ -253,7 +253,15 @@ test('a node that renews, one that ends in order, and a question for another nod
   );
   assert.deepEqual(filmsOf(material(WHOLE), 'node-1'), []);
   assert.equal(filmsOf(material(WHOLE), NODE).length, 1);
-  assert.equal(theFilm(filmsOf(material([], { readyAtFirst: 'Unknown' }))).node, NODE, 'lost before the beginning');
+});
+
+test('a node that was lost before the beginning was heard when its lease says so', () => {
+  const whole = material([], { readyAtFirst: 'Unknown' });
+  const later = { ...whole, changes: [], fromMs: BEGIN_MS + 20_000 };
+  const film = theFilm(filmsOf(later));
+  assert.deepEqual([film.lostMs, film.fromMs, shape(film, 'node')], [BEGIN_MS, BEGIN_MS + 20_000, '20 lost']);
+  assert.match(filmLines(film)[2] ?? '', /^20\.0s +lasts +node-2 +declared not ready/);
+  assert.match(filmPage([film], { node: NODE, since: '1m' }), />30s</);
 });
 
 test('names of objects are text: no markup, no control characters', () => {

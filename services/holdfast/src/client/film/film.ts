@@ -34,7 +34,7 @@ function filmOf(material: FilmMaterial, story: Story, loss: Loss): Film {
   const drawn = lanes.filter(({ steps }) => steps.length > 0);
   return {
     node: loss.node,
-    lostMs: Math.max(loss.silent.atMs, span.fromMs),
+    lostMs: loss.silent.atMs,
     ...(loss.back === undefined ? {} : { backMs: loss.back.atMs }),
     ...span,
     lanes: withCauses(drawn, span.fromMs, relationOf(story)),

@@ -87,8 +87,7 @@ class NodeWatch {
 
   end(toMs: number): readonly Loss[] {
     const { durationMs = 0 } = this.#lease ?? {};
-    const since = this.#heard.revision === 0 && this.#lease !== undefined ? renewedMs(this.#lease) : undefined;
-    const isSilent = durationMs > 0 && toMs - Math.max(since ?? 0, this.#heard.atMs) > durationMs;
+    const isSilent = durationMs > 0 && toMs - this.#heard.atMs > durationMs;
     if (isSilent && this.#node !== 'gone' && this.#open === undefined) this.#begin();
     return this.#losses;
   }
@@ -97,6 +96,8 @@ class NodeWatch {
     const isRenewed = this.#lease !== undefined && this.#lease.renewed !== lease.renewed;
     const isNew = this.#lease === undefined && mark.revision > 0;
     this.#lease = lease;
+    // A node that is silent since before the film was heard when its lease says so.
+    if (mark.revision === 0) this.#heard = { ...mark, atMs: Math.min(mark.atMs, renewedMs(lease) ?? mark.atMs) };
     if (isRenewed || isNew) {
       this.#heard = mark;
       if (this.#open !== undefined) this.#open.heard ??= mark;

@@ -1,8 +1,8 @@
 import { EVENTS } from '@holdfast/api';
 import type { HistoryChange, HistoryRange } from '@holdfast/apiserver/history-documents';
-import { formatTime, parseDuration, parseTime } from '@holdfast/platform';
+import { formatMicroTime, parseDuration, parseTime } from '@holdfast/platform';
 import { readChanges } from '../history/read.ts';
-import { misuse } from '../misuse.ts';
+import { misuse, plainName } from '../misuse.ts';
 import type { Session } from '../session.ts';
 import { createReader } from '../why/reader.ts';
 import type { FilmMaterial, FilmResource } from './model.ts';
@@ -27,34 +27,47 @@ export interface MaterialFound {
   readonly isCut: boolean;
 }
 
+export interface FilmQuestion {
+  readonly since: string;
+  /** Present: of other nodes nothing is read, so that a large cluster is no hindrance. */
+  readonly node: string | undefined;
+}
+
 /** Reads what a film needs, at one pair of revisions. The time is that of the server. */
-export async function readMaterial(session: Session, since: string): Promise<MaterialFound> {
+export async function readMaterial(session: Session, { since, node }: FilmQuestion): Promise<MaterialFound> {
   const sinceMs = parseDuration(since);
   if (sinceMs === undefined) throw misuse(`"${since}" is not a duration`, 'Give it as in --since 10m.');
   const range = (await session.read(ROOT, 'application/json')) as HistoryRange;
   const toMs = parseTime(range.newest.time) ?? 0;
   const oldestMs = parseTime(range.oldest.time) ?? 0;
   const fromMs = Math.max(toMs - sinceMs, oldestMs);
-  const moment = fromMs === oldestMs ? { revision: range.oldest.revision } : { time: formatTime(fromMs) };
-  const nodes = await listAt(session, 'nodes', moment);
+  const moment = fromMs === oldestMs ? { revision: range.oldest.revision } : { time: formatMicroTime(fromMs) };
+  const only: Readonly<Record<string, string>> = node === undefined ? {} : { fieldSelector: `metadata.name=${node}` };
+  const nodes = await listAt(session, 'nodes', { ...moment, ...only });
   const from = { revision: nodes.revision };
-  const [leases, pods, persistentvolumes] = await Promise.all(
-    (['leases', 'pods', 'persistentvolumes'] as const).map((resource) => listAt(session, resource, from)),
-  );
+  const [leases, pods, persistentvolumes] = await Promise.all([
+    listAt(session, 'leases', { ...from, ...only }),
+    listAt(session, 'pods', from),
+    listAt(session, 'persistentvolumes', from),
+  ]);
   const before = {
     nodes: nodes.items,
-    leases: leases?.items ?? [],
-    pods: pods?.items ?? [],
-    persistentvolumes: persistentvolumes?.items ?? [],
+    leases: leases.items,
+    pods: pods.items,
+    persistentvolumes: persistentvolumes.items,
   };
   const query = { from: from.revision, to: range.newest.revision };
-  const read = await Promise.all(Object.values(PATHS).map((place) => readChanges(session, place, query)));
+  const places = [placeOf('nodes', node), placeOf('leases', node), PATHS.pods, PATHS.persistentvolumes];
+  const read = await Promise.all(places.map((place) => readChanges(session, place, query)));
   const changes = read.flatMap((each) => each.changes).sort((a, b) => Number(a.revision) - Number(b.revision));
   const made = await readMade(session, changes);
   const events = await createReader(session.client).list(EVENTS);
   const material = { before, changes, made, events, fromMs, toMs };
   return { material, isCut: read.some(({ isCut }) => isCut) };
 }
+
+const placeOf = (resource: FilmResource, name: string | undefined): string =>
+  name === undefined ? PATHS[resource] : `${PATHS[resource]}/${plainName(name)}`;
 
 interface ListFound {
   readonly revision: string;

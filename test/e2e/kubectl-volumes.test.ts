@@ -65,10 +65,10 @@ test('[LIFE-16] unsupported features of this node are reported, not ignored', as
   await apply(
     pod('remote', {
       containers: containers.map((each) => ({ ...each, volumeMounts })),
-      volumes: [{ name: 'share', nfs: { server: 'files.example.com', path: '/' } }],
+      volumes: [{ name: 'share', iscsi: { targetPortal: '127.0.0.1:1', iqn: 'iqn.2026-01.example:disk', lun: 0 } }],
     }),
   );
-  await waitFor('the refusal', async () => /FailedMount.*no support for nfs/.test(await run('get', 'events')));
+  await waitFor('the refusal', async () => /FailedMount.*no support for iscsi/.test(await run('get', 'events')));
   await apply(pod('no-command', { containers: [{ name: 'c', image: 'nginx:1.27' }] }));
   await waitFor('the reason', async () => / CreateContainerError /.test(await run('get', 'pod', 'no-command')));
   await run('delete', 'pod', 'remote', 'no-command', '--wait=false');

@@ -3,7 +3,7 @@ import type { ControllerContext, ControllerDefinition, Loop } from '../../common
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { NODE_TTL_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
-import { decide, TTL_ANNOTATION } from './decide.ts';
+import { decide } from './decide.ts';
 
 /** Tells kubelets for how long they may keep secrets and config maps: the longer, the more of them there are. */
 export const nodeTtlController: ControllerDefinition = {
@@ -21,9 +21,9 @@ function createLoop(context: ControllerContext): Loop {
     workers: WORKERS_PER_CONTROLLER,
     initialKeys: () => nodes.list().map(nameOf),
     wake: (enqueue) => [
-      // Heartbeats alter nothing here.
-      nodes.onChange(({ key, object, old }) => {
-        if (object !== undefined && (old === undefined || adviceOf(object) !== adviceOf(old))) enqueue(key);
+      // Heartbeats alter nothing here, unless they came between our read and our write, which was then refused.
+      nodes.onChange(({ key, object }) => {
+        if (object !== undefined && decide(object, nodes.count()) !== undefined) enqueue(key);
       }),
     ],
     reconcile: async (name) => {
@@ -35,6 +35,3 @@ function createLoop(context: ControllerContext): Loop {
     },
   };
 }
-
-const adviceOf = ({ metadata }: { readonly metadata: { readonly annotations?: Record<string, string> } }): unknown =>
-  metadata.annotations?.[TTL_ANNOTATION];

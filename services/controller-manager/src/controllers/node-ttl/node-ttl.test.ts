@@ -41,3 +41,17 @@ test('every node is updated once, and heartbeats cause no write', async () => {
   assert.equal(world.api.writes.length, 1);
   assert.deepEqual(controller.errors, []);
 });
+
+test('a node that changes between the read and the write is advised after that change, not at the next check', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('a'));
+  const controller = new DrivenController(world, nodeTtlController);
+  const cache = world.api.cache(NODES);
+  cache.freeze();
+  world.api.put(NODES, node('a', { ready: 'False' }));
+  await controller.settle();
+  assert.equal(world.api.get(NODES, { name: 'a' }).metadata.annotations?.[TTL_ANNOTATION], undefined);
+  cache.thaw();
+  await controller.settle();
+  assert.equal(world.api.get(NODES, { name: 'a' }).metadata.annotations?.[TTL_ANNOTATION], '0');
+});

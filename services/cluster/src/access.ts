@@ -44,5 +44,7 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
   snapshot(): Promise<Snapshot>;
   /** Puts a snapshot in place of the present state. Users, port and kubeconfig stay; watches end. */
   restore(snapshot: Snapshot): Promise<void>;
+  /** Puts the state of its start in place of the present one: of a fork, its snapshot. Otherwise as `restore`. */
+  reset(): Promise<void>;
   stop(): Promise<void>;
 }

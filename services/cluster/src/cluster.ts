@@ -42,6 +42,8 @@ export class RunningCluster implements Cluster {
   readonly filters: RequestFilter[] = [this.#lenses.filter];
   #port: ClusterPort | undefined;
   #life: Life | undefined;
+  /** The state of its start. Absent: a store on disk. */
+  #origin: ClusterState | undefined;
   #stopping: Promise<void> | undefined;
 
   private constructor(options: ClusterOptions, keys: ClusterKeys) {
@@ -64,7 +66,8 @@ export class RunningCluster implements Cluster {
     try {
       // Pods on process nodes learn the port when they start.
       if (port !== undefined) await cluster.#listen(port);
-      await cluster.#begin(state ?? (await firstState(cluster.#config, cluster.#deps.keys)));
+      cluster.#origin = state ?? (await firstState(cluster.#config, cluster.#deps.keys));
+      await cluster.#begin(cluster.#origin);
     } catch (error) {
       await cluster.stop();
       throw error;
@@ -138,12 +141,13 @@ export class RunningCluster implements Cluster {
   }
 
   async restore({ content }: Snapshot): Promise<void> {
-    const before = this.#running;
     this.#requireMemory();
-    this.#lenses.disposeAll();
-    this.#life = undefined;
-    await before.stop();
-    await this.#begin(content.state);
+    await this.#continueFrom(content.state);
+  }
+
+  async reset(): Promise<void> {
+    this.#requireMemory();
+    await this.#continueFrom(this.#origin);
   }
 
   stop(): Promise<void> {
@@ -162,6 +166,14 @@ export class RunningCluster implements Cluster {
 
   async #begin(state: ClusterState | undefined): Promise<void> {
     this.#life = await startLife(this.#deps, state);
+  }
+
+  async #continueFrom(state: ClusterState | undefined): Promise<void> {
+    const before = this.#running;
+    this.#lenses.disposeAll();
+    this.#life = undefined;
+    await before.stop();
+    await this.#begin(state);
   }
 
   async #listen(port: number): Promise<void> {

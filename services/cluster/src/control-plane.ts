@@ -123,6 +123,7 @@ function createDeciders(
       },
       settings: {
         leaderElection: false,
+        controllers: config.controllers,
         ...(config.nodeMonitorGraceSeconds === undefined
           ? {}
           : { nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds }),

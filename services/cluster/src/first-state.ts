@@ -46,7 +46,7 @@ const UID = /"uid":"[0-9a-f-]{36}"/;
 const MODEL_MS = 900;
 
 function modelOf(config: ClusterConfig): Promise<Model> {
-  const kind = JSON.stringify([config.features, [...config.without], config.serviceNetwork]);
+  const kind = JSON.stringify([config.features, [...config.without], config.controllers, config.serviceNetwork]);
   const known = models.get(kind);
   if (known !== undefined) return known;
   const making = makeModel(config);
@@ -55,7 +55,7 @@ function modelOf(config: ClusterConfig): Promise<Model> {
   return making;
 }
 
-async function makeModel({ features, without, serviceNetwork }: ClusterConfig): Promise<Model> {
+async function makeModel({ features, without, controllers, serviceNetwork }: ClusterConfig): Promise<Model> {
   const nowMs = createVirtualClock().now();
   const keys = await createKeys(nowMs);
   const config: ClusterConfig = {
@@ -69,6 +69,7 @@ async function makeModel({ features, without, serviceNetwork }: ClusterConfig): 
     port: undefined,
     host: '127.0.0.1',
     without,
+    controllers,
     nodeMonitorGraceSeconds: undefined,
     serviceNetwork,
     settleMs: 0,

@@ -5,6 +5,7 @@ import { Snapshot } from './snapshot.ts';
 import { readSnapshotFile } from './snapshot-file.ts';
 
 export type { Cluster, ClusterAccess, NewUser } from './access.ts';
+export type { StateDifference } from './difference.ts';
 export type { ClusterFetch } from './fetch.ts';
 export type { HistoryChange, HistoryQuery } from './history.ts';
 export type { Lens, LensHit, LensKindName, LensOptions } from './lens/index.ts';

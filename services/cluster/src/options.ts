@@ -36,6 +36,8 @@ export interface ClusterOptions {
   readonly https?: boolean | { readonly port?: number; readonly host?: LoopbackHost };
   /** Parts to omit, to run your own. */
   readonly without?: readonly OptionalPart[];
+  /** Which controllers run, as `--controllers` of the controller manager takes them: `*`, `name`, `-name`. Default: `*`. */
+  readonly controllers?: readonly string[];
   /** Default: 40, as in Kubernetes. */
   readonly nodeMonitorGraceSeconds?: number;
   /** IPv4 network of the addresses of services. Default: 10.96.0.0/12. */
@@ -93,6 +95,7 @@ export interface ClusterConfig {
   readonly port: number | undefined;
   readonly host: LoopbackHost;
   readonly without: ReadonlySet<OptionalPart>;
+  readonly controllers: readonly string[];
   readonly nodeMonitorGraceSeconds: number | undefined;
   /** Absent: the default of the API server. */
   readonly serviceNetwork: string | undefined;
@@ -114,6 +117,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set<keyof ClusterOptions>([
   'features',
   'https',
   'without',
+  'controllers',
   'nodeMonitorGraceSeconds',
   'serviceNetwork',
   'settleMs',
@@ -143,6 +147,7 @@ export function readOptions(options: ClusterOptions): ClusterConfig {
     port: portOf(options.https ?? false),
     host: hostOf(options.https ?? false),
     without: new Set((options.without ?? []).map((part) => oneOf('without', part, OPTIONAL_PARTS))),
+    controllers: controllersOf(options.controllers ?? ['*']),
     nodeMonitorGraceSeconds:
       options.nodeMonitorGraceSeconds === undefined
         ? undefined
@@ -198,6 +203,11 @@ function scriptsOf(scripts: readonly PodScript[]): readonly PodScript[] {
   if (wrong === undefined) return scripts;
   const forms = POD_SCRIPT_FORMS.map((form) => `"${form}"`).join(', ');
   throw badOption(`${JSON.stringify(wrong.script)} is not a script`, `Use ${forms}, separated by commas.`);
+}
+
+function controllersOf(given: readonly string[]): readonly string[] {
+  if (Array.isArray(given) && given.every((name) => typeof name === 'string')) return given;
+  throw badOption('controllers has to be a list of names', "Use controllers: ['*', '-deployment'].");
 }
 
 function sqliteOf(store: NonNullable<ClusterOptions['store']>): string | undefined {

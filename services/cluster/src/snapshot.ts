@@ -1,4 +1,5 @@
 import type { Cluster } from './access.ts';
+import { differencesBetween, type StateDifference } from './difference.ts';
 import type { ClusterOptions } from './options.ts';
 import { writeSnapshotFile } from './snapshot-file.ts';
 import type { ClusterKeys, ClusterState } from './state.ts';
@@ -40,6 +41,11 @@ export class Snapshot {
     // A port and a directory belong to one cluster.
     const { https: _, store: __, ...kept } = this.content.options;
     return this.#start({ ...this.content, options: { ...kept, ...options } });
+  }
+
+  /** What differs in another snapshot, of the same cluster or of a fork. */
+  diff(other: Snapshot): readonly StateDifference[] {
+    return differencesBetween(this.content.state, other.content.state);
   }
 
   /** Writes it to a file that `loadSnapshot` reads. The file has the secrets of the cluster: only its owner may read it. */

@@ -15,6 +15,8 @@ export interface ExploreOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly hollowNodes: number;
+  /** Controllers of the cluster, for an operator that replaces one: `*`, `-deployment`. Default: all. */
+  readonly controllers?: readonly string[];
   /** So long without a request, an event or a change means that the operator rests. */
   readonly quietMs: number;
   readonly startWithinMs: number;
@@ -78,8 +80,13 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   return { reference, accusations, planned: plans.length, tried, runs, tookMs: clock.monotonic() - begun };
 }
 
-async function prepared({ workload, hollowNodes, seed }: ExploreOptions): Promise<SnapshotContent> {
-  await using cluster = await startCluster({ hollowNodes, seed });
+async function prepared({
+  workload,
+  hollowNodes,
+  seed,
+  controllers = ['*'],
+}: ExploreOptions): Promise<SnapshotContent> {
+  await using cluster = await startCluster({ hollowNodes, seed, controllers });
   for (const object of workload.setup) await actOn(cluster.fetch, { verb: 'apply', object });
   return (await cluster.snapshot()).content;
 }

@@ -1,5 +1,6 @@
 import { formatTime } from '@holdfast/platform';
 import type { Cluster, NewUser } from '../access.ts';
+import type { StateDifference } from '../difference.ts';
 import type { HistoryChange, HistoryQuery } from '../history.ts';
 import type { ClusterOptions, StartOptions } from '../options.ts';
 import type { Snapshot } from '../snapshot.ts';
@@ -32,6 +33,15 @@ interface SnapshotView {
   readonly revision: number;
   readonly objects: number;
 }
+
+interface DifferenceView {
+  readonly items: readonly StateDifference[];
+  /** There are more. */
+  readonly isCut: boolean;
+}
+
+/** More objects than a person or a test reads. */
+const DIFFERENCES_MAX = 10_000;
 
 interface HeldCluster {
   readonly cluster: Cluster;
@@ -114,6 +124,29 @@ export class Holdings {
       await held.cluster.restore(snapshot);
       return viewOf(id, held);
     });
+  }
+
+  async reset(id: string): Promise<ClusterView> {
+    const held = this.#held(id);
+    return this.#inTurn(id, held, async () => {
+      this.lenses.removeOf(id);
+      await held.cluster.reset();
+      return viewOf(id, held);
+    });
+  }
+
+  /** `to` is another snapshot, or a cluster as it is now. */
+  async diff(id: string, to: string): Promise<DifferenceView> {
+    const before = this.#snapshot(id);
+    const held = this.#clusters.get(to);
+    const after =
+      held === undefined ? this.#snapshots.get(to) : await this.#inTurn(to, held, () => held.cluster.snapshot());
+    if (after === undefined) {
+      const text = `there is no snapshot or cluster ${JSON.stringify(to)}`;
+      throw new Problem(404, text, 'GET /snapshots and GET /clusters list them.');
+    }
+    const all = before.diff(after);
+    return { items: all.slice(0, DIFFERENCES_MAX), isCut: all.length > DIFFERENCES_MAX };
   }
 
   async takeSnapshot(id: string): Promise<SnapshotView> {

@@ -8,6 +8,8 @@ import {
   ADVANCE_SCHEMA,
   CLUSTER_SCHEMA,
   CLUSTERS_SCHEMA,
+  DIFF_QUERY_SCHEMA,
+  DIFF_SCHEMA,
   HISTORY_QUERY_SCHEMA,
   HISTORY_SCHEMA,
   LENS_OPTIONS_SCHEMA,
@@ -49,6 +51,7 @@ export interface Given {
 const optionsOf = ({ body }: Given): ClusterOptions => body as ClusterOptions;
 const advanceOf = ({ body }: Given) => body as { readonly duration: string | number };
 const restoreOf = ({ body }: Given) => body as { readonly snapshot: string };
+const diffOf = ({ body }: Given) => body as { readonly to: string };
 const userOf = ({ body }: Given): NewUser => body as NewUser;
 const historyOf = ({ body }: Given): HistoryQuery => body as HistoryQuery;
 const lensOf = ({ body }: Given): LensOptions => body as LensOptions;
@@ -131,6 +134,16 @@ export const OPERATIONS: readonly Operation[] = [
     act: (holdings, given) => holdings.restore(given.id, restoreOf(given).snapshot),
   },
   {
+    id: 'resetCluster',
+    method: 'POST',
+    path: '/clusters/{id}/reset',
+    summary: 'Put the state of its start in place of the present one: of a fork, its snapshot. The kubeconfig stays',
+    body: NOTHING_SCHEMA,
+    status: 200,
+    answer: CLUSTER_SCHEMA,
+    act: (holdings, { id }) => holdings.reset(id),
+  },
+  {
     id: 'listSnapshots',
     method: 'GET',
     path: '/snapshots',
@@ -148,6 +161,16 @@ export const OPERATIONS: readonly Operation[] = [
     status: 201,
     answer: CLUSTER_SCHEMA,
     act: (holdings, given) => holdings.fork(given.id, optionsOf(given)),
+  },
+  {
+    id: 'diffSnapshot',
+    method: 'POST',
+    path: '/snapshots/{id}/diff',
+    summary: 'Compare a snapshot with another one, or with a cluster as it is now, object by object',
+    body: DIFF_QUERY_SCHEMA,
+    status: 200,
+    answer: DIFF_SCHEMA,
+    act: (holdings, given) => holdings.diff(given.id, diffOf(given).to),
   },
   {
     id: 'deleteSnapshot',

@@ -10,6 +10,7 @@ const NAME: Schema = { type: 'string', minLength: 1 };
 const TEXTS: ObjectSchema = { type: 'object', additionalProperties: TEXT };
 const HOLLOW_NODES_MAX = 10_000;
 const SCRIPTS_MAX = 1_000;
+const CONTROLLERS_MAX = 100;
 
 const PROCESS_NODE: ObjectSchema = {
   type: 'object',
@@ -79,6 +80,12 @@ const OPTION_SCHEMAS: Readonly<Record<keyof WireOptions, Schema>> = {
     items: { type: 'string', enum: OPTIONAL_PARTS },
     description: 'Parts that do not run.',
   },
+  controllers: {
+    type: 'array',
+    items: NAME,
+    maxItems: CONTROLLERS_MAX,
+    description: 'Which controllers run: "*" = all, a name = this one, a name with a minus in front = not this one.',
+  },
   nodeMonitorGraceSeconds: {
     type: 'integer',
     minimum: 0,
@@ -129,6 +136,13 @@ export const RESTORE_SCHEMA: ObjectSchema = {
   type: 'object',
   properties: { snapshot: { type: 'string', minLength: 1, description: 'The id of a snapshot.' } },
   required: ['snapshot'],
+  additionalProperties: false,
+};
+
+export const DIFF_QUERY_SCHEMA: ObjectSchema = {
+  type: 'object',
+  properties: { to: { ...NAME, description: 'The id of another snapshot, or of a cluster: its present state.' } },
+  required: ['to'],
   additionalProperties: false,
 };
 
@@ -198,6 +212,22 @@ const HISTORY_CHANGE: ObjectSchema = {
   additionalProperties: true,
 };
 export const HISTORY_SCHEMA: ObjectSchema = answer({ items: { type: 'array', items: HISTORY_CHANGE } });
+const DIFFERENCE: ObjectSchema = {
+  type: 'object',
+  description: 'An object that differs. diff names the fields of an updated one by JSON pointers.',
+  properties: {
+    type: { type: 'string', enum: ['created', 'updated', 'deleted'] },
+    object: { type: 'object', additionalProperties: TEXT },
+    diff: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    diffCut: { type: 'boolean', description: 'True: only the first differences are shown.' },
+  },
+  required: ['type', 'object'],
+  additionalProperties: false,
+};
+export const DIFF_SCHEMA: ObjectSchema = answer({
+  items: { type: 'array', items: DIFFERENCE },
+  isCut: { type: 'boolean', description: 'True: only the first objects are shown.' },
+});
 export const SNAPSHOT_SCHEMA: ObjectSchema = answer({
   id: TEXT,
   revision: { type: 'integer' },

@@ -30,6 +30,11 @@ const SETTINGS = {
     max: 2 ** 32 - 1,
   },
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 1, min: 0, max: 1_000 },
+  controllers: {
+    kind: 'list',
+    help: 'Controllers of the cluster, for an operator that replaces one: * = all, -name = not this one',
+    default: ['*'],
+  },
   'quiet-ms': {
     kind: 'integer',
     help: 'The operator rests when so long nothing happens; longer than it waits between its tries',
@@ -68,6 +73,7 @@ export const EXPLORE: Command = {
       env: terminal.env,
       clock: terminal.clock,
       hollowNodes: settings['hollow-nodes'],
+      controllers: settings.controllers,
       quietMs: settings['quiet-ms'],
       startWithinMs: settings['start-seconds'] * 1_000,
       seed: settings.seed,

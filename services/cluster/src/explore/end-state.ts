@@ -15,6 +15,8 @@ const IGNORED_FIELDS: ReadonlySet<string> = new Set([
   'selfLink',
 ]);
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+/** The volume that admission adds to each pod: only its end is chance. */
+const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]{5}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 interface Parsed {
@@ -70,6 +72,7 @@ class Naming {
 
   plain(text: string): string {
     if (TIME.test(text)) return '<time>';
+    if (TOKEN_VOLUME.test(text)) return 'kube-api-access-*';
     const generated = this.#names.get(text);
     if (generated !== undefined) return generated;
     return text.replace(UID, (uid) => `<uid of ${this.#uids.get(uid) ?? 'nothing'}>`);

@@ -42,6 +42,13 @@ test('an end state has no uids, times, revisions and generated names, but knows 
   );
 });
 
+test('the name of the token volume of a pod is chance, also where the pod has a fixed name', () => {
+  const pod = (volume: string) => stored('core/pods/default/db-0', {}, { spec: { volumes: [{ name: volume }] } });
+  const first = stateOf(pod('kube-api-access-jmfds'));
+  assert.deepEqual(differencesOf(first, stateOf(pod('kube-api-access-z2nkq')), NO_MASK), []);
+  assert.equal(differencesOf(first, stateOf(pod('data-z2nkq')), NO_MASK).length, 1);
+});
+
 test('what was there before and did not change is no part of an end state, and what is gone is', () => {
   const before = stored('core/secrets/default/old', {}, {}, 3);
   const base = new Map([

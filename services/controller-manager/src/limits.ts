@@ -16,6 +16,9 @@ export const PARALLEL_WRITES = 16;
 /** Requeue interval while the cache does not show our own writes, even without an event. */
 export const CACHE_BARRIER_RECHECK_MS = 5_000;
 
+/** A refused write is tried again after this time, if no change in the cache does so before: a webhook may refuse without one. */
+export const REFUSED_WRITE_RECHECK_MS = 1_000;
+
 /** A delete whose outcome never became visible stops holding back its workload after this time. */
 export const DELETE_EXPECTATION_TTL_MS = 300_000;
 

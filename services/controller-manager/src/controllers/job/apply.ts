@@ -9,6 +9,8 @@ export interface JobTools extends OwnedPodTools {
   readonly job: Job;
   /** The status as this process has just stored it. */
   readonly stored: (job: Job) => void;
+  /** The status was refused, and with it the rest of the pass. */
+  readonly refused: () => void;
 }
 
 /** Stores the counts first. Nothing is released, started or stopped for a Job that changed since it was observed. */
@@ -32,7 +34,10 @@ async function storeStatus(tools: JobTools, decision: JobDecision): Promise<bool
     return decision.create.length + decision.delete.length === 0 || isPresent(tools);
   }
   const written = await unlessChanged(() => context.client.updateStatus(JOBS, { ...job, status }));
-  if (written === undefined) return false;
+  if (written === undefined) {
+    tools.refused();
+    return false;
+  }
   tools.stored(written);
   for (const event of events) context.events.event(job, event);
   return true;

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { JOBS, type Job, PODS, type Pod } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
+import { conflict } from '@holdfast/machinery';
 import fc from 'fast-check';
 import { uidOf } from '../../common/meta.ts';
 import { isActive } from '../../common/pods.ts';
+import { REFUSED_WRITE_RECHECK_MS } from '../../limits.ts';
 import { job } from '../../testing/builders.ts';
 import { DrivenController, settleAll, type World } from '../../testing/harness.ts';
 import { runKubelets } from '../../testing/kubelet-model.ts';
@@ -215,4 +217,19 @@ test('the same input gives the same pods in every process', async () => {
     return of.world.api.list(PODS).map(({ metadata }: Pod) => metadata.name ?? '');
   };
   assert.deepEqual(await names(), await names());
+});
+
+test('a status that is refused as a conflict without a change, as by a webhook, is stored soon after', async () => {
+  const { world, controller } = await worldWith();
+  let refusals = 0;
+  world.api.beforeWrite = ({ verb }) => {
+    if (verb !== 'updateStatus' || refusals++ > 0) return;
+    throw conflict({ group: 'batch', resource: 'jobs', name: 'task' }, 'refused');
+  };
+  await controller.settle();
+  assert.deepEqual([refusals, world.api.list(PODS)], [1, []]);
+  world.clock.skip(REFUSED_WRITE_RECHECK_MS);
+  await controller.settle();
+  assert.equal(world.api.list(PODS).length, 1);
+  assert.deepEqual(controller.errors, []);
 });

@@ -49,7 +49,7 @@ const job = {
   spec: {
     completions: 2,
     parallelism: 1,
-    template: { spec: { ...pods(['sleep', '1']).spec, restartPolicy: 'Never' } },
+    template: { spec: { ...pods(['sleep', '0']).spec, restartPolicy: 'Never' } },
   },
 };
 

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { parse } from 'yaml';
 
@@ -28,3 +29,5 @@ process.argv.push('--api-servers', server, '--ca-file', keep('ca.crt', Buffer.fr
 process.argv.push('--token-file', token, '--pod-gc-token-file', token, '--controllers', controllers);
 process.argv.push('--log-level', 'warn');
 await import(new URL('../../services/controller-manager/src/main.ts', import.meta.url).href);
+// Explore kills it: what is compiled is kept now, for the next start.
+flushCompileCache();

@@ -41,6 +41,11 @@ test('wrong arguments of explore and wrong workloads are told with the next step
       2,
       /none of explore/,
     ],
+    [
+      ['--workload', makeFile(t, JSON.stringify({ steps: [STEP] })), '--controllers=*,-deploy', '--', 'true'],
+      2,
+      /no controller named -deploy\n.*deployment/,
+    ],
   ] as const;
   for (const [argv, code, pattern] of rows) {
     const result = await exploring(...argv);

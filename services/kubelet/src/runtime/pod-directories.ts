@@ -76,7 +76,11 @@ export const subPathTarget = (volumesPath: string, container: string, index: num
 
 function unmount(target: string): void {
   // Without a look at the path: on a share whose server is silent, the look would not return.
-  execFileSync(helper('umount'), ['--no-canonicalize', target], { stdio: 'ignore', timeout: UNMOUNT_MS, env: HELPER_ENVIRONMENT });
+  execFileSync(helper('umount'), ['--no-canonicalize', target], {
+    stdio: 'ignore',
+    timeout: UNMOUNT_MS,
+    env: HELPER_ENVIRONMENT,
+  });
 }
 
 const MOUNTS = '/proc/self/mounts';

@@ -18,6 +18,7 @@ import {
 import type { ApiClient } from '@holdfast/client';
 import { type Cluster, startCluster } from '@holdfast/cluster';
 import { createSystemClock, formatMicroTime, formatTime } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
 
 const LOST = 'node-2';
@@ -215,6 +216,8 @@ async function shownAsJson(): Promise<Document> {
 test('[SAFE-22] the film of the tour: silent, fenced by its promise, told to go, detached, attached, running, back', async () => {
   const { client } = cluster.access({ name: `system:node:${LOST}`, groups: ['system:nodes', 'system:masters'] });
   const node = new PlayedNode(client);
+  const registered = () => cluster.client.find(NODES, { name: 'node-1' });
+  await eventually(registered, 'node-1', { deadlineMs: 30_000, pollMs: 20 });
   await unschedulable(cluster, 'node-1', true);
   await node.join();
   await createDatabase(cluster);

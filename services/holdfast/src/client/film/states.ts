@@ -1,3 +1,4 @@
+import { isFinishedPhase } from '@holdfast/api';
 import type { PodFacts, VolumeFacts } from './facts.ts';
 import type { Loss, Mark } from './losses.ts';
 import type { StepKind } from './model.ts';
@@ -40,7 +41,7 @@ export function isEnded(loss: Loss, { isExclusive }: PodFacts, revision: number)
 /** `by` wrote the change that led to this state. */
 export function podState(loss: Loss, pod: PodFacts | undefined, { revision, by }: Omit<Mark, 'atMs'>): State {
   if (pod === undefined) return state('absent', goneText(by));
-  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return state('ended', `has ended (${pod.phase})`);
+  if (isFinishedPhase(pod.phase)) return state('ended', `has ended (${pod.phase})`);
   if (pod.node === '') return state('waiting', 'made; waits for a node');
   const isAway = isSince(loss.silent, revision) && !isSince(loss.heard, revision);
   if (pod.node === loss.node && isAway) return lostState(loss, pod, revision);

@@ -1,4 +1,4 @@
-import type { Event } from '@holdfast/api';
+import { type Event, isFinishedPhase } from '@holdfast/api';
 import { quoted } from '../why/finding.ts';
 import type { PodFacts } from './facts.ts';
 import type { Loss } from './losses.ts';
@@ -31,7 +31,7 @@ function reasonOf(loss: Loss, waiting: WaitingPod): string | undefined {
   if (pod === undefined) {
     return last?.isPet === true ? 'its StatefulSet has not made it again' : undefined;
   }
-  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return undefined;
+  if (isFinishedPhase(pod.phase)) return undefined;
   if (pod.node === '') return `the scheduler has not found a node for it${saidText(waiting)}`;
   if (pod.node === loss.node && loss.heard === undefined) return lostReason(loss, pod);
   if (pod.isGoing) return `${pod.node} has to confirm that its processes ended`;

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,11 +146,12 @@ test('a volume whose mount may still come is not given up: it is unmounted when 
   const clock = createVirtualClock();
   const { root, volumes, ran, script } = createScene(t, {}, clock);
   const go = join(root, 'go');
-  execFileSync('mkfifo', [go]);
+  const waits = join(root, 'waits');
   // What it started goes on when it is killed, as a mount in the kernel does.
-  script('mount', `(read line < ${go}; touch "$last.mounted") & wait`);
+  const late = `touch ${waits}; for i in $(seq 600); do [ -e ${go} ] && break; sleep 0.05; done; touch "$last.mounted"`;
+  script('mount', `(${late}) & wait`);
   const refused = assert.rejects(volumes.publish(pod, requestOfNfs('pv-1', SHARE)), /did not answer within 60 s/);
-  await eventually(() => ran().length > 0, 'the program runs');
+  await eventually(() => existsSync(waits), 'the program runs');
   await clock.advance(NFS_MOUNT_MS);
   await refused;
   await assert.rejects(volumes.tearDown('u1'), /the program of an earlier try still waits for the server/);

@@ -133,7 +133,7 @@ for (const { name, environment } of STREAM_PROTOCOLS) {
       KUBECTL_DEADLINE_MS,
       environment,
     );
-    const pid = await waitFor('it runs', () => existsSync(file) && readFileSync(file, 'utf8').trim());
+    const pid = await waitFor('it runs', () => readFileSync(file, 'utf8').trim());
     const closed = once(child, 'close');
     child.kill('SIGKILL');
     await closed;

@@ -11,8 +11,9 @@ const DEADLINE_MS = 60_000;
 const POLL_MS = 10;
 
 /**
- * Polls `look` until it returns something other than `undefined` or `false`, and resolves with that. An error of `look`
- * counts as "not yet". After the deadline it rejects with `what` and the last error.
+ * Polls `look` until it returns something other than `undefined`, `false` or an empty text, and resolves with that. A file
+ * exists before its writer has filled it. An error of `look` counts as "not yet". After the deadline it rejects with `what`
+ * and the last error.
  */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
@@ -24,7 +25,7 @@ export async function eventually<T>(
     const last: { error?: unknown } = {};
     try {
       const seen = await look();
-      if (seen !== undefined && seen !== false) return seen;
+      if (seen !== undefined && seen !== false && seen !== '') return seen;
     } catch (error) {
       last.error = error;
     }

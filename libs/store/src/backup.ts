@@ -47,6 +47,11 @@ export class BackupReader {
   #head: BackupHead | undefined;
   #isComplete = false;
 
+  /** How many objects were read, and how many there are once the first line is known. */
+  get progress(): { readonly done: number; readonly total: number | undefined } {
+    return { done: this.#objects.length, total: this.#head?.objects };
+  }
+
   /** Without the line break. */
   add(text: string): void {
     if (this.#isComplete) throw new BackupDamaged('something follows its last line');

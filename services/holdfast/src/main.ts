@@ -46,14 +46,10 @@ async function start(): Promise<void> {
 }
 
 async function runForPerson(): Promise<void> {
-  const { runCommand } = await import('./client/run.ts');
+  const { runCommandLine } = await import('./client/run.ts');
   const { createSystemClock } = await import('@holdfast/platform');
   // The reader may close the pipe early (`| head`). The command still completes, and the exit code reports its result.
   process.stdout.on('error', () => {});
-  process.exitCode = await runCommand(command, argv, {
-    print: (line) => process.stdout.write(`${line}\n`),
-    tell: (line) => process.stderr.write(`${line}\n`),
-    env: process.env,
-    clock: createSystemClock(),
-  });
+  const { stdout: output, stderr: errors, env } = process;
+  process.exitCode = await runCommandLine([command, ...argv], { output, errors, env, clock: createSystemClock() });
 }

@@ -4,6 +4,7 @@ import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from '
 import type { Terminal } from './command.ts';
 import { textAt } from './resources.ts';
 import { openSession, type Session } from './session.ts';
+import { type Paint, PLAIN } from './terminal/paint.ts';
 
 /** A cluster of `up`, as it is now. */
 export interface ClusterStatus {
@@ -66,16 +67,19 @@ async function readServer(session: Session): Promise<Pick<ClusterStatus, 'versio
 }
 
 /** Lines for people. */
-export function textOfCluster(status: ClusterStatus): string {
+export function textOfCluster(status: ClusterStatus, paint: Paint = PLAIN): string {
   const { nodes, health } = status;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['Name', status.name],
-    ['State', status.state],
+    ['State', status.state === 'running' ? paint.good(status.state) : status.state],
     ['Address', status.address],
     ['Version', status.version],
     ['Nodes', nodes === undefined ? undefined : `${nodes.ready} of ${nodes.total} ready`],
     ['Age', humanDuration(status.ageSeconds * 1000)],
-    ['Health', status.state === 'stopped' ? undefined : health.length === 0 ? 'ok' : health.join('; ')],
+    [
+      'Health',
+      status.state === 'stopped' ? undefined : health.length === 0 ? paint.good('ok') : paint.bad(health.join('; ')),
+    ],
     ['Process', status.pid?.toString()],
     ['Kubeconfig', status.kubeconfig],
     ...status.contexts.map(({ file, context }) => ['Context', `${context} in ${file}`] as const),

@@ -1,6 +1,7 @@
 import type { Clock } from '@holdfast/platform';
 import { type Arguments, describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { CONNECTION_SETTINGS, type ConnectionSettings, openSession, type Session } from './session.ts';
+import type { Paint } from './terminal/paint.ts';
 
 /** The environment of a command: input and output. */
 export interface Terminal {
@@ -9,6 +10,12 @@ export interface Terminal {
   readonly tell: (line: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** Colours of what is printed; absent: plain text. */
+  readonly paint?: Paint;
+  /** Colours of what is told. */
+  readonly paintTold?: Paint;
+  /** The line for the progress of long work; absent where nothing can be drawn twice. */
+  readonly live?: { show(text: string): void };
 }
 
 export interface Command {

@@ -2,14 +2,25 @@ import { StatusError } from '@holdfast/machinery';
 import { describeError, OperatorError } from '@holdfast/platform';
 import type { Terminal } from './command.ts';
 import { COMMANDS } from './registry.ts';
+import { takeNoColor } from './terminal/colours.ts';
+import { openTerminal, type TerminalDeps } from './terminal/open-terminal.ts';
+import { PLAIN } from './terminal/paint.ts';
 
 const OUR_FAULT = 70;
+const COMMAND_WIDTH = 12;
 const HELP_WORDS = new Set(['help', '--help', '-h']);
+
+/** Runs what a person typed, and returns the exit code. */
+export function runCommandLine(typed: readonly string[], process: Omit<TerminalDeps, 'noColor'>): Promise<number> {
+  const { noColor, rest } = takeNoColor(typed);
+  const [name = 'help', ...argv] = rest;
+  return runCommand(name, argv, openTerminal({ ...process, noColor }));
+}
 
 /** Runs a command and returns the exit code. */
 export async function runCommand(name: string, argv: readonly string[], terminal: Terminal): Promise<number> {
   if (HELP_WORDS.has(name)) {
-    terminal.print(commandList());
+    terminal.print(commandList(terminal));
     return 0;
   }
   try {
@@ -21,13 +32,15 @@ export async function runCommand(name: string, argv: readonly string[], terminal
   }
 }
 
-function commandList(): string {
+function commandList({ paint = PLAIN }: Terminal): string {
   const rows = [
     ['start', 'Run a whole cluster in this process until Ctrl-C'] as const,
     ...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const),
   ];
-  const lines = rows.map(([name, summary]) => `  ${name.padEnd(12)}${summary}`);
-  return `holdfast <command> [flags]   (in the repository: npm run holdfast -- <command> [flags])\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. For everything else there is kubectl.`;
+  const lines = rows.map(
+    ([name, summary]) => `  ${paint.strong(name)}${' '.repeat(COMMAND_WIDTH - name.length)}${summary}`,
+  );
+  return `holdfast <command> [flags]   (in the repository: npm run holdfast -- <command> [flags])\n\n${lines.join('\n')}\n\n\`<command> --help\` lists its flags. --no-color and NO_COLOR turn colours off. For everything else there is kubectl.`;
 }
 
 function unknownCommand(name: string): OperatorError {
@@ -39,15 +52,17 @@ function unknownCommand(name: string): OperatorError {
   });
 }
 
-function explain(error: unknown, { tell }: Terminal): number {
+function explain(error: unknown, { tell, paintTold = PLAIN }: Terminal): number {
   if (error instanceof OperatorError) {
-    tell(`holdfast: ${error.message}\n  ${error.nextStep}`);
+    tell(`${paintTold.bad('holdfast:')} ${error.message}\n  ${error.nextStep}`);
     return error.exitCode;
   }
   if (error instanceof StatusError) {
-    tell(`holdfast: the API server refused (${error.reason ?? error.code}): ${error.message}`);
+    tell(`${paintTold.bad('holdfast:')} the API server refused (${error.reason ?? error.code}): ${error.message}`);
     return 1;
   }
-  tell(`holdfast: unexpected failure\n${error instanceof Error ? error.stack : describeError(error)}`);
+  tell(
+    `${paintTold.bad('holdfast:')} unexpected failure\n${error instanceof Error ? error.stack : describeError(error)}`,
+  );
   return OUR_FAULT;
 }

@@ -14,6 +14,7 @@ import type { SettingSpecs, Settings } from '@holdfast/platform/config';
 import type { Terminal } from './command.ts';
 import { type Access, kubeconfigFile, readAccess } from './kubeconfig.ts';
 import { plainName } from './misuse.ts';
+import { PLAIN } from './terminal/paint.ts';
 import { warningsOf } from './warnings.ts';
 
 export const CONNECTION_SETTINGS = {
@@ -70,12 +71,13 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
 }
 
 /** Adds the credentials, prints the warnings of every response, and explains what to do when there is none. */
-function personal(https: ApiTransport, { server, token }: Access, { tell }: Terminal): ApiTransport {
+function personal(https: ApiTransport, { server, token }: Access, { tell, paintTold = PLAIN }: Terminal): ApiTransport {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (asked: ApiRequest): Promise<ApiResponse> => {
     try {
       const response = await https.request({ ...asked, headers: { ...asked.headers, ...authorization } });
-      for (const warning of warningsOf(response.headers['warning'] ?? '')) tell(`Warning: ${warning}`);
+      for (const warning of warningsOf(response.headers['warning'] ?? ''))
+        tell(`${paintTold.caution('Warning:')} ${warning}`);
       return response;
     } catch (error) {
       throw error instanceof TransportError ? noAnswer(server, asked, error) : error;

@@ -7,7 +7,7 @@ const GAP = 3;
  */
 export function formatTable(
   table: unknown,
-  { wide, namespaces }: { readonly wide: boolean; readonly namespaces: boolean },
+  { wide, namespaces, paint }: { readonly wide: boolean; readonly namespaces: boolean; readonly paint?: CellPaint },
 ): readonly string[] {
   const columns = arrayAt(table, 'columnDefinitions').flatMap((column, index) =>
     wide || at(column, 'priority') === 0 ? [{ index, head: textAt(column, 'name').toUpperCase() }] : [],
@@ -19,7 +19,7 @@ export function formatTable(
   });
   if (rows.length === 0) return [];
   const head = columns.map((column) => column.head);
-  return inLines([namespaces ? ['NAMESPACE', ...head] : head, ...rows]);
+  return inLines([namespaces ? ['NAMESPACE', ...head] : head, ...rows], paint);
 }
 
 const textOfCell = (cell: unknown): string =>
@@ -36,12 +36,18 @@ const escaped = (line: string): string =>
     char === '\u001b' ? '^[' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-export function inLines(rows: readonly (readonly string[])[]): readonly string[] {
+/** Colours a cell of a row; the first row is the head. */
+export type CellPaint = (text: string, row: number, column: number) => string;
+
+export function inLines(rows: readonly (readonly string[])[], paint: CellPaint = (text) => text): readonly string[] {
   const [head = []] = rows;
   const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)) + GAP);
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+  return rows.map((cells, row) =>
+    cells
+      .map((cell, column) => {
+        const room = column === cells.length - 1 ? 0 : Math.max(0, (widths[column] ?? 0) - cell.length);
+        return `${paint(cell, row, column)}${' '.repeat(room)}`;
+      })
       .join('')
       .trimEnd(),
   );

@@ -1,7 +1,9 @@
 import { statusErrorOf } from '@holdfast/client';
+import type { BackupHead } from '@holdfast/store';
 import { writeBackupFile } from '../../backup/backup-file.ts';
-import { defineCommand } from '../command.ts';
+import { defineCommand, type Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
+import { showWork } from '../terminal/work.ts';
 
 const BACKUP_PATH = '/holdfast.io/backup/v1';
 
@@ -10,15 +12,20 @@ export const BACKUP = defineCommand({
   about: `Writes all objects of a running cluster at one revision to a file, with their revisions and secrets. Needs the rights of
 cluster-admin. Keep also the directory pki and tokens.csv of the data directory: they are no objects.`,
   settings: { json: { kind: 'boolean', help: 'Print one JSON document' } },
-  act: async ({ settings: { json }, words: [file, ...more] }, session, { print }) => {
+  act: async ({ settings: { json }, words: [file, ...more] }, session, terminal) => {
     if (file === undefined || more.length > 0) throw misuse('one file has to be named', 'Use `backup FILE`.');
     const response = await session.ask(BACKUP_PATH);
     if (response.status >= 400 || response.body.kind !== 'stream') throw statusErrorOf(response);
-    const { revision, objects, takenAt } = await writeBackupFile(file, response.body.chunks);
-    print(
+    const { revision, objects, takenAt } = await written(file, response.body.chunks, terminal);
+    terminal.print(
       json
         ? JSON.stringify({ file, revision, objects, takenAt })
         : `${objects} objects at revision ${revision} in ${file}`,
     );
   },
 });
+
+async function written(file: string, chunks: AsyncIterable<Uint8Array>, terminal: Terminal): Promise<BackupHead> {
+  using work = showWork('objects in the backup', terminal);
+  return await writeBackupFile(file, chunks, (done, total) => work.at(done, total));
+}

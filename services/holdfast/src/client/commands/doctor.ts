@@ -4,6 +4,7 @@ import type { Command } from '../command.ts';
 import type { Subject } from '../doctor/check.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { CHECKS } from '../doctor/registry.ts';
+import { type Paint, PLAIN } from '../terminal/paint.ts';
 
 const SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API', default: 6443, min: 0, max: 65_535 },
@@ -30,7 +31,9 @@ export const DOCTOR: Command = {
     const dataDir = path.resolve(settings['data-dir']);
     const kubeconfig = settings.kubeconfig ?? path.join(dataDir, 'kubeconfig');
     const findings = await examine({ host: settings.host, port: settings.port, dataDir, kubeconfig, terminal });
-    for (const finding of findings) terminal.print(settings.json ? JSON.stringify(finding) : lineOf(finding));
+    for (const finding of findings) {
+      terminal.print(settings.json ? JSON.stringify(finding) : lineOf(finding, terminal.paint ?? PLAIN));
+    }
     return findings.some(({ verdict }) => verdict === 'problem') ? 1 : 0;
   },
 };
@@ -48,7 +51,9 @@ function withoutOwnPort(findings: readonly Finding[]): readonly Finding[] {
   return runs ? findings.filter(({ check, verdict }) => check !== 'port' || verdict === 'ok') : findings;
 }
 
-function lineOf({ check, verdict, message, nextStep }: Finding): string {
-  const line = `${verdict.padEnd(8)} ${check}: ${message}`;
+const COLOURS = { ok: 'good', warning: 'caution', problem: 'bad' } as const satisfies Record<string, keyof Paint>;
+
+function lineOf({ check, verdict, message, nextStep }: Finding, paint: Paint): string {
+  const line = `${paint[COLOURS[verdict]](verdict.padEnd(8))} ${check}: ${message}`;
   return nextStep === undefined ? line : `${line}\n         ${nextStep}`;
 }

@@ -14,8 +14,10 @@ import {
 import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { parse } from 'yaml';
-import type { Command } from '../command.ts';
+import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
+import { type Paint, PLAIN } from '../terminal/paint.ts';
+import { showWork } from '../terminal/work.ts';
 
 const SETTINGS = {
   workload: { kind: 'string', short: 'w', help: 'File with what users do: setup and steps (YAML or JSON)' },
@@ -67,6 +69,7 @@ export const EXPLORE: Command = {
     if (words.length === 0) throw misuse('no operator is given', 'Write its command after --, as in `-- ./operator`.');
     const file = settings.workload;
     if (file === undefined) throw misuse('no workload is given', 'Name its file with --workload.');
+    using watch = watchPlans(settings.plans, terminal);
     const exploration = await explore({
       workload: await workloadOf(file),
       command: words,
@@ -80,7 +83,7 @@ export const EXPLORE: Command = {
       plans: settings.plans,
       withinMs: settings.minutes * 60_000,
       ...(settings.plan === undefined ? {} : { only: planOf(settings.plan) }),
-      onProgress: (progress) => terminal.tell(lineOf(progress)),
+      onProgress: (progress) => watch.tell(progress),
     });
     const again = (plan: string): string =>
       commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
@@ -109,12 +112,27 @@ function documentsOf({ accusations, tried, planned, runs, tookMs }: Exploration,
   return [...found, end].map((each) => JSON.stringify(each));
 }
 
-function lineOf(progress: Progress): string {
+/** Tells each plan, with a bar below. */
+function watchPlans(most: number, terminal: Terminal): Disposable & { tell(progress: Progress): void } {
+  // Each plan has a line: without a bar nothing more is to be said.
+  const work = showWork('plans', { ...terminal, tell: () => {} });
+  let plans: number | undefined;
+  return {
+    tell: (progress) => {
+      terminal.tell(lineOf(progress, terminal.paintTold ?? PLAIN));
+      if (progress.kind === 'reference') plans = Math.min(progress.plans, most);
+      work.at(progress.kind === 'reference' ? 0 : progress.number, plans);
+    },
+    [Symbol.dispose]: () => work[Symbol.dispose](),
+  };
+}
+
+function lineOf(progress: Progress, paint: Paint): string {
   if (progress.kind === 'reference') {
     return `reference: ${progress.writes} writes, ${progress.events} events seen, ${progress.plans} plans`;
   }
   const { number, plan, findings } = progress;
-  return `${number}. ${describePlan(plan)}: ${findings.length === 0 ? 'fine' : findings.map(({ text }) => text).join('; ')}`;
+  return `${number}. ${describePlan(plan)}: ${findings.length === 0 ? paint.good('fine') : paint.bad(findings.map(({ text }) => text).join('; '))}`;
 }
 
 async function workloadOf(file: string): Promise<Workload> {

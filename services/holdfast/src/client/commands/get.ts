@@ -3,6 +3,7 @@ import { defineCommand } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { type Resolved, resolveWords } from '../resources.ts';
 import { formatTable } from '../table.ts';
+import { PLAIN, paintHead } from '../terminal/paint.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const OUTPUTS = ['table', 'wide', 'json'];
@@ -16,7 +17,7 @@ export const GET = defineCommand({
     json: { kind: 'boolean', help: 'The same as --output json' },
     output: { kind: 'string', short: 'o', help: `One of ${OUTPUTS.join(', ')}`, default: 'table' },
   },
-  act: async ({ settings, words }, session, { print, tell }) => {
+  act: async ({ settings, words }, session, { print, tell, paint = PLAIN }) => {
     const output = settings.json ? 'json' : settings.output;
     if (!OUTPUTS.includes(output)) throw misuse(`--output takes ${OUTPUTS.join(', ')}, not "${output}"`, 'See --help.');
     const namespaces = settings['all-namespaces'];
@@ -26,7 +27,7 @@ export const GET = defineCommand({
       const lines =
         output === 'json'
           ? [JSON.stringify(answer, undefined, 2)]
-          : formatTable(answer, { wide: output === 'wide', namespaces });
+          : formatTable(answer, { wide: output === 'wide', namespaces, paint: paintHead(paint) });
       if (lines.length === 0) tell('No resources found.');
       for (const line of lines) print(line);
     }

@@ -5,6 +5,7 @@ import { examineCluster } from '../cluster-status.ts';
 import type { Command } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { inLines } from '../table.ts';
+import { type Paint, PLAIN } from '../terminal/paint.ts';
 
 const SETTINGS = {
   json: { kind: 'boolean', help: 'Print one JSON document a line' },
@@ -35,7 +36,15 @@ export const LIST: Command = {
         humanDuration(ageSeconds * 1000),
         address ?? '-',
       ]);
-      for (const line of inLines([HEAD, ...rows])) terminal.print(line);
+      const { paint = PLAIN } = terminal;
+      const coloured = (text: string, row: number, column: number): string =>
+        row === 0 ? paint.strong(text) : column === STATE_COLUMN ? paintOfState(text, paint) : text;
+      for (const line of inLines([HEAD, ...rows], coloured)) terminal.print(line);
     }
   },
 };
+
+const STATE_COLUMN = HEAD.indexOf('STATE');
+
+const paintOfState = (state: string, paint: Paint): string =>
+  state === 'running' ? paint.good(state) : state === 'silent' ? paint.bad(state) : paint.faint(state);

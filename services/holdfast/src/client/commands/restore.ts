@@ -3,13 +3,14 @@ import { type Arguments, describeFlags, readArguments, type SettingSpecs } from 
 import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
-import { readBackupFile } from '../../backup/backup-file.ts';
+import { type BackupContent, readBackupFile } from '../../backup/backup-file.ts';
 import { agedContent, restoreInto, storeDirectory, type Target } from '../../backup/begin-with.ts';
 import { DataDirectory } from '../../embedded/data-directory.ts';
 import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import type { Command, Terminal } from '../command.ts';
 import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
+import { showWork } from '../terminal/work.ts';
 
 const SETTINGS = {
   'data-dir': { kind: 'string', help: 'New data directory of an embedded cluster', default: '.holdfast' },
@@ -39,7 +40,7 @@ export const RESTORE: Command = {
     }
     const [file, ...more] = words;
     if (file === undefined || more.length > 0) throw misuse('one file has to be named', 'Use `restore FILE`.');
-    const content = await readBackupFile(file);
+    const content = await verified(file, terminal);
     const aged = agedContent(content, terminal.clock.now());
     const revision = await withTarget(settings, (target) => restoreInto(target, aged, machineOf(terminal)));
     const objects = content.objects.length;
@@ -51,6 +52,11 @@ export const RESTORE: Command = {
     );
   },
 };
+
+async function verified(file: string, terminal: Terminal): Promise<BackupContent> {
+  using work = showWork('objects verified', terminal);
+  return await readBackupFile(file, (done, total) => work.at(done, total));
+}
 
 const machineOf = ({ clock }: Terminal) => ({ clock, ids: createIds(createSystemRandom()), log: createSilentLog() });
 

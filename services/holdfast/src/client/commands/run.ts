@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
-import { startCluster } from '@holdfast/cluster';
+import { type Cluster, startCluster } from '@holdfast/cluster';
 import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import type { Command, Terminal } from '../command.ts';
@@ -33,7 +33,7 @@ export const RUN: Command = {
     if (program === undefined) throw misuse('no command is given', 'Write it after --, as in `run -- go test ./...`.');
     const from = settings.from === undefined ? {} : { from: settings.from };
     const nodes = { hollowNodes: settings['hollow-nodes'], processNodes: settings['process-nodes'] };
-    await using cluster = await startCluster({ ...from, ...nodes, https: true });
+    await using cluster = await started({ ...from, ...nodes, https: true }, terminal);
     const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-run-'));
     try {
       const kubeconfig = path.join(folder, 'kubeconfig');
@@ -44,6 +44,15 @@ export const RUN: Command = {
     }
   },
 };
+
+async function started(options: Parameters<typeof startCluster>[0], { live }: Terminal): Promise<Cluster> {
+  live?.show('starting a cluster');
+  try {
+    return await startCluster(options);
+  } finally {
+    live?.show('');
+  }
+}
 
 /** 128 and the number of the signal for a command that a signal ended, as in a shell. */
 function exitCodeOf(program: string, args: readonly string[], env: Terminal['env']): Promise<number> {

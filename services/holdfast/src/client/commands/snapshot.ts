@@ -2,10 +2,11 @@ import type { KubeObject } from '@holdfast/api';
 import { collectionPath } from '@holdfast/client';
 import { type ForeignObject, writeForeignSnapshot } from '@holdfast/cluster/foreign-snapshot';
 import { OperatorError } from '@holdfast/platform';
-import { defineCommand } from '../command.ts';
+import { defineCommand, type Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { arrayAt, at, discover, type Served, textAt } from '../resources.ts';
 import type { Session } from '../session.ts';
+import { showWork } from '../terminal/work.ts';
 
 const PAGE_OBJECTS = 500;
 const OBJECTS_MAX = 200_000;
@@ -19,19 +20,28 @@ Resources are read one after the other, so the file is not one moment of a clust
     secrets: { kind: 'boolean', help: 'Also secrets' },
     json: { kind: 'boolean', help: 'Print one JSON document: file, objects' },
   },
-  act: async ({ settings: { out, secrets, json }, words }, session, { print, tell, clock }) => {
+  act: async ({ settings: { out, secrets, json }, words }, session, terminal) => {
     if (words[0] !== undefined) throw misuse(`snapshot does not know "${words[0]}"`, 'Use flags; --help lists them.');
     if (out === undefined) throw misuse('no file is named', 'Name it with --out, as in `snapshot --out state.json`.');
-    const objects: ForeignObject[] = [];
-    for (const resource of (await discover(session)).filter((served) => isTaken(served, secrets))) {
-      objects.push(...(await readAll(resource, session, OBJECTS_MAX - objects.length)));
-    }
+    const { print, tell, clock } = terminal;
+    const objects = await readCluster(session, secrets, terminal);
     await writeForeignSnapshot(out, objects, clock.now());
     print(json ? JSON.stringify({ file: out, objects: objects.length }) : `${objects.length} objects in ${out}`);
     tell('Webhook configurations are left out, and no webhook converts custom resources: the copy calls nobody.');
     if (!secrets) tell('Secrets are left out; --secrets takes them along.');
   },
 });
+
+async function readCluster(session: Session, secrets: boolean, terminal: Terminal): Promise<readonly ForeignObject[]> {
+  const resources = (await discover(session)).filter((served) => isTaken(served, secrets));
+  const objects: ForeignObject[] = [];
+  using work = showWork('resources read', terminal);
+  for (const [done, resource] of resources.entries()) {
+    work.at(done, resources.length);
+    objects.push(...(await readAll(resource, session, OBJECTS_MAX - objects.length)));
+  }
+  return objects;
+}
 
 /** Records of the past, views of others, and what an API server writes by itself. */
 const NOT_TAKEN: ReadonlySet<string> = new Set([

@@ -22,7 +22,7 @@ export const STATUS: Command = {
     }
     if (words[0] !== undefined) throw misuse(`status does not know "${words[0]}"`, `Use --name ${words[0]}.`);
     const status = await examineCluster(new ClusterHome(settings.name, terminal.env), terminal);
-    terminal.print(settings.json ? JSON.stringify(status) : textOfCluster(status));
+    terminal.print(settings.json ? JSON.stringify(status) : textOfCluster(status, terminal.paint));
     return status.state === 'running' && status.health.length === 0 ? 0 : 1;
   },
 };

@@ -12,6 +12,8 @@ import { type StartedCluster, startNamed } from '../../local/starting.ts';
 import { checkKubeconfig, userKubeconfig } from '../../local/user-kubeconfig.ts';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
+import { type Paint, PLAIN } from '../terminal/paint.ts';
+import { barOf } from '../terminal/work.ts';
 
 const OWN_SETTINGS = {
   name: { kind: 'string', help: 'Name of the cluster', default: DEFAULT_NAME },
@@ -70,18 +72,24 @@ async function bringUp(
   terminal: Terminal,
 ): Promise<StartedCluster> {
   const { clock, env, print } = terminal;
-  const onStep = (step: StepLine): void => print(settings.json ? JSON.stringify(step) : lineOfStep(step));
+  const onStep = (step: StepLine): void => {
+    print(settings.json ? JSON.stringify(step) : lineOfStep(step));
+    terminal.live?.show(step.number < step.of ? barOf('starting', step.number, step.of) : '');
+  };
   const file = settings.merge || settings.switch ? userKubeconfig(env) : undefined;
   if (file !== undefined) checkKubeconfig(file);
   const wish = { flags, detached: settings.detach };
-  const started = await unlessInterrupted((signal) => startNamed(home, wish, { clock, env, onStep, signal }));
+  const started = await unlessInterrupted((signal) => startNamed(home, wish, { clock, env, onStep, signal })).finally(
+    () => terminal.live?.show(''),
+  );
   const context = { file, makeCurrent: settings.switch, clock };
   const record = await shareContext(home, started.record, context).catch(async (error: unknown) => {
     if (started.begun !== undefined) await stopCluster(home, started.record, terminal);
     throw error;
   });
   const told = { ...started, record };
-  print(settings.json ? JSON.stringify(documentOf(home, told)) : textOf(home, told, file, settings.switch));
+  const shown = { merged: file, isCurrent: settings.switch, paint: terminal.paint ?? PLAIN };
+  print(settings.json ? JSON.stringify(documentOf(home, told)) : textOf(home, told, shown));
   return told;
 }
 
@@ -122,23 +130,29 @@ function documentOf(home: ClusterHome, { record, begun }: StartedCluster): objec
   };
 }
 
-function textOf(home: ClusterHome, { record, begun }: StartedCluster, merged: string | undefined, isCurrent: boolean) {
+interface Shown {
+  readonly merged: string | undefined;
+  readonly isCurrent: boolean;
+  readonly paint: Paint;
+}
+
+function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, isCurrent, paint }: Shown): string {
   const kubectl = kubectlOf(home, merged, isCurrent);
   const end = `holdfast down${home.name === DEFAULT_NAME ? '' : ` --name ${home.name}`}`;
   const head =
     begun === undefined
       ? `The cluster "${home.name}" runs already.`
-      : `\nThe cluster "${home.name}" is ready after ${(begun.ready.startupMs / 1000).toFixed(2)} s.`;
+      : `\nThe cluster "${home.name}" is ${paint.good('ready')} after ${(begun.ready.startupMs / 1000).toFixed(2)} s.`;
   return [
     head,
-    ...(begun?.ready.warnings ?? []).map((warning) => `  Warning     ${warning}`),
+    ...(begun?.ready.warnings ?? []).map((warning) => `  ${paint.caution('Warning')}     ${warning}`),
     `  API         ${record.url}`,
     `  Kubeconfig  ${home.kubeconfig}`,
     ...(merged === undefined
       ? []
       : [`  Context     ${contextOf(home.name)} in ${merged}${isCurrent ? ' (current)' : ''}`]),
     `  Log         ${home.log}`,
-    `  Next        ${kubectl} get pods -A`,
+    `  Next        ${paint.strong(`${kubectl} get pods -A`)}`,
     `  End         ${end}`,
   ].join('\n');
 }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { backupLines } from '@holdfast/store';
+import { readBackupFile, writeBackupFile } from './backup-file.ts';
+
+const PIECE_BYTES = 7;
+
+test('writing and reading a backup say how far they are, however it arrives in pieces', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-backup-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const objects = ['a', 'b', 'c'].map((key) => ({ key, revision: 1, createRevision: 1, value: '{"x":1}' }));
+  const text = Buffer.from([...backupLines({ objects, revision: 1 }, '2026-01-01T00:00:00Z')].join(''));
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < text.length; at += PIECE_BYTES) yield text.subarray(at, at + PIECE_BYTES);
+  }
+  const file = path.join(folder, 'backup');
+  const written: [number, number | undefined][] = [];
+  await writeBackupFile(file, pieces(), (done, total) => void written.push([done, total]));
+  assert.deepEqual(written[0], [0, undefined]);
+  assert.deepEqual(written.at(-1), [3, 3]);
+  assert.deepEqual(
+    written.map(([done]) => done),
+    written.map(([done]) => done).toSorted((a, b) => a - b),
+  );
+  const read: [number, number | undefined][] = [];
+  await readBackupFile(file, (done, total) => void read.push([done, total]));
+  assert.deepEqual(read, [
+    [0, 3],
+    [1, 3],
+    [2, 3],
+    [3, 3],
+    [3, 3],
+  ]);
+});

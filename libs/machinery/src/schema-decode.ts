@@ -1,4 +1,4 @@
-import { formatTime, parseTime } from '@holdfast/platform';
+import { formatTime, parseTime } from '@holdfast/platform/time';
 import { isNumeric } from './exact-json.ts';
 import { converterError, goType, namedGoType } from './go-types.ts';
 import { isInt64, KEPT_MAX, nearestKept } from './int64.ts';

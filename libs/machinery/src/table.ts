@@ -1,4 +1,4 @@
-import { parseTime } from '@holdfast/platform';
+import { parseTime } from '@holdfast/platform/time';
 
 export type TableCell = string | number | bigint | boolean | null;
 

@@ -1,4 +1,5 @@
-import { diffJson, type JsonDifference } from '@holdfast/apiserver/json-diff';
+import { diffJson } from '@holdfast/apiserver/json-diff';
+import type { JsonDifference } from '@holdfast/client/history-documents';
 import { parseKey } from '@holdfast/store';
 import type { StoreContent } from './state.ts';
 

@@ -1,8 +1,8 @@
-import type { HistoryChange, HistoryChangeList } from '@holdfast/apiserver/history-documents';
+import type { HistoryChange, HistoryChangeList } from '@holdfast/client/history-documents';
 import type { ClusterFetch } from './fetch.ts';
 import { badOption } from './options.ts';
 
-export type { HistoryChange } from '@holdfast/apiserver/history-documents';
+export type { HistoryChange } from '@holdfast/client/history-documents';
 
 /** Everything is optional: which changes, oldest first. */
 export interface HistoryQuery {

@@ -1,4 +1,4 @@
-import { formatTime } from '@holdfast/platform';
+import { formatTime } from '@holdfast/platform/time';
 import type { APIService, APIServiceCondition, APIServiceStatus, Endpoints, Service } from '../generated/types.ts';
 
 /** Marks APIServices that the server maintains: `onstart` for built-in ones, `true` for those of definitions. */

@@ -1,4 +1,4 @@
-import { invariant } from '@holdfast/platform';
+import { invariant } from '@holdfast/platform/invariant';
 import { keyElement, type PathElement, valueElement } from '../fieldpath/element.ts';
 import {
   isJsonArray,

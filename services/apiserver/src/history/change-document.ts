@@ -1,6 +1,6 @@
+import type { HistoryAuthor, HistoryChange } from '@holdfast/client/history-documents';
 import { parseKey } from '@holdfast/store';
 import { HISTORY_DIFFERENCES_MAX } from '../limits.ts';
-import type { HistoryAuthor, HistoryChange } from './documents.ts';
 import { diffJson } from './json-diff.ts';
 import { timeText } from './moments.ts';
 import type { PastChange } from './past-changes.ts';

@@ -1,4 +1,5 @@
 import type { ApiResponse } from '@holdfast/client';
+import { HISTORY_API, type HistoryChange, type HistoryChangeList, MOMENTS } from '@holdfast/client/history-documents';
 import { badRequest } from '@holdfast/machinery';
 import type { Revision } from '@holdfast/store';
 import { jsonAnswer } from '../http/answers.ts';
@@ -7,7 +8,6 @@ import { isTrue } from '../http/request-info.ts';
 import { HISTORY_CHANGES_DEFAULT, HISTORY_CHANGES_MAX, HISTORY_COMPARED_CHARS_MAX } from '../limits.ts';
 import { type AskedPlace, readPlace } from './asked-place.ts';
 import { changeDocument } from './change-document.ts';
-import { HISTORY_API, type HistoryChange, type HistoryChangeList, MOMENTS } from './documents.ts';
 import type { Sight } from './history.ts';
 import { lastUntil, readMoment, readSince, revisionAt } from './moments.ts';
 import { pastChanges } from './past-changes.ts';

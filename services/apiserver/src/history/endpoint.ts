@@ -1,4 +1,5 @@
 import type { ApiResponse } from '@holdfast/client';
+import { HISTORY_API, type HistoryRange } from '@holdfast/client/history-documents';
 import { forbiddenError, StatusError } from '@holdfast/machinery';
 import { isOfNode } from '../authorization/node-incarnation.ts';
 import { catchUp } from '../cache/reader.ts';
@@ -8,7 +9,6 @@ import { HISTORY_PATH } from '../http/history-path.ts';
 import { nothingThere } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
 import { answerChanges } from './changes-answer.ts';
-import { HISTORY_API, type HistoryRange } from './documents.ts';
 import type { History, Sight } from './history.ts';
 import { timeText, tooOld } from './moments.ts';
 import { answerObjects } from './objects-answer.ts';

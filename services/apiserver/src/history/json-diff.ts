@@ -1,10 +1,4 @@
-/** One difference between two documents, named by a JSON pointer. */
-export interface JsonDifference {
-  readonly op: 'add' | 'remove' | 'replace';
-  readonly path: string;
-  readonly from?: unknown;
-  readonly value?: unknown;
-}
+import type { JsonDifference } from '@holdfast/client/history-documents';
 
 export interface JsonDiff {
   readonly differences: readonly JsonDifference[];

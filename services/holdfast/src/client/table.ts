@@ -1,3 +1,4 @@
+import { harmless } from '@holdfast/platform/harmless';
 import { arrayAt, at, textAt } from './resources.ts';
 
 const GAP = 3;
@@ -24,17 +25,6 @@ export function formatTable(
 
 const textOfCell = (cell: unknown): string =>
   typeof cell === 'string' ? harmless(cell) : cell === null || cell === undefined ? '<none>' : JSON.stringify(cell);
-
-/** Like kubectl, returns one line without terminal control characters: the text may come from anyone. */
-export function harmless(text: string): string {
-  const [line = '', ...more] = text.split(/[\n\r\f]/);
-  return more.length === 0 ? escaped(line) : `${escaped(line)}...`;
-}
-
-const escaped = (line: string): string =>
-  line.replace(/\p{Cc}/gu, (char) =>
-    char === '\u001b' ? '^[' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 
 /** Colours a cell of a row; the first row is the head. */
 export type CellPaint = (text: string, row: number, column: number) => string;

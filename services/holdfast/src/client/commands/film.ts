@@ -1,13 +1,14 @@
+import { EVENTS } from '@holdfast/api';
+import { CHANGES_MAX, documentOf, type Film, type FilmSource, filmsOf, readMaterial } from '@holdfast/client/film';
+import { createReader } from '@holdfast/client/why';
+import { parseDuration } from '@holdfast/platform/durations';
 import { defineCommand } from '../command.ts';
-import { documentOf } from '../film/document.ts';
-import { filmsOf } from '../film/film.ts';
 import { filmLines } from '../film/lines.ts';
-import type { Film } from '../film/model.ts';
 import { filmPage } from '../film/page.ts';
-import { readMaterial } from '../film/read.ts';
-import { CHANGES_MAX } from '../history/read.ts';
-import { misuse } from '../misuse.ts';
+import { readerOf } from '../history/read.ts';
+import { misuse, plainName } from '../misuse.ts';
 import { writePage } from '../pages.ts';
+import type { Session } from '../session.ts';
 
 export const FILM = defineCommand({
   usage: 'film [--node NODE] [--since 10m] [--html FILE]',
@@ -23,7 +24,10 @@ export const FILM = defineCommand({
   act: async ({ settings, words }, session, { print, tell }) => {
     if (words.length > 0) throw misuse(`"${words[0]}" is not expected`, 'Name a node with --node NODE.');
     const { node, since, json, html } = settings;
-    const { material, isCut } = await readMaterial(session, { since, node });
+    if (node !== undefined) plainName(node);
+    const sinceMs = parseDuration(since);
+    if (sinceMs === undefined) throw misuse(`"${since}" is not a duration`, 'Give it as in --since 10m.');
+    const { material, isCut } = await readMaterial(sourceOf(session), { sinceMs, node });
     if (isCut) tell(`Warning: only the first ${CHANGES_MAX} changes of a kind were read; ask for less with --since.`);
     const films = filmsOf(material, node);
     if (html !== undefined) {
@@ -33,6 +37,11 @@ export const FILM = defineCommand({
     if (json) for (const film of films) print(JSON.stringify(documentOf(film)));
     else if (html === undefined) print(textOf(films, node, since));
   },
+});
+
+const sourceOf = (session: Session): FilmSource => ({
+  read: readerOf(session),
+  events: () => createReader(session.client).list(EVENTS),
 });
 
 const textOf = (films: readonly Film[], node: string | undefined, since: string): string =>

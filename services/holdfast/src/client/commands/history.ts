@@ -1,8 +1,9 @@
+import { CHANGES_MAX, type HistoryFound } from '@holdfast/client/film';
 import { formatTime } from '@holdfast/platform';
 import { defineCommand } from '../command.ts';
 import { historyLines } from '../history/lines.ts';
 import { historyPage } from '../history/page.ts';
-import { CHANGES_MAX, type HistoryFound, readHistory } from '../history/read.ts';
+import { readHistory } from '../history/read.ts';
 import { misuse } from '../misuse.ts';
 import { writePage } from '../pages.ts';
 

@@ -1,11 +1,9 @@
+import { type Asked, createReader, documentOf, type Explained, explain, paragraphOf } from '@holdfast/client/why';
 import { OperatorError } from '@holdfast/platform';
 import { defineCommand } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { type Named, resolveWords } from '../resources.ts';
 import type { Session } from '../session.ts';
-import { type Asked, explain } from '../why/kinds.ts';
-import { createReader } from '../why/reader.ts';
-import { documentOf, type Explained, paragraphOf } from '../why/text.ts';
 
 export const WHY = defineCommand({
   usage: 'why <resource>/<name>...',

@@ -1,9 +1,18 @@
+import {
+  afterText,
+  causeText,
+  type Film,
+  headline,
+  LEGEND,
+  laneName,
+  lastedText,
+  leftText,
+  podName,
+  stepsInOrder,
+} from '@holdfast/client/film';
 import { formatTime } from '@holdfast/platform';
 import { element, Markup } from '../history/markup.ts';
 import { drawing } from './drawing.ts';
-import { afterText, causeText, headline, laneName, lastedText, leftText, stepsInOrder } from './lines.ts';
-import type { Film } from './model.ts';
-import { durationText, podName } from './names.ts';
 import { STYLE } from './page-style.ts';
 
 /** More on one page would not be read. The newest are shown. */
@@ -53,13 +62,6 @@ function section(film: Film): Markup {
   ]);
 }
 
-const LEGEND = [
-  ['good', 'well'],
-  ['doubt', 'nobody knows what runs'],
-  ['dead', 'confirmed dead, or gone'],
-  ['busy', 'on its way'],
-] as const;
-
 function legend({ lostMs }: Film): Markup {
   const keys = LEGEND.map(([tone, text]) =>
     element('span', { class: 'key' }, [element('i', { class: `swatch ${tone}` }, ''), element('span', {}, text)]),
@@ -74,7 +76,7 @@ function steps(film: Film): Markup {
     const cause = causeText(told, step);
     const because = cause === '' ? [] : [element('span', { class: 'because' }, `because of ${cause}`)];
     return element('li', { id: `s${film.lostMs}-${step.id}` }, [
-      element('span', { class: 'after' }, afterText(film, step)),
+      element('span', { class: 'after' }, afterText(film, step.fromMs)),
       element('span', { class: 'what' }, [
         element('b', {}, laneName(lane)),
         element('span', {}, ` ${step.name}`),
@@ -86,11 +88,11 @@ function steps(film: Film): Markup {
   return element('div', {}, [element('h3', {}, 'Step by step'), element('ol', { class: 'steps' }, items)]);
 }
 
-function remarks({ remarks: found, lostMs }: Film): readonly Markup[] {
-  if (found.length === 0) return [];
-  const items = found.map(({ atMs, about, reason, message }) =>
+function remarks(film: Film): readonly Markup[] {
+  if (film.remarks.length === 0) return [];
+  const items = film.remarks.map(({ atMs, about, reason, message }) =>
     element('li', {}, [
-      element('span', { class: 'after' }, atMs < lostMs ? 'before' : durationText(atMs - lostMs)),
+      element('span', { class: 'after' }, afterText(film, atMs)),
       element('span', { class: 'what' }, [
         element('b', {}, podName(about)),
         element('span', {}, ` ${reason}: ${message}`),

@@ -1,4 +1,4 @@
-import type { HistoryChange } from '@holdfast/apiserver/history-documents';
+import type { HistoryChange } from '@holdfast/client/history-documents';
 import { element, type Markup } from './markup.ts';
 import { deedOf, isBlind, newestSeen, objectName, writerOf } from './story.ts';
 

@@ -1,4 +1,4 @@
-import type { HistoryChange } from '@holdfast/apiserver/history-documents';
+import type { HistoryChange } from '@holdfast/client/history-documents';
 import { inLines } from '../table.ts';
 import { deedOf, detailOf, objectName, seenText, writerOf } from './story.ts';
 

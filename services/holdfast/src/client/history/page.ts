@@ -1,4 +1,4 @@
-import type { HistoryChange } from '@holdfast/apiserver/history-documents';
+import type { HistoryChange } from '@holdfast/client/history-documents';
 import { chart } from './chart.ts';
 import { element, Markup } from './markup.ts';
 import { STYLE } from './page-style.ts';

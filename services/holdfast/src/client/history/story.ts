@@ -1,5 +1,5 @@
-import type { HistoryAuthor, HistoryChange } from '@holdfast/apiserver/history-documents';
-import { harmless } from '../table.ts';
+import type { HistoryAuthor, HistoryChange } from '@holdfast/client/history-documents';
+import { harmless } from '@holdfast/platform/harmless';
 
 const VALUE_CHARS_MAX = 60;
 const DIFFERENCES_TOLD = 3;

@@ -20,6 +20,7 @@ import { notFound, parseQuantity, value } from '@holdfast/machinery';
 import type { Clock, Ids, Log, Random, Service, Tracer } from '@holdfast/platform';
 import type { NodeLogs } from './adapters/node-log-directory.ts';
 import type { NodeVolumeDirectories } from './adapters/node-volume-directories.ts';
+import { VolumeWorkers } from './adapters/volume-workers.ts';
 import type { ContainerManager } from './container/container-stop.ts';
 import type { ProbeNetwork } from './container/probe-network.ts';
 import { type CsiSettings, CsiSupport } from './csi/csi-support.ts';
@@ -139,11 +140,12 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
     closed: () => shutdown.refusal(),
     pressure: () => keepers.conditions(),
   });
-  const csi = createCsi({ ...deps, log }, () => ({ manager, attachments }));
+  const volumeWork = runtime.abilities === undefined ? undefined : new VolumeWorkers({ clock });
+  const csi = createCsi({ ...deps, log, volumeWork }, () => ({ manager, attachments }));
   const attachments = createAttachments(deps, () => ({ manager, agent, csi }));
   const probeMetrics = new ProbeMetrics();
   const promise = createPromise({ ...deps, log }, () => agent.beatSoon());
-  const starts = { attachments, exclusives: startsOf(deps, promise) };
+  const starts = { attachments, exclusives: startsOf(deps, promise), volumeWork };
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -192,7 +194,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       }),
     }),
     unmountAll: async () => csi?.unmountAll(),
-    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer, csi }),
+    ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer, csi, volumeWork }),
   };
 }
 
@@ -205,11 +207,12 @@ interface KubeletParts {
   readonly keepers: { start(): void; stop(): void };
   readonly reclaimer: VolumeReclaimer | undefined;
   readonly csi: CsiSupport | undefined;
+  readonly volumeWork: VolumeWorkers | undefined;
 }
 
 const lifeOf = (
   address: NodeAddress | undefined,
-  { events, informer, services, manager, agent, keepers, reclaimer, csi }: KubeletParts,
+  { events, informer, services, manager, agent, keepers, reclaimer, csi, volumeWork }: KubeletParts,
 ): Pick<Service, 'start' | 'stop'> => ({
   start: async () => {
     followAddress(address, manager, agent);
@@ -232,6 +235,7 @@ const lifeOf = (
     const stopped = manager.stop();
     await Promise.all([informer.stop(), services?.stop()]);
     await stopped;
+    volumeWork?.close();
     await events.stop();
   },
 });
@@ -276,7 +280,7 @@ function createAttachments(
 }
 
 function createCsi(
-  deps: KubeletDeps,
+  deps: KubeletDeps & { readonly volumeWork: VolumeWorkers | undefined },
   parts: () => { readonly manager: PodManager; readonly attachments: VolumeAttachments },
 ): CsiSupport | undefined {
   const { csi: settings, runtime, node } = deps;

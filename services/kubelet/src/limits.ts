@@ -157,6 +157,15 @@ export const LOOK_MS = 5_000;
 /** Limit of what such a program says. */
 export const PROGRAM_MESSAGE_MAX_LENGTH = 1_000;
 
+/** Deadline of what the kubelet does in a volume whose server may be silent. */
+export const VOLUME_WORK_MS = 10_000;
+/** The same of `fsGroup`, which changes every file of a volume. */
+export const VOLUME_GROUP_MS = 600_000;
+/** Processes that work in such volumes, or hang there. Each has about 50 MB. */
+export const VOLUME_WORKERS_MAX = 16;
+/** One that has nothing to do ends after this time. */
+export const VOLUME_WORKER_LINGER_MS = 5_000;
+
 /** Deadline of the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;
 

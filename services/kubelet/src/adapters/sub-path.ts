@@ -25,6 +25,7 @@ export interface OpenSubPath {
   /** The real path without links, and the real path of the volume's directory. */
   readonly path: string;
   readonly volume: string;
+  readonly isDirectory: boolean;
   /** Makes the place appear at `target`, a path that only the node changes. */
   bindTo(target: string): Promise<void>;
   close(): void;
@@ -51,6 +52,7 @@ export async function openSubPath(volume: string, subPath: string, options: SubP
   return {
     path: pathOfDescriptor(descriptor),
     volume: root,
+    isDirectory: statOf(descriptor).isDirectory(),
     bindTo: (target) => bind(descriptor, statOf(descriptor), target),
     close: () => closeSync(descriptor),
   };

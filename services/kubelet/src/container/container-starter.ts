@@ -2,6 +2,7 @@ import { type Container, type Pod, RUNTIME_CLASSES, type Service } from '@holdfa
 import type { ApiClient } from '@holdfast/client';
 import { type Clock, describeError, type Log, type Tracer } from '@holdfast/platform';
 import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
+import type { VolumeWork } from '../adapters/volume-work.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { type ClusterDns, kernelHostName, missesClusterDns, podNames } from '../domain/network-identity.ts';
 import type { NodeFacts, PodAction, PodMemory } from '../domain/pod-worker-types.ts';
@@ -41,6 +42,8 @@ export interface ContainerStarterDeps extends HandlerDeps {
   readonly csi?: CsiVolumes | undefined;
   /** Absent: this node keeps no directories of volumes. */
   readonly directories?: NodeVolumeDirectories | undefined;
+  /** Default: in this process. */
+  readonly volumeWork?: VolumeWork | undefined;
   /** All Services of the cluster that pods get variables for. */
   /** The services as this pod reaches them. */
   readonly services: (pod: Pod) => Promise<readonly Service[]>;
@@ -70,7 +73,7 @@ export class ContainerStarter {
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
     this.#failures = new StartFailures(deps);
-    const { client, clock, allocatable, node, tell, admission, directories, csi } = deps;
+    const { client, clock, allocatable, node, tell, admission, directories, volumeWork, csi } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
       tell(pod, { type: 'Warning', reason: 'FailedMount', message });
@@ -85,6 +88,7 @@ export class ContainerStarter {
             hostIp: () => node.address,
             node: () => admission.node(),
             directories,
+            volumeWork,
             csi,
             onExpanded: (pod, message) => tell(pod, { type: 'Normal', reason: 'FileSystemResizeSuccessful', message }),
             onFailure,

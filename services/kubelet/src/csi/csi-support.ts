@@ -1,5 +1,6 @@
 import type { ApiClient } from '@holdfast/client';
 import type { Clock, Log, Timer } from '@holdfast/platform';
+import type { VolumeWork } from '../adapters/volume-work.ts';
 import { NFS_DRIVER } from '../domain/nfs-request.ts';
 import { CSI_RETRY_INITIAL_MS, CSI_SWEEP_MS, UNMOUNT_ALL_MS, UNMOUNT_RETRY_MS } from '../limits.ts';
 import { CsiVolumes } from './csi-volumes.ts';
@@ -23,6 +24,7 @@ export interface CsiSupportDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly nodeName: string;
+  readonly volumeWork?: VolumeWork | undefined;
   readonly onDriver: () => void;
   /** True when all pods of the node are known. */
   readonly isSettled: () => boolean;

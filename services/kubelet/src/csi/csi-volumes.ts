@@ -15,7 +15,7 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
-import { giveGroup } from '../adapters/volume-group.ts';
+import { localVolumeWork, type VolumeWork } from '../adapters/volume-work.ts';
 import {
   type CsiRequest,
   expandedClaim,
@@ -38,6 +38,8 @@ export interface CsiVolumesDeps {
   /** The state directory of the node. */
   readonly root: string;
   readonly driver: (name: string) => NodeDriver | undefined;
+  /** Default: in this process. */
+  readonly volumeWork?: VolumeWork | undefined;
 }
 
 /** The group of a pod's files (`fsGroup`). */
@@ -104,7 +106,10 @@ export class CsiVolumes {
       const isOurs = !driver.can.setsGroup && request.isBuiltIn !== true && takesGroup(request, info);
       // Once: what the pod makes of its files later stays.
       if (isOurs && group?.gid !== undefined && !this.#published.has(targetPath))
-        await giveGroup(targetPath, { gid: group.gid, policy: group.policy });
+        await (this.#deps.volumeWork ?? localVolumeWork).giveGroup(targetPath, {
+          gid: group.gid,
+          policy: group.policy,
+        });
     }).catch(toVolumeError);
     this.#published.add(targetPath);
     return targetPath;

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { csiVolumesOf } from '../runtime/pod-directories.ts';
+import { csiVolumesOf, mountsAt } from '../runtime/pod-directories.ts';
 
 /** A volume that a driver may have published for a pod. Written before the driver is asked, removed after its end. */
 export interface VolumeRecord {
@@ -124,6 +124,8 @@ function removeFolder(folder: string): void {
 
 /** A driver removes what it made there; some leave the empty directory. */
 function removeTarget(path: string): void {
+  // A look at a file system whose server is silent does not return.
+  if (mountsAt(path).length > 0) throw new Error(`${path} is still mounted`);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (found.isDirectory()) rmdirSync(path);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createPodDirectories } from './pod-directories.ts';
+import { createPodDirectories, runBriefly } from './pod-directories.ts';
 
 test('[LIFE-13] the volumes of a pod are bound to its UID, and no other pod gets them', (t) => {
   const state = mkdtempSync(join(tmpdir(), 'pod-directories-'));
@@ -25,4 +25,9 @@ test('[LIFE-13] the volumes of a pod are bound to its UID, and no other pod gets
   assert.deepEqual([existsSync(fileOf('u1')), existsSync(fileOf('u2'))], [false, true]);
   directories.sweep(new Set());
   assert.equal(existsSync(fileOf('u2')), false, 'nobody is left to remove it');
+});
+
+test('an unmount that ignores signals is killed at its deadline: the kubelet stands still meanwhile', () => {
+  assert.throws(() => runBriefly(['/bin/sh', '-c', 'trap "" TERM; exec sleep 600'], 50), /ETIMEDOUT/);
+  assert.throws(() => runBriefly(['/bin/sh', '-c', 'exit 32'], 60_000), /Command failed/);
 });

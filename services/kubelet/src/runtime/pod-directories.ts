@@ -74,20 +74,25 @@ export const csiVolumesOf = (volumesPath: string): string => join(volumesPath, '
 export const subPathTarget = (volumesPath: string, container: string, index: number): string =>
   join(dirname(volumesPath), SUB_PATHS, container, String(index));
 
-function unmount(target: string): void {
-  // Without a look at the path: on a share whose server is silent, the look would not return.
-  execFileSync(helper('umount'), ['--no-canonicalize', target], {
+// Without a look at the path: on a share whose server is silent, the look would not return.
+const unmount = (target: string): void => runBriefly([helper('umount'), '--no-canonicalize', target], UNMOUNT_MS);
+
+/** Throws when the program fails, or does not end in time: then it is killed, whatever signals it ignores. */
+export function runBriefly([program = '', ...args]: readonly string[], deadlineMs: number): void {
+  execFileSync(program, args, {
     stdio: 'ignore',
-    timeout: UNMOUNT_MS,
+    timeout: deadlineMs,
+    killSignal: 'SIGKILL',
     env: HELPER_ENVIRONMENT,
   });
 }
 
 const MOUNTS = '/proc/self/mounts';
 
-interface Mounted {
+export interface Mounted {
   readonly source: string;
   readonly target: string;
+  readonly type: string;
 }
 
 /** The mounts in a directory, as this process sees them. */
@@ -96,13 +101,29 @@ export const mountsBelow = (path: string): readonly Mounted[] =>
 
 export const mountsAt = (path: string): readonly Mounted[] => mounts().filter(({ target }) => target === path);
 
+/** File systems that the kernel serves alone. */
+const OWN_TYPES: ReadonlySet<string> = new Set(
+  (
+    'bcachefs binfmt_misc bpf btrfs cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs efivarfs erofs exfat ext2 ext3 ext4 ' +
+    'f2fs fusectl hugetlbfs iso9660 jfs mqueue nsfs ntfs3 overlay proc pstore ramfs reiserfs rootfs rpc_pipefs securityfs ' +
+    'selinuxfs squashfs sysfs tmpfs tracefs udf vfat xfs zfs'
+  ).split(' '),
+);
+
+/** True where a file system of the machine has a server, which may be silent, or where the machine does not list them. */
+export const hasForeignMounts = (list: () => readonly Mounted[] = mounts): boolean => {
+  const found = list();
+  return found.length === 0 || found.some(({ type, target }) => !OWN_TYPES.has(type) && !target.startsWith('/proc/'));
+};
+
 /** None where the machine does not list them: only Linux does. */
 function mounts(): readonly Mounted[] {
   if (!existsSync(MOUNTS)) return [];
   return readFileSync(MOUNTS, 'utf8')
+    .trimEnd()
     .split('\n')
     .map((line) => line.split(' '))
-    .map(([source = '', target = '']) => ({ source, target: unescape(target) }));
+    .map(([source = '', target = '', type = '']) => ({ source, target: unescape(target), type }));
 }
 
 /** The kernel writes spaces and the like as octal numbers. */

@@ -238,6 +238,8 @@ export interface Mount {
    * that takes this field mounts nothing else if one is put there meanwhile.
    */
   readonly within?: string;
+  /** What the source is, where the kubelet knows it: a runtime need not look at a file system whose server may be silent. */
+  readonly isDirectory?: boolean;
   /** Propagation of later mounts. Default: none. */
   readonly propagation?: 'HostToContainer' | 'Bidirectional';
 }

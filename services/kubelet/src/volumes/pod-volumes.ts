@@ -2,14 +2,8 @@ import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
 import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
-import { type OpenSubPath, openSubPath } from '../adapters/sub-path.ts';
-import {
-  adoptDirectory,
-  makeEmptyDirectory,
-  makeMemoryDirectory,
-  useHostPath,
-  writeVolume,
-} from '../adapters/volume-directory.ts';
+import { makeEmptyDirectory, makeMemoryDirectory, writeVolume } from '../adapters/volume-directory.ts';
+import { type FoundSubPath, localVolumeWork, type SubPathRequest, type VolumeWork } from '../adapters/volume-work.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
 import { type CsiRequest, requestOfInline, requestOfVolume } from '../domain/csi-request.ts';
 import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
@@ -43,6 +37,8 @@ export interface PodVolumesDeps extends ClaimDeps {
   readonly onExpanded?: (pod: Pod, message: string) => void;
   /** Absent: this node keeps no directories of volumes. */
   readonly directories?: NodeVolumeDirectories | undefined;
+  /** Default: in this process. */
+  readonly volumeWork?: VolumeWork | undefined;
   /** Files of a running pod could not be brought up to date; they stay as they were. */
   readonly onFailure: (pod: Pod, message: string) => void;
   /** The pod cannot write a volume, because its files belong to root. */
@@ -74,6 +70,7 @@ const ticketDirectoryVariable = (volume: string): string =>
 /** The volumes of one pod: made before its sandbox, then kept up to date while it runs. */
 export class PodVolumes {
   readonly #deps: PodVolumesDeps;
+  readonly #work: VolumeWork;
   readonly #tokens = new Map<string, { readonly token: string; readonly renewAt: number }>();
   /** The targets of the pod's claims, by volume. */
   readonly #claimed = new Map<string, string>();
@@ -94,6 +91,7 @@ export class PodVolumes {
 
   constructor(deps: PodVolumesDeps) {
     this.#deps = deps;
+    this.#work = deps.volumeWork ?? localVolumeWork;
   }
 
   /** Makes what the pod's containers mount. Rejects while something is missing. */
@@ -204,7 +202,7 @@ export class PodVolumes {
         return this.#makeEmpty(directory, source, place.owner);
       case 'hostPath':
         refuseForeign(place, 'hostPath');
-        return useHostPath(source.path, source.type);
+        return this.#work.useHostPath(source.path, source.type);
       case 'claim':
         refuseForeign(place, 'persistentVolumeClaim');
         return this.#useClaim(place, name, source);
@@ -237,7 +235,7 @@ export class PodVolumes {
       return;
     }
     this.#claimed.set(name, claimed.path);
-    await useHostPath(claimed.path, claimed.type, owner);
+    await this.#work.useHostPath(claimed.path, claimed.type, owner);
     if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
   }
 
@@ -281,7 +279,8 @@ export class PodVolumes {
 
   /** Only where pods are processes: a container's root may write what is root's. */
   async #adopt(pod: Pod, path: string, owner: Owner): Promise<void> {
-    if (this.#deps.abilities.isolation === true || (await adoptDirectory(path, owner)) || this.#told.has(path)) return;
+    if (this.#deps.abilities.isolation === true || (await this.#work.adoptDirectory(path, owner))) return;
+    if (this.#told.has(path)) return;
     this.#told.add(path);
     this.#deps.onForeign?.(
       pod,
@@ -328,17 +327,14 @@ export class PodVolumes {
   async #subPath(
     { path, container, index }: MountPlace,
     { volume, subPath, isMade }: { readonly volume: string; readonly subPath: string; readonly isMade: boolean },
-  ): Promise<Pick<Mount, 'source' | 'within'>> {
-    const opened = await open(volume, subPath, !isMade);
-    try {
-      if (isMade) return { source: opened.path };
-      if (this.#deps.abilities.isolation !== true) return { source: opened.path, within: opened.volume };
-      const target = subPathTarget(path, container, index);
-      await opened.bindTo(target);
-      return { source: target };
-    } finally {
-      opened.close();
-    }
+  ): Promise<Pick<Mount, 'source' | 'within' | 'isDirectory'>> {
+    // Files that the kubelet makes are on its own disk.
+    if (isMade) return { source: (await find(localVolumeWork, { volume, subPath, make: false })).path };
+    const isBound = this.#deps.abilities.isolation === true;
+    const target = isBound ? subPathTarget(path, container, index) : undefined;
+    const found = await find(this.#work, { volume, subPath, make: true, target });
+    const { isDirectory } = found;
+    return target === undefined ? { source: found.path, within: found.volume, isDirectory } : { source: target };
   }
 
   #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {
@@ -359,7 +355,9 @@ export class PodVolumes {
     // The directory of a ticket is the kubelet's, too.
     const isMade = source.kind === 'files' || (source.kind === 'claim' && !this.#claimed.has(volume.name));
     return {
-      ...(within === '' ? { source: whole } : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
+      ...(within === ''
+        ? { source: whole, ...(this.#shares.has(volume.name) ? { isDirectory: true } : {}) }
+        : await this.#subPath(place, { volume: whole, subPath: within, isMade })),
       target: mount.mountPath,
       readOnly: isMade || mount.readOnly === true || (source.kind === 'claim' && source.readOnly),
       ...propagationOf(mount),
@@ -373,9 +371,9 @@ function propagationOf({ mountPropagation: asked }: VolumeMount): Pick<Mount, 'p
 }
 
 /** Other than a volume, a sub path that cannot be had is a fault of the container alone. */
-async function open(volume: string, subPath: string, make: boolean): Promise<OpenSubPath> {
+async function find(work: VolumeWork, request: SubPathRequest): Promise<FoundSubPath> {
   try {
-    return await openSubPath(volume, subPath, { make });
+    return await work.findSubPath(request);
   } catch (error) {
     if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
     throw error;

@@ -36,17 +36,45 @@ export class GuardedContainers {
   #arePlaced = false;
   /** A container that the runtime put elsewhere. */
   #misplaced: string | undefined;
+  /** Containers that run elsewhere while a deadline is in force, and have to be ended. */
+  readonly #outside = new Set<string>();
+  readonly #ending = new Set<string>();
 
   constructor(deps: GuardedRuntimeDeps) {
     this.#deps = deps;
   }
 
   /** Rejects with the reason when the groups do not hold every covered container. */
-  async placed(): Promise<void> {
+  async placed(guard: Pick<ContainerGuard, 'deadline'>): Promise<void> {
     const refusal = await this.#placementRefusal();
     if (refusal !== undefined) throw new RuntimeError('Unsupported', refusal);
-    if (this.#misplaced !== undefined)
-      throw new RuntimeError('Unsupported', `container ${this.#misplaced} runs outside the control group of its class`);
+    try {
+      await this.#refuseMisplaced();
+    } finally {
+      if (guard.deadline() !== undefined) for (const id of this.#outside) void this.#endAgain(id);
+    }
+  }
+
+  /** At every renewal until it has ended. Nobody waits for it: the renewal would. */
+  async #endAgain(id: string): Promise<void> {
+    if (this.#ending.has(id)) return;
+    this.#ending.add(id);
+    try {
+      await this.#end(id);
+    } catch {
+      // The runtime does not answer: the next renewal tries it again.
+    } finally {
+      this.#ending.delete(id);
+    }
+  }
+
+  async #end(id: string): Promise<void> {
+    await this.#deps.runtime.stopContainer(id, 0);
+    this.#outside.delete(id);
+  }
+
+  async #refuseMisplaced(): Promise<void> {
+    if (this.#misplaced !== undefined) throw runsOutside(this.#misplaced);
     if (this.#arePlaced) return;
     const sandboxes = await this.#list();
     const outside = sandboxes.find((each) => isAlive(each) && !this.#isPlaced(each.config));
@@ -66,7 +94,8 @@ export class GuardedContainers {
       if (fencing === undefined) continue;
       for (const { id, state } of containers) {
         if (state !== 'running' || !(await this.#isMisplaced(id, fencing, config.podUid))) continue;
-        throw new RuntimeError('Unsupported', `container ${id} runs outside the control group of its class`);
+        this.#outside.add(id);
+        throw runsOutside(id);
       }
     }
   }
@@ -138,7 +167,8 @@ export class GuardedContainers {
   async #endMisplaced(id: string, guard: ContainerGuard): Promise<void> {
     this.#misplaced = id;
     if (guard.deadline() === undefined) return;
-    await this.#deps.runtime.stopContainer(id, 0);
+    this.#outside.add(id);
+    await this.#end(id);
     throw new RuntimeError('Unsupported', `container ${id} was ended: it ran outside the control group of its class`);
   }
 
@@ -150,6 +180,7 @@ export class GuardedContainers {
   /** A sandbox or a container that was removed. The containers of a sandbox end with it. */
   forget(id: string): void {
     this.#sandboxes.delete(id);
+    this.#outside.delete(id);
     for (const [containerId, { sandboxId }] of this.#containers) {
       if (containerId !== id && sandboxId !== id) continue;
       this.#containers.delete(containerId);
@@ -198,6 +229,9 @@ export class GuardedContainers {
     return this.#refusal;
   }
 }
+
+const runsOutside = (id: string): RuntimeError =>
+  new RuntimeError('Unsupported', `container ${id} runs outside the control group of its class`);
 
 /** Undefined: no deadline ends it. */
 const coveredClass = (fencing: FencingClass | undefined): CoveredClass | undefined =>

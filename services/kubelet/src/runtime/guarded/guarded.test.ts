@@ -27,6 +27,8 @@ class Scene {
   now = 1_000;
   /** What a start does. */
   onStart: (id: string) => void = (id) => this.place('exclusive', id);
+  /** What a stop does. */
+  onStop: (id: string) => void = (id) => this.setState(id, 'exited');
   /** What the removal of a container does. */
   onRemove: (id: string) => void = (id) => {
     throw new RuntimeError('IllegalState', `${id} is being started`);
@@ -57,7 +59,7 @@ class Scene {
       groups,
       file: createDeadlineFile(this.directory, 'boot'),
       watchdog: () => Promise.resolve(),
-      placed: () => this.containers.placed(),
+      placed: () => this.containers.placed(this.guard),
       hasSentStarts: () => this.records.ids.length > 0,
       unsettledStarts: () => this.containers.unsettledStarts(),
     });
@@ -111,7 +113,10 @@ class Scene {
       ContainerRuntime,
       'list' | 'removeContainer' | 'runSandbox' | 'startContainer' | 'stopContainer'
     > = {
-      stopContainer: async (id, graceMs) => void this.calls.push(`stop ${id} after ${graceMs}`),
+      stopContainer: async (id, graceMs) => {
+        this.calls.push(`stop ${id} after ${graceMs}`);
+        this.onStop(id);
+      },
       removeContainer: async (id) => this.onRemove(id),
       list: () => Promise.resolve(this.sandboxes),
       runSandbox: ({ podUid, cgroupParent }) => {
@@ -303,6 +308,34 @@ test('a container that the runtime puts elsewhere while a deadline is in force i
   scene.onStart = () => undefined;
   await assert.rejects(scene.start(id, scene.now + FAR_MS), /outside the control group/);
   assert.deepEqual(scene.calls, [`start ${id}`, `stop ${id} after 0`]);
+});
+
+test('[SAFE-32] a container elsewhere that could not be ended is ended by a later renewal, also of the next kubelet', async (t) => {
+  const scene = new Scene(t);
+  const id = scene.addPlaced('u1', 'exclusive');
+  scene.guard.extend(scene.now + FAR_MS, 'exclusive');
+  scene.onStart = () => undefined;
+  const stopped: string[] = [];
+  scene.onStop = () => {
+    throw new RuntimeError('Unavailable', 'no answer');
+  };
+  await assert.rejects(scene.start(id, scene.now + FAR_MS), /no answer/);
+  const stop = (each: string): void => {
+    stopped.push(each);
+    scene.setState(each, 'exited');
+  };
+  scene.onStop = stop;
+  await assert.rejects(scene.guard.ready(), /outside the control group/);
+  assert.deepEqual(stopped, [id]);
+  await assert.rejects(scene.guard.ready(), /outside the control group/);
+  assert.deepEqual(stopped, [id], 'once');
+  const later = new Scene(t);
+  const stray = later.addPlaced('u1', 'exclusive');
+  later.setState(stray, 'running');
+  later.guard.extend(later.now + FAR_MS, 'exclusive');
+  await assert.rejects(later.guard.ready(), /outside the control group/);
+  assert.deepEqual(later.calls, [`stop ${stray} after 0`]);
+  await later.guard.ready();
 });
 
 test('a container that ends before its group is looked at counts as placed', async (t) => {

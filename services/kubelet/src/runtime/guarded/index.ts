@@ -33,14 +33,14 @@ export function guarded(
     hasSandboxes: () => true,
     supervisor: () => Promise.resolve(),
   });
-  const guard = new ContainerGuard({
+  const guard: ContainerGuard = new ContainerGuard({
     clock,
     log,
     now: bootTimeMs,
     groups,
     file: createDeadlineFile(stateDirectory, readBootId()),
     watchdog: () => watchdog.ready(),
-    placed: () => containers.placed(),
+    placed: () => containers.placed(guard),
     hasSentStarts: () => records.ids.length > 0,
     unsettledStarts: () => containers.unsettledStarts(),
   });

@@ -117,7 +117,7 @@ interface Staged {
 function stage(directory: string, entry: MountEntry, index: number): Staged {
   const { isSourceOpen, isTargetOpen, source, target } = entry;
   if (isSourceOpen === undefined && isTargetOpen === undefined) return { entry, target, pin: [] };
-  const kind = statKind(source);
+  const kind = entry.isDirectory === undefined ? statKind(source) : entry.isDirectory ? 'directory' : 'file';
   const place = (what: string): string => makePlace(join(directory, `${what}-${index}`), kind);
   const from = isSourceOpen === undefined ? source : place('source');
   const to = isTargetOpen === undefined ? target : place('target');

@@ -57,6 +57,22 @@ test('an existing mount point is mounted over; a missing one is created in a cop
   });
 });
 
+test('nothing is looked up in a volume whose kind the kubelet knows: its server may be silent', () => {
+  const base = machineOf('/etc/', '/srv/');
+  const machine = {
+    ...base,
+    isDirectory: (path: string) =>
+      path.startsWith('/share') ? assert.fail(`a look at ${path}`) : base.isDirectory(path),
+  };
+  for (const target of ['/srv', '/new/place', '/srv/inside']) {
+    const outer = { source: '/share', target: '/srv', readOnly: false, isDirectory: true };
+    const volumes =
+      target === '/srv' ? [outer] : [outer, { ...outer, target, source: '/share/file', isDirectory: false }];
+    const { mounts } = planMounts({ root: '/r', directory: '/w' }, volumes, machine);
+    assert.equal(mounts.at(-1)?.isDirectory, target === '/srv');
+  }
+});
+
 test('a copy of a directory inside a visible one is mounted over it', () => {
   const machine = machineOf('/usr/', '/usr/share/', '/usr/share/doc/', '/vol/');
   const { made, mounts } = plan(['/usr/share/app'], machine);

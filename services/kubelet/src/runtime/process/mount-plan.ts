@@ -37,6 +37,8 @@ export interface MountEntry {
   readonly mayBeMissing: boolean;
   /** True for the pod's volumes. */
   readonly isVolume?: true;
+  /** Of volumes: the source. Absent: it is a file or a directory of the machine, and one look says which. */
+  readonly isDirectory?: boolean;
   /** The source lies in a tree that pods write, and they may put a link in its place. */
   readonly isSourceOpen?: true;
   /** The same of the target. */
@@ -77,12 +79,12 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
     // A path with a replacement is not mounted before: `mount -a` would treat what lies below as mounted already.
     entries.push(...copy.mounts.filter(({ source, mayBeMissing }) => !mayBeMissing || !standIns.has(source)));
   }
-  for (const { source, target, readOnly, within } of wanted) {
+  for (const { source, target, readOnly, within, isDirectory = machine.isDirectory(source) } of wanted) {
     const cover = around(target);
-    if (cover !== undefined) made.push(mountPointIn(cover, target, machine.isDirectory(source)));
+    if (cover !== undefined) made.push(mountPointIn(cover, target, isDirectory));
     else if (!machine.exists(target)) {
       const above = standInOf(target, standIns, machine);
-      made.push(...mountPoint(`${above.source}${below(target, above.target)}`, machine.isDirectory(source)));
+      made.push(...mountPoint(`${above.source}${below(target, above.target)}`, isDirectory));
     }
     entries.push({
       source,
@@ -90,6 +92,7 @@ export function planMounts(place: MountPlace, mounts: readonly Mount[], machine:
       readOnly,
       mayBeMissing: false,
       isVolume: true,
+      isDirectory,
       ...(within === undefined ? {} : { isSourceOpen: true }),
       ...(cover === undefined ? {} : { isTargetOpen: true }),
     });

@@ -22,6 +22,11 @@ export interface Bus {
    */
   readonly publishNow?: (messages: readonly BusMessage[]) => void;
   /**
+   * True when subscribers get every message above `after` that was accepted, or an interruption before the returned
+   * promise of `subscribe` resolves: nothing is between the publisher and them.
+   */
+  readonly losesNothing?: true;
+  /**
    * Delivers messages whose subject matches any of `patterns` (`*` = one token, a trailing `>` = one or more) and whose
    * revision is above `after`, as far back as the bus still has them. Handlers run one at a time in order of arrival,
    * possibly before the returned promise resolves. Give all patterns of one cache in ONE subscription: only one

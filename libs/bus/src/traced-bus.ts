@@ -6,6 +6,7 @@ export function traceDelivery(bus: Bus, tracer: Tracer): Bus {
   const { changesAtOnce, publishNow, retained } = bus;
   return {
     publish: (messages) => bus.publish(messages),
+    ...(bus.losesNothing === undefined ? {} : { losesNothing: bus.losesNothing }),
     ...(changesAtOnce === undefined ? {} : { changesAtOnce }),
     ...(publishNow === undefined ? {} : { publishNow: (messages) => publishNow.call(bus, messages) }),
     ...(retained === undefined ? {} : { retained }),

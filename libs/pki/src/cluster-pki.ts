@@ -24,7 +24,7 @@ export interface ClusterPki {
   readonly serverKey: string;
 }
 
-type Authority = Pick<ClusterPki, 'caCertificate' | 'caKey'>;
+export type Authority = Pick<ClusterPki, 'caCertificate' | 'caKey'>;
 
 /** Creates a new certificate authority and one server certificate signed by it. */
 export async function createClusterPki(names: PkiNames, nowMs: number): Promise<ClusterPki> {
@@ -42,7 +42,8 @@ export async function withNewServer(
   return { caCertificate, caKey, serverCertificate: server.certificate, serverKey: server.key };
 }
 
-async function createAuthority(nowMs: number, authorityName = 'holdfast-ca'): Promise<Authority> {
+/** Creates a new certificate authority. */
+export async function createAuthority(nowMs: number, authorityName = 'holdfast-ca'): Promise<Authority> {
   const { publicKey, privateKey } = await generateKeys();
   const name = distinguishedName(authorityName);
   const caCertificate = signCertificate(

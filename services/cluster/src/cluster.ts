@@ -178,8 +178,10 @@ export class RunningCluster implements Cluster {
 
   async #listen(port: number): Promise<void> {
     const { keys, config } = this.#deps;
-    const { log } = createMachines({ ...config, clock: createSystemClock(), generation: '' })('https');
-    const opening = createClusterPort({ host: config.host, port, keys, log, handle: this.#fromOutside });
+    const clock = createSystemClock();
+    const { log } = createMachines({ ...config, clock, generation: '' })('https');
+    const own = { host: config.host, port, keys, nowMs: clock.now(), log };
+    const opening = await createClusterPort({ ...own, handle: this.#fromOutside });
     await opening.start();
     this.#port = opening;
   }

@@ -1,16 +1,12 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createClusterPki } from '@holdfast/pki/cluster-pki';
-import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
+import { createAuthority } from '@holdfast/pki/cluster-pki';
 import type { ClusterKeys } from './state.ts';
 
 const generate = promisify(generateKeyPair);
 
 /** Each cluster has an authority of its own: no credential of one is valid in another. */
 export async function createKeys(nowMs: number): Promise<ClusterKeys> {
-  const [pki, { privateKey }] = await Promise.all([
-    createClusterPki(STANDARD_SERVER_NAMES, nowMs),
-    generate('ec', { namedCurve: 'P-256' }),
-  ]);
+  const [pki, { privateKey }] = await Promise.all([createAuthority(nowMs), generate('ec', { namedCurve: 'P-256' })]);
   return { pki, serviceAccountKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }

@@ -1,6 +1,8 @@
 import { createSameThreadHttpsServer } from '@holdfast/apiserver/same-thread-https';
 import type { ApiHandler } from '@holdfast/client';
+import { issueCertificate } from '@holdfast/pki/cluster-pki';
 import { EMBEDDED_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
+import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
 import type { Log, Service } from '@holdfast/platform';
 import { type ClusterKeys, clientAuthorities } from './state.ts';
 
@@ -15,14 +17,23 @@ export interface ClusterPortOptions {
   readonly host: string;
   readonly port: number;
   readonly keys: ClusterKeys;
+  readonly nowMs: number;
   readonly log: Log;
   readonly handle: ApiHandler;
 }
 
 /** The HTTPS port of a cluster, on loopback. It stays open when the cluster behind it is replaced. */
-export function createClusterPort({ host, port, keys, log, handle }: ClusterPortOptions): ClusterPort {
+export async function createClusterPort({
+  host,
+  port,
+  keys,
+  nowMs,
+  log,
+  handle,
+}: ClusterPortOptions): Promise<ClusterPort> {
   const { pki } = keys;
-  const tls = { certificate: pki.serverCertificate, key: pki.serverKey, clientCa: clientAuthorities(keys) };
+  const wanted = { user: 'kube-apiserver', purpose: 'server', names: STANDARD_SERVER_NAMES, nowMs } as const;
+  const tls = { ...(keys.server ?? (await issueCertificate(pki, wanted))), clientCa: clientAuthorities(keys) };
   const server = createSameThreadHttpsServer({ handle, log, host, port, tls });
   const url = (): string => `https://${host.includes(':') ? `[${host}]` : host}:${server.address().port}`;
   return {

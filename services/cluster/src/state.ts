@@ -1,4 +1,4 @@
-import type { ClusterPki } from '@holdfast/pki/cluster-pki';
+import type { Authority, IssuedCertificate } from '@holdfast/pki/cluster-pki';
 import type { Revision, StoredObject } from '@holdfast/store';
 import type { HollowStates } from './hollow-nodes.ts';
 
@@ -20,7 +20,9 @@ export interface ClusterState extends StoreContent {
 
 /** The secrets of a cluster. A fork in the same process has the same ones. */
 export interface ClusterKeys {
-  readonly pki: ClusterPki;
+  readonly pki: Authority;
+  /** PEM; of the HTTPS port. Default: one that the authority issues when the port opens. */
+  readonly server?: IssuedCertificate;
   /** PEM; signs the tokens of service accounts. */
   readonly serviceAccountKey: string;
   /** The issuer of the tokens of service accounts. Default: that of Kubernetes in a cluster. */

@@ -189,6 +189,36 @@ test('[TEST-10] lists, then follows the bus without a watch', async () => {
   await informer.stop();
 });
 
+test('[TEST-10] on a bus that loses nothing it needs no watch, unless the bus cannot go back to the list', async () => {
+  for (const [retainedMessages, wanted] of [
+    [10, 0],
+    [1, 1],
+  ] as const) {
+    const bus = createLocalBus({ retainedMessages });
+    const { clock, api, informer } = rig(1, { bus });
+    publishTo(bus, api, clock, { hidden: false, inProcess: true });
+    api.put(path('a'), pod('a'));
+    const whileListed = (): void => {
+      api.put(path('b'), pod('b'));
+      api.put(path('a'), pod('a', undefined, 'changed'));
+      api.remove(path('b'));
+    };
+    informer.onChange(({ key, old }) => {
+      if (key === 'default/a' && old === undefined) whileListed();
+    });
+    await informer.start();
+    await informer.synced();
+    await clock.advance(10);
+    assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+    api.put(path('c'), pod('c'));
+    await clock.advance(10);
+    assert.deepEqual(stateOf(informer.list()), stateOf(api.objects().values()));
+    const watches = api.requests.filter((r) => r.query.get('watch') === 'true').length;
+    assert.equal(Math.min(watches, 1), wanted, `${watches} watches with ${retainedMessages} messages`);
+    await informer.stop();
+  }
+});
+
 test('a burst of changes whose content is not on the bus is fetched by one watch', async () => {
   const { clock, api, publisher, informer } = rig(1, { selection: { labelSelector: 'app=x' } }, true);
   publisher.beat();

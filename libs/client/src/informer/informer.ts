@@ -182,9 +182,7 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
       try {
         if (!this.#listed) {
           await this.#relist();
-          if (this.#options.bus !== undefined && this.#loops.length === 1) {
-            this.#loops = [...this.#loops, this.#subscribe(this.#options.bus)];
-          }
+          await this.#beginSubscription();
         }
         await this.#catchUp(backoff);
         await this.#untilOwed();
@@ -192,6 +190,15 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
         if (!signal.aborted) await this.#recover(error, backoff);
       }
     }
+  }
+
+  /** Once. A bus that loses nothing answers at once, and makes the first watch unnecessary. */
+  async #beginSubscription(): Promise<void> {
+    const { bus } = this.#options;
+    if (bus === undefined || this.#loops.length > 1) return;
+    const subscribing = this.#subscribe(bus);
+    this.#loops = [...this.#loops, subscribing];
+    if (bus.losesNothing === true) await subscribing;
   }
 
   async #recover(error: unknown, backoff: Backoff): Promise<void> {
@@ -414,20 +421,31 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
     const { signal } = this.#stopping;
     const backoff = this.#backoff();
     while (!signal.aborted) {
+      let isWhole = bus.losesNothing === true;
       try {
         const subscription = await bus.subscribe([...this.#subjects, HEARTBEAT_SUBJECT], {
           after: this.#progress.floor(),
           onMessage: (message) => this.#receive(message),
-          onInterruption: () => this.#owe({ bookmark: true }),
+          onInterruption: () => {
+            isWhole = false;
+            this.#owe({ bookmark: true });
+          },
         });
         this.#subscription = subscription;
-        this.#owe({ bookmark: true });
+        if (isWhole) this.#trustFromTheList();
+        else this.#owe({ bookmark: true });
         return;
       } catch (error) {
         this.#options.log.warn('the bus refused the subscription, trying again', { informer: this.name, error });
         await backoff.wait(signal).catch(() => {});
       }
     }
+  }
+
+  /** Every change after the list was or will be delivered; heartbeats have to come from now on. */
+  #trustFromTheList(): void {
+    this.#heartbeatAt = this.#options.clock.monotonic();
+    this.#owed = { ...this.#owed, bookmark: false };
   }
 
   #receive(message: BusMessage): void {

@@ -28,7 +28,7 @@ class DirectTransport implements ApiTransport {
     const { signal } = request;
     if (signal === undefined) return this.#answer({ ...request, signal: this.#closing.signal });
     if (signal.aborted) return Promise.reject(aborted(signal, false));
-    return this.#answerAbortable({ ...request, signal: AbortSignal.any([this.#closing.signal, signal]) });
+    return this.#answerAbortable(request, signal);
   }
 
   close(): Promise<void> {
@@ -47,15 +47,30 @@ class DirectTransport implements ApiTransport {
     });
   }
 
-  async #answerAbortable(request: ApiRequest & { signal: AbortSignal }): Promise<ApiResponse> {
+  /** Not AbortSignal.any for all: its weak references cost more than a short request. */
+  async #answerAbortable(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse> {
+    const ending = new AbortController();
     const { promise: abandoned, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(aborted(request.signal, true));
-    request.signal.addEventListener('abort', onAbort, { once: true });
+    const abandon = (error: TransportError): void => {
+      ending.abort(error.cause);
+      reject(error);
+    };
+    const onAbort = (): void => abandon(aborted(signal, true));
+    signal.addEventListener('abort', onAbort, { once: true });
+    const number = this.#underWay.add(abandon);
     try {
-      return await Promise.race([this.#handled(request), abandoned]);
+      const response = await Promise.race([this.#handled({ ...request, signal: ending.signal }), abandoned]);
+      if (lasts(response)) this.#endLater(ending, signal);
+      return response;
     } finally {
-      request.signal.removeEventListener('abort', onAbort);
+      signal.removeEventListener('abort', onAbort);
+      this.#underWay.delete(number);
     }
+  }
+
+  #endLater(ending: AbortController, signal: AbortSignal): void {
+    const either = AbortSignal.any([this.#closing.signal, signal]);
+    either.addEventListener('abort', () => ending.abort(either.reason), { once: true });
   }
 
   async #handled(request: ApiRequest): Promise<ApiResponse> {
@@ -67,6 +82,8 @@ class DirectTransport implements ApiTransport {
     }
   }
 }
+
+const lasts = ({ body }: ApiResponse): boolean => body.kind === 'watch' || body.kind === 'stream';
 
 function aborted(signal: AbortSignal, possiblySent: boolean): TransportError {
   return new TransportError('the request was aborted', { cause: signal.reason, possiblySent });

@@ -66,7 +66,8 @@ async function keysOf(values: ReadonlyMap<string, string>): Promise<ClusterKeys>
   const issuer = values.get('service-account-issuer');
   const own = await createKeys(createSystemClock().now());
   return {
-    pki: { ...own.pki, serverCertificate: await read(certificate), serverKey: await read(key) },
+    pki: own.pki,
+    server: { certificate: await read(certificate), key: await read(key) },
     serviceAccountKey: signingKey === undefined ? own.serviceAccountKey : await read(signingKey),
     ...(issuer === undefined ? {} : { serviceAccountIssuer: issuer }),
     ...(clientCa === undefined ? {} : { clientCa: await read(clientCa) }),

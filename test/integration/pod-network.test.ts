@@ -30,6 +30,8 @@ function folder(t: TestContext): string {
   return directory;
 }
 
+const DNS_RELAY = { address: '10.96.0.10', port: 53, protocol: 'udp', target: 'outside' } as const;
+
 type Target = [name: string, target: OutsideTarget];
 
 async function open(t: TestContext, directory: string, port = 0, ...more: readonly Target[]): Promise<PodNetwork> {
@@ -39,7 +41,7 @@ async function open(t: TestContext, directory: string, port = 0, ...more: readon
     clock: createSystemClock(),
     log: createSilentLog(),
     targets: new Map<string, OutsideTarget>([['outside', { tcp: () => ({ host: '127.0.0.1', port }) }], ...more]),
-    relays: () => [{ address: '10.96.0.1', port: 443, protocol: 'tcp', target: 'outside' }],
+    relays: () => [{ address: '10.96.0.1', port: 443, protocol: 'tcp', target: 'outside' }, DNS_RELAY],
   });
   await network.start();
   t.after(() => network.shutdown());
@@ -120,9 +122,17 @@ const send = ([host, port]) => new Promise((resolve) => {
 Promise.all([...places.map(ask), send(udp)]).then((all) => console.log(JSON.stringify(all)));
 `;
 
-async function insidePod(path_: string, agent: number, ...args: readonly string[]): Promise<unknown> {
+const insidePod = (path_: string, agent: number, ...args: readonly string[]): Promise<unknown> =>
+  runInside({ path: path_, agent }, CONNECT, ...args);
+
+/** With every right in the namespace, which pods do not have. */
+async function runInside(
+  { path: path_, agent }: { readonly path: string; readonly agent: number },
+  script: string,
+  ...args: readonly string[]
+): Promise<unknown> {
   const user = process.getuid?.() === 0 ? [] : [`--user=/proc/${agent}/ns/user`, '--preserve-credentials'];
-  const command = [...user, `--net=${path_}`, '--', process.execPath, '-e', CONNECT, ...args];
+  const command = [...user, `--net=${path_}`, '--', process.execPath, '-e', script, ...args];
   const child = spawn('nsenter', command, { stdio: ['ignore', 'pipe', 'inherit'], timeout: 60_000 });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
@@ -167,4 +177,40 @@ test('pods reach other networks by TCP where rules for pods let them, and learn 
     'EHOSTUNREACH',
   ]);
   assert.deepEqual(asked.toSorted(), ['192.0.2.1:443', '192.0.2.2:8080', '192.0.2.3:80', '198.51.100.1:80']);
+});
+
+/** Sends one datagram from each source, in turn, after it has given itself these addresses. */
+const SEND_AS = `
+const { createSocket } = require('node:dgram');
+const { execFileSync } = require('node:child_process');
+const [to, ...sources] = process.argv.slice(1);
+const send = (source) => new Promise((resolve) => {
+  try { execFileSync('ip', ['addr', 'add', source + '/32', 'dev', 'lo'], { stdio: 'ignore' }); } catch {}
+  const socket = createSocket('udp4');
+  socket.bind(0, source, () => socket.send('x', 53, to, () => socket.close(resolve)));
+});
+(async () => { for (const source of sources) await send(source); console.log('{}'); })();
+`;
+
+/** Sends more datagrams than a pod has a share of. */
+const FLOOD = `
+const socket = require('node:dgram').createSocket('udp4');
+const send = (left) => left === 0 ? socket.close(() => console.log('{}')) : socket.send('x', 53, process.argv[1], () => send(left - 1));
+send(20_000);
+`;
+
+test('a pod is heard by its own address alone, and its flood of datagrams is bounded', async (t) => {
+  const heard = new Set<string>();
+  const dns: OutsideTarget = { datagram: async (_bytes, source) => void heard.add(source) };
+  const network = await open(t, folder(t), 0, ['outside', dns]);
+  const [one, two] = [await network.attach('n/a/0', NODE), await network.attach('n/b/0', NODE)];
+  const relay = DNS_RELAY.address;
+  await runInside(one, SEND_AS, relay, two.address, '192.0.2.7', one.address);
+  await waitFor('the datagram of the pod', () => heard.has(one.address));
+  assert.deepEqual([...heard], [one.address]);
+  await runInside(one, FLOOD, relay);
+  const bounded = await network.nft(['list', 'set', 'ip', 'holdfast-shares', 'datagrams'], '');
+  assert.match(bounded, new RegExp(one.address.replaceAll('.', String.raw`\.`)));
+  await runInside(two, SEND_AS, relay, two.address);
+  await waitFor('the datagram of the other pod', () => heard.has(two.address));
 });

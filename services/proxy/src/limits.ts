@@ -25,7 +25,10 @@ export const MAP_SLOTS = 1_024;
 /** Default time that a client stays with its endpoint. */
 export const AFFINITY_SECONDS_DEFAULT = 10_800;
 
-/** Connections through one open port of this machine, and through all of them. Each holds two file descriptors. */
+/**
+ * Connections through one open port of this machine, and through all of them. Each holds two file descriptors. One
+ * namespace gets no more of all than remain free, and one client no more of a port (`mayTake`).
+ */
 export const ENTRANCE_CONNECTIONS_MAX = 1_000;
 export const ALL_ENTRANCE_CONNECTIONS_MAX = 4_000;
 /** A change that waits for longer makes the proxy unhealthy; kube-proxy has the same bound. */
@@ -45,10 +48,13 @@ export const ENTRANCE_RETRY_MS = 10_000;
 export const ENTRANCE_HALF_CLOSED_MS = 120_000;
 /** Deadline of a connection to an endpoint. */
 export const ENTRANCE_DIAL_MS = 10_000;
-/** Open ports of this machine, and those of one service: a quota of load balancers counts services, not ports. */
+/**
+ * Open ports of this machine, and those of one service: a quota of load balancers counts services, not ports. One namespace
+ * gets no more than remain free.
+ */
 export const ENTRANCES_MAX = 2_000;
 export const ENTRANCES_PER_SERVICE_MAX = 200;
-/** Open host ports of pods at this machine, and those of one pod. */
+/** Open host ports of pods at this machine, and those of one pod. Namespaces share them equally. */
 export const HOST_PORTS_MAX = 1_000;
 export const HOST_PORTS_PER_POD_MAX = 100;
 /** Clients whose endpoints are remembered for session affinity. */

@@ -15,7 +15,10 @@ function rig() {
   const did: string[] = [];
   const admitted = Promise.withResolvers<void>();
   const network = {
-    attach: async (key: string) => ({ key, address: '10.244.1.2', path: '/proc/7/root/x', agent: 7 }),
+    attach: async (key: string, _network: string, group?: string) => {
+      did.push(`attach ${key} in the group ${group}`);
+      return { key, address: '10.244.1.2', path: '/proc/7/root/x', agent: 7 };
+    },
     detach: async (key: string) => void did.push(`detach ${key}`),
   } as unknown as PodNetwork;
   const client = { get: async () => ({ spec: { podCIDR: '10.244.1.0/24' } }) } as unknown as ApiClient;
@@ -45,7 +48,7 @@ test('a pod gets its network when the network policies bind its address', async 
   admit();
   assert.equal(await attached, '10.244.1.2');
   await node.detach('u1/0');
-  assert.deepEqual(did, ['detach n/u1/0', 'leave n/u1/0']);
+  assert.deepEqual(did, ['attach n/u1/0 in the group shop', 'detach n/u1/0', 'leave n/u1/0']);
 });
 
 test('a pod whose policies are not in force in time does not start, and says why', async () => {

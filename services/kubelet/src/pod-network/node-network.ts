@@ -37,7 +37,7 @@ export function createNodeNetwork(deps: NodeNetworkDeps): ProcessNetwork {
   const own = (key: string): string => `${prefix}${key}`;
   return {
     attach: async (key, { podNamespace: namespace, podName: name, podUid: uid }) => {
-      const attachment = await network.attach(own(key), await nodeCidr(deps));
+      const attachment = await network.attach(own(key), await nodeCidr(deps), namespace);
       await admitted(deps, { id: own(key), namespace, name, uid, address: attachment.address });
       return { ...attachment, key };
     },

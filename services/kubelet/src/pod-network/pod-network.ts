@@ -24,8 +24,8 @@ export interface PodNetworkDeps extends ClusterNetworks {
 
 /** The network of a cluster's process pods: each has a namespace with an address of its own. */
 export interface PodNetwork {
-  /** The namespace of a sandbox; the same key gets the same one again. */
-  attach(key: string, nodeNetwork: string): Promise<Attachment>;
+  /** The namespace of a sandbox; the same key gets the same one again. Groups of pods have equal shares. */
+  attach(key: string, nodeNetwork: string, group?: string): Promise<Attachment>;
   detach(key: string): Promise<void>;
   /** Empty when there is no agent: none is started for this. */
   attached(): Promise<readonly Attachment[]>;
@@ -97,8 +97,8 @@ class AgentNetwork implements PodNetwork {
     return this.#outside.start();
   }
 
-  async attach(key: string, nodeNetwork: string): Promise<Attachment> {
-    return asAttachment(await this.#connection.ask({ method: 'attach', key, network: nodeNetwork }));
+  async attach(key: string, nodeNetwork: string, group = ''): Promise<Attachment> {
+    return asAttachment(await this.#connection.ask({ method: 'attach', key, network: nodeNetwork, group }));
   }
 
   async detach(key: string): Promise<void> {

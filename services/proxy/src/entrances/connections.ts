@@ -2,11 +2,24 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { ALL_ENTRANCE_CONNECTIONS_MAX, ENTRANCE_CONNECTIONS_MAX, ENTRANCE_HALF_CLOSED_MS } from '../limits.ts';
 import type { Dial, Place } from './port.ts';
+import { mayTake } from './shares.ts';
+
+export interface CarriedThrough {
+  /** Names the open port. */
+  readonly entrance: string;
+  /** The namespace of what is behind it. */
+  readonly namespace: string;
+  readonly to: Place;
+}
+
+/** Programs of the machine are not told apart by their address. */
+const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** Carries connections from open ports to endpoints, and bounds their number. */
 export class Connections {
   readonly #dial: Dial;
   readonly #halfClosedMs: number;
+  /** Counts by namespace, by entrance, and by entrance and client. */
   readonly #open = new Map<string, number>();
   #all = 0;
 
@@ -15,9 +28,9 @@ export class Connections {
     this.#halfClosedMs = halfClosedMs;
   }
 
-  /** Takes over `inner`. `entrance` names the port that it came through. */
-  async carry(inner: Socket, { entrance, to }: { readonly entrance: string; readonly to: Place }): Promise<void> {
-    if (!this.#isWelcome(inner, entrance)) return void inner.destroy();
+  /** Takes over `inner`. */
+  async carry(inner: Socket, { entrance, namespace, to }: CarriedThrough): Promise<void> {
+    if (!this.#isWelcome(inner, entrance, namespace)) return void inner.destroy();
     try {
       const outer = await this.#dial(to);
       if (inner.destroyed) return void outer.destroy();
@@ -28,18 +41,26 @@ export class Connections {
     }
   }
 
-  #isWelcome(socket: Socket, entrance: string): boolean {
-    const count = this.#open.get(entrance) ?? 0;
-    if (count >= ENTRANCE_CONNECTIONS_MAX || this.#all >= ALL_ENTRANCE_CONNECTIONS_MAX) return false;
-    this.#open.set(entrance, count + 1);
-    this.#all += 1;
-    socket.on('close', () => {
-      const left = (this.#open.get(entrance) ?? 1) - 1;
-      if (left === 0) this.#open.delete(entrance);
-      else this.#open.set(entrance, left);
-      this.#all -= 1;
-    });
+  #isWelcome(socket: Socket, entrance: string, namespace: string): boolean {
+    const client = socket.remoteAddress ?? '';
+    const keys = [`namespace ${namespace}`, `entrance ${entrance}`, `client ${entrance} ${client}`] as const;
+    const [ofNamespace, ofEntrance, ofClient] = keys.map((key) => this.#open.get(key) ?? 0) as [number, number, number];
+    const isFair =
+      mayTake({ own: ofNamespace, all: this.#all, most: ALL_ENTRANCE_CONNECTIONS_MAX }) &&
+      (isLoopback(client) || mayTake({ own: ofClient, all: ofEntrance, most: ENTRANCE_CONNECTIONS_MAX }));
+    if (!isFair || ofEntrance >= ENTRANCE_CONNECTIONS_MAX) return false;
+    this.#count(keys, 1);
+    socket.on('close', () => this.#count(keys, -1));
     return true;
+  }
+
+  #count(keys: readonly string[], by: 1 | -1): void {
+    this.#all += by;
+    for (const key of keys) {
+      const count = (this.#open.get(key) ?? 0) + by;
+      if (count === 0) this.#open.delete(key);
+      else this.#open.set(key, count);
+    }
   }
 }
 

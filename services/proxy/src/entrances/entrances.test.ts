@@ -6,7 +6,7 @@ import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { FakeApi, pathFor } from '@holdfast/client/testing';
 import { createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { ENTRANCE_RETRY_MS, ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
+import { ENTRANCE_RETRY_MS, ENTRANCES_MAX, ENTRANCES_PER_SERVICE_MAX } from '../limits.ts';
 import { type EndpointSketch, type ServiceSketch, service, slice } from '../testing/builders.ts';
 import { AddressPool } from './address-pool.ts';
 import { EndpointChoice, isAllowedSource } from './choice.ts';
@@ -135,6 +135,22 @@ test('one service has a bounded number of open ports, and another one still gets
   assert.deepEqual([problems.length, ports().length], [1, ENTRANCES_PER_SERVICE_MAX]);
   assert.match(problems[0] ?? '', /Port 201 .*200 ports of this service are open/);
   assert.deepEqual((await balancers.ensure(service({ ...BALANCED, name: 'other' }))).problems, []);
+});
+
+test('one namespace has no more open ports than remain free', async () => {
+  const { openTcpPort, ports } = machine();
+  const { entrances } = await rig({ openTcpPort });
+  const open = (owner: string, number: number) =>
+    entrances.open({
+      service: owner,
+      port: { port: number },
+      at: { host: '127.96.0.1', port: number },
+      kind: 'node port',
+    });
+  for (let i = 0; i < ENTRANCES_MAX; i++) await open(`greedy/${Math.floor(i / ENTRANCES_PER_SERVICE_MAX)}`, i + 1);
+  assert.equal(ports().length, ENTRANCES_MAX / 2);
+  assert.match((await open('greedy/late', 60_000))?.reason ?? '', /1000 ports of this namespace are open/);
+  assert.equal(await open('other/web', 60_000), undefined);
 });
 
 test('no port is opened after the stop', async () => {

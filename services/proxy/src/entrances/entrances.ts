@@ -6,6 +6,7 @@ import { ServiceViews } from '../service-views.ts';
 import { EndpointChoice, isAllowedSource } from './choice.ts';
 import { Connections } from './connections.ts';
 import type { Dial, OpenPort, OpenTcpPort, Place } from './port.ts';
+import { mayTake } from './shares.ts';
 
 export interface EntrancesDeps extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'log'> {
   readonly dial: Dial;
@@ -73,7 +74,7 @@ export class Entrances {
         const current = this.#open.get(idOf(at))?.entrance ?? entrance;
         const to = this.#target(current, socket.remoteAddress ?? '');
         if (to === undefined) socket.resetAndDestroy();
-        else void this.#connections.carry(socket, { entrance: idOf(at), to });
+        else void this.#connections.carry(socket, { entrance: idOf(at), namespace: namespaceOf(current.service), to });
       });
       if (!this.#isStopped) {
         this.#open.set(idOf(at), { entrance, opened });
@@ -108,8 +109,12 @@ export class Entrances {
 
   #tooMany(service: string): string | undefined {
     if (this.#open.size >= ENTRANCES_MAX) return `${ENTRANCES_MAX} ports are open`;
-    const own = [...this.#open.values()].filter(({ entrance }) => entrance.service === service).length;
-    return own < ENTRANCES_PER_SERVICE_MAX ? undefined : `${own} ports of this service are open`;
+    const services = [...this.#open.values()].map(({ entrance }) => entrance.service);
+    const own = services.filter((each) => each === service).length;
+    if (own >= ENTRANCES_PER_SERVICE_MAX) return `${own} ports of this service are open`;
+    const ofNamespace = services.filter((each) => namespaceOf(each) === namespaceOf(service)).length;
+    const hasShare = mayTake({ own: ofNamespace, all: this.#open.size, most: ENTRANCES_MAX });
+    return hasShare ? undefined : `${ofNamespace} ports of this namespace are open`;
   }
 
   #reuse(known: Entrance, entrance: Entrance): Closed | undefined {
@@ -127,6 +132,8 @@ export class Entrances {
     return this.#choice.choose({ view, port, client });
   }
 }
+
+const namespaceOf = (service: string): string => service.split('/')[0] ?? '';
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'EUNKNOWN';

@@ -7,11 +7,12 @@ import { createApiClient, createDirectTransport } from '@holdfast/client';
 import { FakeApi, pathFor } from '@holdfast/client/testing';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { ENTRANCE_RETRY_MS, HOST_PORTS_PER_POD_MAX } from '../limits.ts';
+import { ENTRANCE_RETRY_MS, HOST_PORTS_MAX, HOST_PORTS_PER_POD_MAX } from '../limits.ts';
 import { HostPortEntrances } from './host-port-entrances.ts';
 import type { OpenTcpPort, Place } from './port.ts';
 
 interface Sketch {
+  readonly namespace?: string;
   readonly name?: string;
   readonly ip?: string;
   readonly phase?: string;
@@ -20,11 +21,11 @@ interface Sketch {
 
 const pod = (
   ports: readonly ContainerPort[],
-  { name = 'web', ip = '10.244.0.2', phase = 'Running', spec = {} }: Sketch = {},
+  { namespace = 'default', name = 'web', ip = '10.244.0.2', phase = 'Running', spec = {} }: Sketch = {},
 ): Pod => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { namespace: 'default', name, uid: `uid-${name}`, creationTimestamp: '2026-01-01T00:00:00Z' },
+  metadata: { namespace, name, uid: `uid-${name}`, creationTimestamp: '2026-01-01T00:00:00Z' },
   spec: { nodeName: 'a', containers: [{ name: 'main', ports: [...ports], resources: {} }], ...spec },
   status: { phase, ...(ip === '' ? {} : { podIP: ip }) },
 });
@@ -59,7 +60,7 @@ function rig() {
       return connect(await target.promise);
     },
   });
-  const path = (name: string) => pathFor(PODS, 'default', name);
+  const path = (name: string, namespace = 'default') => pathFor(PODS, namespace, name);
   return {
     clock,
     entrances,
@@ -69,7 +70,7 @@ function rig() {
     arrive: (at: string, socket: Socket): void => open.get(at)?.(socket),
     ports: () => [...open.keys()].toSorted(),
     settle: () => clock.advance(100),
-    put: (object: Pod) => void api.put(path(object.metadata.name ?? ''), object),
+    put: (object: Pod) => void api.put(path(object.metadata.name ?? '', object.metadata.namespace), object),
     remove: (name: string) => api.remove(path(name)),
     events: () =>
       [...api.objects()].flatMap(([where, object]) => (where.includes(`/${EVENTS.plural}/`) ? [object as Event] : [])),
@@ -134,6 +135,27 @@ describe('host ports of pods with a network of their own', () => {
     to.put(pod(many));
     await to.settle();
     assert.equal(to.ports().length, HOST_PORTS_PER_POD_MAX);
+    await to.entrances.stop();
+  });
+
+  test('are shared by namespaces: many pods of one leave ports to a pod of another', async () => {
+    const to = await begun();
+    const portsOf = (index: number): ContainerPort[] =>
+      Array.from({ length: HOST_PORTS_PER_POD_MAX }, (_, i) => ({
+        containerPort: 80,
+        hostPort: 1 + index * HOST_PORTS_PER_POD_MAX + i,
+      }));
+    for (let i = 0; i < HOST_PORTS_MAX / HOST_PORTS_PER_POD_MAX; i++) to.put(pod(portsOf(i), { name: `pod-${i}` }));
+    await to.settle();
+    assert.equal(to.ports().length, HOST_PORTS_MAX);
+    to.put(pod([{ containerPort: 80, hostPort: 60_000 }], { name: 'late', namespace: 'other' }));
+    await to.settle();
+    assert.equal(to.ports().length, HOST_PORTS_MAX);
+    assert.ok(to.ports().includes('0.0.0.0:60000'));
+    assert.deepEqual(
+      to.events().map(({ message }) => message),
+      ['Host port 1000 cannot be opened at 0.0.0.0 of this machine, it is tried again: all 1000 host ports are shared'],
+    );
     await to.entrances.stop();
   });
 

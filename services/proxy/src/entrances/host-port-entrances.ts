@@ -6,6 +6,7 @@ import type { ProxyDeps } from '../proxy-deps.ts';
 import { Connections } from './connections.ts';
 import { type HostPort, wantedHostPorts } from './host-ports.ts';
 import type { Dial, OpenPort, OpenTcpPort } from './port.ts';
+import { equalShares } from './shares.ts';
 
 export interface HostPortEntrancesDeps extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'ids' | 'log'> {
   /** The nodes of this machine whose pods have a network of their own. */
@@ -80,12 +81,14 @@ export class HostPortEntrances implements Service {
   async #sync(): Promise<void> {
     const pods = this.#pods.flatMap((each) => each.list());
     const wanted = wantedHostPorts(pods, HOST_PORTS_PER_POD_MAX);
-    await this.#closeOthers(wanted);
+    const shares = equalShares([...wanted.values()], HOST_PORTS_MAX, ({ pod }) => pod.metadata.namespace ?? '');
+    await this.#closeOthers(new Map([...wanted].filter(([, port]) => shares.has(port))));
     const refused = new Map<string, string>();
     for (const port of wanted.values()) {
       const known = this.#open.get(port.id);
       if (known !== undefined) known.current = port;
       else if (this.#isStopped) return;
+      else if (!shares.has(port)) this.#tell(port, `all ${HOST_PORTS_MAX} host ports are shared`, refused);
       else await this.#openOne(port, refused);
     }
     this.#refused = refused;
@@ -104,10 +107,9 @@ export class HostPortEntrances implements Service {
   async #openOne(port: HostPort, refused: Map<string, string>): Promise<void> {
     const { id, at } = port;
     try {
-      if (this.#open.size >= HOST_PORTS_MAX) throw new Error(`${HOST_PORTS_MAX} host ports are open`);
       const opened = await this.#deps.openTcpPort(at, (socket) => {
-        const { to } = this.#open.get(id)?.current ?? port;
-        void this.#connections.carry(socket, { entrance: id, to });
+        const { to, pod } = this.#open.get(id)?.current ?? port;
+        void this.#connections.carry(socket, { entrance: id, namespace: pod.metadata.namespace ?? '', to });
       });
       this.#open.set(id, { current: port, opened });
     } catch (error) {

@@ -29,6 +29,7 @@ class Agent {
       outside: join(this.#directory, 'outside.sock'),
       network: way.network,
       target: way.target,
+      groupOf: this.#namespaces.groupOf,
     }),
   );
   readonly #clients = new Set<Socket>();
@@ -36,7 +37,7 @@ class Agent {
   constructor(directory: string) {
     this.#directory = directory;
     this.#namespaces = new Namespaces(join(directory, 'namespaces'));
-    this.#relays = new Relays(join(directory, 'outside.sock'));
+    this.#relays = new Relays(join(directory, 'outside.sock'), this.#namespaces.groupOf);
     this.#path = join(directory, 'agent.sock');
   }
 
@@ -68,7 +69,12 @@ class Agent {
   async #dial(socket: Socket, { dial: to }: DialLine): Promise<void> {
     try {
       const kept = to.key === undefined ? undefined : await this.#namespaces.find(to.key);
-      await dial(socket, to, { namespace: kept?.path, inside: this.#inside, places: this.#dials });
+      await dial(socket, to, {
+        namespace: kept?.path,
+        inside: this.#inside,
+        places: this.#dials,
+        groupOf: this.#namespaces.groupOf,
+      });
     } catch (error) {
       refuse(socket, error);
     }
@@ -103,7 +109,7 @@ class Agent {
   async #handle(line: AgentLine): Promise<unknown> {
     switch (line.method) {
       case 'attach':
-        return this.#namespaces.attach(line.key, line.network);
+        return this.#namespaces.attach(line.key, { network: line.network, group: line.group ?? '' });
       case 'detach':
         return this.#namespaces.detach(line.key);
       case 'attached':

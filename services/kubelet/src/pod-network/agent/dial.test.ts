@@ -21,7 +21,9 @@ async function open(t: TestContext, places: FairPlaces) {
   const agent = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     const to = { host: '127.0.0.1', port: address.port };
-    dial(socket, to, { namespace: undefined, inside, places }).catch((error: unknown) => refuse(socket, error));
+    dial(socket, to, { namespace: undefined, inside, places, groupOf: () => '' }).catch((error: unknown) =>
+      refuse(socket, error),
+    );
   }).listen(join(directory, 'agent.sock'));
   await once(agent, 'listening');
   t.after(() => {

@@ -10,16 +10,17 @@ interface DialDeps {
   readonly inside: Pick<InsideDialer, 'dial'>;
   /** By the address of the pod. */
   readonly places: FairPlaces;
+  readonly groupOf: (address: string) => string;
 }
 
 /** Makes a connection from outside one into the network. A port that refuses is tried at the loopback address of its pod. */
 export async function dial(
   outer: Socket,
   { host, port }: DialLine['dial'],
-  { namespace, inside, places }: DialDeps,
+  { namespace, inside, places, groupOf }: DialDeps,
 ): Promise<void> {
   if (outer.destroyed) return;
-  const release = places.take(host, () => outer.destroy());
+  const release = places.take(host, () => outer.destroy(), groupOf(host));
   if (release === undefined) throw new Error(`${host} has too many connections; close some and retry`);
   outer.once('close', release);
   const inner = await connectTo(host, port).catch((error: unknown) => {

@@ -54,3 +54,22 @@ test('whoever has less than an equal share gets a place, whatever the others hol
     }),
   );
 });
+
+test('a group of many holders has the share of a group of one', () => {
+  const places = new FairPlaces({ perHolder: 10, all: 6 });
+  const lost: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) places.take(name, () => lost.push(name), 'crowd');
+  const taken = [1, 2, 3, 4].map(() => places.take('one', () => lost.push('one'), 'quiet') !== undefined);
+  assert.deepEqual(taken, [true, true, true, false], 'groups share equally');
+  assert.equal(lost.length, 3);
+  assert.equal(places.take('a-newcomer', assert.fail, 'crowd'), undefined, 'nothing of the other group');
+});
+
+test('inside a group that has its share, a holder with fewer places gets one of the greediest', () => {
+  const places = new FairPlaces({ perHolder: 10, all: 4 });
+  const lost: string[] = [];
+  for (const place of ['first', 'second', 'third']) places.take('greedy', () => lost.push(place), 'shop');
+  places.take('one', assert.fail, 'quiet');
+  assert.ok(places.take('other', assert.fail, 'shop'));
+  assert.deepEqual(lost, ['third']);
+});

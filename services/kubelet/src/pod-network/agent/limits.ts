@@ -37,3 +37,7 @@ export const WAY_OUT_CONNECTIONS_MAX = 5_000;
  * such connections after the same time. A pod could else keep every connection that the control plane has closed.
  */
 export const HALF_CLOSED_IDLE_MS = 120_000;
+/** Datagrams that one pod sends to the servers of this network in a second. A resolver that got no answer asks again. */
+export const RELAY_DATAGRAMS_PER_SECOND_MAX = 2_000;
+/** Connections that one pod begins in a second, to those servers or to other networks. The kernel of the pod tries again. */
+export const CONNECTIONS_PER_SECOND_MAX = 500;

@@ -1,21 +1,36 @@
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { helper } from '../../runtime/helpers.ts';
+import { hasHelper, helper } from '../../runtime/helpers.ts';
 import { gatewayOf, nextAddress, readNetwork } from './address-pool.ts';
 import { PARALLEL_CHANGES } from './limits.ts';
-import { addressCommands, BASE_COMMANDS, linkCommands, type PodLink, podCommands } from './plan.ts';
+import {
+  addressCommands,
+  BASE_COMMANDS,
+  BASE_SETTINGS,
+  linkCommands,
+  type PodLink,
+  podCommands,
+  SHARE_RULES,
+} from './plan.ts';
 import type { Attachment } from './protocol.ts';
 import { run } from './run.ts';
 
-const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
-
-/** The ports that every user may listen on begin at 0: the pod has them all for itself. */
-const POD_SCRIPT = 'echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null; exec "$@"';
+/** The ports that every user may listen on begin at 0: the pod has them all for itself. Only its loopback link has IPv6. */
+const POD_SCRIPT = `{
+  echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
+  echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+} 2>/dev/null; exec "$@"`;
 
 const ip = (): readonly string[] => [helper('ip'), '-batch', '-'];
 
 interface Kept extends Attachment {
   readonly link: PodLink;
+}
+
+/** Where a pod gets its address, and with which others it shares what all have together. */
+interface Place {
+  readonly network: string;
+  readonly group: string;
 }
 
 /**
@@ -25,7 +40,8 @@ interface Kept extends Attachment {
 export class Namespaces {
   readonly #directory: string;
   readonly #kept = new Map<string, Promise<Kept>>();
-  readonly #used = new Set<string>();
+  /** The group of each address that is in use. */
+  readonly #used = new Map<string, string>();
   readonly #last = new Map<string, string>();
   #count = 0;
   #free = PARALLEL_CHANGES;
@@ -40,15 +56,16 @@ export class Namespaces {
     rmSync(this.#directory, { recursive: true, force: true });
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     await run(ip(), BASE_COMMANDS);
-    if (readFileSync(FORWARDING, 'utf8').trim() !== '1') writeFileSync(FORWARDING, '1');
+    for (const setting of BASE_SETTINGS) set(setting);
+    if (hasHelper('nft')) await run([helper('nft'), '-f', '-'], SHARE_RULES).catch(tell);
   }
 
   get size(): number {
     return this.#kept.size;
   }
 
-  async attach(key: string, network: string): Promise<Attachment> {
-    const made = this.#kept.get(key) ?? this.#inTurn(() => this.#make(key, network));
+  async attach(key: string, place: Place): Promise<Attachment> {
+    const made = this.#kept.get(key) ?? this.#inTurn(() => this.#make(key, place));
     this.#kept.set(key, made);
     try {
       return publicPart(await made);
@@ -76,12 +93,15 @@ export class Namespaces {
     return this.#kept.get(key);
   }
 
+  /** The group of the pod with this address. */
+  readonly groupOf = (address: string): string => this.#used.get(address) ?? '';
+
   async own(addresses: readonly string[]): Promise<void> {
     await run(ip(), addressCommands(addresses));
   }
 
-  async #make(key: string, network: string): Promise<Kept> {
-    const link = this.#newLink(network);
+  async #make(key: string, place: Place): Promise<Kept> {
+    const link = this.#newLink(place);
     const file = this.#file(link);
     try {
       closeSync(openSync(file, 'a', 0o600));
@@ -97,12 +117,12 @@ export class Namespaces {
     return { key, address: link.address, path: `/proc/${agent}/root${file}`, agent, link };
   }
 
-  #newLink(text: string): PodLink {
+  #newLink({ network: text, group }: Place): PodLink {
     const network = readNetwork(text);
     if (network === undefined) throw new Error(`"${text}" is not an IPv4 network for pods`);
     const address = nextAddress(network, (each) => this.#used.has(each), this.#last.get(text));
     if (address === undefined) throw new Error(`every address of ${text} is in use`);
-    this.#used.add(address);
+    this.#used.set(address, group);
     this.#last.set(text, address);
     this.#count += 1;
     return { name: `pod${this.#count}`, address, gateway: gatewayOf(network) };
@@ -131,5 +151,14 @@ export class Namespaces {
     }
   }
 }
+
+/** It may be there already, and then need not be writable. A kernel without IPv6 has no file for it. */
+function set([file, value]: (typeof BASE_SETTINGS)[number]): void {
+  if (existsSync(file) && readFileSync(file, 'utf8').trim() !== value) writeFileSync(file, value);
+}
+
+/** In the log of the agent. Pods work without shares. */
+const tell = (error: unknown): void =>
+  void process.stderr.write(`pods have no shares of the servers: ${String(error)}\n`);
 
 const publicPart = ({ key, address, path, agent }: Kept): Attachment => ({ key, address, path, agent });

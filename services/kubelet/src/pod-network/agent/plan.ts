@@ -1,3 +1,5 @@
+import { CONNECTIONS_PER_SECOND_MAX, RELAY_DATAGRAMS_PER_SECOND_MAX } from './limits.ts';
+
 /** The commands of `ip -batch` that make the parts of the network. Pure. */
 export interface PodLink {
   /** The name of the agent's end; the pod's is `eth0`. */
@@ -27,6 +29,41 @@ export const linkCommands = ({ name, address, gateway }: PodLink): string =>
 
 /** The agent's namespace before the first pod. */
 export const BASE_COMMANDS = 'link set lo up\n';
+
+/**
+ * Settings of the agent's namespace, by file. A packet whose source is not the pod at whose link it arrives is dropped, and
+ * links have no IPv6 addresses: no rule is made for what pods would send to them.
+ */
+export const BASE_SETTINGS: readonly (readonly [file: string, value: string])[] = [
+  ['/proc/sys/net/ipv4/ip_forward', '1'],
+  ['/proc/sys/net/ipv4/conf/all/rp_filter', '1'],
+  ['/proc/sys/net/ipv6/conf/default/disable_ipv6', '1'],
+];
+
+/** Packets of one pod beyond a rate. `set` keeps a counter for each pod that sent some lately. */
+const beyond = (set: string, perSecond: number): string =>
+  `update @${set} { ip saddr limit rate over ${perSecond}/second burst ${perSecond} packets } drop`;
+
+const counters = (...names: readonly string[]): string =>
+  names.map((name) => `  set ${name} { type ipv4_addr; flags dynamic,timeout; timeout 10s; size 65536; }`).join('\n');
+
+const OPENING = 'tcp flags & (syn | ack) == syn';
+
+/**
+ * Rules of the agent's namespace: what one pod may send to the servers of this network, which one process carries for all
+ * pods. Before connection tracking, so a flood costs no entry there. Replaces those of an earlier attempt.
+ */
+export const SHARE_RULES = `table ip holdfast-shares
+delete table ip holdfast-shares
+table ip holdfast-shares {
+${counters('datagrams', 'connections')}
+  chain arriving {
+    type filter hook prerouting priority raw; policy accept;
+    meta l4proto udp fib daddr type local ${beyond('datagrams', RELAY_DATAGRAMS_PER_SECOND_MAX)}
+    ${OPENING} fib daddr type local ${beyond('connections', CONNECTIONS_PER_SECOND_MAX)}
+  }
+}
+`;
 
 /** Of scope host: translated flows get the gateway as their source, not the address of a server. */
 export const addressCommands = (addresses: readonly string[]): string =>
@@ -72,8 +109,10 @@ export const OUTSIDE_RULES = `table ip holdfast-outside {
 export const WAY_OUT_RULES = `table ip holdfast-way-out
 delete table ip holdfast-way-out
 table ip holdfast-way-out {
+${counters('connections')}
   chain leaving {
     type filter hook forward priority filter + 10; policy accept;
+    oifname "out0" ${OPENING} ${beyond('connections', CONNECTIONS_PER_SECOND_MAX)}
     oifname "out0" ip protocol != tcp reject with icmp type admin-prohibited
   }
 }

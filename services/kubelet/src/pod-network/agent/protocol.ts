@@ -1,7 +1,7 @@
 /** Messages between the control plane and the agent inside the network of pods: one JSON text a line, both ways. */
 export type AgentRequest =
-  /** A namespace with an address of this network. The same key gets the same one again. */
-  | { readonly method: 'attach'; readonly key: string; readonly network: string }
+  /** A namespace with an address of this network. The same key gets the same one again. Groups have equal shares. */
+  | { readonly method: 'attach'; readonly key: string; readonly network: string; readonly group?: string }
   | { readonly method: 'detach'; readonly key: string }
   | { readonly method: 'attached' }
   /** Addresses of the network's own, and what answers at them. Replaces the earlier ones. */

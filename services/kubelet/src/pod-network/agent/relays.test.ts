@@ -80,7 +80,7 @@ async function relay(t: TestContext, bounds: FairPlacesBounds): Promise<(localAd
   assert.ok(typeof place === 'object' && place !== null);
   probe.close();
   await once(probe, 'close');
-  const relays = new Relays(path, bounds);
+  const relays = new Relays(path, () => '', bounds);
   await relays.serve([{ address: ADDRESS, port: place.port, protocol: 'tcp', target: 'api' }]);
   t.after(() => relays.serve([]));
   return (localAddress = '127.0.0.1') => {

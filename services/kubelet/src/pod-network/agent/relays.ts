@@ -20,7 +20,11 @@ interface RelayDeps {
   /** The path of the control plane's socket. */
   readonly outside: string;
   readonly connections: FairPlacesBounds;
+  readonly groupOf: GroupOf;
 }
+
+/** The pods with which the pod at this address shares what all have together: those of its Kubernetes namespace. */
+export type GroupOf = (address: string) => string;
 
 const BOUNDS: FairPlacesBounds = { perHolder: RELAY_CONNECTIONS_PER_POD_MAX, all: RELAY_CONNECTIONS_MAX };
 
@@ -31,8 +35,8 @@ export class Relays {
   readonly #deps: RelayDeps;
   readonly #listening = new Map<string, Listening>();
 
-  constructor(outside: string, connections = BOUNDS) {
-    this.#deps = { outside, connections };
+  constructor(outside: string, groupOf: GroupOf, connections = BOUNDS) {
+    this.#deps = { outside, groupOf, connections };
   }
 
   /** Their addresses are there already. */
@@ -53,8 +57,11 @@ export class Relays {
 
 const firstLine = (line: OutsideLine): string => `${JSON.stringify(line)}\n`;
 
-async function listenTcp({ address, port, target }: Relay, { outside, connections }: RelayDeps): Promise<Listening> {
-  const places = new PodConnections(connections);
+async function listenTcp(
+  { address, port, target }: Relay,
+  { outside, connections, groupOf }: RelayDeps,
+): Promise<Listening> {
+  const places = new PodConnections(connections, groupOf);
   const server: Server = createServer({ allowHalfOpen: true }, (inner) => {
     if (!places.admit(inner)) return void inner.destroy();
     const outer = connect({ path: outside, allowHalfOpen: true });
@@ -77,14 +84,16 @@ async function listenTcp({ address, port, target }: Relay, { outside, connection
 /** Connections of pods, whose number is bounded. When there are too many, the greediest pod loses one to another pod. */
 export class PodConnections {
   readonly #places: FairPlaces;
+  readonly #groupOf: GroupOf;
 
-  constructor(bounds: FairPlacesBounds) {
+  constructor(bounds: FairPlacesBounds, groupOf: GroupOf) {
+    this.#groupOf = groupOf;
     this.#places = new FairPlaces(bounds);
   }
 
   /** False: the connection has no place and must end. */
   admit(socket: Socket, pod = socket.remoteAddress ?? ''): boolean {
-    const release = this.#places.take(pod, () => socket.resetAndDestroy());
+    const release = this.#places.take(pod, () => socket.resetAndDestroy(), this.#groupOf(pod));
     if (release === undefined) return false;
     socket.once('close', release);
     return true;

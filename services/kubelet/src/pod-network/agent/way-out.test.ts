@@ -21,7 +21,7 @@ async function open(
   }).listen(join(directory, 'outside.sock'));
   const server: Server = createServer().listen(0, '127.0.0.1');
   const bounds = { perHolder: 2, all: 3 };
-  serveWayOut(server, { outside: join(directory, 'outside.sock'), target: 'other', bounds });
+  serveWayOut(server, { outside: join(directory, 'outside.sock'), target: 'other', groupOf: () => '', bounds });
   await Promise.all([once(outside, 'listening'), once(server, 'listening')]);
   t.after(() => {
     for (const socket of sockets) socket.destroy();

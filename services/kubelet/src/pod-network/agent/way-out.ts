@@ -7,7 +7,7 @@ import type { FairPlacesBounds } from './fair-places.ts';
 import { PROGRAM_DEADLINE_MS, RELAY_CONNECTIONS_PER_POD_MAX, WAY_OUT_CONNECTIONS_MAX } from './limits.ts';
 import { OUT_LINK, OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, WAY_OUT_RULES, wayOutCommands } from './plan.ts';
 import type { OutsideLine } from './protocol.ts';
-import { join, PodConnections } from './relays.ts';
+import { type GroupOf, join, PodConnections } from './relays.ts';
 import { run } from './run.ts';
 import { transparencyCommand } from './transparency.ts';
 
@@ -19,6 +19,7 @@ export interface WayOut {
   /** The network of all pods. */
   readonly network: string;
   readonly target: string;
+  readonly groupOf: GroupOf;
 }
 
 /**
@@ -61,10 +62,11 @@ export function serveWayOut(
   {
     outside,
     target,
+    groupOf,
     bounds = { perHolder: RELAY_CONNECTIONS_PER_POD_MAX, all: WAY_OUT_CONNECTIONS_MAX },
-  }: Pick<WayOut, 'outside' | 'target'> & { readonly bounds?: FairPlacesBounds },
+  }: Pick<WayOut, 'outside' | 'target' | 'groupOf'> & { readonly bounds?: FairPlacesBounds },
 ): void {
-  const places = new PodConnections(bounds);
+  const places = new PodConnections(bounds, groupOf);
   server.on('connection', (inner: Socket) => {
     inner.allowHalfOpen = true;
     inner.pause();

@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { parseTime } from '@holdfast/platform';
 import { backupLines } from '@holdfast/store';
+import { ageOf } from './age.ts';
 import { readBackupFile, writeBackupFile } from './backup-file.ts';
 
 const PIECE_BYTES = 7;
@@ -34,4 +36,16 @@ test('writing and reading a backup say how far they are, however it arrives in p
     [3, 3],
     [3, 3],
   ]);
+});
+
+test('an old backup, or one of the future, is told with a caution', () => {
+  const takenAt = '2026-01-02T00:00:00Z';
+  const after = (hours: number) => ageOf(takenAt, (parseTime(takenAt) ?? 0) + hours * 3_600_000);
+  assert.deepEqual(after(3), { text: 'taken 3h ago' });
+  assert.deepEqual(after(0.001), { text: 'taken 3s ago' });
+  assert.deepEqual(after(-0.01), { text: 'taken 0s ago' });
+  assert.equal(after(72).text, 'taken 3d ago');
+  assert.match(after(72).caution ?? '', /is 3d old: what was written since is missing/);
+  assert.match(after(-2).caution ?? '', /in the future: check the clock/);
+  assert.match(ageOf('yesterday', 0).caution ?? '', /does not say when/);
 });

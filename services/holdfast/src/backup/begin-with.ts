@@ -10,8 +10,15 @@ import { type BackupContent, readBackupFile } from './backup-file.ts';
 
 const HEAD_BYTES = 256;
 
+/** The first objects of a new cluster. */
+export interface FirstContent {
+  readonly content: StoreContent;
+  /** Absent for a snapshot of a test cluster. */
+  readonly takenAt?: string;
+}
+
 /** The objects of a backup, or of a snapshot of a test cluster. */
-export async function readContent(file: string): Promise<StoreContent> {
+export async function readContent(file: string, nowMs: number): Promise<FirstContent> {
   const head = Buffer.alloc(HEAD_BYTES);
   const handle = await open(file).catch((cause: unknown) => {
     throw unreadable(file, cause);
@@ -22,7 +29,9 @@ export async function readContent(file: string): Promise<StoreContent> {
     await handle.close();
   }
   const isBackup = head.toString('utf8').includes(`"${BACKUP_FORMAT}"`);
-  return isBackup ? readBackupFile(file) : (await readSnapshotFile(file)).state;
+  if (!isBackup) return { content: (await readSnapshotFile(file)).state };
+  const backup = await readBackupFile(file);
+  return { content: agedContent(backup, nowMs), takenAt: backup.head.takenAt };
 }
 
 /** More than any cluster writes. */

@@ -40,6 +40,8 @@ interface ClusterFacts {
   readonly runtime?: string | undefined;
   /** Absent: pods share the network of the machine, and nothing else was asked for. */
   readonly podNetwork?: string | undefined;
+  /** With what a new cluster began. */
+  readonly began?: string | undefined;
 }
 
 export interface EmbeddedCluster extends Service {
@@ -73,7 +75,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     // The code that awaits them reports a failure.
     for (const begun of [choosing, certificates]) begun.catch(() => {});
     // The threads of the store and of HTTPS start while this thread loads modules, so they begin first.
-    const { opening } = await beginStore(config, { ...machine, directory: directory.path });
+    const { opening, began } = await beginStore(config, { ...machine, directory: directory.path });
     opening.catch(() => {});
     running.add(opened('store', async () => (await opening.catch(() => undefined))?.close()));
     const pki = await progress.step('certificates', () => certificates);
@@ -104,15 +106,14 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     const { said, ...chosen } = await choosing;
-    const cautions = new Set<string>();
+    const cautions = new Set(began?.cautions);
     const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, ...chosen };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
     );
     const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
-    const path = front.consolePath();
-    const console = path === undefined ? undefined : `${url}${path}`;
-    facts = { ...facts, ...said, url, console, warnings: [...known, ...(await front.apiServer.health())] };
+    const told = { url, console: consoleOf(front, url), began: began?.text };
+    facts = { ...facts, ...said, ...told, warnings: [...known, ...(await front.apiServer.health())] };
   };
   return {
     name: 'holdfast',
@@ -120,6 +121,11 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     stop: () => running.stop(),
     facts: () => facts,
   };
+}
+
+function consoleOf(front: ApiFront, url: string): string | undefined {
+  const path = front.consolePath();
+  return path === undefined ? undefined : `${url}${path}`;
 }
 
 async function readFiles(config: StartConfig, machine: Machine, directory: DataDirectory) {

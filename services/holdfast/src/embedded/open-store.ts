@@ -12,10 +12,25 @@ export interface StoreDeps {
   readonly directory: string;
 }
 
+export interface BegunStore {
+  readonly opening: Promise<Store>;
+  /** With what a new store begins, for people. */
+  readonly began?: Beginning;
+}
+
 /** Loads only the used backend. Resolves when the store begins to open. */
-export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<{ readonly opening: Promise<Store> }> {
+export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<BegunStore> {
+  if (config.from === undefined) return openStore(config, deps, undefined);
+  const { first, began } = await firstContent(config, config.from, deps);
+  return { ...(await openStore(config, deps, first)), began };
+}
+
+async function openStore(
+  config: StartConfig,
+  deps: StoreDeps,
+  first: StoreContent | undefined,
+): Promise<Pick<BegunStore, 'opening'>> {
   const limits = storeLimits(config.storeLimitMb);
-  const first = config.from === undefined ? undefined : await firstContent(config, config.from, deps);
   switch (config.store.kind) {
     case 'memory': {
       const { createMemoryStore } = await import('@holdfast/store/memory');
@@ -40,12 +55,31 @@ export async function beginStore(config: StartConfig, deps: StoreDeps): Promise<
   }
 }
 
-/** Fills an empty store on disk or in Redis. Resolves with what a store in memory begins with. */
-async function firstContent({ store }: StartConfig, from: string, deps: StoreDeps): Promise<StoreContent | undefined> {
+interface Beginning {
+  /** `118 objects of cluster.backup, taken 3h ago`. */
+  readonly text: string;
+  readonly cautions: readonly string[];
+}
+
+/** Fills an empty store on disk or in Redis; `first` is what a store in memory begins with. */
+async function firstContent(
+  { store }: StartConfig,
+  from: string,
+  deps: StoreDeps,
+): Promise<{ readonly first: StoreContent | undefined; readonly began: Beginning }> {
   const { readContent, restoreInto } = await import('../backup/begin-with.ts');
-  const content = await readContent(from);
-  if (store.kind === 'memory') return { ...content, revision: content.revision + ADOPTION_JUMP };
+  const { ageOf } = await import('../backup/age.ts');
+  const nowMs = deps.clock.now();
+  const { content, takenAt } = await readContent(from, nowMs);
+  const age = takenAt === undefined ? undefined : ageOf(takenAt, nowMs);
+  const began = {
+    text: `${content.objects.length} objects of ${from}${age === undefined ? '' : `, ${age.text}`}`,
+    cautions: age?.caution === undefined ? [] : [age.caution],
+  };
+  if (store.kind === 'memory') {
+    return { first: { ...content, revision: content.revision + ADOPTION_JUMP }, began };
+  }
   const directory = path.join(deps.directory, 'store');
   await restoreInto(store.kind === 'sqlite' ? { kind: 'sqlite', directory } : store, content, deps);
-  return undefined;
+  return { first: undefined, began };
 }

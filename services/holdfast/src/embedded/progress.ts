@@ -14,6 +14,8 @@ export interface ReadyFacts {
   /** The network of pods and why. */
   readonly runtime?: string | undefined;
   readonly podNetwork?: string | undefined;
+  /** With what a new cluster began: `118 objects of cluster.backup, taken 3h ago`. */
+  readonly began?: string | undefined;
   readonly nextCommand: string;
   /** Warnings about this cluster's durability. */
   readonly warnings: readonly string[];
@@ -39,6 +41,7 @@ export function createTextProgress(options: ProgressOptions): Progress {
       options.print('');
       options.print(`Holdfast is ready after ${(facts.startupMs / 1000).toFixed(2)} s (${facts.rssMb.toFixed(0)} MB).`);
       for (const warning of facts.warnings) options.print(`  Warning     ${warning}`);
+      if (facts.began !== undefined) options.print(`  Began with  ${facts.began}`);
       options.print(`  API         ${facts.url}`);
       options.print(`  Kubeconfig  ${facts.kubeconfig}`);
       if (facts.console !== undefined) options.print(`  Console     ${facts.console}`);

@@ -57,6 +57,8 @@ export interface ReadyLine {
   readonly event: 'ready';
   readonly url: string;
   readonly warnings: readonly string[];
+  /** With what a new cluster began. */
+  readonly began?: string;
   readonly startupMs: number;
 }
 

@@ -96,7 +96,9 @@ test('a backup under writes is one moment, and comes back equal in a store on di
   );
 
   const config = readStartConfig({ argv: ['--memory', '--from', file], env: {} });
-  const inMemory = await (await beginStore(config, { ...machine, directory: folder })).opening;
+  const { opening, began } = await beginStore(config, { ...machine, directory: folder });
+  assert.match(began?.text ?? '', /^\d+ objects of .*backup, taken \d+s ago$/);
+  const inMemory = await opening;
   assert.deepEqual((await inMemory.list('')).objects, content.objects);
   assert.ok((await inMemory.currentRevision()) > content.revision);
 });

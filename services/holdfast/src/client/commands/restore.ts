@@ -3,6 +3,7 @@ import { type Arguments, describeFlags, readArguments, type SettingSpecs } from 
 import { isLogAddress, LOG_ACCESS_SETTINGS } from '@holdfast/platform/log-address';
 import { readStoreAddress } from '@holdfast/platform/store-address';
 import { readStoreTls, STORE_TLS_SETTINGS } from '@holdfast/platform/tls-client';
+import { ageOf } from '../../backup/age.ts';
 import { type BackupContent, readBackupFile } from '../../backup/backup-file.ts';
 import { agedContent, restoreInto, storeDirectory, type Target } from '../../backup/begin-with.ts';
 import { DataDirectory } from '../../embedded/data-directory.ts';
@@ -10,6 +11,7 @@ import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
 import type { Command, Terminal } from '../command.ts';
 import { readLogTarget } from '../log-target.ts';
 import { misuse } from '../misuse.ts';
+import { PLAIN } from '../terminal/paint.ts';
 import { showWork } from '../terminal/work.ts';
 
 const SETTINGS = {
@@ -45,10 +47,12 @@ export const RESTORE: Command = {
     const revision = await withTarget(settings, (target) => restoreInto(target, aged, machineOf(terminal)));
     const objects = content.objects.length;
     const { takenAt } = content.head;
+    const { text: age, caution } = ageOf(takenAt, terminal.clock.now());
+    if (caution !== undefined) terminal.tell(`${(terminal.paintTold ?? PLAIN).caution('Warning:')} ${caution}`);
     terminal.print(
       settings.json
         ? JSON.stringify({ objects, takenAt, backupRevision: content.revision, revision })
-        : `${objects} objects of ${takenAt} are restored; the store continues after revision ${revision}`,
+        : `${objects} objects of ${takenAt} (${age}) are restored; the store continues after revision ${revision}`,
     );
   },
 };

@@ -79,6 +79,7 @@ async function bringUp(
   const file = settings.merge || settings.switch ? userKubeconfig(env) : undefined;
   if (file !== undefined) checkKubeconfig(file);
   const wish = { flags, detached: settings.detach };
+  terminal.live?.show('starting the server');
   const started = await unlessInterrupted((signal) => startNamed(home, wish, { clock, env, onStep, signal })).finally(
     () => terminal.live?.show(''),
   );
@@ -127,6 +128,7 @@ function documentOf(home: ClusterHome, { record, begun }: StartedCluster): objec
     pid: record.process?.pid,
     alreadyRan: begun === undefined,
     warnings: begun?.ready.warnings ?? [],
+    ...(begun?.ready.began === undefined ? {} : { began: begun.ready.began }),
   };
 }
 
@@ -146,6 +148,7 @@ function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, 
   return [
     head,
     ...(begun?.ready.warnings ?? []).map((warning) => `  ${paint.caution('Warning')}     ${warning}`),
+    ...(begun?.ready.began === undefined ? [] : [`  Began with  ${begun.ready.began}`]),
     `  API         ${record.url}`,
     `  Kubeconfig  ${home.kubeconfig}`,
     ...(merged === undefined

@@ -116,6 +116,14 @@ describe('progress', () => {
     assert.equal(barOf('t', 7, undefined), 't  7');
   });
 
+  test('a terminal that does not know its width has a line of 80', () => {
+    let written = '';
+    const errors = { isTTY: true, columns: 0, write: (text: string) => void (written += text) };
+    const deps = { output: errors, errors, env: {}, clock: createVirtualClock(), noColor: false };
+    openTerminal(deps).live?.show('x'.repeat(200));
+    assert.equal(written, `\r${ESCAPE}[K${'x'.repeat(79)}`);
+  });
+
   test('a terminal that cannot draw twice gets lines', () => {
     assert.equal(opened(true, { TERM: 'dumb' }).terminal.live, undefined);
   });

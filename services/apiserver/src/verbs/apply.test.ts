@@ -48,6 +48,22 @@ test('an apply that creates an object sets the defaults of its kind, also in str
   }
 });
 
+test('a uid in an apply: 422 for another object of this name, 409 where there is none, as Kubernetes answers', async () => {
+  const withUid = (name: string, uid: string) =>
+    api.call('PATCH', `${CONFIG_MAPS}/${name}?fieldManager=alice`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, uid }, data: {} },
+    });
+  const live = (await apply('alice', {})).textAt('metadata.uid');
+  const wrong = await withUid('x', 'another');
+  assert.deepEqual([wrong.status, wrong.at('details.causes.0.field')], [422, 'metadata.uid']);
+  assert.match(wrong.textAt('message'), /field is immutable/);
+  assert.equal((await withUid('x', live)).status, 200);
+  const absent = await withUid('y', live);
+  assert.deepEqual([absent.status, absent.at('reason')], [409, 'Conflict']);
+  assert.match(absent.textAt('message'), /uid mismatch: .* no existing object was found/);
+});
+
 test('a field of another manager is a conflict unless forced; fields that are no longer applied are removed', async () => {
   await apply('alice', { a: '1', b: '1' });
   const refused = await apply('bob', { a: '2' });

@@ -30,6 +30,11 @@ export interface ExploreOptions {
   /** Ends with the first finding. */
   readonly untilFirst?: boolean;
   readonly onProgress?: (progress: Progress) => void;
+  /**
+   * Ends the operator at once and the exploration with what was found so far. Before the first plan it rejects with the
+   * reason.
+   */
+  readonly signal?: AbortSignal;
 }
 
 export type Progress =
@@ -69,7 +74,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   let [tried, runs] = [0, 2];
   for (const plan of plans) {
     if (clock.monotonic() - begun > options.withinMs) break;
-    const { findings, result, runs: more } = await tryPlan(settings, plan, expectation);
+    const outcome = await unlessAborted(tryPlan(settings, plan, expectation), options.signal);
+    if (outcome === undefined) break;
+    const { findings, result, runs: more } = outcome;
     runs += more;
     tried += 1;
     options.onProgress?.({ kind: 'plan', number: tried, plan, findings });
@@ -78,6 +85,16 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     if (options.untilFirst === true) break;
   }
   return { reference, accusations, planned: plans.length, tried, runs, tookMs: clock.monotonic() - begun };
+}
+
+/** `undefined` for what the signal ended. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (signal?.aborted === true) return undefined;
+    throw error;
+  }
 }
 
 async function prepared({

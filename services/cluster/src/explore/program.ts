@@ -6,6 +6,8 @@ export interface ProgramOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** Kills it at once, and it is not started again. */
+  readonly signal: AbortSignal | undefined;
   readonly onStart: () => void;
 }
 
@@ -27,9 +29,12 @@ export class Program {
 
   constructor(options: ProgramOptions) {
     this.#options = options;
+    // In the turn of the signal: a second Ctrl-C may end this process before anything else.
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   start(): void {
+    if (this.#isEnding) return;
     const [file = '', ...args] = this.#options.command;
     this.#options.onStart();
     const child = spawn(file, args, { env: this.#options.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
@@ -69,8 +74,11 @@ export class Program {
 
   async end(): Promise<void> {
     this.#isEnding = true;
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
     await this.kill();
   }
+
+  readonly #onAbort = (): void => void this.end();
 
   #again(child: ChildProcess): void {
     if (this.#child === child && !this.#isEnding) this.start();

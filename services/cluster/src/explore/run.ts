@@ -27,6 +27,8 @@ export interface RunSettings {
   readonly quietMs: number;
   readonly startWithinMs: number;
   readonly seed: number;
+  /** Ends the operator and the run at once. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What the runs without a fault led to. */
@@ -54,7 +56,8 @@ export async function run(
   plan: Plan | undefined,
   expectation: Expectation | undefined,
 ): Promise<RunResult> {
-  const { from, seed } = settings;
+  const { from, seed, signal } = settings;
+  signal?.throwIfAborted();
   const cluster = await RunningCluster.start({
     ...from,
     options: { ...from.options, clock: 'real', https: true, seed },
@@ -66,7 +69,7 @@ export async function run(
     await chmod(kubeconfig, 0o600);
     const { command, clock } = settings;
     const env = { ...settings.env, KUBECONFIG: kubeconfig };
-    const program = new Program({ command, clock, env, onStart: () => trial.started() });
+    const program = new Program({ command, clock, env, signal, onStart: () => trial.started() });
     const trial: Trial = new Trial(cluster, program, settings, expectation);
     return await trial.run(plan);
   } finally {
@@ -160,11 +163,12 @@ class Trial {
 
   /** Waits for the state of the reference, or until nothing happens. */
   #rest(step: number, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
-    const { clock, quietMs, startWithinMs } = this.#settings;
+    const { clock, signal, quietMs, startWithinMs } = this.#settings;
     const wanted = this.#expectation?.states[step];
     const mask = this.#expectation?.masks[step] ?? new Set<string>();
     return settled({
       clock,
+      signal,
       activity: () => this.#trace.activity + this.#ledger.changes + this.#looksAtStart(),
       isExpected: async () => wanted !== undefined && differencesOf(wanted, await this.#state(), mask).length === 0,
       shortMs: Math.min(SHORT_MS, quietMs),
@@ -187,13 +191,13 @@ class Trial {
   }
 
   async #begin(): Promise<void> {
-    const { clock, startWithinMs } = this.#settings;
+    const { clock, signal, startWithinMs } = this.#settings;
     this.#program.start();
     const giveUpAt = clock.monotonic() + startWithinMs;
     while (this.#trace.requests === 0) {
       if (this.#program.failure !== undefined) throw this.#program.failure;
       if (this.#program.crashes > 1 || clock.monotonic() > giveUpAt) throw this.#neverStarted();
-      await clock.sleep(10);
+      await clock.sleep(10, signal);
     }
     await this.#rest(-1, { isLast: false });
   }

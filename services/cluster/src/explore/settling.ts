@@ -4,6 +4,8 @@ const LOOK_MS = 20;
 
 export interface Settling {
   readonly clock: Clock;
+  /** Ends the wait: rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Grows with everything that happens. */
   readonly activity: () => number;
   /** True: nothing else is expected. */
@@ -18,12 +20,12 @@ export interface Settling {
 
 /** Waits until the operator rests. False: it did not in time. */
 export async function settled(options: Settling): Promise<boolean> {
-  const { clock, activity, isExpected, shortMs, quietMs, deadlineMs } = options;
+  const { clock, signal, activity, isExpected, shortMs, quietMs, deadlineMs } = options;
   const begun = clock.monotonic();
   let seen = activity();
   let since = begun;
   for (;;) {
-    await clock.sleep(LOOK_MS);
+    await clock.sleep(LOOK_MS, signal);
     const now = clock.monotonic();
     if (activity() !== seen) [seen, since] = [activity(), now];
     const restedMs = now - since;

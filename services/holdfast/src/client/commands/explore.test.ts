@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
 import { flagsOf } from './explore.ts';
 
@@ -83,6 +86,57 @@ test('an operator that never starts, or that the machine does not have, is told 
   const unknown = makeFile(t, JSON.stringify({ steps: [STEP], setup: [{ ...STEP.apply, kind: 'Nothing' }] }));
   assert.match((await exploring('--workload', unknown, '--', 'true')).text, /no kind Nothing of v1\n.*setup/);
 });
+
+const MAIN = path.join(import.meta.dirname, '..', '..', 'main.ts');
+
+/** An operator with a child of its own. It writes both numbers, lists something once, and stays. */
+const OPERATOR = `
+const { spawn } = require('node:child_process');
+const { readFileSync, writeFileSync } = require('node:fs');
+const child = spawn('sleep', ['1000']);
+writeFileSync(process.argv[1], process.pid + ' ' + child.pid);
+const config = readFileSync(process.env.KUBECONFIG, 'utf8');
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+const headers = { authorization: 'Bearer ' + /token: (\\S+)/.exec(config)[1] };
+setInterval(() => fetch(/server: (\\S+)/.exec(config)[1] + '/api/v1/configmaps', { headers }).catch(() => {}), 20);
+`;
+
+const lives = (pid: string): boolean =>
+  existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} ends explore and its operator with all its processes`, async (t) => {
+    const file = makeFile(t, JSON.stringify({ steps: [STEP] }));
+    const pids = path.join(path.dirname(file), 'pids');
+    const args = [
+      MAIN,
+      'explore',
+      '--workload',
+      file,
+      '--hollow-nodes',
+      '0',
+      '--',
+      process.execPath,
+      '-e',
+      OPERATOR,
+      pids,
+    ];
+    const child = spawn(process.execPath, [...process.execArgv, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const closed = once(child, 'close');
+    const started = (): boolean => existsSync(pids) && readFileSync(pids, 'utf8').includes(' ');
+    await eventually(started, 'the operator runs');
+    const numbers = readFileSync(pids, 'utf8').split(' ');
+    assert.deepEqual(numbers.map(lives), [true, true]);
+    child.kill(signal);
+    assert.deepEqual(await closed, [130, null]);
+    assert.match(said, /was interrupted after 0 plans; the operator was ended\n {2}\S/);
+    await eventually(() => !numbers.some(lives), 'its processes are gone');
+  });
+}
 
 test('the line that repeats a finding has no earlier plan, in either form', () => {
   const given = ['-w', 'file', '--plan={"a":1}', '--seed', '2', '--plan', '{}', '--', 'run', '--plan', 'x'];

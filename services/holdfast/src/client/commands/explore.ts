@@ -70,6 +70,7 @@ export const EXPLORE: Command = {
     const file = settings.workload;
     if (file === undefined) throw misuse('no workload is given', 'Name its file with --workload.');
     using watch = watchPlans(settings.plans, terminal);
+    using interruption = interruptions();
     const exploration = await explore({
       workload: await workloadOf(file),
       command: words,
@@ -84,14 +85,39 @@ export const EXPLORE: Command = {
       withinMs: settings.minutes * 60_000,
       ...(settings.plan === undefined ? {} : { only: planOf(settings.plan) }),
       onProgress: (progress) => watch.tell(progress),
+      signal: interruption.signal,
     });
     const again = (plan: string): string =>
       commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
     const lines = settings.json ? documentsOf(exploration, again) : textsOf(exploration, again);
     for (const line of lines) terminal.print(line);
+    if (interruption.signal.aborted) throw interrupted(exploration.tried);
     return exploration.accusations.length === 0 ? 0 : FOUND;
   },
 };
+
+/** Aborts when somebody asks this process to end, so that the operator does not outlive it. */
+function interruptions(): Disposable & { readonly signal: AbortSignal } {
+  const ending = new AbortController();
+  const onSignal = (): void => ending.abort(interrupted(0));
+  for (const name of ENDING_SIGNALS) process.once(name, onSignal);
+  return {
+    signal: ending.signal,
+    [Symbol.dispose]: () => {
+      for (const name of ENDING_SIGNALS) process.off(name, onSignal);
+    },
+  };
+}
+
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+const interrupted = (tried: number): OperatorError =>
+  new OperatorError({
+    code: 'Interrupted',
+    message: `the exploration was interrupted after ${tried} plans; the operator was ended`,
+    nextStep: 'Start it again; --minutes and --plans bound it.',
+    exitCode: 130,
+  });
 
 type Again = (plan: string) => string;
 

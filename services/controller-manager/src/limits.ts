@@ -230,6 +230,8 @@ export const ATTACH_ERROR_BYTES_MAX = 1_024;
 
 /** Requeue interval of a claim without a volume, and repetition interval of its event. */
 export const CLAIM_RECHECK_MS = 60_000;
+/** A volume that waits for a driver without helpers here is told after this time: helpers may run elsewhere. */
+export const LEFT_DRIVER_PATIENCE_MS = 60_000;
 
 /** Retry interval of an autoscaler whose target changed between read and write. */
 export const AUTOSCALER_CONFLICT_RETRY_MS = 1_000;

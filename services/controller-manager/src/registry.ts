@@ -11,6 +11,7 @@ import { cronJobController } from './controllers/cronjob/index.ts';
 import { csiAttacherController } from './controllers/csi-attacher/index.ts';
 import { csiProvisionerController } from './controllers/csi-provisioner/index.ts';
 import { csiLeftClaimsController } from './controllers/csi-provisioner/left-claims.ts';
+import { csiLeftVolumesController } from './controllers/csi-provisioner/left-volumes.ts';
 import { csiResizerController } from './controllers/csi-resizer/index.ts';
 import { daemonSetController } from './controllers/daemonset/index.ts';
 import { deploymentController } from './controllers/deployment/index.ts';
@@ -108,9 +109,10 @@ export const allControllers = (settings: ControllerSettings): readonly Controlle
 
 const csiControllers = (drivers: ReadonlyMap<string, ControllerDriver> = new Map()): readonly ControllerDefinition[] =>
   drivers.size === 0
-    ? [csiLeftClaimsController(drivers)]
+    ? [csiLeftClaimsController(drivers), csiLeftVolumesController(drivers)]
     : [
         csiLeftClaimsController(drivers),
+        csiLeftVolumesController(drivers),
         csiProvisionerController(drivers),
         csiAttacherController(drivers),
         csiResizerController(drivers),

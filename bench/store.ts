@@ -41,8 +41,8 @@ const BACKENDS: Readonly<Record<string, (directory: string) => Promise<Opened>>>
   },
   log: async () => {
     const servers = await startLogServers({ count: 3 });
-    const { urls, monitors } = servers;
-    const options = { servers: urls, monitors, clock, ids, log };
+    const { urls, monitors, acceptOldServers } = servers;
+    const options = { servers: urls, monitors, acceptOldServers, clock, ids, log };
     // Three API servers, as in the distributed form: each applies everything.
     const stores = [await createLogStore(options), await createLogStore(options), await createLogStore(options)];
     const [store] = stores;

@@ -17,9 +17,9 @@ const RETRY_MS = 20;
 const ids = createIds(createSystemRandom());
 
 function open(servers: LogServers, options: Partial<LogStoreOptions> = {}): Promise<DurableStore> {
-  const { urls, monitors } = servers;
+  const { urls, monitors, acceptOldServers } = servers;
   const shared = { clock: createSystemClock(), ids, log: createSilentLog() };
-  return createLogStore({ servers: urls, monitors, replicas: urls.length, ...shared, ...options });
+  return createLogStore({ servers: urls, monitors, replicas: urls.length, acceptOldServers, ...shared, ...options });
 }
 
 /** Where the log's leader is, and whether its followers are current. */

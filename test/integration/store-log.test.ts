@@ -9,6 +9,7 @@ import { createRedisStore, restoreRedisStore } from '@holdfast/store/redis';
 import { connect, type NatsConnection } from 'nats';
 import { ObjectTable } from '../../libs/store/src/internal/object-table.ts';
 import { beginEpoch, firstState } from '../../libs/store/src/log/begin-epoch.ts';
+import { encodeEntry } from '../../libs/store/src/log/entry.ts';
 import {
   createStream,
   deleteStream,
@@ -29,12 +30,13 @@ after(() => single[Symbol.asyncDispose]());
 const ids = createIds(createSystemRandom());
 
 function open(servers: LogServers, options: Partial<LogStoreOptions> = {}): Promise<DurableStore> {
-  const { urls, monitors } = servers;
+  const { urls, monitors, acceptOldServers } = servers;
   const replicas = urls.length;
   return createLogStore({
     servers: urls,
     monitors,
     replicas,
+    acceptOldServers,
     clock: createSystemClock(),
     ids,
     log: createSilentLog(),
@@ -221,7 +223,7 @@ test('log: a write larger than the servers take is definitely not applied, and s
   const value = JSON.stringify('x'.repeat(9_000_000));
   const large = { kind: 'create', key: 'core/pods/default/large', value } as const;
   const [refused, small] = await Promise.allSettled([store.write([large]), store.write([create('small')])]);
-  assert.match(String(refused.status === 'rejected' && refused.reason), /StoreUnavailable.*max_payload/);
+  assert.match(String(refused.status === 'rejected' && refused.reason), /WriteTooLarge.*max_payload/);
   assert.equal(small.status, 'fulfilled');
   await store.close();
 });
@@ -362,13 +364,18 @@ test('log: a process that was away while the log was dropped tries again before 
   const store = await open(single, { name, snapshotEntries: 20 });
   proxy.lead(await freePort());
   proxy.cut();
+  // Snapshots are seen when another process says the same.
+  const third = await open(single, { name });
   await writeEach(store, 100);
   await withStreams(name, async ({ connection, names, current }) => {
-    const isDropped = async (): Promise<boolean> =>
-      ((await streamInfo(connection, current.stream))?.firstSequence ?? 0) > 40;
+    const isDropped = async (): Promise<boolean> => {
+      await store.write([{ kind: 'update', key: 'core/pods/default/p0', value: '"p0"', expectedRevision: 0 }]);
+      await third.currentRevision();
+      return ((await streamInfo(connection, current.stream))?.firstSequence ?? 0) > 40;
+    };
     await eventually(isDropped, 'the beginning of the log is dropped');
     // No snapshot is taken any more.
-    await store.close();
+    await Promise.all([store.close(), third.close()]);
     const manifest = await lastMessage(connection, names.baseStream, names.manifestSubject(current.lineage));
     const { newest, previous } = decodeManifests(manifest?.data ?? Buffer.alloc(0));
     const subjects = [newest, previous].map((each) => names.partSubject(current.lineage, each?.position ?? 0, 0));
@@ -391,4 +398,39 @@ test('log: a process that was away while the log was dropped tries again before 
   }, 'it serves again');
   assert.equal(away.haltedBy(), undefined);
   await away.close();
+});
+
+test('log: nobody sees a snapshot before another process has made the same of the log', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const other = await open(single, { name });
+  const store = await open(single, { name, snapshotEntries: 20 });
+  await writeEach(store, 60);
+  await withStreams(name, async ({ connection, names, current }) => {
+    const last = (subject: string) => lastMessage(connection, names.baseStream, subject);
+    const positions = Array.from({ length: 60 }, (_, position) => names.partSubject(current.lineage, position, 0));
+    await eventually(async () => {
+      const parts = await Promise.all(positions.map(last));
+      return parts.some((part) => part !== undefined);
+    }, 'the parts of a snapshot are stored');
+    assert.equal(await last(names.manifestSubject(current.lineage)), undefined);
+    await other.currentRevision();
+    await eventually(async () => (await last(names.manifestSubject(current.lineage))) !== undefined, 'it is confirmed');
+  });
+  await Promise.all([store.close(), other.close()]);
+});
+
+test('log: I7: a process that another one contradicts, and that nobody agrees with, serves no more', async () => {
+  const name = `T${ids.suffix(8)}`;
+  const store = await open(single, { name });
+  await writeEach(store, 5);
+  await withStreams(name, async ({ connection, names, current }) => {
+    const claim = { sequence: 3, digest: 'something else' };
+    const stranger = { session: 'other', number: 1, claim, limits: undefined, writes: [] };
+    const data = encodeEntry({ ...stranger, command: { kind: 'open' } });
+    await storeMessage(connection, { stream: current.stream, subject: names.logSubject(current.lineage), data });
+  });
+  await eventually(() => store.haltedBy() !== undefined, 'it stops');
+  assert.match(store.haltedBy() ?? '', /made something else of the same log/);
+  await assert.rejects(store.get('core/pods/default/p1'), { name: 'StoreUnavailable' });
+  await store.close();
 });

@@ -1,15 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@holdfast/platform/contract';
+import { isOldServer } from '../../libs/store/src/log/guarantees.ts';
 import { freePort } from './free-port.ts';
 
 /** NATS servers of this test's own that hold a log: one, or a cluster of three. */
 export interface LogServers extends AsyncDisposable {
   readonly urls: readonly string[];
   readonly monitors: readonly string[];
+  /** True where this system can only start a server before 2.11: the log is then opened with the setting that accepts it. */
+  readonly acceptOldServers: boolean;
   /** SIGKILL. */
   kill(index: number): Promise<void>;
   start(index: number): Promise<void>;
@@ -38,6 +41,7 @@ export async function startLogServers({
   syncAlways = true,
   jetstream = true,
 }: LogServersOptions = {}): Promise<LogServers> {
+  const acceptOldServers = hasOldServer();
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-log-'));
   const ports: Ports[] = [];
   for (let i = 0; i < count; i++)
@@ -90,6 +94,7 @@ export async function startLogServers({
   return {
     urls: ports.map(({ client }) => `nats://127.0.0.1:${client}`),
     monitors: ports.map(({ monitor }) => `http://127.0.0.1:${monitor}`),
+    acceptOldServers,
     kill,
     start,
     pause: (index) => void children[index]?.kill('SIGSTOP'),
@@ -97,6 +102,17 @@ export async function startLogServers({
     wipe: (index) => rm(storeDir(index), { recursive: true, force: true }),
     [Symbol.asyncDispose]: dispose,
   };
+}
+
+/** Says so: what these tests show of replication is then shown of a version that is refused elsewhere. */
+function hasOldServer(): boolean {
+  const { stdout } = spawnSync('nats-server-next', ['--version'], { encoding: 'utf8' });
+  const version = /v(\d+\.\d+\.\d+)/.exec(stdout)?.[1] ?? '';
+  if (!isOldServer(version)) return false;
+  process.stdout.write(
+    `nats-server-next has version ${version}: accepted for these tests (--store-accept-old-servers)\n`,
+  );
+  return true;
 }
 
 function answers(port: number): Promise<boolean> {

@@ -32,6 +32,7 @@ export {
   type WriteOptions,
   type WriteResult,
   type WriteRoom,
+  WriteTooLarge,
 } from './port.ts';
 export { inRoom } from './room-store.ts';
 export {

@@ -137,6 +137,8 @@ export const LOG_WRITES_TOGETHER = 64;
 export const LOG_CHARACTERS_TOGETHER = 512 * 1024;
 /** Log: writes that wait or are under way. More are refused. */
 export const LOG_WRITES_WAITING = 4_096;
+/** Log: text of writes that wait or are under way. One write always has room. */
+export const LOG_CHARACTERS_WAITING = 64 * 1024 * 1024;
 /** Log: left of the server's `max_payload` for headers. */
 export const LOG_PAYLOAD_MARGIN_BYTES = 4 * 1024;
 /** Log: sessions that are known. A process has one at a time. */

@@ -128,7 +128,7 @@ export interface Store {
    * recorded, so that nothing of the earlier call is applied later. Only the process that made the earlier call knows
    * about it.
    *
-   * Throws `StoreUnavailable` or `StoreFull` (definitely not applied) or `OutcomeUnknown`.
+   * Throws `StoreUnavailable`, `StoreFull` or `WriteTooLarge` (definitely not applied) or `OutcomeUnknown`.
    */
   write(operations: readonly WriteOperation[], options?: WriteOptions): Promise<WriteResult>;
   /**
@@ -203,6 +203,11 @@ export class StoreFull extends Error {
     this.limitBytes = limitBytes;
     this.usedBytes = usedBytes;
   }
+}
+
+/** No message of the store can hold the write. It was definitely not applied, and never will be. */
+export class WriteTooLarge extends Error {
+  override readonly name = 'WriteTooLarge';
 }
 
 /** The write was sent, but no definite answer came before the deadline. It may or may not have been applied. */

@@ -22,7 +22,9 @@ test('a store on NATS servers has their addresses, monitors and credentials', ()
     replicas: 3,
     user: 'apiserver',
     passwordFile: '/p',
+    acceptOldServers: false,
   });
+  assert.equal(read('--store=nats://a', '--store-accept-old-servers')?.logStore?.acceptOldServers, true);
 });
 
 for (const [argv, message] of [

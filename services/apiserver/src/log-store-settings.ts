@@ -8,6 +8,10 @@ export const LOG_STORE_SETTINGS = {
     kind: 'string',
     help: 'Monitoring addresses (http://host:8222) of the NATS servers with the log, separated by commas: there it is seen that they sync before they acknowledge',
   },
+  'store-accept-old-servers': {
+    kind: 'boolean',
+    help: 'Accept NATS servers of a version before 2.11 for the log, although their replication has known faults',
+  },
 } as const satisfies SettingSpecs;
 
 export interface LogStoreConfig {
@@ -16,6 +20,7 @@ export interface LogStoreConfig {
   readonly replicas: number;
   readonly user: string | undefined;
   readonly passwordFile: string | undefined;
+  readonly acceptOldServers: boolean;
 }
 
 interface Given {
@@ -24,6 +29,7 @@ interface Given {
   readonly 'store-password-file': string | undefined;
   readonly 'store-monitors': string | undefined;
   readonly 'store-replicas': number;
+  readonly 'store-accept-old-servers': boolean;
 }
 
 /** `undefined` when the store is none on NATS servers; then none of the other settings may be given. */
@@ -32,7 +38,8 @@ export function readLogStore(settings: Given): LogStoreConfig | undefined {
   if (isLogAddress(store)) {
     const urls = monitors === undefined ? [] : monitors.split(',').map(readMonitorAddress);
     const replicas = settings['store-replicas'];
-    return { servers: readLogAddresses(store), monitors: urls, replicas, user, passwordFile };
+    const acceptOldServers = settings['store-accept-old-servers'];
+    return { servers: readLogAddresses(store), monitors: urls, replicas, user, passwordFile, acceptOldServers };
   }
   if (user === undefined && passwordFile === undefined && monitors === undefined) return undefined;
   throw badSetting(

@@ -20,6 +20,7 @@ export function firstState(table: ObjectTable, revision: Revision): MachineState
     writeIds: new WriteIds(),
     sizes: new HistorySizes(),
     sessions: new Map(),
+    forgottenAt: 0,
   };
 }
 

@@ -11,6 +11,7 @@ export interface GuaranteeOptions {
   readonly replicas?: number;
   readonly monitors?: readonly string[];
   readonly allowUnsafe?: boolean;
+  readonly acceptOldServers?: boolean;
 }
 
 export const DEFAULT_REPLICAS = 3;
@@ -40,7 +41,7 @@ export class GuaranteeCheck {
 
   /** Looks again. Without a connection the last finding stays, until it is too old. */
   async run(): Promise<void> {
-    const { clock, log, replicas = DEFAULT_REPLICAS, monitors = [] } = this.#options;
+    const { clock, log, replicas = DEFAULT_REPLICAS, monitors = [], acceptOldServers = false } = this.#options;
     const { connection, names, current } = this.#replica;
     if (connection === undefined) return;
     try {
@@ -51,7 +52,7 @@ export class GuaranteeCheck {
       ]);
       const serverVersion = connection.info?.version ?? '0';
       const evidence = { serverVersion, base, log: stream, monitors: readings };
-      const found = findingsOf(evidence, { names, current, replicas });
+      const found = findingsOf(evidence, { names, current, replicas, acceptOldServers });
       if (found.broken.join() !== this.#finding.broken.join())
         log.warn('what the log relies on has changed', { broken: found.broken });
       this.#finding = found;

@@ -75,3 +75,17 @@ test('I12: a replica that is not current is a caution, and so is a version with 
   assert.deepEqual(broken, []);
   assert.match(cautions.join(), /2\.12\.8.*replica of the log on n2 is not current/);
 });
+
+test('I8: a server before 2.11 is refused unless the operator accepts it, also one that is only seen by its monitor', () => {
+  const old = evidence({ serverVersion: '2.10.29' });
+  assert.match(findingsOf(old, wanted).broken.join(), /2\.10\.29.*--store-accept-old-servers/);
+  const accepted = findingsOf(old, { ...wanted, acceptOldServers: true });
+  assert.deepEqual(accepted.broken, []);
+  assert.match(accepted.cautions.join(), /2\.10\.29: replication is sound from 2\.12\.8 on/);
+  const [a, b, c] = evidence().monitors;
+  assert.ok(a !== undefined && b !== undefined && c !== undefined);
+  const one = evidence({ monitors: [a, { ...b, version: '2.10.27' }, { ...c, version: '2.15.1' }] });
+  assert.match(findingsOf(one, wanted).broken.join(), /^a NATS server has version 2\.10\.27/);
+  const never = findingsOf(evidence({ serverVersion: '2.9.10' }), { ...wanted, acceptOldServers: true });
+  assert.match(never.broken.join(), /cannot sync before it acknowledges/);
+});

@@ -4,6 +4,7 @@ import { baseStreamConfig, type CurrentLog, differingSettings, type LogNames, lo
 
 /** What was read back from the servers. */
 export interface Evidence {
+  /** The one of the server that this process is connected to. */
   readonly serverVersion: string;
   readonly base: StreamInfo | undefined;
   readonly log: StreamInfo | undefined;
@@ -15,6 +16,8 @@ export interface MonitorReading {
   readonly url: string;
   /** The answer to `/jsz?config=1`, or the reason why there is none. */
   readonly answer: unknown;
+  /** What `/varz` says; `undefined` when it says nothing. */
+  readonly version?: string | undefined;
   readonly failure: string | undefined;
 }
 
@@ -26,9 +29,14 @@ export interface Finding {
 }
 
 /** The first version that can sync before it acknowledges. */
-const OLDEST_VERSION = [2, 10, 0] as const;
+const SYNCING_VERSION = [2, 10, 0] as const;
+/** Earlier ones lose or fork a replicated stream by known faults; they are accepted only by an explicit setting. */
+const OLDEST_VERSION = [2, 11, 0] as const;
 /** Earlier ones have known faults of their Raft implementation. */
 const SOUND_VERSION = [2, 12, 8] as const;
+
+/** True for servers that are refused without `acceptOldServers`. Pure. */
+export const isOldServer = (version: string): boolean => isOlder(version, OLDEST_VERSION);
 
 /**
  * Invariants I8 and I12: everything that the guarantees rely on is in force. Pure. Names all that is wrong, not the
@@ -36,14 +44,22 @@ const SOUND_VERSION = [2, 12, 8] as const;
  */
 export function findingsOf(
   evidence: Evidence,
-  wanted: { readonly names: LogNames; readonly current: CurrentLog; readonly replicas: number },
+  wanted: {
+    readonly names: LogNames;
+    readonly current: CurrentLog;
+    readonly replicas: number;
+    readonly acceptOldServers?: boolean;
+  },
 ): Finding {
-  const { names, current, replicas } = wanted;
+  const { names, current, replicas, acceptOldServers = false } = wanted;
   const logConfig = logStreamConfig(names, current.lineage, replicas);
   const sync = syncFindings(evidence.monitors, replicas);
-  const version = versionFindings(evidence.serverVersion);
+  const seen = evidence.monitors.flatMap(({ version }) => (version === undefined ? [] : [version]));
+  const versions = [...new Set([evidence.serverVersion, ...seen])].map((each) =>
+    versionFindings(each, acceptOldServers),
+  );
   const broken = [
-    ...version.broken,
+    ...versions.flatMap((version) => version.broken),
     ...streamFindings(names.baseStream, evidence.base, (info) =>
       differingSettings(baseStreamConfig(names, replicas), info.config),
     ),
@@ -53,7 +69,8 @@ export function findingsOf(
     ]),
     ...sync.broken,
   ];
-  return { broken, cautions: [...version.cautions, ...sync.cautions, ...replicaCautions(evidence.log)] };
+  const cautions = versions.flatMap((version) => version.cautions);
+  return { broken, cautions: [...cautions, ...sync.cautions, ...replicaCautions(evidence.log)] };
 }
 
 function streamFindings(
@@ -64,14 +81,14 @@ function streamFindings(
   return info === undefined ? [`stream ${name} does not exist`] : judge(info);
 }
 
-function versionFindings(version: string): Finding {
-  const shown = `the NATS server has version ${version}`;
-  if (isOlder(version, OLDEST_VERSION))
+function versionFindings(version: string, acceptOldServers: boolean): Finding {
+  const shown = `a NATS server has version ${version}`;
+  if (isOlder(version, SYNCING_VERSION))
     return { broken: [`${shown}, which cannot sync before it acknowledges; 2.10 is the first that can`], cautions: [] };
-  return {
-    broken: [],
-    cautions: isOlder(version, SOUND_VERSION) ? [`${shown}: replication is sound from 2.12.8 on`] : [],
-  };
+  const unsound = `${shown}: replication is sound from 2.12.8 on`;
+  if (isOldServer(version) && !acceptOldServers)
+    return { broken: [`${unsound}; before 2.11 only --store-accept-old-servers accepts it`], cautions: [] };
+  return { broken: [], cautions: isOlder(version, SOUND_VERSION) ? [unsound] : [] };
 }
 
 function isOlder(version: string, than: readonly [number, number, number]): boolean {

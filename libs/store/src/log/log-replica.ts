@@ -25,6 +25,7 @@ import { SnapshotTaker } from './snapshot-taker.ts';
 import { IncompleteLog, loadSnapshot } from './snapshots.ts';
 import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
 import { LogTail } from './tail.ts';
+import { assertNotOlder, type Seen, WentBack } from './went-back.ts';
 import { Witnesses } from './witnesses.ts';
 
 type ReplicaOptions = Omit<LogStoreOptions, 'retention'>;
@@ -177,7 +178,10 @@ export class LogReplica {
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
     });
-    this.#snapshots = new SnapshotTaker(this.#options, () => this.#snapshotPlace());
+    this.#snapshots = new SnapshotTaker(this.#options, {
+      place: () => this.#snapshotPlace(),
+      isConfirmed: (position) => this.#witnesses.confirms(position),
+    });
     const { connection } = this;
     if (connection !== undefined) this.#begin(connection);
     await this.#reachEnd().catch((error: unknown) => {
@@ -276,10 +280,9 @@ export class LogReplica {
     this.#adoptMachine(machine);
   }
 
-  /** An outdated leader may know only of snapshots that are older than what was applied here (I1). */
   #adoptMachine(machine: StateMachine): void {
     const { revision } = machine.table;
-    if (machine.position < this.#machine.position) throw new StoreUnavailable('an outdated snapshot was read');
+    assertNotOlder(placeOf(this.#machine), placeOf(machine));
     this.#machine = machine;
     const unbounded = Number.POSITIVE_INFINITY;
     if (this.#feed === undefined)
@@ -324,6 +327,7 @@ export class LogReplica {
         return;
       } catch (error) {
         if (!isWanted()) return;
+        if (error instanceof WentBack) this.halt(error.message);
         if (error instanceof IncompleteLog && ++incomplete >= LOG_INCOMPLETE_READINGS) this.halt(error.message);
         this.#options.log.warn('the log cannot be read again', { reason: describeError(error) });
         await this.#options.clock.sleep(LOG_RETRY_LONGEST_MS);
@@ -366,7 +370,8 @@ export class LogReplica {
       this.halt(`the log went back: an API server has seen more of it than entry ${this.#machine.position}`);
       return;
     }
-    this.#witnesses.add(entry.session, claim === 'agrees');
+    if (entry.session === this.#proposer?.session) return;
+    this.#witnesses.add(entry.session, { agrees: claim === 'agrees', position: entry.claim?.sequence ?? 0 });
     const { against, isRefuted } = this.#witnesses.verdict;
     if (isRefuted) this.#haltHere(`${against} other API servers made something else of the same log`);
   }
@@ -466,6 +471,12 @@ export class LogReplica {
     return connection === undefined ? undefined : { connection, names, current: this.current };
   }
 }
+
+const placeOf = ({ position, claim, table }: StateMachine): Seen => ({
+  position,
+  revision: table.revision,
+  digest: claim.digest,
+});
 
 /** Waiting does not help against these. */
 const isLasting = ({ code }: OperatorError): boolean => code !== 'STORE_UNFIT';

@@ -37,6 +37,8 @@ export interface LogStoreOptions extends LogAccess {
   readonly monitors?: readonly string[];
   /** Start although a guarantee is not in force or cannot be seen. */
   readonly allowUnsafe?: boolean;
+  /** Start although a server has a version before 2.11, whose replication has known faults. */
+  readonly acceptOldServers?: boolean;
   /** What the names of the cluster's streams begin with. */
   readonly name?: string;
   readonly startTimeoutMs?: number;

@@ -2,16 +2,27 @@ import { type Clock, describeError } from '@holdfast/platform';
 import { nodeHttp } from '@holdfast/platform/http';
 import { LOG_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import type { MonitorReading } from './guarantees.ts';
+import { record } from './json.ts';
 
 const ANSWER_MAX_CHARACTERS = 1024 * 1024;
 
 /** Asks the monitoring address of a NATS server how its JetStream is configured. Never rejects. */
 export async function readMonitor(clock: Clock, url: string): Promise<MonitorReading> {
   try {
-    return { url, answer: await readJson(clock, `${url.replace(/\/$/, '')}/jsz?config=1`), failure: undefined };
+    const address = url.replace(/\/$/, '');
+    const [answer, about] = await Promise.all([
+      readJson(clock, `${address}/jsz?config=1`),
+      readJson(clock, `${address}/varz`),
+    ]);
+    return { url, answer, version: versionOf(about), failure: undefined };
   } catch (error) {
     return { url, answer: undefined, failure: describeError(error) };
   }
+}
+
+function versionOf(about: unknown): string | undefined {
+  const { version } = record(about);
+  return typeof version === 'string' ? version : undefined;
 }
 
 function readJson(clock: Clock, url: string): Promise<unknown> {

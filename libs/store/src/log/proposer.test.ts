@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { createIds, createSystemRandom } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { create, pod } from '../contract/support.ts';
-import { LOG_STALLED_AFTER_MS } from '../limits.ts';
-import { OutcomeUnknown } from '../port.ts';
+import { LOG_CHARACTERS_WAITING, LOG_STALLED_AFTER_MS } from '../limits.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../port.ts';
+import { decodeEntry } from './entry.ts';
 import { type Proposed, Proposer } from './proposer.ts';
 import { StateMachine } from './state-machine.ts';
 
@@ -64,4 +65,42 @@ test('a server that stores nothing for long is reported, again and again, until 
   const before = stalls();
   await clock.advance(2 * LOG_STALLED_AFTER_MS);
   assert.equal(stalls(), before);
+});
+
+test('writes that wait are bounded by their text, and an answer makes room again', async () => {
+  const { clock, proposer, sent, storeAll } = makeProposer();
+  const large = (name: string) => {
+    const value = 'x'.repeat(LOG_CHARACTERS_WAITING / 2);
+    return { id: name, room: 'ordinary' as const, operations: [create(pod(name), value)] };
+  };
+  const first = proposer.write(large('first'));
+  await assert.rejects(
+    proposer.write({ ...large('second'), operations: [...large('a').operations, ...large('b').operations] }),
+    {
+      message: 'too many writes are waiting',
+    },
+  );
+  await storeAll();
+  assert.equal((await first).outcome, 'committed');
+  const next = proposer.write(large('next'));
+  await storeAll();
+  assert.equal((await next).outcome, 'committed');
+  assert.equal(sent.length, 0);
+  await clock.advance(0);
+});
+
+test('what opens a session carries no write', async () => {
+  const { clock, proposer, sent } = makeProposer();
+  const written = proposer.write(write('x')).catch(() => 'closed');
+  await clock.advance(0);
+  const entries = sent.map(({ payload }) => decodeEntry(payload));
+  assert.deepEqual(
+    entries.map(({ command, writes }) => [command?.kind, writes.length]),
+    [
+      ['open', 0],
+      [undefined, 1],
+    ],
+  );
+  proposer.close(new StoreUnavailable('the test is over'));
+  await written;
 });

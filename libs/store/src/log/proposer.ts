@@ -2,6 +2,7 @@ import { type Clock, type Ids, nextTurn, type Timer } from '@holdfast/platform';
 import {
   LOG_BARRIER_DEADLINE_MS,
   LOG_CHARACTERS_TOGETHER,
+  LOG_CHARACTERS_WAITING,
   LOG_ENTRIES_IN_FLIGHT,
   LOG_RESEND_AFTER_MS,
   LOG_STALLED_AFTER_MS,
@@ -17,6 +18,7 @@ import {
   type StoreLimits,
   StoreUnavailable,
   type WriteResult,
+  WriteTooLarge,
 } from '../port.ts';
 import { type Claim, type Command, encodeEntry, type LoggedWrite } from './entry.ts';
 import type { Applied, Decided } from './state-machine.ts';
@@ -84,6 +86,8 @@ export class Proposer {
   #nextNumber = 1;
   #waitingSince: number | undefined;
   #isFlushing = false;
+  /** Text of the writes that have no answer yet. */
+  #characters = 0;
   #timer: Timer | undefined;
   #closed: StoreUnavailable | undefined;
 
@@ -102,13 +106,15 @@ export class Proposer {
   }
 
   write(write: LoggedWrite): Promise<WriteResult> {
-    const refusal = this.#closed ?? this.#refusal();
+    const characters = write.operations.reduce((sum, { value, key }) => sum + value.length + key.length, 0);
+    const refusal = this.#closed ?? this.#refusal(characters);
     if (refusal !== undefined) return Promise.reject(refusal);
     const { clock, writeDeadlineMs = LOG_WRITE_DEADLINE_MS } = this.#deps;
+    this.#characters += characters;
     return new Promise((resolve, reject) => {
-      const characters = write.operations.reduce((sum, { value, key }) => sum + value.length + key.length, 0);
       const overdueAt = clock.monotonic() + writeDeadlineMs;
-      this.#queue.push({ write, characters, overdueAt, isSent: false, resolve, reject });
+      const settled = { resolve: this.#freeing(characters, resolve), reject: this.#freeing(characters, reject) };
+      this.#queue.push({ write, characters, overdueAt, isSent: false, ...settled });
       this.#flushSoon();
     });
   }
@@ -168,11 +174,20 @@ export class Proposer {
       barrier.reject(error);
   }
 
-  #refusal(): StoreUnavailable | undefined {
+  /** Each write is settled once. */
+  #freeing<T>(characters: number, settle: (value: T) => void): (value: T) => void {
+    return (value) => {
+      this.#characters -= characters;
+      settle(value);
+    };
+  }
+
+  #refusal(characters: number): StoreUnavailable | undefined {
     if (this.stalledForMs() > LOG_STALLED_AFTER_MS)
       return new StoreUnavailable('the log commits nothing at the moment: no majority of the NATS servers answers');
     const waiting = this.#queue.length + this.#inFlight.size * LOG_WRITES_TOGETHER;
-    return waiting >= LOG_WRITES_WAITING ? new StoreUnavailable('too many writes are waiting') : undefined;
+    const isFull = this.#characters > 0 && this.#characters + characters > LOG_CHARACTERS_WAITING;
+    return waiting >= LOG_WRITES_WAITING || isFull ? new StoreUnavailable('too many writes are waiting') : undefined;
   }
 
   /** Once per turn of the event loop, so that the writes of one turn share an entry. */
@@ -202,8 +217,9 @@ export class Proposer {
 
   #propose(): void {
     const number = this.#nextNumber;
-    const writes = this.#takeWrites();
     const command = this.#commands.shift();
+    // What opens a session may arrive again when the session has been forgotten: it carries nothing that could happen twice.
+    const writes = command?.kind === 'open' ? [] : this.#takeWrites();
     const { limits } = this.#deps;
     const session = this.#session;
     const claim = this.#deps.claim();
@@ -248,7 +264,7 @@ export class Proposer {
       return;
     }
     const reason = `a write of ${bytes} bytes is larger than a message of the NATS servers may be (max_payload)`;
-    only.reject(only.isSent ? new OutcomeUnknown(only.write.id) : new StoreUnavailable(reason));
+    only.reject(only.isSent ? new OutcomeUnknown(only.write.id) : new WriteTooLarge(reason));
   }
 
   #send(entry: InFlightEntry): void {

@@ -35,7 +35,7 @@ type Piece = { readonly head: unknown; readonly texts: readonly Buffer[] };
 /** A copy of the state at this moment that later entries do not change; objects themselves never change. */
 export function captureState(state: MachineState): Iterable<Piece> {
   const { objects, revision } = state.table.list('');
-  const { position, digest, compacted, halted } = state;
+  const { position, digest, compacted, halted, forgottenAt } = state;
   const head = {
     format: SNAPSHOT_FORMAT,
     position,
@@ -44,6 +44,7 @@ export function captureState(state: MachineState): Iterable<Piece> {
     compacted,
     ...(halted === undefined ? {} : { halted }),
     sessions: [...state.sessions],
+    ...(forgottenAt === 0 ? {} : { forgottenAt }),
   };
   const [older, newer] = state.writeIds.toArrays();
   return pieces({ head, sizes: state.sizes.toArray() }, { older, newer }, objects);
@@ -131,6 +132,7 @@ export class SnapshotReader {
       writeIds: this.#writeIds,
       sizes: this.#sizes,
       sessions: new Map(list(head['sessions']).map(decodeSession)),
+      forgottenAt: integer(head['forgottenAt'] ?? 0),
     };
   }
 

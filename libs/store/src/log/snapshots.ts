@@ -37,18 +37,22 @@ export function isSnapshotDue(
 /**
  * Stores a snapshot of the state, and drops the log up to the one before: whoever starts with that one has the history
  * since then. Resolves with false when another process has stored one meanwhile: two that
- * are close to each other would leave little history between them.
+ * are close to each other would leave little history between them. Nobody sees it before `confirmed` says so.
  */
 export async function takeSnapshot(
   place: SnapshotPlace,
   state: MachineState,
-  { dueAfterEntries }: { readonly dueAfterEntries: number },
+  {
+    dueAfterEntries,
+    confirmed = () => Promise.resolve(true),
+  }: { readonly dueAfterEntries: number; readonly confirmed?: () => Promise<boolean> },
 ): Promise<boolean> {
   const pieces = captureState(state);
   const { position } = state;
   const before = await readManifests(place);
   if (before !== undefined && position - before.manifests.newest.position < dueAfterEntries / 2) return false;
   const newest = await storeParts(place, position, pieces);
+  if (!(await confirmed())) return false;
   const previous = before?.manifests.newest;
   const stored = await storeManifests(place, { newest, previous }, before?.sequence ?? 0);
   if (!stored) return false;

@@ -1,11 +1,12 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { create, pod, update } from '../contract/support.ts';
+import { create, pod, remove, update } from '../contract/support.ts';
+import { LOG_SESSIONS_MAX } from '../limits.ts';
 import type { Change, WriteOperation } from '../port.ts';
 import { type Command, decodeEntry, type Entry, encodeEntry } from './entry.ts';
 import { captureState, encodePiece, SnapshotReader } from './snapshot.ts';
-import { type Applied, StateMachine } from './state-machine.ts';
+import { type Applied, emptyState, StateMachine } from './state-machine.ts';
 
 const open = (session: string): Entry => entry(session, 1, [], { kind: 'open' });
 
@@ -54,6 +55,32 @@ test('an entry of a session that was not opened is a stranger', () => {
   assert.deepEqual([applied?.effective, applied?.isStranger], [false, true]);
 });
 
+test('a forgotten session never begins again: a late repetition of it finds nobody, its halt is still obeyed', () => {
+  const machine = new StateMachine();
+  const beginning = { ...open('a'), claim: machine.claim };
+  const [write] = [entry('a', 2, [[create(pod('x'))]])];
+  feed(machine, beginning, write, entry('a', 3, [[remove(pod('x'), 1)]]));
+  for (let i = 0; i < LOG_SESSIONS_MAX; i++) feed(machine, { ...open(`s${i}`), claim: machine.claim });
+  const copy = copyOf(machine);
+  for (const each of [machine, copy]) {
+    const late = feed(each, beginning, {
+      ...write,
+      writes: write.writes.map((one) => ({ ...one, id: 'forgotten too' })),
+    });
+    assert.deepEqual(
+      late.map(({ effective, isStranger }) => [effective, isStranger]),
+      [
+        [false, true],
+        [false, true],
+      ],
+    );
+    assert.equal(each.table.revision, 2);
+    const again = feed(each, { ...open('b'), claim: each.claim }, entry('c', 2, [], { kind: 'halt', reason: 'stop' }));
+    assert.equal(again[0]?.effective, true);
+    assert.equal(each.halted, 'stop');
+  }
+});
+
 test('I2: a gap in the log is not passed over', () => {
   const machine = new StateMachine();
   assert.throws(() => machine.apply(2, encodeEntry(open('a'))), /the log has no gap/);
@@ -79,6 +106,27 @@ test('I3, I7: machines that made different things of one log notice it by the ne
   const claiming = { ...entry('a', 3, []), claim: other.claim };
   assert.equal(feed(one, claiming)[0]?.claim, 'differs');
   assert.equal(feed(other, claiming)[0]?.claim, 'agrees');
+});
+
+test('I1: the revision that was applied never goes back', () => {
+  const machine = new StateMachine();
+  feed(machine, open('a'), entry('a', 2, [[create(pod('x'))]]));
+  const { table } = machine.state;
+  assert.throws(() => table.restoreRevision(0));
+  assert.equal(machine.table.revision, 1);
+});
+
+test('I11: the compacted revision only grows, and history that nobody wrote is not compacted', () => {
+  const machine = new StateMachine();
+  const compact = (number: number, upTo: number) => entry('a', number, [], { kind: 'compact', upTo });
+  feed(machine, open('a'), entry('a', 2, [[create(pod('x'))], [create(pod('y'))]]), compact(3, 2), compact(4, 1));
+  assert.equal(machine.compacted, 2);
+  feed(machine, compact(5, 99));
+  assert.equal(machine.compacted, 2);
+  const damaged = emptyState();
+  damaged.sizes.push(10_000);
+  const full = { ...open('a'), limits: { bytes: 1_000, reserveBytes: 100 } };
+  assert.throws(() => feed(new StateMachine(damaged), full), /up to the current revision at most/);
 });
 
 test('a halt stands in the log: every machine stops writing at the same place, also after a restart', () => {

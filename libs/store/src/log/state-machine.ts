@@ -44,6 +44,11 @@ export interface MachineState {
   readonly sizes: HistorySizes;
   /** The last number of each session, least recently heard first. */
   readonly sessions: Map<string, number>;
+  /**
+   * Where a session was forgotten last. What opens a session has to come from a process that had read as far: a late
+   * repetition of a forgotten one's beginning does not, so the session never begins again.
+   */
+  readonly forgottenAt: number;
 }
 
 export function emptyState(): MachineState {
@@ -56,6 +61,7 @@ export function emptyState(): MachineState {
     writeIds: new WriteIds(),
     sizes: new HistorySizes(),
     sessions: new Map(),
+    forgottenAt: 0,
   };
 }
 
@@ -69,6 +75,7 @@ export class StateMachine {
   readonly #sizes: HistorySizes;
   readonly #sessions: Map<string, number>;
   readonly #digests = new Map<number, string>();
+  #forgottenAt: number;
   #position: number;
   #digest: string;
   #compacted: Revision;
@@ -79,6 +86,7 @@ export class StateMachine {
     this.#writeIds = state.writeIds;
     this.#sizes = state.sizes;
     this.#sessions = state.sessions;
+    this.#forgottenAt = state.forgottenAt;
     this.#position = state.position;
     this.#digest = state.digest;
     this.#compacted = state.compacted;
@@ -118,6 +126,7 @@ export class StateMachine {
       writeIds: this.#writeIds,
       sizes: this.#sizes,
       sessions: this.#sessions,
+      forgottenAt: this.#forgottenAt,
     };
   }
 
@@ -126,7 +135,7 @@ export class StateMachine {
     invariant(sequence === this.#position + 1, 'the log has no gap', { sequence, position: this.#position });
     const entry = decodeEntry(payload);
     const claim = this.#compare(entry.claim);
-    const admission = this.#admit(entry);
+    const admission = this.#admit(sequence, entry);
     const before = this.#table.revision;
     const changes: Change[] = [];
     const decided = admission === 'effective' ? this.#carryOut(entry, changes) : [];
@@ -142,17 +151,25 @@ export class StateMachine {
     };
   }
 
-  #admit({ session, number, command }: Entry): 'effective' | 'repeated' | 'stranger' {
+  #admit(sequence: number, entry: Entry): 'effective' | 'repeated' | 'stranger' {
+    const { session, number, command } = entry;
     const last = this.#sessions.get(session);
-    if (last === undefined && command?.kind !== 'open') return 'stranger';
+    // A halt needs no session: it is carried out once however often it stands in the log.
+    if (last === undefined && command?.kind === 'halt') return 'effective';
+    if (last === undefined && !this.#mayOpen(entry)) return 'stranger';
     if (last !== undefined && number <= last) return 'repeated';
     this.#sessions.delete(session);
     this.#sessions.set(session, number);
     for (const oldest of this.#sessions.keys()) {
       if (this.#sessions.size <= LOG_SESSIONS_MAX) break;
       this.#sessions.delete(oldest);
+      this.#forgottenAt = sequence;
     }
     return 'effective';
+  }
+
+  #mayOpen({ command, claim }: Entry): boolean {
+    return command?.kind === 'open' && (claim?.sequence ?? 0) >= this.#forgottenAt;
   }
 
   #carryOut(entry: Entry, changes: Change[]): readonly Decided[] {

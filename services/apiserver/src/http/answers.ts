@@ -1,7 +1,7 @@
 import type { ApiResponse } from '@holdfast/client';
 import { deepFreeze, type StatusBody, StatusError, unavailable } from '@holdfast/machinery';
 import { describeError, InvariantViolation, type Log } from '@holdfast/platform';
-import { OutcomeUnknown, StoreFull, StoreUnavailable, Unreadable, Unsealable } from '@holdfast/store';
+import { OutcomeUnknown, StoreFull, StoreUnavailable, Unreadable, Unsealable, WriteTooLarge } from '@holdfast/store';
 import { RequestForbidden } from './refusals.ts';
 import { TooManyRequests } from './too-many-requests.ts';
 
@@ -57,6 +57,7 @@ export const isFault = (thrown: unknown): boolean =>
     thrown instanceof TooManyRequests ||
     thrown instanceof StoreUnavailable ||
     thrown instanceof StoreFull ||
+    thrown instanceof WriteTooLarge ||
     thrown instanceof OutcomeUnknown ||
     thrown instanceof Unreadable ||
     thrown instanceof Unsealable
@@ -71,6 +72,7 @@ export function toStatusError(thrown: unknown, log: Log): { readonly body: Statu
   if (thrown instanceof StatusError) return thrown;
   if (thrown instanceof StoreUnavailable) return unavailable(`the store cannot serve now: ${thrown.message}`);
   if (thrown instanceof StoreFull) return noRoom(thrown);
+  if (thrown instanceof WriteTooLarge) return tooLarge(thrown);
   if (thrown instanceof OutcomeUnknown) return outcomeUnknown(thrown);
   if (thrown instanceof Unreadable || thrown instanceof Unsealable) return internalError(thrown);
   log.error(thrown instanceof InvariantViolation ? 'a request broke an invariant' : 'a request failed', {
@@ -99,6 +101,15 @@ const noRoom = (thrown: StoreFull): StatusError =>
     code: 500,
     message: 'etcdserver: mvcc: database space exceeded',
     details: { causes: [{ reason: 'StoreFull', message: `${thrown.message}; delete objects to make room` }] },
+    cause: thrown,
+  });
+
+/** No Retry-After: the same object will never fit. */
+const tooLarge = (thrown: WriteTooLarge): StatusError =>
+  new StatusError({
+    code: 413,
+    reason: 'RequestEntityTooLarge',
+    message: `Request entity is too large: ${thrown.message}`,
     cause: thrown,
   });
 

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { createSystemClock, formatMicroTime } from '@holdfast/platform';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { seriousFindings, startBrowser } from '../support/browser.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
 
+const clock = createSystemClock();
 let cluster: HoldfastProcess;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
 /** What no test expects: errors of scripts and of the content policy, requests to others. */
 const complaints: string[] = [];
-const { run } = createKubectl(() => cluster.ready.kubeconfig);
+const { run, send } = createKubectl(() => cluster.ready.kubeconfig);
 
 before(async () => {
   [cluster, browser] = await Promise.all([
@@ -123,9 +125,10 @@ test('keys reach everything: skip link, menu, tiles by arrows, the pod by Enter'
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate('document.activeElement?.id'), 'main');
   const name = () => page.evaluate('document.activeElement?.dataset.name') as Promise<string | undefined>;
-  await waitFor('the first tile by Tab', async () => {
+  const neighbours = () => page.evaluate('document.activeElement?.parentElement?.childElementCount ?? 0');
+  await waitFor('a tile with a neighbour by Tab', async () => {
     await page.keyboard.press('Tab');
-    return name();
+    return (await name()) !== undefined && Number(await neighbours()) > 1;
   });
   const first = await name();
   await page.keyboard.press('ArrowRight');
@@ -147,6 +150,25 @@ test('every page shows the cluster as of a moment, and what changed until then, 
   const scaled = page.locator('.change', { hasText: 'spec.replicas' }).last();
   assert.match((await scaled.textContent()) ?? '', /spec\.replicas 4 6/);
   assert.match((await scaled.textContent()) ?? '', /admin/);
+});
+
+test('the loss of a node is a film: lanes, durations, and in a sentence what is not done yet', async () => {
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-lost' } };
+  const lease = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: 'node-lost', namespace: 'kube-node-lease' },
+    spec: { holderIdentity: 'node-lost', leaseDurationSeconds: 1, renewTime: formatMicroTime(clock.now()) },
+  };
+  const spec = { nodeName: 'node-lost', containers: [{ name: 'main', image: 'busybox' }] };
+  await send(['create'], node, lease, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-1' }, spec });
+  await go('#/film');
+  const film = page.getByRole('region', { name: 'The loss of node-lost' });
+  await film.getByText('db-1 waits: node-lost is silent, but not declared lost yet').waitFor();
+  await film.locator('svg text', { hasText: 'lease missed' }).waitFor();
+  await film.getByText('Step by step').click();
+  await film.locator('.because', { hasText: 'node-lost: lease missed' }).first().waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
 });
 
 test('the console may do what its user may do, and says what it may not', async () => {
@@ -174,7 +196,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test(`no page keeps people from using it, in ${colorScheme} colours and on a narrow screen`, async () => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(colorScheme === 'dark' ? { width: 390, height: 800 } : { width: 1280, height: 820 });
-    const pages = ['#/overview', '#/list/core/v1/pods', '#/object/core/v1/pods/default/talks', '#/kinds'];
+    const pages = ['#/overview', '#/list/core/v1/pods', '#/object/core/v1/pods/default/talks', '#/kinds', '#/film'];
     for (const hash of [...pages, '#/object/core/v1/pods/default/talks?tab=yaml']) {
       await go(hash);
       await page.locator('main a, main pre').first().waitFor();

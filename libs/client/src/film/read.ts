@@ -1,7 +1,8 @@
-import type { Event } from '@holdfast/api';
+import { EVENTS } from '@holdfast/api/facts';
 import { formatMicroTime, parseTime } from '@holdfast/platform/time';
 import type { HistoryChange, HistoryRange } from '../history/documents.ts';
 import { HISTORY_PATH, type ReadDocument, readChanges } from '../history/read-changes.ts';
+import { createReader, type ReadingClient } from '../why/reader.ts';
 import type { FilmMaterial, FilmResource } from './model.ts';
 
 /** Where the objects are in the API. */
@@ -26,20 +27,22 @@ export interface FilmQuestion {
   readonly sinceMs: number;
   /** Present: of other nodes nothing is read, so that a large cluster is no hindrance. */
   readonly node: string | undefined;
+  /** The end of the film; absent: now. */
+  readonly untilMs?: number;
 }
 
 export interface FilmSource {
   readonly read: ReadDocument;
-  readonly events: () => Promise<readonly Event[]>;
+  readonly client: ReadingClient;
 }
 
 /** Reads what a film needs, at one pair of revisions. The time is that of the server. */
 export async function readMaterial(
-  { read, events: readEvents }: FilmSource,
-  { sinceMs, node }: FilmQuestion,
+  { read, client }: FilmSource,
+  { sinceMs, node, untilMs }: FilmQuestion,
 ): Promise<MaterialFound> {
   const range = (await read(HISTORY_PATH)) as HistoryRange;
-  const toMs = parseTime(range.newest.time) ?? 0;
+  const toMs = untilMs ?? parseTime(range.newest.time) ?? 0;
   const oldestMs = parseTime(range.oldest.time) ?? 0;
   const fromMs = Math.max(toMs - sinceMs, oldestMs);
   const moment = fromMs === oldestMs ? { revision: range.oldest.revision } : { time: formatMicroTime(fromMs) };
@@ -57,12 +60,13 @@ export async function readMaterial(
     pods: pods.items,
     persistentvolumes: persistentvolumes.items,
   };
-  const query = { from: from.revision, to: range.newest.revision };
+  const end = untilMs === undefined ? { to: range.newest.revision } : { toTime: formatMicroTime(untilMs) };
+  const query = { from: from.revision, ...end };
   const places = [placeOf('nodes', node), placeOf('leases', node), PATHS.pods, PATHS.persistentvolumes];
   const found = await Promise.all(places.map((place) => readChanges(read, place, query)));
   const changes = found.flatMap((each) => each.changes).sort((a, b) => Number(a.revision) - Number(b.revision));
   const made = await readMade(read, changes);
-  const events = await readEvents();
+  const events = await createReader(client).list(EVENTS);
   const material = { before, changes, made, events, fromMs, toMs };
   return { material, isCut: found.some(({ isCut }) => isCut) };
 }

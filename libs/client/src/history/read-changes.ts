@@ -26,7 +26,10 @@ export async function readChanges(
     const query = new URLSearchParams({ ...asked, limit: String(PAGE) });
     if (token !== '') query.set('continue', token);
     // A later page ends where the first one does.
-    if (to !== '') query.set('to', to);
+    if (to !== '') {
+      query.delete('toTime');
+      query.set('to', to);
+    }
     const page = (await read(`${HISTORY_PATH}/changes${place}`, query)) as HistoryChangeList;
     changes.push(...page.items);
     to = page.metadata.resourceVersion;

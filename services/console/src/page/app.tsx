@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { Route } from '../state/routes.ts';
 import { AllKinds } from './all-kinds.tsx';
+import { FilmPage } from './film-page.tsx';
 import { Frame } from './frame.tsx';
 import { ListPage } from './list-page.tsx';
 import { ObjectPage } from './object-page.tsx';
@@ -39,6 +40,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case 'time':
       return <TimePage />;
     case 'film':
+      return <FilmPage key={route.node} node={route.node} />;
     case 'overview':
       return <OverviewPage />;
   }

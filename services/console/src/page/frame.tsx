@@ -66,6 +66,9 @@ function Menu({ isOpen }: { readonly isOpen: boolean }): VNode {
         {shell.range.value !== undefined && (
           <MenuItem href="#/time" title="What changed" isHere={route.page === 'time'} />
         )}
+        {shell.range.value !== undefined && (
+          <MenuItem href="#/film" title="Lost nodes" isHere={route.page === 'film'} />
+        )}
       </ul>
       {menuKinds(shell.kinds.value).map((section) => (
         <section key={section.title}>

@@ -2,7 +2,7 @@ import type { TargetedKeyboardEvent, VNode } from 'preact';
 import { memo } from 'preact/compat';
 import type { NodeCard, NodeState } from '../state/overview.ts';
 import { type Pod, STATE_WORDS } from '../state/pod-state.ts';
-import { NODES, objectHash, PODS } from '../state/routes.ts';
+import { filmHash, NODES, objectHash, PODS } from '../state/routes.ts';
 
 const NODE_WORDS: Readonly<Record<NodeState, string>> = {
   ready: 'Ready',
@@ -27,7 +27,10 @@ export const NodeCardView = memo(({ card }: { readonly card: NodeCard }): VNode 
         <span class="count">{pods.length}</span>
       </header>
       {state === 'silent' && pods.length > 0 && (
-        <p class="note">Its pods may still be running. Nothing takes their place until that is known.</p>
+        <p class="note">
+          Its pods may still be running. Nothing takes their place until that is known.{' '}
+          <a href={filmHash(name)}>What happened</a>
+        </p>
       )}
       <Tiles pods={pods} />
     </section>

@@ -53,6 +53,9 @@ function readFilter(query: URLSearchParams): Filter {
   return { namespace: text('namespace'), labels: text('labels'), fields: text('fields'), words: text('words') };
 }
 
+/** The losses of a node. */
+export const filmHash = (node: string): string => `#/film/${encodeURIComponent(node)}`;
+
 const nameOf = ({ group, version, plural }: ResourceName): string =>
   [group === '' ? 'core' : group, version, plural].join('/');
 

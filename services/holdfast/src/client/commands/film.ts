@@ -1,6 +1,4 @@
-import { EVENTS } from '@holdfast/api';
 import { CHANGES_MAX, documentOf, type Film, type FilmSource, filmsOf, readMaterial } from '@holdfast/client/film';
-import { createReader } from '@holdfast/client/why';
 import { parseDuration } from '@holdfast/platform/durations';
 import { defineCommand } from '../command.ts';
 import { filmLines } from '../film/lines.ts';
@@ -41,7 +39,7 @@ export const FILM = defineCommand({
 
 const sourceOf = (session: Session): FilmSource => ({
   read: readerOf(session),
-  events: () => createReader(session.client).list(EVENTS),
+  client: session.client,
 });
 
 const textOf = (films: readonly Film[], node: string | undefined, since: string): string =>

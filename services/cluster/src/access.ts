@@ -1,7 +1,9 @@
 import type { ApiClient } from '@holdfast/client';
+import type { StateDifference } from './difference.ts';
 import type { ClusterFetch } from './fetch.ts';
 import type { HistoryChange, HistoryQuery } from './history.ts';
 import type { Lens, LensOptions } from './lens/index.ts';
+import type { RevisionRange } from './revision-diff.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** The way of one user to a cluster. */
@@ -40,6 +42,8 @@ export interface Cluster extends ClusterAccess, AsyncDisposable {
   lens(options: LensOptions): Promise<Lens>;
   /** What changed, who wrote it, and what the writer had seen. */
   history(query?: HistoryQuery): Promise<readonly HistoryChange[]>;
+  /** What differs between two revisions, or since one. */
+  diff(range: RevisionRange): Promise<readonly StateDifference[]>;
   /** Copies references, no objects. */
   snapshot(): Promise<Snapshot>;
   /** Puts a snapshot in place of the present state. Users, port and kubeconfig stay; watches end. */

@@ -9,6 +9,7 @@ import {
 import { createSystemClock } from '@holdfast/platform';
 import type { Change } from '@holdfast/store';
 import type { Cluster, ClusterAccess, NewUser } from './access.ts';
+import type { StateDifference } from './difference.ts';
 import { type ClusterFetch, createFetch } from './fetch.ts';
 import { firstState } from './first-state.ts';
 import { type HistoryChange, type HistoryQuery, readHistory } from './history.ts';
@@ -19,6 +20,7 @@ import { createMachines } from './machines.ts';
 import { badOption, type ClusterConfig, type ClusterOptions, nodeNames, readOptions } from './options.ts';
 import { type ClusterPort, createClusterPort } from './port.ts';
 import { filtered, type RequestFilter, Requests } from './requests.ts';
+import { differencesOfRevisions, type RevisionRange } from './revision-diff.ts';
 import { Snapshot, type SnapshotContent } from './snapshot.ts';
 import type { ClusterKeys, ClusterState } from './state.ts';
 import { until } from './until.ts';
@@ -127,6 +129,10 @@ export class RunningCluster implements Cluster {
 
   history(query: HistoryQuery = {}): Promise<readonly HistoryChange[]> {
     return readHistory(this.fetch, query);
+  }
+
+  diff(range: RevisionRange): Promise<readonly StateDifference[]> {
+    return differencesOfRevisions(this.fetch, range);
   }
 
   async snapshot(): Promise<Snapshot> {

@@ -1,3 +1,4 @@
+import type { KubeObject } from '@holdfast/api';
 import { diffJson } from '@holdfast/apiserver/json-diff';
 import type { JsonDifference } from '@holdfast/client/history-documents';
 import { parseKey } from '@holdfast/store';
@@ -12,7 +13,7 @@ export interface StateDifference {
     readonly namespace?: string;
     readonly name: string;
   };
-  /** Present for an object that both states have. */
+  /** Present for an object that both states have, unless its contents are not kept. */
   readonly diff?: readonly JsonDifference[];
   /** Only the first differences are shown. */
   readonly diffCut?: true;
@@ -38,8 +39,22 @@ function differenceOf(key: string, before: string | undefined, after: string | u
   const object = { group, resource, ...(namespace === '' ? {} : { namespace }), name };
   if (before === undefined) return [{ type: 'created', object }];
   if (after === undefined) return [{ type: 'deleted', object }];
-  const bounds = { most: DIFFERENCES_MAX, skip: NOT_COMPARED };
-  const { differences, isCut } = diffJson(JSON.parse(before), JSON.parse(after), bounds);
+  return differenceBetween(object, JSON.parse(before), JSON.parse(after));
+}
+
+/** How an object differs that was updated. Its content may be unknown: then only that it was. */
+export function differenceBetween(
+  object: StateDifference['object'],
+  before: unknown,
+  after: unknown,
+): readonly StateDifference[] {
+  if (isUnknown(before) || isUnknown(after)) return [{ type: 'updated', object }];
+  const { differences, isCut } = diffJson(before, after, { most: DIFFERENCES_MAX, skip: NOT_COMPARED });
   if (differences.length === 0) return [];
   return [{ type: 'updated', object, diff: differences, ...(isCut ? { diffCut: true } : {}) }];
 }
+
+/** The history has no contents of Secrets, and none of a kind that is not served any more. */
+const isUnknown = (state: unknown): boolean =>
+  state === undefined ||
+  (state as KubeObject).metadata.annotations?.['holdfast.io/contents'] === 'left out of the history';

@@ -10,6 +10,8 @@ export interface HistoryQuery {
   readonly since?: string;
   /** Only after this revision. */
   readonly from?: string;
+  /** Only until this revision. */
+  readonly to?: string;
   /** The path of an object or of a list in the API, as in `/api/v1/namespaces/default/pods/web`. */
   readonly path?: string;
   /** Only what this user wrote. */
@@ -26,11 +28,11 @@ const CHANGES_MAX = 50_000;
 
 /** Reads all pages through the API, with the rights of whom the fetch belongs to. */
 export async function readHistory(fetch: ClusterFetch, query: HistoryQuery): Promise<readonly HistoryChange[]> {
-  const { since, from, path = '', user } = query;
+  const { since, from, to: until, path = '', user } = query;
   if (path !== '' && !path.startsWith('/')) {
     throw badOption(`${JSON.stringify(path)} is not a path of the API`, 'Begin it with /, as in /api/v1/pods.');
   }
-  const asked = Object.entries({ since, from, user }).filter(([, value]) => value !== undefined);
+  const asked = Object.entries({ since, from, to: until, user }).filter(([, value]) => value !== undefined);
   const changes: HistoryChange[] = [];
   for (let more: Readonly<Record<string, string>> = {}; ; ) {
     const text = new URLSearchParams({ ...Object.fromEntries(asked), limit: PAGE, ...more });

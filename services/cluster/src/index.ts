@@ -17,6 +17,7 @@ export type {
   ProcessNodeOptions,
   StartOptions,
 } from './options.ts';
+export type { RevisionRange } from './revision-diff.ts';
 export type { Snapshot } from './snapshot.ts';
 
 /**

@@ -3,6 +3,7 @@ import type { Cluster, NewUser } from '../access.ts';
 import type { StateDifference } from '../difference.ts';
 import type { HistoryChange, HistoryQuery } from '../history.ts';
 import type { ClusterOptions, StartOptions } from '../options.ts';
+import type { RevisionRange } from '../revision-diff.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { HeldLenses } from './held-lenses.ts';
 import { Problem } from './problem.ts';
@@ -145,8 +146,11 @@ export class Holdings {
       const text = `there is no snapshot or cluster ${JSON.stringify(to)}`;
       throw new Problem(404, text, 'GET /snapshots and GET /clusters list them.');
     }
-    const all = before.diff(after);
-    return { items: all.slice(0, DIFFERENCES_MAX), isCut: all.length > DIFFERENCES_MAX };
+    return shown(before.diff(after));
+  }
+
+  async diffOfRevisions(id: string, range: RevisionRange): Promise<DifferenceView> {
+    return shown(await this.#held(id).cluster.diff(range));
   }
 
   async takeSnapshot(id: string): Promise<SnapshotView> {
@@ -225,6 +229,11 @@ export class Holdings {
     throw new Problem(404, `there is no snapshot ${JSON.stringify(id)}`, 'GET /snapshots lists them.');
   }
 }
+
+const shown = (all: readonly StateDifference[]): DifferenceView => ({
+  items: all.slice(0, DIFFERENCES_MAX),
+  isCut: all.length > DIFFERENCES_MAX,
+});
 
 const listening = (options: StartOptions): StartOptions => ({ ...options, https: options.https ?? true });
 

@@ -2,6 +2,7 @@ import type { NewUser } from '../access.ts';
 import type { HistoryQuery } from '../history.ts';
 import type { LensOptions } from '../lens/index.ts';
 import type { ClusterOptions } from '../options.ts';
+import type { RevisionRange } from '../revision-diff.ts';
 import type { Holdings } from './holdings.ts';
 import type { ObjectSchema } from './schema.ts';
 import {
@@ -17,6 +18,7 @@ import {
   LENSES_SCHEMA,
   NOTHING_SCHEMA,
   OPTIONS_SCHEMA,
+  RANGE_SCHEMA,
   RESTORE_SCHEMA,
   SNAPSHOT_SCHEMA,
   SNAPSHOTS_SCHEMA,
@@ -52,6 +54,7 @@ const optionsOf = ({ body }: Given): ClusterOptions => body as ClusterOptions;
 const advanceOf = ({ body }: Given) => body as { readonly duration: string | number };
 const restoreOf = ({ body }: Given) => body as { readonly snapshot: string };
 const diffOf = ({ body }: Given) => body as { readonly to: string };
+const rangeOf = ({ body }: Given): RevisionRange => body as RevisionRange;
 const userOf = ({ body }: Given): NewUser => body as NewUser;
 const historyOf = ({ body }: Given): HistoryQuery => body as HistoryQuery;
 const lensOf = ({ body }: Given): LensOptions => body as LensOptions;
@@ -112,6 +115,16 @@ export const OPERATIONS: readonly Operation[] = [
     status: 200,
     answer: HISTORY_SCHEMA,
     act: (holdings, given) => holdings.history(given.id, historyOf(given)),
+  },
+  {
+    id: 'diffCluster',
+    method: 'POST',
+    path: '/clusters/{id}/diff',
+    summary: 'Compare two revisions of a cluster, or one with the present state, object by object',
+    body: RANGE_SCHEMA,
+    status: 200,
+    answer: DIFF_SCHEMA,
+    act: (holdings, given) => holdings.diffOfRevisions(given.id, rangeOf(given)),
   },
   {
     id: 'createSnapshot',

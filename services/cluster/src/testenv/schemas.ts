@@ -126,6 +126,7 @@ export const HISTORY_QUERY_SCHEMA: ObjectSchema = {
   properties: {
     since: { ...NAME, description: 'Only this far back, such as "10m".' },
     from: { ...NAME, description: 'Only after this revision.' },
+    to: { ...NAME, description: 'Only until this revision.' },
     path: { ...NAME, description: 'The path of an object or a list, such as "/api/v1/pods".' },
     user: { ...NAME, description: 'Only what this user wrote.' },
   },
@@ -143,6 +144,19 @@ export const DIFF_QUERY_SCHEMA: ObjectSchema = {
   type: 'object',
   properties: { to: { ...NAME, description: 'The id of another snapshot, or of a cluster: its present state.' } },
   required: ['to'],
+  additionalProperties: false,
+};
+
+const REVISION: Schema = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+
+export const RANGE_SCHEMA: ObjectSchema = {
+  type: 'object',
+  description: 'Two revisions, as lists and snapshots have them.',
+  properties: {
+    from: { ...REVISION, description: 'The state before.' },
+    to: { ...REVISION, description: 'The state after. Default: the present one.' },
+  },
+  required: ['from'],
   additionalProperties: false,
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_MAPS } from '@holdfast/api';
+import { CONFIG_MAPS, SECRETS } from '@holdfast/api';
 import { clientOf, configMap, serve } from './testing.ts';
 
 const withData = (name: string, value: string) => ({ ...configMap(name), data: { value } });
@@ -59,6 +59,54 @@ test('diff: what differs between two snapshots, or between a snapshot and a clus
   for (const [path, body, status, message] of rows) {
     const answer = await ask('POST', path, body);
     assert.equal(answer.status, status);
+    assert.match(answer.body.message, message);
+  }
+});
+
+test('diff by revisions: between two, or since one; what changed back is none, and contents of Secrets are not told', async (t) => {
+  const ask = await serve(t);
+  const { body: cluster } = await ask('POST', '/clusters', { without: ['scheduler', 'controllers'] });
+  const client = clientOf(t, cluster);
+  const revision = async (): Promise<number> => Number((await client.list(CONFIG_MAPS)).resourceVersion);
+  const put = async (name: string, value: string): Promise<unknown> => {
+    const current = await client.get(CONFIG_MAPS, { namespace: 'default', name });
+    return client.update(CONFIG_MAPS, { ...current, data: { value } });
+  };
+  for (const name of ['goes', 'back', 'changes']) await client.create(CONFIG_MAPS, withData(name, '1'));
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hidden', namespace: 'default' } } as const;
+  const made = await client.create(SECRETS, { ...secret, stringData: { key: '1' } });
+  const from = await revision();
+  await put('changes', '2');
+  await put('back', '2');
+  await client.delete(CONFIG_MAPS, { namespace: 'default', name: 'goes' });
+  const middle = await revision();
+  await put('changes', '3');
+  await put('back', '1');
+  await client.create(CONFIG_MAPS, withData('new', '1'));
+  await client.update(SECRETS, { ...made, stringData: { key: '2' } });
+  const at = (name: string, resource = 'configmaps') => ({ group: '', resource, namespace: 'default', name });
+  const changed = (name: string, before: string, after: string) => ({
+    type: 'updated',
+    object: at(name),
+    diff: [{ op: 'replace', path: '/data/value', from: before, value: after }],
+  });
+  const place = `/clusters/${cluster.id}/diff`;
+  const goes = { type: 'deleted', object: at('goes') };
+  const { body: first } = await ask('POST', place, { from, to: middle });
+  assert.deepEqual(first, { items: [changed('back', '1', '2'), changed('changes', '1', '2'), goes], isCut: false });
+  const hidden = { type: 'updated', object: at('hidden', 'secrets') };
+  const whole = [changed('changes', '1', '3'), goes, { type: 'created', object: at('new') }, hidden];
+  assert.deepEqual((await ask('POST', place, { from })).body.items, whole);
+  assert.deepEqual((await ask('POST', place, { from: await revision() })).body.items, []);
+  const rows = [
+    [{ from: middle, to: from }, /revision \d+ is before \d+/],
+    [{ from: 9_999_999 }, /has not happened yet/],
+    [{ from: '1' }, /from/],
+    [{}, /the field from is missing/],
+  ] as const;
+  for (const [body, message] of rows) {
+    const answer = await ask('POST', place, body);
+    assert.equal(answer.status, 400);
     assert.match(answer.body.message, message);
   }
 });

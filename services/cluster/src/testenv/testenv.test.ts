@@ -149,6 +149,7 @@ test('without the token nothing is answered but the description, which names eve
     '/clusters',
     '/clusters/{id}',
     '/clusters/{id}/advance',
+    '/clusters/{id}/diff',
     '/clusters/{id}/history',
     '/clusters/{id}/lenses',
     '/clusters/{id}/reset',

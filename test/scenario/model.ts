@@ -100,6 +100,12 @@ export const FORM_FIELDS: Readonly<Record<FormKey, FormField>> = {
   },
   startsEmpty: { name: 'emptyStore', says: 'the API servers start on an empty store', kind: 'flag', fallback: false },
   keepsEvents: { name: 'storedEvents', says: 'Events are stored', kind: 'flag', fallback: false },
+  isRested: {
+    name: 'rested',
+    says: 'all processes have run for a while, and hear of changes from the bus alone',
+    kind: 'flag',
+    fallback: false,
+  },
 };
 
 export const DEFAULT_EXPECTATIONS: Expectations = { wholeWithin: 900 };

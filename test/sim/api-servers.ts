@@ -24,6 +24,8 @@ import { recordCommits } from './recording-store.ts';
 const REQUEST_TIMEOUT_MS = 10_000;
 const WATCH_IDLE_TIMEOUT_MS = 90_000;
 const BEARER = 'Bearer ';
+/** No user has it. */
+const EXPIRED = { authorization: `${BEARER}expired` };
 
 /** A party's private view of a store: its own latency and faults. */
 export type StoreOf = (store: Store, machine: SimulatedMachine) => Store;
@@ -43,6 +45,8 @@ export interface ApiServersOptions {
   /** Called for every request that a server has answered. */
   readonly onAnswer?: ((answered: Answered) => void) | undefined;
   readonly events?: 'stored' | 'dropped' | undefined;
+  /** Parties whose credential has expired. */
+  readonly expired?: ReadonlySet<string> | undefined;
   /** The data have the objects that every cluster has: a start does not look at each of them again. */
   readonly hasSystemObjects: boolean;
 }
@@ -116,7 +120,7 @@ export class ApiServers {
 
   /** A client's way to them: to one as long as it answers, then to the next. */
   transportFor(machine: SimulatedMachine, prefers?: number): ApiTransport {
-    const { kernel, network, parties, onWrite, events } = this.#options;
+    const { kernel, network, parties, onWrite, events, expired } = this.#options;
     const ways = parties.map((to) =>
       createSimulatedTransport({
         kernel,
@@ -132,7 +136,9 @@ export class ApiServers {
     );
     let used = ways.length === 1 ? 0 : (prefers ?? machine.random.int(ways.length));
     return {
-      request: async (request) => {
+      request: async (asked) => {
+        const request =
+          expired?.has(machine.name) === true ? { ...asked, headers: { ...asked.headers, ...EXPIRED } } : asked;
         if (events === 'dropped' && request.method === 'POST' && request.path.endsWith('/events'))
           return taken(request);
         const way = used;

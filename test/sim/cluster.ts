@@ -30,7 +30,9 @@ import {
   SimulationKernel,
 } from '@holdfast/testing';
 import { type Answered, ApiServers, type StoreOf } from './api-servers.ts';
+import { Channels } from './channels.ts';
 import { type Commit, CommittedState } from './committed.ts';
+import { NodeDisks } from './node-disks.ts';
 
 /** Revisions that an adoption leaves out. */
 const ADOPTION_JUMP = 1_000_000_000_000;
@@ -103,6 +105,8 @@ export interface SimFencerOptions {
 
 interface SimNode {
   readonly process: SimulatedProcess;
+  /** Below the kubelet. */
+  readonly machine: SimulatedProcess;
   readonly runtime: HollowRuntime;
   /** On the disk of the machine. */
   readonly bound: BoundIncarnation;
@@ -170,6 +174,11 @@ export class SimCluster {
   readonly #parts = new Map<string, SimPart>();
   readonly #services: readonly Service[];
   readonly #nodes = new Map<string, SimNode>();
+  /** What is wrong with single subscriptions of processes. */
+  readonly channels = new Channels();
+  readonly disks = new NodeDisks();
+  /** Parties whose credential the API servers take for expired. */
+  readonly expired = new Set<string>();
   #crashedAtMs = Number.NEGATIVE_INFINITY;
   readonly #fencers = new Map<string, SimulatedProcess>();
 
@@ -277,6 +286,14 @@ export class SimCluster {
     process?.jumpClock(byMs);
   }
 
+  /** A node and its machine have one clock. */
+  setClockRate(party: string, rate: number): void {
+    const node = this.#nodes.get(party);
+    const process = this.#apis.processOf(party) ?? this.#parts.get(party)?.process ?? node?.process;
+    process?.setClockRate(rate);
+    node?.machine.setClockRate(rate);
+  }
+
   /**
    * Another machine joins with a node's name and credential: with its own disk (a twin), or with a copy of the node's
    * disk (a clone). Nothing runs on it yet.
@@ -286,7 +303,7 @@ export class SimCluster {
     this.network.join(party);
     const process = new SimulatedProcess(this.kernel, party);
     const machine = process.boot(this.#options.logOf?.(party));
-    const runtime = this.#runtimeOn(party);
+    const runtime = this.#runtimeOn(this.#machineBelow(party), party);
     const incarnation = formatIncarnation({ key: copiedDisk ? name : party, machine: party, boot: 'first' });
     this.background(this.#kubeletOn(machine, runtime.connect(), { name, incarnation }, createBound()).start());
     return { party };
@@ -340,8 +357,8 @@ export class SimCluster {
   powerOn(name: string): void {
     const node = this.#machineOf(name);
     this.network.rejoin(name);
-    node.connection = node.runtime.connect();
     const machine = node.process.boot(this.#options.logOf?.(name));
+    node.connection = this.disks.below(node.runtime.connect(), machine);
     node.boots += 1;
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
@@ -357,8 +374,8 @@ export class SimCluster {
   restartKubelet(name: string): void {
     this.killKubelet(name);
     const node = this.#machineOf(name);
-    node.connection = node.runtime.connect();
     const machine = node.process.boot(this.#options.logOf?.(name));
+    node.connection = this.disks.below(node.runtime.connect(), machine);
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
   }
 
@@ -412,7 +429,8 @@ export class SimCluster {
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
     const hasSystemObjects = data !== undefined;
-    const faults = { storeOf, onWrite, onAnswer, events };
+    const { expired } = this;
+    const faults = { storeOf, onWrite, onAnswer, events, expired };
     const settings = { ownershipRule, defaultTolerationSeconds, logOf, hasSystemObjects, ...faults };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
@@ -457,18 +475,23 @@ export class SimCluster {
     const process = new SimulatedProcess(this.kernel, name);
     const machine = process.boot(this.#options.logOf?.(name));
     const kept = this.#options.data?.machines?.get(name);
-    const runtime = this.#runtimeOn(name, kept?.runtime);
-    const connection = runtime.connect();
+    const below = this.#machineBelow(name);
+    const runtime = this.#runtimeOn(below, name, kept?.runtime);
+    const connection = this.disks.below(runtime.connect(), machine);
     const bound = createBound(kept?.bound);
-    this.#nodes.set(name, { process, runtime, bound, connection, boots: 1 });
+    this.#nodes.set(name, { process, machine: below, runtime, bound, connection, boots: 1 });
     return this.#kubeletOn(machine, this.#options.runtimeOf?.(connection) ?? connection, identityOf(name, 1), bound);
   }
 
   /** The machine below the kubelet has its own clock: containers continue whatever happens to the kubelet. */
-  #runtimeOn(machineName: string, state?: HollowState): HollowRuntime {
+  #machineBelow(name: string): SimulatedProcess {
+    return new SimulatedProcess(this.kernel, `${name}/machine`);
+  }
+
+  #runtimeOn(process: SimulatedProcess, machineName: string, state?: HollowState): HollowRuntime {
     const observe = (fact: ProcessFact): void => this.#observe(fact);
     const { guard } = this.#options.selfFencing ?? {};
-    const machine = { ...this.#boot(`${machineName}/machine`), nodeName: machineName, observe, state };
+    const machine = { ...process.boot(this.#options.logOf?.(process.name)), nodeName: machineName, observe, state };
     return createHollowRuntime({ ...machine, ...(guard === undefined ? {} : { guard }) });
   }
 
@@ -541,6 +564,7 @@ export class SimCluster {
       hub: this.#hub,
       alive: machine.alive,
       onError: (error) => this.kernel.fail(error),
+      wayOf: this.channels.wayOf(machine.name),
     });
   }
 }

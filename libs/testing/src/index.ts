@@ -1,5 +1,5 @@
 export { AtMostOneOracle, type ProcessFact } from './sim/at-most-one.ts';
-export { BUS_PARTY, createSimulatedBus } from './sim/bus.ts';
+export { BUS_PARTY, type ChannelWay, createSimulatedBus } from './sim/bus.ts';
 export { type ClockError, type SimulatedMachine, SimulatedProcess } from './sim/component.ts';
 export { type Oracle, SIMULATION_EPOCH_MS, SimulationFailure, SimulationKernel } from './sim/kernel.ts';
 export { type LinkQuality, SimulatedNetwork } from './sim/network.ts';

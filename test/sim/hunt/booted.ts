@@ -62,6 +62,7 @@ const shapeOf = (plan: HuntPlan): HuntPlan => ({
   hasFencer: false,
   isLeaderless: false,
   keepsEvents: false,
+  isRested: false,
   seconds: 0,
   steps: [],
 });

@@ -2,6 +2,7 @@ import { BUS_PARTY } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import { goodWay, type StoreWay } from './faulty-store.ts';
 import type { FaultKind } from './kinds.ts';
+import type { Step } from './plan.ts';
 import { type Action, findPod, isOff, type Scene } from './scene.ts';
 
 export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
@@ -37,18 +38,26 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   'store-slow': ({ ways }, { target, value = 0 }) => change(ways.get(target), { latencyMs: value }),
   'feed-lag': ({ ways }, { target, value = 0 }) => change(ways.get(target), { feedMs: value }),
   'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
+  'store-full': ({ ways }) => changeAll([...ways.values()], { isFull: true }),
+  'late-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, kindOf(step), { lateMs: step.value ?? 0 }),
+  'lost-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, kindOf(step), { isLost: true }),
   // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
-  'store-failover': ({ ways }) => {
-    const ends = [...ways.values()].map((way) => change(way, { isDown: true }));
-    return () => {
-      for (const end of ends) end();
-    };
-  },
+  'store-failover': ({ ways }) => changeAll([...ways.values()], { isDown: true }),
   crash: ({ cluster, crashed }, { target }) => {
     cluster.crash(target);
     crashed.add(target);
     return () => {
       if (crashed.delete(target)) cluster.restart(target);
+    };
+  },
+  'masters-down': ({ cluster, crashed }) => {
+    const ended = cluster.controlPlane.filter((party) => !crashed.has(party));
+    for (const party of ended) {
+      cluster.crash(party);
+      crashed.add(party);
+    }
+    return () => {
+      for (const party of ended) if (crashed.delete(party)) cluster.restart(party);
     };
   },
   'crash-writing': ({ doomed, crashed }, { target, for: seconds = 0, value = 1 }) => {
@@ -92,7 +101,21 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   },
   pause: ({ cluster: { kernel } }, { target, for: seconds = 0 }) => kernel.pause(target, seconds * 1000),
   'clock-jump': ({ cluster }, { target, value = 0 }) => cluster.jumpClock(target, value),
+  'clock-slow': ({ cluster }, { target, value = 0 }) => {
+    cluster.setClockRate(target, 1 - value / 1000);
+    return () => cluster.setClockRate(target, 1);
+  },
+  'disk-slow': ({ cluster }, { target, value = 0 }) => cluster.disks.worsen(target, { slowMs: value }),
+  'disk-full': ({ cluster }, { target }) => cluster.disks.worsen(target, { isFull: true }),
+  'expired-token': ({ cluster: { expired } }, { target }) => {
+    expired.add(target);
+    return () => void expired.delete(target);
+  },
 };
+
+/** Kinds of objects that most decisions rest on; the time of the step determines which. */
+const FOLLOWED = ['pods', 'nodes', 'persistentvolumes', 'configmaps', 'replicasets', 'statefulsets', 'jobs'];
+const kindOf = ({ at }: Step): string => FOLLOWED[Math.round(at * 1000) % FOLLOWED.length] ?? 'pods';
 
 /** A process has sent a write: the end of a process that was waiting for that. */
 export function wrote(scene: Scene, party: string): void {
@@ -136,6 +159,13 @@ function worsen(
   return () => set({});
 }
 
+function changeAll(ways: readonly StoreWay[], to: Partial<StoreWay>): () => void {
+  const ends = ways.map((way) => change(way, to));
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
 function change(way: StoreWay | undefined, to: Partial<StoreWay>): () => void {
   if (way === undefined) return () => {};
   Object.assign(way, to);
@@ -143,6 +173,7 @@ function change(way: StoreWay | undefined, to: Partial<StoreWay>): () => void {
   return () => {
     // Steps overlap: each takes back only what it has made worse.
     if (to.isDown !== undefined) way.isDown = good.isDown;
+    if (to.isFull !== undefined) way.isFull = good.isFull;
     if (to.latencyMs !== undefined) way.latencyMs = good.latencyMs;
     if (to.feedMs !== undefined) way.feedMs = good.feedMs;
     if (to.unknown !== undefined) way.unknown = good.unknown;

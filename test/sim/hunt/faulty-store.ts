@@ -1,4 +1,4 @@
-import { type Change, OutcomeUnknown, type Revision, type Store, StoreUnavailable } from '@holdfast/store';
+import { type Change, OutcomeUnknown, type Revision, type Store, StoreFull, StoreUnavailable } from '@holdfast/store';
 import type { SimulatedMachine } from '@holdfast/testing';
 
 /** The current state of the path between one API server and the store. It changes during a run. */
@@ -9,12 +9,16 @@ export interface StoreWay {
   feedMs: number;
   /** Nothing gets through; followers end. */
   isDown: boolean;
+  /** No room: writes are refused, unless they only remove. */
+  isFull: boolean;
   /** Chance that the answer of a write is lost, although it was done. */
   unknown: number;
 }
 
-export const goodWay = (): StoreWay => ({ latencyMs: 2, feedMs: 0, isDown: false, unknown: 0 });
+export const goodWay = (): StoreWay => ({ latencyMs: 2, feedMs: 0, isDown: false, isFull: false, unknown: 0 });
 
+/** What a full store says that it has. */
+const FULL_BYTES = 2 ** 30;
 const SHORTEST_SHARE = 0.1;
 
 /**
@@ -53,6 +57,7 @@ function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay, onWri
   return async (operations, options) => {
     await travel(machine, way);
     if (way.isDown) throw new StoreUnavailable('the write got no answer');
+    if (way.isFull && operations.some(({ kind }) => kind !== 'delete')) throw new StoreFull(FULL_BYTES, FULL_BYTES);
     const result = await store.write(operations, options);
     onWrite();
     const isLost = way.unknown > 0 && machine.random.float() < way.unknown;

@@ -1,9 +1,13 @@
+import type { Moment } from './moments.ts';
+
 export interface Kind {
   readonly targets: 'node' | 'master' | 'api' | 'process' | 'pod' | 'app' | 'none';
   /** Shortest and longest time, seconds. */
   readonly for?: readonly [number, number];
   readonly value?: readonly [number, number];
   readonly isWhole?: boolean;
+  /** What people and their automations react to with it. */
+  readonly follows?: readonly Moment[];
   /** Average number per minute, when the seed uses this kind. */
   readonly perMinute: number;
 }
@@ -17,13 +21,20 @@ export const FAULTS = {
   'slow-link': { targets: 'process', for: [10, 60], value: [100, 4000], perMinute: 1 },
   'bus-outage': { targets: 'none', for: [5, 60], perMinute: 0.6 },
   'lossy-bus': { targets: 'process', for: [10, 90], value: [0.1, 0.6], perMinute: 1 },
+  // A subscription of one kind of objects falls behind, or loses what is sent meanwhile; the others of the process do not.
+  'late-kind': { targets: 'process', for: [5, 60], value: [200, 15_000], perMinute: 1 },
+  'lost-kind': { targets: 'process', for: [2, 40], perMinute: 1 },
   'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
   // What the store tells of changes arrives late: caches and informers behind it lag, and reads do not.
   'feed-lag': { targets: 'api', for: [5, 60], value: [200, 20_000], perMinute: 1 },
   'store-slow': { targets: 'api', for: [5, 60], value: [20, 1500], perMinute: 0.8 },
   'store-unknown': { targets: 'api', for: [5, 40], value: [0.05, 0.5], perMinute: 0.8 },
   'store-failover': { targets: 'none', for: [1, 15], perMinute: 0.4 },
+  // The disk of the store has no room: it reads and tells, and takes no write.
+  'store-full': { targets: 'none', for: [2, 30], perMinute: 0.4 },
   crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
+  // Every process of the control plane ends at one moment, as in a power loss of its machines.
+  'masters-down': { targets: 'none', for: [1, 25], perMinute: 0.5 },
   'kubelet-down': { targets: 'node', for: [0, 60], perMinute: 1.5 },
   'power-loss': { targets: 'node', for: [5, 60], perMinute: 0.7 },
   // The machine comes back without what its container runtime had stored.
@@ -34,6 +45,11 @@ export const FAULTS = {
   'crash-writing': { targets: 'process', for: [0, 20], value: [1, 12], isWhole: true, perMinute: 2 },
   pause: { targets: 'process', for: [2, 40], perMinute: 1 },
   'clock-jump': { targets: 'process', value: [-120_000, 120_000], perMinute: 0.7 },
+  // In thousandths: the margin of the promises covers it.
+  'clock-slow': { targets: 'process', for: [20, 120], value: [1, 5], isWhole: true, perMinute: 0.7 },
+  'disk-slow': { targets: 'node', for: [5, 40], value: [100, 4000], perMinute: 0.7 },
+  'disk-full': { targets: 'node', for: [5, 40], perMinute: 0.5 },
+  'expired-token': { targets: 'process', for: [2, 40], perMinute: 0.7 },
 } as const satisfies Record<string, Kind>;
 
 export const USERS = {
@@ -41,8 +57,8 @@ export const USERS = {
   'delete-again': { targets: 'pod', value: [1, 60], isWhole: true, perMinute: 2 },
   // Names the pod that was there `for` seconds ago, as a script does that lists first.
   'delete-named': { targets: 'pod', for: [0, 25], perMinute: 3 },
-  'force-delete': { targets: 'pod', perMinute: 2 },
-  evict: { targets: 'pod', perMinute: 4 },
+  'force-delete': { targets: 'pod', follows: ['node-lost'], perMinute: 2 },
+  evict: { targets: 'pod', follows: ['pod-deleting', 'pod-started'], perMinute: 4 },
   'evict-all': { targets: 'app', perMinute: 1.5 },
   // Evictions, deletions and changes of all pods of an application within a second, through all API servers.
   race: { targets: 'app', perMinute: 1.5 },
@@ -61,9 +77,9 @@ export const USERS = {
   'fill-quota': { targets: 'none', for: [0, 15], value: [2, 6], isWhole: true, perMinute: 2 },
   'add-finalizer': { targets: 'pod', for: [5, 30], perMinute: 0.7 },
   drain: { targets: 'node', for: [10, 60], perMinute: 0.7 },
-  'delete-node': { targets: 'node', perMinute: 0.8 },
+  'delete-node': { targets: 'node', follows: ['node-lost'], perMinute: 0.8 },
   // The machine is off, the operator has looked, and says so.
-  'lose-machine': { targets: 'node', for: [10, 60], perMinute: 0.5 },
+  'lose-machine': { targets: 'node', for: [10, 60], follows: ['node-lost'], perMinute: 0.5 },
   // A mistake: the node is well.
   'taint-healthy': { targets: 'node', for: [5, 15], perMinute: 1 },
   'bind-pod': { targets: 'none', perMinute: 3 },
@@ -87,11 +103,16 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'slow-link',
   'bus-outage',
   'lossy-bus',
+  'late-kind',
+  'lost-kind',
   'feed-lag',
   'store-down',
   'store-slow',
   'store-unknown',
   'store-failover',
+  'store-full',
+  'masters-down',
+  'expired-token',
   'crash',
   'crash-writing',
   'pause',

@@ -30,3 +30,10 @@ test('users meet an application at one moment while something delays what others
   assert.ok(meets.length * 2 > plans.length, `${meets.length} of ${plans.length} plans`);
   assert.ok(plans.filter(isCalm).length * 6 > plans.length, 'some plans delay nothing');
 });
+
+test('users do after a moment what people do because of it', () => {
+  const deletions = SEEDS.flatMap((seed) => planOf(seed).steps).filter((step) => step.do === 'delete-node');
+  const because = deletions.filter(({ when }) => when === 'node-lost');
+  assert.ok(because.length * 4 > deletions.length, `${because.length} of ${deletions.length} deletions`);
+  assert.ok(because.length < deletions.length, 'others come at any time');
+});

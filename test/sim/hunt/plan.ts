@@ -40,6 +40,8 @@ export interface HuntPlan {
   readonly startsEmpty?: boolean;
   /** Events are stored; otherwise they are taken and dropped. */
   readonly keepsEvents?: boolean;
+  /** The disturbance begins when every process hears of changes from the bus alone; in its first minute each watches the API as well. */
+  readonly isRested?: boolean;
   /** How long the processes of a pod need to end. */
   readonly stopSeconds?: number;
   /** How long faults and users disturb the cluster. */
@@ -103,9 +105,13 @@ export function profileNamed(name = 'standard'): ProfileName {
 const CHANCE_OF_CALM = 0.3;
 /** They cost a third of the speed and matter to few bugs. */
 const CHANCE_OF_EVENTS = 0.2;
+/** Rest costs little: a minute in which nothing happens. */
+const CHANCE_OF_REST = 0.5;
 const STOP_SECONDS = [2, 4, 4, 7, 9];
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
+/** The share of steps of a kind that people do because of something, which come because of it. */
+const CHANCE_OF_A_REACTION = 0.4;
 const LONGEST_LAG_SECONDS = 3;
 const BURSTS_PER_MINUTE = 2.5;
 const BURST_STEPS = [3, 8] as const;
@@ -141,6 +147,7 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
     hasDisks: random.float() < 0.5,
     startsEmpty: random.float() < empty,
     keepsEvents: random.float() < CHANCE_OF_EVENTS,
+    isRested: createSeededRandom(seed, 'plan/rest').float() < CHANCE_OF_REST,
     stopSeconds: pick(random, STOP_SECONDS),
     seconds: Math.round(between(random, seconds)),
   };
@@ -240,14 +247,18 @@ function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): S
     target: pick(random, focus === undefined ? targetsOf(kind.targets, shape) : nearby(kind.targets, shape, focus)),
     ...(kind.for === undefined ? {} : { for: rounded(between(random, kind.for)) }),
     ...(value === undefined ? {} : { value: kind.isWhole === true ? Math.round(value) : rounded(value) }),
-    ...drawMoment(random, focus === undefined ? CHANCE_OF_A_MOMENT.alone : CHANCE_OF_A_MOMENT.burst),
+    ...drawMoment(random, kind, focus === undefined ? CHANCE_OF_A_MOMENT.alone : CHANCE_OF_A_MOMENT.burst),
   };
 }
 
 /** Mostly a short time after the moment. */
-function drawMoment(random: Random, chance: number): Pick<Step, 'when' | 'lag'> {
-  if (random.float() >= chance) return {};
-  return { when: pick(random, MOMENTS), lag: rounded(random.float() ** 4 * LONGEST_LAG_SECONDS) };
+function drawMoment(random: Random, { follows }: Kind, chance: number): Pick<Step, 'when' | 'lag'> {
+  const isReaction = follows !== undefined && random.float() < CHANCE_OF_A_REACTION;
+  if (!isReaction && random.float() >= chance) return {};
+  return {
+    when: pick(random, isReaction ? follows : MOMENTS),
+    lag: rounded(random.float() ** 4 * LONGEST_LAG_SECONDS),
+  };
 }
 
 /** The targets of a burst: its node, its control plane process, its application, and the pods there. */

@@ -45,6 +45,8 @@ const QUIET_MS = 30_000;
 const SETTLED_MS = 5_000;
 /** In a cluster that continues: until there are leaders, and nodes have heard of their first renewal. */
 const LEADERS_MS = 2_000;
+/** The first bookmark of every watch has come, which ends it. */
+const REST_MS = 65_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
 const FENCED_AFTER_SECONDS = 20;
 
@@ -192,6 +194,7 @@ export class Hunt {
     const { cluster } = this;
     const { kernel } = cluster;
     await this.#start();
+    if (this.#plan.isRested === true) await kernel.runFor(REST_MS);
     send(cluster, () => createJob(cluster.admin, 'first-job'));
     for (const watch of this.#watches) watch.start();
     this.#clients = SimClients.start(cluster, this.#extra.clients);

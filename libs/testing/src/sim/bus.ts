@@ -4,6 +4,12 @@ import type { SimulatedNetwork } from './network.ts';
 /** The party name of the bus server on the simulated network. */
 export const BUS_PARTY = 'bus';
 
+/** One subscription falls behind, or loses what a server sends it while it is too slow. */
+export interface ChannelWay {
+  readonly lateMs?: number;
+  readonly isLost?: boolean;
+}
+
 /**
  * One party's connection to the bus. Every message crosses the simulated network and may be lost, duplicated or
  * reordered.
@@ -15,11 +21,15 @@ export function createSimulatedBus(options: {
   /** False once the party's incarnation has crashed. */
   alive: () => boolean;
   onError: (error: unknown) => void;
+  /** What is wrong with the messages of a subject on their way to this party. */
+  wayOf?: (subject: string) => ChannelWay | undefined;
 }): Bus {
-  const { network, party, hub, alive, onError } = options;
+  const { network, party, hub, alive, onError, wayOf } = options;
   const receive = (message: BusMessage, deliver: () => void): void => {
     const label = `${message.subject} ${message.revision}`;
-    network.sendDatagram({ from: BUS_PARTY, to: party, label, deliver });
+    const way = wayOf?.(message.subject);
+    if (way?.isLost === true) return;
+    network.sendDatagram({ from: BUS_PARTY, to: party, label, deliver, lateMs: way?.lateMs ?? 0 });
   };
   const receiveBeat = beatsTogether(receive);
   return {

@@ -8,7 +8,7 @@ import {
   sleepOn,
   type Timer,
 } from '@holdfast/platform';
-import { SIMULATION_EPOCH_MS, type SimulationKernel } from './kernel.ts';
+import { SIMULATION_EPOCH_MS, type SimulationKernel, TICK_MS } from './kernel.ts';
 
 /** The injected machine of one simulated process. */
 export interface SimulatedMachine {
@@ -26,6 +26,15 @@ export interface ClockError {
   skewMs: number;
 }
 
+/** A clock that runs slow or fast since a virtual time, at which it showed `shownMs`. */
+interface ClockRate {
+  readonly rate: number;
+  readonly sinceMs: number;
+  readonly shownMs: number;
+}
+
+const TRUE_RATE: ClockRate = { rate: 1, sinceMs: 0, shownMs: 0 };
+
 /**
  * A process that can crash. Each boot is a new incarnation with a new machine. Timers of a dead incarnation never fire,
  * so its memory is lost.
@@ -35,6 +44,7 @@ export class SimulatedProcess {
   readonly #kernel: SimulationKernel;
   readonly #clockError: ClockError;
   #incarnation = 0;
+  #pace = TRUE_RATE;
 
   constructor(kernel: SimulationKernel, name: string, clockError: ClockError = { skewMs: 0 }) {
     this.#kernel = kernel;
@@ -62,6 +72,20 @@ export class SimulatedProcess {
     this.#kernel.record(`clock of ${this.name} jumps`);
   }
 
+  /** Both clocks run at this rate from now on; timers that run already are not changed. */
+  setClockRate(rate: number): void {
+    this.#pace = { rate, sinceMs: this.#kernel.elapsedMs, shownMs: this.#monotonic() };
+    this.#kernel.record(`clock of ${this.name} runs at ${rate}`);
+  }
+
+  /** Rounded up like the time of a timer, so that nobody who was woken finds its deadline a fraction ahead. */
+  #monotonic(): number {
+    const { elapsedMs } = this.#kernel;
+    const { rate, sinceMs, shownMs } = this.#pace;
+    if (this.#pace === TRUE_RATE) return elapsedMs;
+    return Math.ceil((shownMs + (elapsedMs - sinceMs) * rate) / TICK_MS) * TICK_MS;
+  }
+
   #clock(alive: () => boolean): Clock {
     const timer = (delayMs: number, fire: () => void): Timer => {
       let pending = true;
@@ -70,7 +94,7 @@ export class SimulatedProcess {
         fire();
       };
       this.#kernel.schedule({
-        delayMs,
+        delayMs: delayMs / this.#pace.rate,
         label: `timer ${this.name}`,
         owner: this.name,
         at: this.name,
@@ -84,8 +108,8 @@ export class SimulatedProcess {
       };
     };
     return {
-      now: () => SIMULATION_EPOCH_MS + this.#kernel.elapsedMs + this.#clockError.skewMs,
-      monotonic: () => this.#kernel.elapsedMs,
+      now: () => SIMULATION_EPOCH_MS + this.#monotonic() + this.#clockError.skewMs,
+      monotonic: () => this.#monotonic(),
       timer,
       sleep: (delayMs, signal) => sleepOn(timer, delayMs, signal),
     };

@@ -82,12 +82,13 @@ export class SimulatedNetwork {
     deliver: () => void;
     lost?: () => void;
     notBeforeMs?: number;
+    lateMs?: number;
   }): number {
     const path = link(options.from, options.to);
     const random = this.#randomOf(path);
     const quality = this.#quality.get(path) ?? GOOD_LINK;
     const span = quality.maxLatencyMs - quality.minLatencyMs;
-    const latency = quality.minLatencyMs + random.float() * span;
+    const latency = (options.lateMs ?? 0) + quality.minLatencyMs + random.float() * span;
     // Strictly after: the seed draws the order of events at the same time.
     const delayMs = Math.max(latency, (options.notBeforeMs ?? 0) - this.#kernel.elapsedMs + TICK_MS);
     const isLost = random.float() < quality.loss;
@@ -105,12 +106,21 @@ export class SimulatedNetwork {
     return arrivesAtMs;
   }
 
-  /** Sends a message without a connection. It may also arrive twice and out of order. */
-  sendDatagram(options: { from: string; to: string; label: string; deliver: () => void }): void {
+  /** Sends a message without a connection. It may also arrive twice and out of order, and `lateMs` later than others. */
+  sendDatagram({
+    lateMs = 0,
+    ...options
+  }: {
+    from: string;
+    to: string;
+    label: string;
+    deliver: () => void;
+    lateMs?: number;
+  }): void {
     const path = link(options.from, options.to);
     const quality = this.#quality.get(path) ?? GOOD_LINK;
     const copies = this.#randomOf(path).float() < quality.duplication ? 2 : 1;
-    for (let copy = 0; copy < copies; copy++) this.send(options);
+    for (let copy = 0; copy < copies; copy++) this.send({ ...options, lateMs });
   }
 
   #randomOf(path: string): Random {

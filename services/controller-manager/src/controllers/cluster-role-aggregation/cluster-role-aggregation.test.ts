@@ -75,3 +75,22 @@ test('with any roles: the rules are exactly those of the selected roles, each on
     }),
   );
 });
+
+test('what somebody else takes back again and again is written a few times, and then once in a while', async () => {
+  const world = createWorld();
+  const controller = new DrivenController(world, clusterRoleAggregationController);
+  world.api.put(CLUSTER_ROLES, role('a', 'secrets', { in: 'all' }));
+  const writesAfter = async (rounds: number): Promise<number> => {
+    const before = world.api.writes.length;
+    for (let round = 0; round < rounds; round++) {
+      world.api.put(CLUSTER_ROLES, whole('all', { round: `${round}` }, { in: 'all' }));
+      await controller.settle();
+    }
+    return world.api.writes.length - before;
+  };
+  assert.equal(await writesAfter(50), 5);
+  world.clock.skip(1_000);
+  await controller.settle();
+  const resources = world.api.get(CLUSTER_ROLES, { name: 'all' }).rules?.flatMap((rule) => rule.resources ?? []);
+  assert.deepEqual(resources, ['secrets'], 'it is right in the end');
+});

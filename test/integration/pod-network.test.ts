@@ -99,6 +99,7 @@ const CUT = `table ip cut {
   chain cut {
     type filter hook forward priority filter;
     ip daddr 192.0.2.3 tcp dport 443 reject with icmp type admin-prohibited
+    ip daddr 192.0.2.3 udp dport 123 reject with icmp type admin-prohibited
   }
 }`;
 
@@ -106,7 +107,7 @@ const CUT = `table ip cut {
 const CONNECT = `
 const { connect } = require('node:net');
 const { createSocket } = require('node:dgram');
-const [places, udp] = JSON.parse(process.argv[1]);
+const [places, ...udp] = JSON.parse(process.argv[1]);
 const ask = ([host, port]) => new Promise((resolve) => {
   const socket = connect({ host, port }, () => socket.end('hello'));
   let text = '';
@@ -117,9 +118,10 @@ const ask = ([host, port]) => new Promise((resolve) => {
 const send = ([host, port]) => new Promise((resolve) => {
   const socket = createSocket('udp4');
   socket.on('error', ({ code }) => { resolve(code); socket.close(); });
+  socket.on('message', (bytes) => { resolve(bytes.length > 99 ? bytes.length : String(bytes)); socket.close(); });
   socket.connect(port, host, () => socket.send('hello'));
 });
-Promise.all([...places.map(ask), send(udp)]).then((all) => console.log(JSON.stringify(all)));
+Promise.all([...places.map(ask), ...udp.map(send)]).then((all) => console.log(JSON.stringify(all)));
 `;
 
 const insidePod = (path_: string, agent: number, ...args: readonly string[]): Promise<unknown> =>
@@ -140,7 +142,7 @@ async function runInside(
   return JSON.parse(text);
 }
 
-test('pods reach other networks by TCP where rules for pods let them, and learn what is refused', async (t) => {
+test('pods reach other networks by TCP and UDP where rules for pods let them, and learn what is refused', async (t) => {
   assert.equal(wayOutRefusal(), '');
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => undefined);
@@ -155,7 +157,16 @@ test('pods reach other networks by TCP where rules for pods let them, and learn 
     if (host === '198.51.100.1') throw new Error('refused');
     return connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, allowHalfOpen: true });
   };
-  const network = await open(t, folder(t), 0, [OTHER_NETWORKS, { reach }]);
+  const exchange: OutsideTarget['exchange'] = (source, say) => ({
+    receive: async (podPort, text) => {
+      const toPort = text.readUInt16BE(4);
+      asked.push(`${text.subarray(0, 4).join('.')}:${toPort} by ${source} says ${String(text.subarray(6))}`);
+      // The place that it comes from, then more than one packet of a link takes.
+      say(podPort, toPort === 124 ? Buffer.concat([text, Buffer.alloc(5_000)]) : text);
+    },
+    close: () => undefined,
+  });
+  const network = await open(t, folder(t), 0, [OTHER_NETWORKS, { reach, exchange }]);
   const pod = await network.attach('n/a/0', NODE);
   await network.nft(['-f', '-'], CUT);
   const places = [
@@ -166,7 +177,12 @@ test('pods reach other networks by TCP where rules for pods let them, and learn 
     ['198.51.100.1', 80],
     ['10.244.3.99', 80],
   ];
-  const said = await insidePod(pod.path, pod.agent, JSON.stringify([places, ['192.0.2.1', 123]]));
+  const datagrams = [
+    ['192.0.2.1', 123],
+    ['192.0.2.1', 124],
+    ['192.0.2.3', 123],
+  ];
+  const said = await insidePod(pod.path, pod.agent, JSON.stringify([places, ...datagrams]));
   assert.deepEqual(said, [
     'EHOSTUNREACH',
     'heard hello, and the end',
@@ -174,9 +190,19 @@ test('pods reach other networks by TCP where rules for pods let them, and learn 
     'heard hello, and the end',
     'ECONNRESET',
     'EHOSTUNREACH',
+    'hello',
+    5_005,
     'EHOSTUNREACH',
   ]);
-  assert.deepEqual(asked.toSorted(), ['192.0.2.1:443', '192.0.2.2:8080', '192.0.2.3:80', '198.51.100.1:80']);
+  const by = `by ${pod.address} says hello`;
+  assert.deepEqual(asked.toSorted(), [
+    `192.0.2.1:123 ${by}`,
+    `192.0.2.1:124 ${by}`,
+    '192.0.2.1:443',
+    '192.0.2.2:8080',
+    '192.0.2.3:80',
+    '198.51.100.1:80',
+  ]);
 });
 
 /** Sends one datagram from each source, in turn, after it has given itself these addresses. */

@@ -15,6 +15,7 @@ function machine(...refusals: readonly string[]) {
   const networks = {
     networkRefusal: async () => left.shift() ?? assert.fail('an unexpected trial'),
     wayOutRefusal: () => wayOut,
+    wayOutProtocols: () => ['tcp', 'udp'],
   };
   const directory = {
     podNetwork: () => kept,
@@ -62,7 +63,7 @@ test('auto decides once for a data directory, and says why', async () => {
 test('the start tells whether pods reach other networks', async () => {
   const choose = machine('', '');
   const line = async (): Promise<string> => (await choose('private'))[1] ?? '';
-  assert.match(await line(), /; other networks are reached by TCP\)$/);
+  assert.match(await line(), /; other networks are reached by TCP and UDP\)$/);
   choose.closeWayOut('nft is not installed');
   assert.match(await line(), /; no way to other networks: nft is not installed\)$/);
 });

@@ -31,7 +31,7 @@ export async function choosePodNetwork(
     if (wanted === 'auto') directory.keepPodNetwork('private');
     return {
       networks,
-      line: `private (every pod has an address of ${clusterCidr}; ${wayOut(networks.wayOutRefusal())})`,
+      line: `private (every pod has an address of ${clusterCidr}; ${wayOut(networks)})`,
     };
   }
   if (wanted === 'private' || kept === 'private') throw impossible(refusal);
@@ -40,8 +40,13 @@ export async function choosePodNetwork(
   return { ...SHARED, line };
 }
 
-const wayOut = (refusal: string): string =>
-  refusal === '' ? 'other networks are reached by TCP' : `no way to other networks: ${refusal}`;
+function wayOut({ wayOutRefusal, wayOutProtocols }: PodNetworks): string {
+  const refusal = wayOutRefusal();
+  if (refusal !== '') return `no way to other networks: ${refusal}`;
+  return `other networks are reached by ${wayOutProtocols()
+    .map((name) => name.toUpperCase())
+    .join(' and ')}`;
+}
 
 const impossible = (refusal: string): OperatorError =>
   new OperatorError({

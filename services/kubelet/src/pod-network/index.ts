@@ -1,5 +1,5 @@
 export type { Relay } from './agent/protocol.ts';
-export { wayOutRefusal } from './agent/transparency.ts';
+export { wayOutProtocols, wayOutRefusal } from './agent/transparency.ts';
 export { canFilter, networkRefusal } from './launch.ts';
 export { createNodeNetwork, type PolicyGate } from './node-network.ts';
 export type { OutsideTarget } from './outside.ts';

@@ -21,3 +21,10 @@ export const NODE_NETWORK_WAIT_MS = 10_000;
 export const NODE_NETWORK_POLL_MS = 50;
 /** How long the start of a pod waits for its network policies, before it is tried again. */
 export const POLICIES_WAIT_MS = 10_000;
+/** Sockets for datagrams of pods to other networks, one for each port of a pod that sends some. */
+export const DATAGRAM_PORTS_MAX = 2_000;
+export const DATAGRAM_PORTS_PER_POD_MAX = 500;
+/** Places that are heard at one such socket: the last ones that the pod has asked. */
+export const DATAGRAM_PEERS_PER_PORT_MAX = 256;
+/** Time without a datagram after which such a socket is closed, as connection tracking forgets a flow. */
+export const DATAGRAM_PORT_IDLE_MS = 60_000;

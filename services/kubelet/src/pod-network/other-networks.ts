@@ -67,17 +67,31 @@ export interface OtherNetworksDeps extends ClusterNetworks {
   readonly isOfMachine?: (host: string) => Promise<boolean>;
 }
 
-/** Makes the connections of pods to other networks. Servers of the machine are not reached: many trust its processes. */
-export async function reachOtherNetwork(
-  { clock, isOfMachine: isOwn = isOfMachine, ...networks }: OtherNetworksDeps,
-  { host, port }: Place,
-): Promise<Socket> {
-  // Read at each connection: the machine may get another address.
+/**
+ * Why a pod may not reach this address; '' when it may. Servers of the machine are not reached: many trust its processes.
+ * The interfaces are read each time: the machine may get another address.
+ */
+async function whyClosed(
+  { isOfMachine: isOwn = isOfMachine, ...networks }: OtherNetworksDeps,
+  host: string,
+): Promise<string> {
   const refusal = refusalOf(host, networks, networkInterfaces());
-  if (refusal !== '') throw new Error(refusal);
-  if (await isOwn(host)) throw new Error(notOutside(host));
-  return connectTo(clock, { host, port });
+  if (refusal !== '') return refusal;
+  return (await isOwn(host)) ? notOutside(host) : '';
 }
+
+/** Makes the connections of pods to other networks. */
+export async function reachOtherNetwork(deps: OtherNetworksDeps, { host, port }: Place): Promise<Socket> {
+  const refusal = await whyClosed(deps, host);
+  if (refusal !== '') throw new Error(refusal);
+  return connectTo(deps.clock, { host, port });
+}
+
+/** Whether pods may send datagrams there. */
+export const mayReach =
+  (deps: OtherNetworksDeps) =>
+  async ({ host, port }: Place): Promise<boolean> =>
+    port > 0 && (await whyClosed(deps, host)) === '';
 
 function connectTo(clock: Clock, place: Place): Promise<Socket> {
   return new Promise((resolve, reject) => {

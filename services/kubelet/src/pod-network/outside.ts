@@ -6,6 +6,7 @@ import { DATAGRAM_BACKLOG_MAX_BYTES, FIRST_LINE_MAX_BYTES } from './agent/limits
 import { LineReader } from './agent/line-reader.ts';
 import type { DialAnswer, OutsideLine } from './agent/protocol.ts';
 import { join } from './agent/relays.ts';
+import type { PodDatagrams } from './other-datagrams.ts';
 
 export interface Place {
   readonly host: string;
@@ -19,6 +20,8 @@ export interface OutsideTarget {
   readonly accept?: (socket: Socket, source: string) => void;
   /** A connection to any place, for pods that connect to other networks. Rejects when it cannot be made. */
   readonly reach?: (place: Place) => Promise<Socket>;
+  /** The datagrams of the pod with this address, each with the place that it goes to or comes from. */
+  readonly exchange?: (source: string, say: (podPort: number, text: Buffer) => void) => PodDatagrams;
   /** `undefined`: no answer. `source` is the address of the pod. */
   readonly datagram?: (bytes: Buffer, source: string) => Promise<Buffer | undefined>;
 }
@@ -76,7 +79,8 @@ export class Outside {
   #lead(socket: Socket, { target: name, protocol, from = '', to }: OutsideLine): void {
     const target = this.#targets.get(name);
     const place = protocol === 'tcp' ? target?.tcp?.() : undefined;
-    if (protocol === 'udp' && target?.datagram !== undefined) {
+    if (protocol === 'udp' && target?.exchange !== undefined) exchangeDatagrams(socket, target.exchange, from);
+    else if (protocol === 'udp' && target?.datagram !== undefined) {
       const { datagram } = target;
       answerDatagrams(socket, (bytes) => datagram(bytes, from));
     } else if (protocol === 'tcp' && to !== undefined && target?.reach !== undefined)
@@ -105,6 +109,21 @@ async function reachOut(socket: Socket, reached: Promise<Socket>): Promise<void>
     socket.end();
     socket.resume();
   }
+}
+
+/** Datagrams for a pod that does not read them are lost, as on a full link. */
+function exchangeDatagrams(socket: Socket, exchange: NonNullable<OutsideTarget['exchange']>, source: string): void {
+  const reader = new DatagramReader();
+  const datagrams = exchange(source, (podPort, text) => {
+    const hasRoom = socket.writable && socket.writableLength <= DATAGRAM_BACKLOG_MAX_BYTES;
+    if (hasRoom) socket.write(framedDatagram(podPort, text));
+  });
+  socket.on('close', () => datagrams.close());
+  socket.on('data', (chunk: Buffer) => {
+    for (const { peer, bytes } of reader.push(chunk)) void datagrams.receive(peer, bytes);
+  });
+  socket.on('end', () => socket.end());
+  socket.resume();
 }
 
 function answerDatagrams(socket: Socket, answer: (bytes: Buffer) => Promise<Buffer | undefined>): void {

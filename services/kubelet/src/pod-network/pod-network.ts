@@ -7,7 +7,8 @@ import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
-import { type ClusterNetworks, reachOtherNetwork } from './other-networks.ts';
+import { OtherDatagrams } from './other-datagrams.ts';
+import { type ClusterNetworks, mayReach, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
 import { WayOutRequest } from './way-out-request.ts';
 
@@ -70,7 +71,7 @@ class AgentNetwork implements PodNetwork {
     this.#covers = coverage(deps.clusterNetwork);
     this.#outside = new Outside(
       join(directory, 'outside.sock'),
-      new Map([[OTHER_NETWORKS, { reach: (place) => reachOtherNetwork(deps, place) }], ...deps.targets]),
+      new Map([[OTHER_NETWORKS, otherNetworks(deps)], ...deps.targets]),
     );
     this.#connection = new AgentConnection({
       ...deps,
@@ -146,6 +147,14 @@ class AgentNetwork implements PodNetwork {
     });
     await this.close();
   }
+}
+
+function otherNetworks(deps: PodNetworkDeps): OutsideTarget {
+  const datagrams = new OtherDatagrams({ clock: deps.clock, mayReach: mayReach(deps) });
+  return {
+    reach: (place) => reachOtherNetwork(deps, place),
+    exchange: (source, say) => datagrams.open(source, say),
+  };
 }
 
 function coverage(clusterNetwork: string): (host: string) => boolean {

@@ -41,3 +41,7 @@ export const HALF_CLOSED_IDLE_MS = 120_000;
 export const RELAY_DATAGRAMS_PER_SECOND_MAX = 2_000;
 /** Connections that one pod begins in a second, to those servers or to other networks. The kernel of the pod tries again. */
 export const CONNECTIONS_PER_SECOND_MAX = 500;
+/** Datagrams that one pod sends to other networks in a second. */
+export const WAY_OUT_DATAGRAMS_PER_SECOND_MAX = 5_000;
+/** Wait before the helper for datagrams is started again after its end. */
+export const DATAGRAM_HELPER_RETRY_MS = 1_000;

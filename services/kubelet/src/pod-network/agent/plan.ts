@@ -1,4 +1,8 @@
-import { CONNECTIONS_PER_SECOND_MAX, RELAY_DATAGRAMS_PER_SECOND_MAX } from './limits.ts';
+import {
+  CONNECTIONS_PER_SECOND_MAX,
+  RELAY_DATAGRAMS_PER_SECOND_MAX,
+  WAY_OUT_DATAGRAMS_PER_SECOND_MAX,
+} from './limits.ts';
 
 /** The commands of `ip -batch` that make the parts of the network. Pure. */
 export interface PodLink {
@@ -72,6 +76,7 @@ export const addressCommands = (addresses: readonly string[]): string =>
 const OUT = '169.254.244.1';
 const OUTSIDE = '169.254.244.2';
 export const WAY_OUT_PORT = 15_001;
+const OUT_MTU = 65_535;
 /** The agent's end of the link to other networks. */
 export const OUT_LINK = 'out0';
 
@@ -79,7 +84,8 @@ export const OUT_LINK = 'out0';
 export const outsideCommands = (agentNamespace: string): string =>
   lines(
     'link set lo up',
-    `link add out1 type veth peer name out0 netns ${agentNamespace}`,
+    // Datagrams for pods are whole packets there: the agent's namespace breaks them up.
+    `link add out1 mtu ${OUT_MTU} type veth peer name out0 netns ${agentNamespace}`,
     `addr add ${OUTSIDE}/30 dev out1`,
     'link set out1 up',
     `route add default via ${OUT}`,
@@ -91,29 +97,38 @@ export const outsideCommands = (agentNamespace: string): string =>
 export const wayOutCommands = (network: string): string =>
   lines(
     `addr add ${OUT}/30 dev out0`,
-    'link set out0 up',
+    `link set out0 mtu ${OUT_MTU} up`,
     `route replace unreachable ${network}`,
     `route add default via ${OUTSIDE}`,
   );
 
-/** Rules of the namespace that stands for all other networks: every TCP connection arrives at one port. */
+/**
+ * Rules of the namespace that stands for all other networks: every TCP connection arrives at one port. Datagrams arrive at
+ * a raw socket, of which the kernel does not know: it would refuse each of them.
+ */
 export const OUTSIDE_RULES = `table ip holdfast-outside {
   chain arriving {
     type filter hook prerouting priority mangle; policy drop;
     iifname "out1" ip protocol tcp tproxy to :${WAY_OUT_PORT} accept
+    iifname "out1" ip protocol udp accept
+  }
+  chain refusing {
+    type filter hook output priority filter; policy accept;
+    ip protocol icmp drop
   }
 }
 `;
 
-/** Rules of the agent's namespace: only TCP is led out. After network policies. Replaces those of an earlier attempt. */
-export const WAY_OUT_RULES = `table ip holdfast-way-out
+/** Rules of the agent's namespace: only these protocols are led out. After network policies. Replaces those of an earlier attempt. */
+export const wayOutRules = (protocols: readonly ('tcp' | 'udp')[]): string => `table ip holdfast-way-out
 delete table ip holdfast-way-out
 table ip holdfast-way-out {
-${counters('connections')}
+${counters('connections', 'datagrams')}
   chain leaving {
     type filter hook forward priority filter + 10; policy accept;
     oifname "out0" ${OPENING} ${beyond('connections', CONNECTIONS_PER_SECOND_MAX)}
-    oifname "out0" ip protocol != tcp reject with icmp type admin-prohibited
+    oifname "out0" meta l4proto udp ${beyond('datagrams', WAY_OUT_DATAGRAMS_PER_SECOND_MAX)}
+    oifname "out0" ip protocol != { ${protocols.join(', ')} } reject with icmp type admin-prohibited
   }
 }
 `;

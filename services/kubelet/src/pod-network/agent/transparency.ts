@@ -14,6 +14,9 @@ export function transparencyCommand(): readonly string[] {
   return hasHelper('perl') ? [helper('perl'), '-e', PROGRAMS.perl] : [helper('python3'), '-c', PROGRAMS.python3];
 }
 
+/** What is led out. Raw sockets need perl. */
+export const wayOutProtocols = (): readonly ('tcp' | 'udp')[] => (hasHelper('perl') ? ['tcp', 'udp'] : ['tcp']);
+
 /** What the way out needs and the machine does not have; '' when all is there. */
 export function wayOutRefusal(): string {
   if (!hasHelper('nft')) return 'nft is not installed';

@@ -2,14 +2,15 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { connect, Server, type Socket } from 'node:net';
 import { HELPER_ENVIRONMENT, helper } from '../../runtime/helpers.ts';
+import { leadDatagramsOut } from './datagrams-out.ts';
 import { dialled } from './dialled.ts';
 import type { FairPlacesBounds } from './fair-places.ts';
 import { PROGRAM_DEADLINE_MS, RELAY_CONNECTIONS_PER_POD_MAX, WAY_OUT_CONNECTIONS_MAX } from './limits.ts';
-import { OUT_LINK, OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, WAY_OUT_RULES, wayOutCommands } from './plan.ts';
+import { OUT_LINK, OUTSIDE_RULES, outsideCommands, WAY_OUT_PORT, wayOutCommands, wayOutRules } from './plan.ts';
 import type { OutsideLine } from './protocol.ts';
 import { type GroupOf, join, PodConnections } from './relays.ts';
 import { run } from './run.ts';
-import { transparencyCommand } from './transparency.ts';
+import { transparencyCommand, wayOutProtocols } from './transparency.ts';
 
 export interface WayOut {
   /** Where the namespace that stands for all other networks is mounted. */
@@ -23,7 +24,7 @@ export interface WayOut {
 }
 
 /**
- * A way to other networks for TCP. Connections are routed to a namespace of their own, so network policies see them with
+ * A way to other networks for TCP and UDP. Connections are routed to a namespace of their own, so network policies see them with
  * the address that the pod asked for. A socket there accepts each of them at that address, and the control plane makes
  * the connection on the machine.
  */
@@ -34,15 +35,19 @@ export async function leadOut(way: WayOut): Promise<void> {
   await run([helper('unshare'), `--net=${file}`, '--', ...ipBatch()], outsideCommands(`/proc/${process.pid}/ns/net`));
   const enter = [helper('nsenter'), `--net=${file}`, '--'];
   const listening = listenInside(enter);
+  const protocols = wayOutProtocols();
+  let stopDatagrams = (): void => undefined;
   try {
     const [server] = await Promise.all([
       listening,
       run([...enter, helper('nft'), '-f', '-'], OUTSIDE_RULES),
-      run([helper('nft'), '-f', '-'], WAY_OUT_RULES),
+      run([helper('nft'), '-f', '-'], wayOutRules(protocols)),
     ]);
     serveWayOut(server, way);
+    if (protocols.includes('udp')) stopDatagrams = leadDatagramsOut(enter, way);
     await run(ipBatch(), wayOutCommands(network));
   } catch (error) {
+    stopDatagrams();
     void listening.then((server) => server.close()).catch(() => undefined);
     throw error;
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -22,6 +22,7 @@ import { type ApiClient, createApiClient, createDirectTransport } from '@holdfas
 import { createKubelet, createProbeNetwork, type Kubelet, readMachineFacts } from '@holdfast/kubelet';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { unlessRoot } from '@holdfast/testing';
 import { DiskStore } from '../support/csi-driver/disk-store.ts';
 import { TOPOLOGY_KEY } from '../support/csi-driver/driver.ts';
 import { type ServedCsiDriver, serveCsiDriver } from '../support/csi-driver/serve.ts';
@@ -133,13 +134,23 @@ async function startWorld(t: TestContext): Promise<World> {
 const target = { namespace: 'default', name: 'data' };
 
 /** A claim that is bound to a volume of the driver. */
-async function makeClaim({ admin, disks }: World, accessModes = ['ReadWriteOnce']): Promise<PersistentVolume> {
+async function makeClaim(
+  { admin, disks }: World,
+  accessModes = ['ReadWriteOnce'],
+  volumeMode = 'Filesystem',
+): Promise<PersistentVolume> {
   const disk = disks.make('pv-1', 1024 ** 2, {});
   const claim = await admin.create(PERSISTENT_VOLUME_CLAIMS, {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: target,
-    spec: { accessModes, resources: { requests: { storage: '1Mi' } }, storageClassName: '', volumeName: 'pv-1' },
+    spec: {
+      accessModes,
+      volumeMode,
+      resources: { requests: { storage: '1Mi' } },
+      storageClassName: '',
+      volumeName: 'pv-1',
+    },
     status: {},
   });
   const claimRef = { ...target, uid: claim.metadata.uid ?? '' };
@@ -147,7 +158,13 @@ async function makeClaim({ admin, disks }: World, accessModes = ['ReadWriteOnce'
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'pv-1' },
-    spec: { accessModes, capacity: { storage: '1Mi' }, claimRef, csi: { driver: DRIVER, volumeHandle: disk.id } },
+    spec: {
+      accessModes,
+      volumeMode,
+      capacity: { storage: '1Mi' },
+      claimRef,
+      csi: { driver: DRIVER, volumeHandle: disk.id },
+    },
     status: {},
   });
   await admin.updateStatus(PERSISTENT_VOLUME_CLAIMS, {
@@ -358,3 +375,49 @@ test('the usage of volumes is in the statistics of the node; a node that shuts d
   const file = path.join(disks.directory(disk.id), 'file');
   await eventually(() => readFileSync(file, 'utf8') === 'written\nwritten\n', 'the pod runs again with its volume');
 });
+
+test('a block volume is a device of the pod, which its user may write, and nothing is left of it', {
+  skip: unlessRoot(),
+}, async (t) => {
+  const world = await startWorld(t);
+  const { admin, disks } = world;
+  await admin.create(CSI_DRIVERS, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: DRIVER },
+    spec: {},
+  });
+  const volume = await makeClaim(world, ['ReadWriteMany'], 'Block');
+  const id = volume.spec.csi?.volumeHandle ?? '';
+  t.after(() => disks.detachDevice(id));
+  await attach(world, volume);
+  const write = ['/bin/sh', '-c', 'printf holdfast | dd of=/dev/xvda conv=notrunc,fsync status=none; exec sleep 600'];
+  const [writer] = withCommand(write);
+  assert.ok(writer !== undefined);
+  const pod = podManifest('raw', {
+    terminationGracePeriodSeconds: 1,
+    containers: [{ ...writer, volumeDevices: [{ name: 'data', devicePath: '/dev/xvda' }] }],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+  });
+  const { metadata } = await admin.create(PODS, pod);
+  await running(admin, 'raw');
+  const device = disks.attachDevice(disks.make('pv-1', 0, {}));
+  await eventually(async () => headOf(device) === 'holdfast', 'the pod wrote to the device');
+  await admin.delete(PODS, { namespace: 'default', name: 'raw' });
+  await gone(admin, 'raw', metadata.uid);
+  await eventually(async () => disks.devices(id).length === 0, 'the volume is unstaged');
+  const mounted = podManifest('wrong', {
+    containers: [{ ...writer, volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+  });
+  await admin.create(PODS, mounted);
+  await eventOf(admin, 'FailedMount', /volume data has volumeMode Block, but is specified in volumeMounts/);
+});
+
+function headOf(device: string): string {
+  const bytes = Buffer.alloc(8);
+  const descriptor = openSync(device, 'r');
+  readSync(descriptor, bytes);
+  closeSync(descriptor);
+  return bytes.toString('utf8');
+}

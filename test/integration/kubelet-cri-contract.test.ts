@@ -20,6 +20,7 @@ import { CriConnection } from '../../services/kubelet/src/runtime/cri/connection
 import { rotateLog } from '../../services/kubelet/src/runtime/cri/log-keeper.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
 import type { ContainerIsolation, SandboxIsolation } from '../../services/kubelet/src/runtime/port-isolation.ts';
+import { testBlockDevices } from '../support/block-devices.ts';
 import { TestContainerd } from '../support/containerd.ts';
 
 const containerd = await TestContainerd.start();
@@ -103,6 +104,8 @@ testContainerRuntime(
   },
   createHarness,
 );
+
+testBlockDevices('cri runtime', createHarness);
 
 testRuntimeStreams(
   'cri runtime',

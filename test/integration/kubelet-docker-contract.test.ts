@@ -14,6 +14,7 @@ import {
 } from '../../services/kubelet/src/runtime/contract.ts';
 import { testRuntimeStreams } from '../../services/kubelet/src/runtime/contract-streams.ts';
 import type { ContainerRuntime, ContainerStatus } from '../../services/kubelet/src/runtime/port.ts';
+import { testBlockDevices } from '../support/block-devices.ts';
 import { TestDockerd } from '../support/dockerd.ts';
 
 const dockerd = await TestDockerd.start();
@@ -97,6 +98,8 @@ testContainerRuntime(
   },
   createHarness,
 );
+
+testBlockDevices('docker runtime', createHarness);
 
 testRuntimeStreams(
   'docker runtime',

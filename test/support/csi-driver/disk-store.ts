@@ -1,5 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 
 /** A volume of the driver: a directory, and facts about it in a file beside it. */
@@ -52,7 +63,34 @@ export class DiskStore {
     rmSync(path.join(this.#root, id), { recursive: true, force: true });
   }
 
+  /** A loop device with the bytes of the volume. */
+  attachDevice({ id, bytes }: Disk): string {
+    const [attached] = this.devices(id);
+    if (attached !== undefined) return attached;
+    closeSync(openSync(this.#image(id), 'a'));
+    truncateSync(this.#image(id), bytes);
+    return losetup('--find', '--show', this.#image(id))[0] ?? '';
+  }
+
+  detachDevice(id: string): void {
+    for (const device of this.devices(id)) losetup('--detach', device);
+  }
+
+  devices(id: string): readonly string[] {
+    if (!existsSync(this.#image(id))) return [];
+    return losetup('--noheadings', '--output', 'NAME', '--associated', this.#image(id));
+  }
+
+  #image(id: string): string {
+    return path.join(this.#root, id, 'image');
+  }
+
   #file(id: string): string {
     return path.join(this.#root, id, 'disk.json');
   }
 }
+
+const losetup = (...args: readonly string[]): readonly string[] =>
+  execFileSync('losetup', args, { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line !== '');

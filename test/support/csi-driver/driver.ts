@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import {
@@ -33,7 +33,7 @@ const volumeMissing = (id: string): ConnectError => new ConnectError(`volume ${i
 
 /**
  * A CSI driver whose volumes are directories of this machine. A stage is a link to the directory of the volume, and a
- * publish is a link to the stage: no call needs root. It keeps the rules of CSI: calls are idempotent, an attached
+ * publish is a link to the same: no call needs root. The stage of a block volume is a link to a loop device, which needs root. It keeps the rules of CSI: calls are idempotent, an attached
  * volume is refused to a second node, and a volume in use is not deleted.
  */
 export function csiTestDriver(options: CsiTestDriverOptions): (router: ConnectRouter) => ConnectRouter {
@@ -152,12 +152,14 @@ const node = (
     const disk = found(disks, request.volumeId);
     const isWritable = disk.attachedTo.includes(nodeId) || disk.parameters['attach'] === 'none';
     if (!isWritable) throw new ConnectError('the volume is not attached to this node', Code.FailedPrecondition);
-    link(path.join(request.stagingTargetPath, 'disk'), disks.directory(disk.id));
+    const isBlock = request.volumeCapability?.accessType.case === 'block';
+    link(path.join(request.stagingTargetPath, 'disk'), isBlock ? disks.attachDevice(disk) : disks.directory(disk.id));
     return {};
   },
   nodeUnstageVolume: async (request) => {
     await seen('NodeUnstageVolume', request);
     rmSync(path.join(request.stagingTargetPath, 'disk'), { force: true });
+    disks.detachDevice(request.volumeId);
     return {};
   },
   nodePublishVolume: async (request) => {
@@ -169,7 +171,7 @@ const node = (
     }
     const staged = path.join(request.stagingTargetPath, 'disk');
     if (!existsSync(staged)) throw new ConnectError('the volume is not staged', Code.FailedPrecondition);
-    link(request.targetPath, disks.directory(request.volumeId));
+    link(request.targetPath, readlinkSync(staged));
     return {};
   },
   nodeUnpublishVolume: async (request) => {

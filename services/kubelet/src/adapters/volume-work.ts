@@ -1,4 +1,5 @@
 import type { Owner } from '../domain/volume-owner.ts';
+import { type BlockDevice, findDevice } from './block-device.ts';
 import { openSubPath } from './sub-path.ts';
 import { adoptDirectory, useHostPath } from './volume-directory.ts';
 import { type GroupOptions, giveGroup } from './volume-group.ts';
@@ -25,10 +26,11 @@ export interface VolumeWork {
   adoptDirectory(path: string, owner: Owner): Promise<boolean>;
   giveGroup(path: string, options: GroupOptions): Promise<void>;
   findSubPath(request: SubPathRequest): Promise<FoundSubPath>;
+  findDevice(path: string): Promise<BlockDevice>;
 }
 
 /** In this very process: for file systems of this machine, which answer. */
-export const localVolumeWork: VolumeWork = { useHostPath, adoptDirectory, giveGroup, findSubPath };
+export const localVolumeWork: VolumeWork = { useHostPath, adoptDirectory, giveGroup, findSubPath, findDevice };
 
 async function findSubPath({ volume, subPath, make, target }: SubPathRequest): Promise<FoundSubPath> {
   const opened = await openSubPath(volume, subPath, { make });

@@ -6,6 +6,7 @@ import type { Owner } from '../domain/volume-owner.ts';
 import { VOLUME_GROUP_MS, VOLUME_WORK_MS, VOLUME_WORKER_LINGER_MS, VOLUME_WORKERS_MAX } from '../limits.ts';
 import { HELPER_ENVIRONMENT } from '../runtime/helpers.ts';
 import { hasForeignMounts } from '../runtime/pod-directories.ts';
+import type { BlockDevice } from './block-device.ts';
 import type { GroupOptions } from './volume-group.ts';
 import { type FoundSubPath, localVolumeWork, type SubPathRequest, type VolumeWork } from './volume-work.ts';
 
@@ -64,6 +65,11 @@ export class VolumeWorkers implements VolumeWork {
     if (!this.#deps.mayHang()) return localVolumeWork.findSubPath(request);
     // The answer of our own program.
     return (await this.#order(request.volume, { name: 'findSubPath', args: [request] })) as FoundSubPath;
+  }
+
+  async findDevice(path: string): Promise<BlockDevice> {
+    if (!this.#deps.mayHang()) return localVolumeWork.findDevice(path);
+    return (await this.#order(path, { name: 'findDevice', args: [path] })) as BlockDevice;
   }
 
   close(): void {

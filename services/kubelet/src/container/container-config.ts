@@ -60,6 +60,7 @@ export async function containerConfig(
     env: { ...environment, ...volumes?.environment },
     ...separation,
     ...(volumes === undefined || volumes.mounts.length === 0 ? {} : { mounts: volumes.mounts }),
+    ...(volumes?.devices === undefined || volumes.devices.length === 0 ? {} : { devices: volumes.devices }),
     ...(container.workingDir === undefined || container.workingDir === '' ? {} : { workingDir: container.workingDir }),
     ...(container.stdin === true ? { stdin: true, stdinOnce: container.stdinOnce === true } : {}),
     ...(container.tty === true ? { tty: true } : {}),

@@ -116,9 +116,9 @@ export function podContext(
  * default only those of a file system that one node uses.
  */
 export function takesGroup(request: CsiRequest, driver: CSIDriver | undefined): boolean {
-  const { readOnly, fsType = '', accessModes, source } = request;
+  const { readOnly, fsType = '', accessModes, source, volumeMode } = request;
   const policy = driver?.spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType';
-  if (readOnly || policy === 'None') return false;
+  if (readOnly || volumeMode === 'Block' || policy === 'None') return false;
   if (policy === 'File') return true;
   const isSingle = accessModes.some((mode) => mode === 'ReadWriteOnce' || mode === 'ReadWriteOncePod');
   return source !== undefined && fsType !== '' && isSingle;

@@ -86,8 +86,11 @@ export function refuseMounts(
   tickets: ReadonlySet<string> = new Set(),
 ): void {
   const [device] = container.volumeDevices ?? [];
-  if (device !== undefined) {
-    throw new ContainerConfigError(`container "${container.name}": block devices are not supported by this node`);
+  if (device !== undefined && abilities.devices !== true) {
+    throw new ContainerConfigError(
+      `container "${container.name}": volume "${device.name}" is a block device, which this node cannot give to containers ` +
+        '(it needs root, and the right to mount and to make device files): use a claim with volumeMode Filesystem, or another node',
+    );
   }
   if (abilities.mounts) return;
   const mount = (container.volumeMounts ?? []).find(

@@ -64,6 +64,8 @@ export interface ContainerRuntime {
 export interface RuntimeAbilities {
   /** Containers see volumes at their mount paths. */
   readonly mounts: boolean;
+  /** Containers see block volumes as devices. */
+  readonly devices?: true;
   /** Volumes in memory, which all containers of a pod share. */
   readonly memoryVolumes?: true;
   /** The user of every process, or `any`: then each container may choose, and defaults to root. */
@@ -204,6 +206,8 @@ export interface ContainerConfig {
   readonly privileged?: true;
   /** Only given to a runtime with `abilities.mounts`. */
   readonly mounts?: readonly Mount[];
+  /** Only given to a runtime with `abilities.isolation`. */
+  readonly devices?: readonly DeviceUse[];
   /** Its input stays open for `attach`; otherwise it is empty. */
   readonly stdin?: boolean;
   /** The input ends when the first client that was attached to it leaves. */
@@ -225,6 +229,15 @@ export interface ProcessUser {
   readonly gid: number;
   /** Beside `gid`. */
   readonly groups?: readonly number[];
+}
+
+/** A block device that the container sees. */
+export interface DeviceUse {
+  /** Its file on this machine. */
+  readonly source: string;
+  /** Absolute, in the container. */
+  readonly target: string;
+  readonly readOnly: boolean;
 }
 
 export interface Mount {

@@ -11,6 +11,7 @@ import {
   storageServerOf,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { isBlock, refuseOtherUse } from '../domain/block-volumes.ts';
 import { VolumeError, type VolumeFile } from '../domain/volume-files.ts';
 import { ticketFiles } from './volume-ticket.ts';
 
@@ -59,7 +60,8 @@ export interface ClaimDeps {
 export async function findClaimed(
   { client, node }: ClaimDeps,
   pod: Pod,
-  claim: { readonly name: string; readonly ofPod: boolean },
+  /** `volume`: its name in the pod. */
+  claim: { readonly name: string; readonly ofPod: boolean; readonly volume: string },
 ): Promise<ClaimedVolume> {
   const { namespace = '' } = pod.metadata;
   const { name } = claim;
@@ -72,7 +74,9 @@ export async function findClaimed(
   const volume = await client.find(PERSISTENT_VOLUMES, { name: volumeName });
   if (volume === undefined) throw new VolumeError(`persistentvolume "${volumeName}" not found`);
   refuseMismatch(volume, found, node());
+  refuseOtherUse(pod, claim.volume, volume);
   if (csiSourceOf(volume) !== undefined) return { kind: 'csi', volume, claim: found };
+  if (isBlock(volume)) return deviceOf(volume);
   if (volume.spec.nfs !== undefined) return { kind: 'nfs', volume, source: volume.spec.nfs };
   const server = storageServerOf(volume);
   return server === undefined
@@ -92,15 +96,21 @@ function refuseForeign({ metadata }: PersistentVolumeClaim, pod: Pod): void {
 }
 
 function refuseMismatch(volume: PersistentVolume, claim: PersistentVolumeClaim, node: SelectableNode): void {
-  const { claimRef, volumeMode = 'Filesystem', nodeAffinity } = volume.spec;
+  const { claimRef, nodeAffinity } = volume.spec;
   const name = volume.metadata.name ?? '';
   if (claimRef?.uid !== undefined && claimRef.uid !== claim.metadata.uid)
     throw new VolumeError(`persistentvolume "${name}" is bound to another claim`);
-  if (volumeMode === 'Block')
-    throw new VolumeError(`persistentvolume "${name}": block devices are not supported by this node`);
   const required = nodeAffinity?.required;
   if (required !== undefined && !compileNodeTerms(required.nodeSelectorTerms)(node))
     throw new VolumeError(`MountVolume.NodeAffinity check failed for volume "${name}" : no matching NodeSelectorTerms`);
+}
+
+/** As in Kubernetes: of the volumes without a driver only local ones can be devices. */
+function deviceOf({ metadata, spec }: PersistentVolume): HostDirectory {
+  if (spec.local !== undefined) return { kind: 'host', path: spec.local.path, type: 'BlockDevice' };
+  throw new VolumeError(
+    `persistentvolume "${metadata.name ?? ''}": only volumes of the types local and csi can have volumeMode Block`,
+  );
 }
 
 function directoryOf(volume: PersistentVolume, node: SelectableNode): HostDirectory | OwnDirectory {

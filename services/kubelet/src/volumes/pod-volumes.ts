@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { Container, Pod, Volume, VolumeMount } from '@holdfast/api';
 import { type Clock, describeError, type Timer } from '@holdfast/platform';
+import { copyDevice } from '../adapters/block-device.ts';
 import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
 import { makeEmptyDirectory, makeMemoryDirectory, writeVolume } from '../adapters/volume-directory.ts';
 import { type FoundSubPath, localVolumeWork, type SubPathRequest, type VolumeWork } from '../adapters/volume-work.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
+import { usesOf } from '../domain/block-volumes.ts';
 import { type CsiRequest, requestOfInline, requestOfVolume } from '../domain/csi-request.ts';
 import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
 import { requestOfNfs } from '../domain/nfs-request.ts';
@@ -20,8 +22,8 @@ import {
 } from '../domain/volume-files.ts';
 import { claimOwner, type Owner } from '../domain/volume-owner.ts';
 import { TOKEN_RENEW_SHARE, VOLUME_FRESH_MS, VOLUME_REFRESH_MS } from '../limits.ts';
-import { subPathTarget } from '../runtime/pod-directories.ts';
-import type { Mount, RuntimeAbilities } from '../runtime/port.ts';
+import { nodeFilesOf, subPathTarget } from '../runtime/pod-directories.ts';
+import type { DeviceUse, Mount, RuntimeAbilities } from '../runtime/port.ts';
 import { type ClaimDeps, type CsiVolume, findClaimed, type NfsVolume } from './claimed-volume.ts';
 import { readBytes } from './referenced-data.ts';
 import { requestToken } from './token-request.ts';
@@ -58,6 +60,8 @@ export interface VolumePlace {
 
 export interface ContainerVolumes {
   readonly mounts: readonly Mount[];
+  /** Absent: none, or they are mounts. */
+  readonly devices?: readonly DeviceUse[];
   /** Variables that stand in for mounts that are not possible here. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -113,8 +117,32 @@ export class PodVolumes {
     const mounts: Mount[] = [];
     for (const [index, mount] of (container.volumeMounts ?? []).entries())
       mounts.push(await this.#mount({ ...place, container: container.name, index }, mount, env));
-    if (this.#deps.abilities.mounts) return { mounts, environment: {} };
+    const { seen, shown } = await this.#devices(place, container);
+    if (this.#deps.abilities.mounts) return { mounts: [...mounts, ...shown], devices: seen, environment: {} };
     return { mounts: [], environment: this.#standIns(container, mounts) };
+  }
+
+  /** A container runtime makes device files; for processes of the machine the node makes one that is the pod's, and shows it. */
+  async #devices(
+    place: VolumePlace,
+    { volumeDevices = [] }: Container,
+  ): Promise<{ readonly seen: readonly DeviceUse[]; readonly shown: readonly Mount[] }> {
+    const seen: DeviceUse[] = [];
+    const shown: Mount[] = [];
+    for (const { name, devicePath: target } of volumeDevices) {
+      const device = await this.#work
+        .findDevice(this.#claimed.get(name) ?? join(place.path, name))
+        .catch(toConfigError);
+      const readOnly = isReadOnly(place.pod, name);
+      if (this.#deps.abilities.isolation === true) seen.push({ source: device.path, target, readOnly });
+      else {
+        const source = join(nodeFilesOf(place.path), 'devices', name);
+        const owner = claimOwner(this.#deps.abilities, place);
+        await copyDevice(device, source, { owner, readOnly }).catch(toConfigError);
+        shown.push({ source, target, readOnly: false, isDirectory: false });
+      }
+    }
+    return { seen, shown };
   }
 
   /** `mounts` are those of the container, in the same order. */
@@ -220,7 +248,7 @@ export class PodVolumes {
   }
 
   async #useClaim(place: VolumePlace, name: string, source: Extract<VolumeSource, { kind: 'claim' }>): Promise<void> {
-    const claimed = await findClaimed(this.#deps, place.pod, source);
+    const claimed = await findClaimed(this.#deps, place.pod, { ...source, volume: name });
     this.#tickets.delete(name);
     if (claimed.kind === 'ticket') {
       this.#claimed.delete(name);
@@ -236,7 +264,8 @@ export class PodVolumes {
     }
     this.#claimed.set(name, claimed.path);
     await this.#work.useHostPath(claimed.path, claimed.type, owner);
-    if (!source.readOnly && owner !== undefined) await this.#adopt(place.pod, claimed.path, owner);
+    if (!source.readOnly && owner !== undefined && claimed.type !== DEVICE)
+      await this.#adopt(place.pod, claimed.path, owner);
   }
 
   async #useCsi(place: VolumePlace, name: string, used: CsiVolume & { readonly readOnly: boolean }): Promise<void> {
@@ -267,7 +296,8 @@ export class PodVolumes {
     this.#claimed.set(name, path);
     // The owners of files are the server's, and a look at them may not return.
     if (request.isBuiltIn === true) return void this.#shares.add(name);
-    if (!request.readOnly && owner !== undefined) await this.#adopt(place.pod, path, owner);
+    if (!request.readOnly && owner !== undefined && request.volumeMode !== 'Block')
+      await this.#adopt(place.pod, path, owner);
   }
 
   #makeOwn(uid: string, owner: Owner | undefined): Promise<string> {
@@ -371,14 +401,17 @@ function propagationOf({ mountPropagation: asked }: VolumeMount): Pick<Mount, 'p
 }
 
 /** Other than a volume, a sub path that cannot be had is a fault of the container alone. */
-async function find(work: VolumeWork, request: SubPathRequest): Promise<FoundSubPath> {
-  try {
-    return await work.findSubPath(request);
-  } catch (error) {
-    if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
-    throw error;
-  }
+function find(work: VolumeWork, request: SubPathRequest): Promise<FoundSubPath> {
+  return work.findSubPath(request).catch(toConfigError);
 }
+
+function toConfigError(error: unknown): never {
+  if (error instanceof VolumeError) throw new ContainerConfigError(error.message);
+  throw error;
+}
+
+/** The type of a claim's place that is a device, in the words of `hostPath.type`. */
+const DEVICE = 'BlockDevice';
 
 interface MountPlace extends VolumePlace {
   readonly container: string;
@@ -396,8 +429,10 @@ function refuseForeign({ owner }: VolumePlace, type: string): void {
 
 type EmptyDir = Extract<VolumeSource, { kind: 'emptyDir' }>;
 
-function mountedVolumes({ spec }: Pod): readonly Volume[] {
-  const containers = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])];
-  const used = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
-  return (spec.volumes ?? []).filter(({ name }) => used.has(name));
+function mountedVolumes(pod: Pod): readonly Volume[] {
+  const { mounted, asDevice } = usesOf(pod);
+  return (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name) || asDevice.has(name));
 }
+
+const isReadOnly = ({ spec }: Pod, name: string): boolean =>
+  spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.readOnly === true;

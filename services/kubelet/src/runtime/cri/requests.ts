@@ -96,6 +96,11 @@ export function containerRequest(
     workingDir: config.workingDir ?? '',
     envs: Object.entries(config.env).map(([key, value]) => ({ key, value })),
     mounts: mounts(config.mounts ?? [], sandbox.userRange),
+    devices: (config.devices ?? []).map(({ source, target, readOnly }) => ({
+      hostPath: source,
+      containerPath: target,
+      permissions: readOnly ? 'r' : 'mrw',
+    })),
     labels: containerLabels(place.node, sandbox, name),
     annotations: containerAnnotations(image, config.stdin === true),
     logPath: place.logPath,

@@ -37,7 +37,7 @@ export interface DockerRuntimeOptions {
 
 /** Volumes in memory are mounted by the kubelet, which needs root for it. */
 const abilities = (): RuntimeAbilities => {
-  const common = { mounts: true, user: 'any', isolation: true } as const;
+  const common = { mounts: true, devices: true, user: 'any', isolation: true } as const;
   return process.getuid?.() === 0 ? { ...common, memoryVolumes: true } : common;
 };
 

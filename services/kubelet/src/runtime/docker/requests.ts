@@ -1,4 +1,4 @@
-import type { ContainerConfig, Mount, SandboxConfig, SandboxIdentity } from '../port.ts';
+import type { ContainerConfig, DeviceUse, Mount, SandboxConfig, SandboxIdentity } from '../port.ts';
 import type { ContainerResources, ContainerSecurity, PortMapping, SecurityProfile } from '../port-isolation.ts';
 import { containerLabels, type Labels, type Owner, type StoredSandbox, sandboxLabels } from './labels.ts';
 import { ENGINE_LOG_FILES_MAX, ENGINE_LOG_MAX_SIZE } from './limits.ts';
@@ -27,6 +27,7 @@ interface HostConfig {
   readonly IpcMode: string;
   readonly LogConfig: { readonly Type: string; readonly Config: Readonly<Record<string, string>> };
   readonly Mounts?: readonly object[];
+  readonly Devices?: readonly object[];
   readonly GroupAdd?: readonly string[];
   readonly PortBindings?: Readonly<Record<string, readonly object[]>>;
   readonly Sysctls?: Readonly<Record<string, string>>;
@@ -135,6 +136,7 @@ export function containerRequest(config: ContainerConfig, of: SandboxRef, place:
       ...parentOf(of.sandbox),
       LogConfig: LOGS,
       Mounts: (config.mounts ?? []).map(mountOf),
+      ...(config.devices === undefined ? {} : { Devices: config.devices.map(deviceOf) }),
       ...(config.user?.groups === undefined ? {} : { GroupAdd: config.user.groups.map(String) }),
       ...(isolation === undefined
         ? {}
@@ -173,6 +175,12 @@ const mountOf = ({ source, target, readOnly, propagation }: Mount): object => ({
   Target: target,
   ReadOnly: readOnly,
   BindOptions: { Propagation: propagation === undefined ? 'rprivate' : PROPAGATIONS[propagation] },
+});
+
+const deviceOf = ({ source, target, readOnly }: DeviceUse): object => ({
+  PathOnHost: source,
+  PathInContainer: target,
+  CgroupPermissions: readOnly ? 'r' : 'rwm',
 });
 
 function resourcesOf(

@@ -38,10 +38,11 @@ export function detectAbilities(): DetectedAbilities {
   }
   const ids = readMachineIds();
   const confines = hasHelper('setpriv') ? ({ confines: true } as const) : {};
+  const devices = hasHelper('mknod') ? ({ devices: true } as const) : {};
   if (status !== 0 && status !== ALL_BUT_PROCESSES)
     return { abilities: { mounts: false, user: 'any', ids, ...confines }, hidesProcesses: false };
   return {
-    abilities: { mounts: true, memoryVolumes: true, user: 'any', ids, ...confines },
+    abilities: { mounts: true, memoryVolumes: true, user: 'any', ids, ...confines, ...devices },
     hidesProcesses: status === 0,
   };
 }

@@ -27,6 +27,9 @@ export const PROXY_USER = 'system:kube-proxy';
 /** The only identity that may end pods of a node that its agents have confirmed to be off. */
 export const FENCER_USER = 'system:holdfast:fencer';
 
+/** Reads metrics, and nothing else. */
+export const PROMETHEUS_USER = 'holdfast:prometheus';
+
 export const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
 
 /** Creates credentials for an administrator and every component of a cluster with these nodes, by user name. */
@@ -43,6 +46,7 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
     [CLUSTER_DNS_USER, ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated']],
     [PROXY_USER, ['system:authenticated']],
     [FENCER_USER, ['system:authenticated']],
+    [PROMETHEUS_USER, ['system:monitoring', 'system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];
   return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));

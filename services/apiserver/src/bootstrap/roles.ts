@@ -36,6 +36,7 @@ export const BOOTSTRAP_ROLE_BINDINGS: readonly BootstrapBinding[] = [
   binding('system:kube-dns', toAccount('kube-dns')),
   binding('system:node-proxier', toUser('system:kube-proxy')),
   binding('holdfast:network-policy', toUser('system:kube-proxy')),
+  binding('holdfast:node-metrics', toUser('holdfast:prometheus')),
   // A kubelet has what belongs to its node, and not this for all of them.
   binding('system:node', []),
 ];

@@ -36,6 +36,8 @@ const OF_CLIENTS: readonly BootstrapRole[] = [
     'system:monitoring',
     urls('/healthz', '/healthz/*', '/livez', '/livez/*', '/metrics', '/metrics/slis', '/readyz', '/readyz/*'),
   ),
+  // The role above does not reach the metrics of nodes.
+  role('holdfast:node-metrics', rule('get', '', 'nodes/metrics')),
   role('system:auth-delegator', ...REVIEWS_OF_OTHERS),
   role(
     'system:service-account-issuer-discovery',

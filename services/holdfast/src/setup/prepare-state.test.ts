@@ -108,7 +108,13 @@ test('a second run changes nothing; a new node only adds', async () => {
     const grown = contents(config.stateDirectory);
     assert.ok(grown.has('node-3/token'));
     for (const [file, text] of first) {
-      const listsEverybody = ['apiserver/tokens.csv', 'tokens.csv', 'nats/nats.conf', 'secrets/passwords.json'];
+      const listsEverybody = [
+        'apiserver/tokens.csv',
+        'tokens.csv',
+        'nats/nats.conf',
+        'observe/nodes.json',
+        'secrets/passwords.json',
+      ];
       if (!listsEverybody.includes(file)) assert.equal(grown.get(file), text, file);
     }
   });

@@ -13,6 +13,7 @@ import {
   formatTokenFile,
   nodeUser,
   POD_GC_USER,
+  PROMETHEUS_USER,
   SCHEDULER_USER,
 } from '@holdfast/pki/credentials';
 import { COMPOSE_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
@@ -21,6 +22,7 @@ import { invariant } from '@holdfast/platform';
 import { DataDirectory, stillFits } from '../embedded/data-directory.ts';
 import { withFailuresExplained } from '../embedded/data-directory-failure.ts';
 import type { SetupConfig } from './config.ts';
+import { writeObservers } from './observers.ts';
 import { redisConfig } from './redis-config.ts';
 import { completeSecrets } from './secrets.ts';
 import { StateFolder } from './state-folder.ts';
@@ -76,6 +78,8 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   writeComponent(material, { ...manager, role: { kind: 'controller-manager' } });
   writeControllerIdentities(material);
   writeFencer(material);
+  const caCertificate = pki.caCertificate;
+  writeObservers(config, { caCertificate, token: tokenOf(material, PROMETHEUS_USER) });
   await writeStorageServer(material, nowMs);
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };

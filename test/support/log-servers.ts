@@ -34,18 +34,23 @@ export interface LogServersOptions {
   /** Off: acknowledged data may be lost with the power. */
   readonly syncAlways?: boolean;
   readonly jetstream?: boolean;
+  /** Where the servers reach each other's route ports. */
+  readonly routePort?: (port: number) => Promise<number>;
 }
 
 export async function startLogServers({
   count = 1,
   syncAlways = true,
   jetstream = true,
+  routePort = async (port) => port,
 }: LogServersOptions = {}): Promise<LogServers> {
   const acceptOldServers = hasOldServer();
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-log-'));
   const ports: Ports[] = [];
   for (let i = 0; i < count; i++)
     ports.push({ client: await freePort(), cluster: await freePort(), monitor: await freePort() });
+  const routes: number[] = [];
+  for (const { cluster } of ports) routes.push(await routePort(cluster));
   const children: (ChildProcess | undefined)[] = [];
   const storeDir = (index: number): string => join(directory, `data-${index}`);
   for (const [index, { client, cluster, monitor }] of ports.entries()) {
@@ -65,7 +70,8 @@ export async function startLogServers({
               name: 'log',
               host: '127.0.0.1',
               port: cluster,
-              routes: ports.map((each) => `nats-route://127.0.0.1:${each.cluster}`),
+              advertise: `127.0.0.1:${routes[index]}`,
+              routes: routes.map((route) => `nats-route://127.0.0.1:${route}`),
             },
           }),
     };

@@ -9,6 +9,7 @@ import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts'
 import { runLosses } from '../../test/chaos/losses/run.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { drawScenarios, playAll, readFiles, type Work } from './files.ts';
+import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
 import { notePlantedRuns } from './planted-runs.ts';
 
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
@@ -26,10 +27,20 @@ const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [-
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
 ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [name, harm])))}       --minutes: no loss begins later (60)
-`;
+${LOG_USAGE}`;
 
+if (process.argv.includes('--log')) process.exit(await playOnLog());
 const options = readOptions();
 process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
+
+async function playOnLog(): Promise<number> {
+  try {
+    return await runLogCampaigns(process.argv.slice(2), say);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+    return 2;
+  }
+}
 
 async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Promise<number> {
   ensureDocker();

@@ -1,0 +1,144 @@
+import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
+import type { DurableStore } from '@holdfast/store';
+import { createLogStore } from '@holdfast/store/log';
+import { connect } from 'nats';
+import { streamInfo } from '../../../libs/store/src/log/jetstream.ts';
+import { logNames } from '../../../libs/store/src/log/layout.ts';
+import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
+import { type LogServers, startLogServers } from '../../support/log-servers.ts';
+import { HeldProxy } from './held-proxy.ts';
+
+export const ZONES = [0, 1, 2] as const;
+
+export interface ZonesOptions {
+  /** 1 is the negative control: what one server has is lost with it. */
+  readonly replicas?: 1 | 3;
+}
+
+/** Three zones on this machine: each has a NATS server and a store, and every way between zones can fall silent. */
+export class Zones implements AsyncDisposable {
+  readonly servers: LogServers;
+  readonly #routes: readonly HeldProxy[];
+  /** By the zone of the store, then by that of the server. */
+  readonly #ways: readonly (readonly HeldProxy[])[];
+  readonly #replicas: number;
+  readonly #ids = createIds(createSystemRandom());
+  #name = '';
+  #stores: DurableStore[] = [];
+
+  private constructor(parts: {
+    readonly servers: LogServers;
+    readonly routes: readonly HeldProxy[];
+    readonly ways: readonly (readonly HeldProxy[])[];
+    readonly replicas: number;
+  }) {
+    this.servers = parts.servers;
+    this.#routes = parts.routes;
+    this.#ways = parts.ways;
+    this.#replicas = parts.replicas;
+  }
+
+  static async start({ replicas = 3 }: ZonesOptions = {}): Promise<Zones> {
+    const routes: HeldProxy[] = [];
+    const throughProxy = async (port: number): Promise<number> => {
+      const proxy = await HeldProxy.start(port);
+      routes.push(proxy);
+      return proxy.port;
+    };
+    const servers = await startLogServers({ count: 3, routePort: throughProxy });
+    const ports = servers.urls.map((url) => Number(new URL(url).port));
+    const ways = await Promise.all(ZONES.map(() => Promise.all(ports.map((port) => HeldProxy.start(port)))));
+    return new Zones({ servers, routes, ways, replicas });
+  }
+
+  get stores(): readonly DurableStore[] {
+    return this.#stores;
+  }
+
+  /** Begins an empty log, with a store in each zone. */
+  async begin(): Promise<void> {
+    this.#name = `Z${this.#ids.suffix(8)}`;
+    this.#stores = [];
+    for (const zone of ZONES) this.#stores.push(await this.open(zone));
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.#stores.map((store) => store.close()));
+    this.#stores = [];
+  }
+
+  /** Opens a store of this zone, which asks its own server first. */
+  open(zone: number): Promise<DurableStore> {
+    const ports = (this.#ways[zone] ?? []).map(({ port }) => `nats://127.0.0.1:${port}`);
+    const { monitors, acceptOldServers } = this.servers;
+    return createLogStore({
+      servers: [...ports.slice(zone), ...ports.slice(0, zone)],
+      monitors,
+      replicas: this.#replicas,
+      allowUnsafe: this.#replicas === 1,
+      acceptOldServers,
+      name: this.#name,
+      clock: createSystemClock(),
+      ids: this.#ids,
+      log: createSilentLog(),
+    });
+  }
+
+  async replaceStore(zone: number): Promise<void> {
+    await this.#stores[zone]?.close();
+    this.#stores = this.#stores.with(zone, await this.open(zone));
+  }
+
+  /** Nothing passes between this zone and the others. */
+  cut(zone: number): void {
+    for (const [to, proxy] of this.#routes.entries())
+      proxy.hold((from) => (to === zone ? from !== `n${zone}` : from === `n${zone}`));
+    for (const [from, ways] of this.#ways.entries())
+      for (const [to, way] of ways.entries()) way.hold(() => (from === zone) !== (to === zone));
+  }
+
+  heal(): void {
+    for (const proxy of [...this.#routes, ...this.#ways.flat()]) proxy.hold(() => false);
+  }
+
+  /** Resolves with the zone of the log's leader when every replica is current. */
+  async whole(): Promise<number> {
+    let leader = -1;
+    await eventually(
+      async () => {
+        const standing = await this.#standing();
+        leader = standing.leader;
+        return standing.isWhole && leader >= 0;
+      },
+      'the log has a leader and all replicas are current',
+      { deadlineMs: WHOLE_WITHIN_MS, pollMs: WHOLE_POLL_MS },
+    );
+    return leader;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.heal();
+    await this.end();
+    await this.servers[Symbol.asyncDispose]();
+    for (const proxy of [...this.#routes, ...this.#ways.flat()]) await proxy[Symbol.asyncDispose]();
+  }
+
+  async #standing(): Promise<{ readonly leader: number; readonly isWhole: boolean }> {
+    const connection = await connect({ servers: [...this.servers.urls], timeout: CONNECT_TIMEOUT_MS });
+    try {
+      const current = await readCurrent(connection, logNames(this.#name));
+      const cluster = (await streamInfo(connection, current?.stream ?? ''))?.cluster ?? {};
+      const replicas = Array.isArray(cluster['replicas']) ? cluster['replicas'] : [];
+      const isWhole = replicas.every((replica) => replica.current === true && replica.offline !== true);
+      const leader = typeof cluster['leader'] === 'string' ? Number(cluster['leader'].slice(1)) : -1;
+      return { leader, isWhole: isWhole && replicas.length === this.#replicas - 1 };
+    } finally {
+      await connection.close();
+    }
+  }
+}
+
+const WHOLE_WITHIN_MS = 120_000;
+const WHOLE_POLL_MS = 50;
+const CONNECT_TIMEOUT_MS = 2_000;

@@ -18,7 +18,7 @@ const { run, send } = createKubectl(() => cluster.ready.kubeconfig);
 
 before(async () => {
   [cluster, browser] = await Promise.all([
-    HoldfastProcess.start(['--memory', '--nodes', '1', '--hollow-nodes', '2']),
+    HoldfastProcess.start(['--memory', '--nodes', '1', '--hollow-nodes', '2', '--play']),
     startBrowser(),
   ]);
   context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 820 } });
@@ -171,6 +171,24 @@ test('the loss of a node is a film: lanes, durations, and in a sentence what is 
   assert.deepEqual(await seriousFindings(page), []);
 });
 
+test('a wire is cut and mended by buttons, where the cluster was started for it', async () => {
+  await go('#/overview');
+  await page.getByRole('link', { name: 'Play', exact: true }).click();
+  await page.getByLabel('Target').selectOption('hollow-2');
+  await page.getByRole('combobox', { name: 'Lasts' }).selectOption('');
+  assert.deepEqual(await seriousFindings(page), []);
+  await page.getByRole('button', { name: 'Begin' }).click();
+  await page.getByRole('button', { name: 'End', exact: true }).waitFor();
+  const faults = async () => JSON.parse(await run('get', '--raw', '/holdfast.io/play/v1/faults')).items;
+  assert.deepEqual(
+    (await faults()).map(({ do: name, target }: { do: string; target: string }) => [name, target]),
+    [['isolate', 'hollow-2']],
+  );
+  await page.getByRole('button', { name: 'End', exact: true }).click();
+  await page.getByText('Nothing is wrong on purpose.').waitFor();
+  assert.deepEqual(await faults(), []);
+});
+
 test('the console may do what its user may do, and says what it may not', async () => {
   await run('create', 'serviceaccount', 'reader');
   await run('create', 'role', 'reader', '--verb=list,watch,get', '--resource=pods');
@@ -196,10 +214,17 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test(`no page keeps people from using it, in ${colorScheme} colours and on a narrow screen`, async () => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(colorScheme === 'dark' ? { width: 390, height: 800 } : { width: 1280, height: 820 });
-    const pages = ['#/overview', '#/list/core/v1/pods', '#/object/core/v1/pods/default/talks', '#/kinds', '#/film'];
+    const pages = [
+      '#/overview',
+      '#/list/core/v1/pods',
+      '#/object/core/v1/pods/default/talks',
+      '#/kinds',
+      '#/film',
+      '#/play',
+    ];
     for (const hash of [...pages, '#/object/core/v1/pods/default/talks?tab=yaml']) {
       await go(hash);
-      await page.locator('main a, main pre').first().waitFor();
+      await page.locator('main a, main pre, main form').first().waitFor();
       assert.deepEqual(await seriousFindings(page), [], hash);
       const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
       assert.ok(overflow <= 0, `${hash} is ${overflow} pixels too wide`);

@@ -105,6 +105,10 @@ export const START_SETTINGS = {
   'encryption-provider-config': ENCRYPTION_SETTING,
   'feature-gates': FEATURE_GATES_SETTING,
   'tracing-endpoint': TRACING_SETTING,
+  play: {
+    kind: 'boolean',
+    help: 'Let administrators cut wires, kill and pause components: for tries and demonstrations',
+  },
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
   'log-level': { ...LOG_LEVEL_SETTING, default: 'error' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -160,6 +164,8 @@ export interface StartConfig {
   readonly encryptionFile: string | undefined;
   readonly features: Features;
   readonly tracingEndpoint: string | undefined;
+  /** Administrators may play faults. */
+  readonly play: boolean;
   readonly json: boolean;
   readonly logLevel: LogLevel;
   readonly help: boolean;
@@ -204,6 +210,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     encryptionFile: settings['encryption-provider-config'],
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
+    play: settings.play,
     json: settings.json,
     logLevel: settings['log-level'],
     help: settings.help,

@@ -6,6 +6,7 @@ import { Frame } from './frame.tsx';
 import { ListPage } from './list-page.tsx';
 import { ObjectPage } from './object-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
+import { PlayPage } from './play-page.tsx';
 import { type Shell, ShellProvider } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 import { TimePage } from './time-page.tsx';
@@ -39,6 +40,8 @@ function Page({ route }: { readonly route: Route }): VNode {
       return <AllKinds />;
     case 'time':
       return <TimePage />;
+    case 'play':
+      return <PlayPage />;
     case 'film':
       return <FilmPage key={route.node} node={route.node} />;
     case 'overview':

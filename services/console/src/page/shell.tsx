@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { type Api, createApi, signIn, signOut } from '../state/api.ts';
+import { type Api, createApi, NO_OFFERS, readOffers, signIn, signOut } from '../state/api.ts';
 import { type HistoryRange, readRange } from '../state/history.ts';
 import { type Kind, readKinds } from '../state/kinds.ts';
 import type { Machine } from '../state/machine.ts';
@@ -23,6 +23,8 @@ export class Shell {
   readonly route: Signal<Route>;
   readonly kinds: Signal<readonly Kind[]> = signal([]);
   readonly user = signal('');
+  /** What this server has beside the API. */
+  readonly offers = signal(NO_OFFERS);
   /** Steps in seconds, for ages. */
   readonly now: Signal<number>;
   /** Absent: the server keeps no history. */
@@ -94,10 +96,12 @@ export class Shell {
     const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
     const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
     try {
-      const [who, kinds] = await Promise.all([
+      const [who, kinds, offers] = await Promise.all([
         this.api.json<Review>(path, { method: 'POST', body: review, contentType: 'application/json' }),
         readKinds(this.api),
+        readOffers(this.machine.fetch, this.#guard),
       ]);
+      this.offers.value = offers;
       this.user.value = who.status?.userInfo?.username ?? '';
       this.kinds.value = kinds;
       await this.refreshRange();

@@ -14,6 +14,8 @@ export interface ConsoleDeps {
   readonly handle: ApiHandler;
   readonly log: Log;
   readonly files?: Files;
+  /** What is here beside the API, for the page. */
+  readonly offers?: { readonly play: boolean };
 }
 
 /** Answers everything at and below `/ui`. The API itself does not change: sessions exist here alone. */
@@ -27,7 +29,7 @@ export function createConsoleHandler({ files = new Files(), ...deps }: ConsoleDe
   };
 }
 
-function route(deps: Required<ConsoleDeps>, request: ApiRequest): Promise<ApiResponse> | ApiResponse {
+function route(deps: ConsoleDeps & { readonly files: Files }, request: ApiRequest): Promise<ApiResponse> | ApiResponse {
   const { path } = request;
   if (path === '/ui')
     return { status: 308, headers: { ...SECURITY_HEADERS, location: '/ui/' }, body: { kind: 'empty' } };

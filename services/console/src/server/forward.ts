@@ -1,7 +1,7 @@
 import type { ApiHandler, ApiRequest, ApiResponse } from '@holdfast/client';
-import { forbidden, SECURITY_HEADERS, signedOut } from './answers.ts';
-import { sessionCookie } from './cookies.ts';
+import { forbidden, SECURITY_HEADERS } from './answers.ts';
 import { requireOwnPage } from './own-page.ts';
+import { requireSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
 
 export const CLUSTER_PREFIX = '/ui/cluster';
@@ -19,9 +19,7 @@ export interface ForwardDeps {
 /** A request to the API as the person of the session: the API server authenticates the token as if it came from kubectl. */
 export async function forward({ sessions, handle }: ForwardDeps, request: ApiRequest): Promise<ApiResponse> {
   const guard = requireOwnPage(request);
-  const id = sessionCookie(request);
-  const token = id === undefined ? undefined : sessions.tokenOf(id, guard);
-  if (token === undefined) throw signedOut('The session has ended. Sign in again.');
+  const token = requireSession(sessions, request, guard);
   const path = request.path.slice(CLUSTER_PREFIX.length);
   if (PROXIED.test(path)) throw forbidden('pages behind the proxy of the API are not shown here');
   if (request.headers['upgrade'] !== undefined) throw forbidden('it opens no upgraded connections');

@@ -3,17 +3,24 @@ import { SIGN_IN_BYTES_MAX } from '../limits.ts';
 import { json, malformed, notAllowed, SECURITY_HEADERS, signedOut, tooMany } from './answers.ts';
 import { endSessionCookie, sessionCookie, setSessionCookie } from './cookies.ts';
 import { requireOwnPage } from './own-page.ts';
+import { requireSession } from './session.ts';
 import { linkPath, type Sessions } from './sessions.ts';
 
 export interface SignInDeps {
   readonly sessions: Sessions;
   readonly handle: ApiHandler;
+  /** What is here beside the API, for the page. */
+  readonly offers?: { readonly play: boolean } | undefined;
 }
 
-/** `POST /ui/session` signs in with a code or a token, `DELETE` signs out. */
+/** `POST /ui/session` signs in with a code or a token, `DELETE` signs out, `GET` says what is here. */
 export async function answerSession(deps: SignInDeps, request: ApiRequest): Promise<ApiResponse> {
-  requireOwnPage(request);
+  const guard = requireOwnPage(request);
   if (request.method === 'POST') return signIn(deps, request);
+  if (request.method === 'GET') {
+    requireSession(deps.sessions, request, guard);
+    return json(200, deps.offers ?? {});
+  }
   if (request.method !== 'DELETE') throw notAllowed();
   const id = sessionCookie(request);
   if (id !== undefined) deps.sessions.close(id);

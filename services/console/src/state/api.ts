@@ -88,6 +88,19 @@ export async function signIn(fetch: Fetch, credential: { code: string } | { toke
   return guard;
 }
 
+/** What the server of the console has beside the API. */
+export interface Offers {
+  /** The cluster was started for faults. */
+  readonly play: boolean;
+}
+
+export const NO_OFFERS: Offers = { play: false };
+
+export async function readOffers(fetch: Fetch, guard: string): Promise<Offers> {
+  const response = await fetch('/ui/session', { method: 'GET', headers: { [GUARD_HEADER]: guard } });
+  return response.ok ? { ...NO_OFFERS, ...((await response.json()) as Partial<Offers>) } : NO_OFFERS;
+}
+
 export async function signOut(fetch: Fetch, guard: string): Promise<void> {
   await fetch('/ui/session', { method: 'DELETE', headers: { [GUARD_HEADER]: guard } });
 }

@@ -11,6 +11,7 @@ export type Route =
     }
   | { readonly page: 'kinds' }
   | { readonly page: 'time' }
+  | { readonly page: 'play' }
   | { readonly page: 'film'; readonly node: string };
 
 /** `apps/v1/deployments`; the group of the first kinds is `core`. */
@@ -43,7 +44,7 @@ export function readRoute(hash: string): Route {
     const tab = query.get('tab') ?? 'summary';
     return { page, resource, namespace: namespace === '-' ? '' : namespace, name, tab };
   }
-  if (page === 'kinds' || page === 'time') return { page };
+  if (page === 'kinds' || page === 'time' || page === 'play') return { page };
   if (page === 'film') return { page, node: group };
   return { page: 'overview' };
 }

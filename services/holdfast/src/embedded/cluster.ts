@@ -68,6 +68,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const choosing = chooseForNodes(config, directory, machine);
     // Reads the files first: a mistake is reported before anything runs.
     const { scheduling, ...apiFiles } = await readFiles(config, machine, directory);
+    const { play } = apiFiles;
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
     const credentials = directory.credentials(nodeNames.all);
@@ -107,7 +108,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
     const { said, ...chosen } = await choosing;
     const cautions = new Set(began?.cautions);
-    const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, ...chosen };
+    const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, play, ...chosen };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
     );
@@ -134,6 +135,7 @@ async function readFiles(config: StartConfig, machine: Machine, directory: DataD
     scheduling: await readScheduling(config),
     audit: await readAudit(config, machine),
     encryption: await readEncryption(config, machine),
+    play: config.play ? (await import('./play.ts')).createPlayTools(machine) : undefined,
   };
 }
 

@@ -10,7 +10,7 @@ import {
   POD_GC_USER,
   SCHEDULER_USER,
 } from '@holdfast/pki/credentials';
-import type { Service } from '@holdfast/platform';
+import { type Service, stopInReverse } from '@holdfast/platform';
 import {
   createScheduler,
   createStatusAccess,
@@ -18,6 +18,8 @@ import {
   type SchedulerConfiguration,
 } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
+import type { Incarnation } from '../play/actor.ts';
+import { cast, whole } from './casting.ts';
 import type { NodeNames } from './cluster.ts';
 import { clusterNetworksOf, createClusterNetwork, routedBy } from './cluster-network.ts';
 import type { ApiFront } from './control-plane.ts';
@@ -25,6 +27,7 @@ import type { DataDirectory } from './data-directory.ts';
 import { createHostPorts } from './host-ports.ts';
 import type { Machine } from './machine.ts';
 import { createContainerNode, createHollowNodes, createProcessNode } from './nodes.ts';
+import type { PlayTools } from './play.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
 import { createServiceEntrances } from './service-entrances.ts';
@@ -45,6 +48,8 @@ export interface ComponentsDeps {
   readonly runtime: NodeRuntime;
   /** Absent: process pods share the network of the machine. */
   readonly podNetworks: PodNetworks | undefined;
+  /** Absent: the cluster was not started for faults. */
+  readonly play: PlayTools | undefined;
 }
 
 /** All API clients: scheduler, controllers and the kubelets of all nodes. */
@@ -53,20 +58,29 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const names = createNames(deps);
   const network = createClusterNetwork(deps, names);
   const entrances = createServiceEntrances(deps, network?.network);
+  const pods = { names, network: network?.network, policies: network?.policies };
   const nodes = nodeNames.real.map((name) =>
-    runtime.kind === 'process'
-      ? createProcessNode({ ...deps, names, network: network?.network, policies: network?.policies }, name)
-      : createContainerNode(deps, name, runtime),
+    cast(deps, name, 'node', (way, isFirst) =>
+      runtime.kind === 'process'
+        ? createProcessNode({ ...way, ...pods }, name, isFirst)
+        : createContainerNode(way, name, runtime, isFirst),
+    ),
   );
   return [
-    ...(config.without.has('scheduler') ? [] : createEmbeddedScheduler(deps)),
-    ...(config.without.has('controllers') ? [] : [createControllers(deps, entrances?.balancers)]),
+    ...(config.without.has('scheduler')
+      ? []
+      : [cast(deps, 'scheduler', 'master', (way) => createEmbeddedScheduler(way))]),
+    ...(config.without.has('controllers')
+      ? []
+      : [cast(deps, 'controller-manager', 'master', (way) => whole(createControllers(way, entrances?.balancers)))]),
     ...(names === undefined ? [] : [names]),
     ...(network === undefined ? [] : [network]),
     ...(entrances === undefined ? [] : [entrances]),
     ...(network === undefined ? [] : [createHostPorts(deps, network.network)]),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
+    // Stops first: components stop in order only when they reach each other.
+    ...(deps.play === undefined ? [] : [deps.play.stage]),
   ];
 }
 
@@ -93,7 +107,7 @@ function createNames({
   });
 }
 
-function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki }: ComponentsDeps): readonly Service[] {
+function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki }: ComponentsDeps): Incarnation {
   const client = front.clientOf(SCHEDULER_USER);
   const scheduler = createScheduler({
     ...machine,
@@ -106,10 +120,17 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
       : { configuration: scheduling, leaderElection: scheduling.leaderElection.leaderElect === true }),
   });
   const address = config.schedulerStatusAddress;
-  if (address === undefined) return [scheduler];
+  if (address === undefined) return whole(scheduler);
   const tls = { certificate: pki.serverCertificate, key: pki.serverKey };
   const access = createStatusAccess({ client, clock: machine.clock });
-  return [scheduler, createStatusServer({ address, source: scheduler, access, tls })];
+  const status = createStatusServer({ address, source: scheduler, access, tls });
+  return whole({
+    name: scheduler.name,
+    start: async () => {
+      await Promise.all([scheduler.start(), status.start()]);
+    },
+    stop: () => stopInReverse([scheduler, status]),
+  });
 }
 
 function createControllers(

@@ -11,13 +11,13 @@ export interface ConsoleEntrance {
 
 /** Until somebody opens the console, it costs the start two small modules and a request one comparison of its path. */
 export function createConsoleEntrance(
-  deps: SessionsDeps & { readonly handle: ApiHandler; readonly log: Log },
+  deps: SessionsDeps & { readonly handle: ApiHandler; readonly log: Log; readonly offers: { readonly play: boolean } },
 ): ConsoleEntrance {
-  const { handle, log } = deps;
+  const { handle, log, offers } = deps;
   const sessions = new Sessions(deps);
   let opened: Promise<ApiHandler> | undefined;
   const open = async (): Promise<ApiHandler> =>
-    (await import('@holdfast/console')).createConsoleHandler({ sessions, handle, log });
+    (await import('@holdfast/console')).createConsoleHandler({ sessions, handle, log, offers });
   return {
     handle: async (request) => {
       if (!isConsolePath(request.path)) return handle(request);

@@ -10,15 +10,16 @@ import { historyOptions } from '@holdfast/apiserver/history';
 import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
-import { type ApiClient, createApiClient, createDirectTransport } from '@holdfast/client';
+import { type ApiClient, type ApiTransport, createApiClient, createDirectTransport } from '@holdfast/client';
 import type { FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { ADMIN_USER, type Credential } from '@holdfast/pki/credentials';
-import { invariant, type Service } from '@holdfast/platform';
+import { type Clock, invariant, type Service } from '@holdfast/platform';
 import type { Store } from '@holdfast/store';
 import type { StartConfig } from '../config.ts';
 import { type ConsoleEntrance, createConsoleEntrance } from './console-entrance.ts';
 import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
+import type { PlayTools } from './play.ts';
 import { createSecret } from './secret.ts';
 
 export interface ApiFrontDeps {
@@ -40,6 +41,8 @@ export interface ApiFrontDeps {
   readonly encryption: Encryption;
   /** See `ApiServerDeps`. */
   readonly ownNodes: ReadonlySet<string>;
+  /** Absent: the cluster was not started for faults. */
+  readonly play: PlayTools | undefined;
 }
 
 /** The API server with its relay and its HTTPS port, and access for the components of this process. */
@@ -48,11 +51,17 @@ export interface ApiFront {
   readonly https: HttpsServer;
   readonly services: readonly Service[];
   /** Returns a client of this identity that calls the request pipeline directly: same authentication, no network. */
-  readonly clientOf: (user: string, incarnation?: string) => ApiClient;
+  readonly clientOf: (user: string, incarnation?: string, way?: ClientWay) => ApiClient;
   /** The connections to the kubelets, which register themselves. */
   readonly nodes: DirectNodes;
   /** Leads the administrator's browser into the console, once. */
   readonly consolePath: () => string | undefined;
+}
+
+/** What is between a client and the request pipeline. */
+export interface ClientWay {
+  readonly around: (transport: ApiTransport) => ApiTransport;
+  readonly clock: Clock;
 }
 
 export function createApiFront(deps: ApiFrontDeps): ApiFront {
@@ -83,16 +92,23 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   // The relay sees encrypted values in stored form and publishes only their keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
+  const { play } = deps;
+  const handle = play?.createPlayHandler({ stage: play.stage, handle: apiServer.handle }) ?? apiServer.handle;
   const console = config.without.has('console')
     ? undefined
-    : createConsoleEntrance({ ...machine, handle: apiServer.handle, secret: createSecret });
-  entrance.leadTo(console?.handle ?? apiServer.handle);
+    : createConsoleEntrance({ ...machine, handle, secret: createSecret, offers: { play: config.play } });
+  entrance.leadTo(console?.handle ?? handle);
   const transport = createDirectTransport(apiServer.handle);
-  const clientOf = (user: string, incarnation?: string): ApiClient => {
+  const clientOf = (user: string, incarnation?: string, way?: ClientWay): ApiClient => {
     const credential = credentials.get(user);
     invariant(credential !== undefined, 'every component has a credential', { user });
-    const { clock } = machine;
-    return createApiClient({ transport, token: credential.token, userAgent: userAgentOf(user), incarnation, clock });
+    return createApiClient({
+      transport: way?.around(transport) ?? transport,
+      token: credential.token,
+      userAgent: userAgentOf(user),
+      incarnation,
+      clock: way?.clock ?? machine.clock,
+    });
   };
   const services = [...deps.encryption.services, apiServer, relay, https];
   return { apiServer, https, services, clientOf, nodes, consolePath: consolePathOf(console, credentials) };

@@ -31,7 +31,9 @@ import type { PodNetwork, PolicyGate } from '@holdfast/kubelet/pod-network';
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { nodeUser } from '@holdfast/pki/credentials';
 import { type Service, stopInReverse } from '@holdfast/platform';
+import type { Incarnation } from '../play/actor.ts';
 import { hostOnMachine } from './api-place.ts';
+import { cast, whole } from './casting.ts';
 import { DNS_SERVICE_ADDRESS } from './cluster-network.ts';
 import type { ComponentsDeps } from './components.ts';
 import { nodeIdentity } from './node-identity.ts';
@@ -58,7 +60,7 @@ export interface ProcessNodeDeps extends ComponentsDeps {
 /**
  * A node whose pods are processes of this machine. Stopping it ends them: an embedded cluster leaves nothing behind.
  */
-export function createProcessNode(deps: ProcessNodeDeps, name: string): Service {
+export function createProcessNode(deps: ProcessNodeDeps, name: string, isFirst: boolean): Incarnation {
   const { machine, bus, front, directory, names } = deps;
   const stateDirectory = directory.nodeFolder(name);
   mkdirSync(stateDirectory, { recursive: true });
@@ -100,7 +102,8 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
   return {
     name: kubelet.name,
     start: async () => {
-      await volumes.forget();
+      // A killed kubelet left pods that use them.
+      if (isFirst) await volumes.forget();
       // A pod keeps the DNS settings of its start.
       await names?.start();
       await kubelet.start();
@@ -113,6 +116,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string): Service 
         { stop: () => runtime.shutdown(SHUTDOWN_GRACE_MS) },
         kubelet,
       ]),
+    abandon: () => stopInReverse([{ stop: () => runtime.close() }, kubelet]),
   };
 }
 
@@ -165,15 +169,17 @@ export function createContainerNode(
   deps: ComponentsDeps,
   name: string,
   { kind, ...chosen }: Exclude<NodeRuntime, { kind: 'process' }>,
-): Service {
+  isFirst: boolean,
+): Incarnation {
   const { machine, bus, front, directory, config } = deps;
   const running: { stop(): Promise<void> }[] = [];
+  const ofProcess: { stop(): Promise<void> }[] = [];
   const start = async (): Promise<void> => {
     const stateDirectory = directory.nodeFolder(name);
     mkdirSync(stateDirectory, { recursive: true });
     const { bound, ...identity } = nodeIdentity(config.store.kind, stateDirectory, machine.ids);
     const volumes = volumesOf(deps, stateDirectory);
-    await volumes.forget();
+    if (isFirst) await volumes.forget();
     const sharedBy = deps.nodeNames.real.length;
     const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), ...identity };
     const address = new NodeAddress({ ...machine, read: machineAddress });
@@ -205,9 +211,15 @@ export function createContainerNode(
       { stop: () => endPods(runtime, config.store.kind === 'memory') },
       kubelet,
     );
+    ofProcess.push({ stop: () => runtime.close() }, kubelet);
     await kubelet.start();
   };
-  return { name: `kubelet ${name}`, start, stop: () => stopInReverse(running.splice(0)) };
+  return {
+    name: `kubelet ${name}`,
+    start,
+    stop: () => stopInReverse(running.splice(0)),
+    abandon: () => stopInReverse(ofProcess.splice(0)),
+  };
 }
 
 const givenDns = ({ config }: ComponentsDeps): ClusterDns => ({ ...NO_CLUSTER_DNS, servers: config.clusterDns ?? [] });
@@ -227,19 +239,7 @@ async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void
 
 /** Nodes that only simulate pods. They stop in parallel: one after the other, thousands would take minutes. */
 export function createHollowNodes(deps: ComponentsDeps, names: readonly string[]): Service {
-  const { machine, bus, front } = deps;
-  const nodes = names.map((name, index) => {
-    const kubelet = createKubelet({
-      ...machine,
-      bus,
-      runtime: createHollowRuntime({ ...machine, nodeName: name }),
-      node: hollowNodeFacts({ name, address: hollowAddress(index) }),
-      client: front.clientOf(nodeUser(name)),
-      network: HOLLOW_PROBE_NETWORK,
-    });
-    front.nodes.add(name, kubelet.api);
-    return kubelet;
-  });
+  const nodes = names.map((name, index) => createHollowNode(deps, name, index));
   const all = async (work: (node: Service) => Promise<void>): Promise<void> => {
     await Promise.all(nodes.map(work));
   };
@@ -248,6 +248,24 @@ export function createHollowNodes(deps: ComponentsDeps, names: readonly string[]
     start: () => all((node) => node.start()),
     stop: () => all((node) => node.stop()),
   };
+}
+
+/** The simulated machine outlives its kubelet. */
+function createHollowNode(deps: ComponentsDeps, name: string, index: number): Service {
+  const hollow = createHollowRuntime({ ...deps.machine, nodeName: name });
+  return cast(deps, name, 'node', ({ machine, bus, front }, isFirst) => {
+    const runtime = isFirst ? hollow : hollow.connect();
+    const kubelet = createKubelet({
+      ...machine,
+      bus,
+      runtime,
+      node: hollowNodeFacts({ name, address: hollowAddress(index) }),
+      client: front.clientOf(nodeUser(name)),
+      network: HOLLOW_PROBE_NETWORK,
+    });
+    front.nodes.add(name, kubelet.api);
+    return { ...whole(kubelet), abandon: () => stopInReverse([{ stop: () => runtime.close() }, kubelet]) };
+  });
 }
 
 /** In 198.18.0.0/15, which is reserved for benchmarks and never routed. */

@@ -1,0 +1,23 @@
+import { createPlayHandler } from '../play/api.ts';
+import { gatedBus, gatedClock } from '../play/gated-machine.ts';
+import { gatedHandler, gatedTransport } from '../play/gated-transport.ts';
+import { Stage, type StageDeps } from '../play/stage.ts';
+
+/** Loaded only by a cluster that was started for faults. */
+export interface PlayTools {
+  readonly stage: Stage;
+  readonly gatedBus: typeof gatedBus;
+  readonly gatedClock: typeof gatedClock;
+  readonly gatedHandler: typeof gatedHandler;
+  readonly gatedTransport: typeof gatedTransport;
+  readonly createPlayHandler: typeof createPlayHandler;
+}
+
+export const createPlayTools = (deps: StageDeps): PlayTools => ({
+  stage: new Stage(deps),
+  gatedBus,
+  gatedClock,
+  gatedHandler,
+  gatedTransport,
+  createPlayHandler,
+});

@@ -1,0 +1,99 @@
+import type { Actor } from './actor.ts';
+import type { Trouble } from './gate.ts';
+
+/** One step of a scenario file that begins now. */
+export interface Step {
+  readonly do: PlayedKind;
+  /** Absent for faults of the whole cluster. */
+  readonly target?: string;
+  /** Absent: until somebody ends it. */
+  readonly forMs?: number;
+  /** `delay` in milliseconds, `loss` as a share. */
+  readonly value?: number;
+}
+
+interface Kind {
+  /** `process`: a node or a process of the control plane. */
+  readonly targets: 'node' | 'master' | 'process' | 'none';
+  readonly says: string;
+  /** The key of its value in the file. */
+  readonly value?: 'delay' | 'loss';
+  /** Strikes one component. Returns what ends it. */
+  begin(actor: Actor, value: number): () => void;
+}
+
+const troubled =
+  (trouble: Trouble) =>
+  ({ gate }: Actor): (() => void) =>
+    gate.begin(trouble);
+
+const killed = (actor: Actor): (() => void) => {
+  actor.crash();
+  return () => actor.revive();
+};
+
+const CUT = { toApi: true, fromApi: true, bus: true } as const;
+
+/** The faults of scenario files (`docs/scenarios.md`) that an embedded cluster can have, by the same names. */
+export const PLAYED_KINDS = {
+  isolate: { targets: 'node', says: '{target} loses its network', begin: troubled(CUT) },
+  'cut-to-api': {
+    targets: 'node',
+    says: 'what {target} sends to the API servers is lost',
+    begin: troubled({ toApi: true }),
+  },
+  'cut-from-api': {
+    targets: 'node',
+    says: 'what the API servers send to {target} is lost',
+    begin: troubled({ fromApi: true }),
+  },
+  'cut-master': { targets: 'master', says: '{target} loses its network', begin: troubled(CUT) },
+  'lossy-link': {
+    targets: 'process',
+    says: '{value} of what {target} and the API servers send each other is lost',
+    value: 'loss',
+    begin: ({ gate }, loss) => gate.begin({ loss }),
+  },
+  'slow-link': {
+    targets: 'process',
+    says: 'what {target} and the API servers send each other takes up to {value}',
+    value: 'delay',
+    begin: ({ gate }, delayMs) => gate.begin({ delayMs }),
+  },
+  'bus-outage': { targets: 'none', says: 'the bus is gone', begin: troubled({ bus: true }) },
+  crash: { targets: 'master', says: '{target} is killed, and starts again', begin: killed },
+  'kubelet-down': {
+    targets: 'node',
+    says: 'the kubelet of {target} is killed, and its containers continue',
+    begin: killed,
+  },
+  pause: {
+    targets: 'process',
+    says: '{target} is stopped, and continues as if nothing had happened',
+    begin: troubled({ held: true }),
+  },
+} as const satisfies Record<string, Kind>;
+
+export type PlayedKind = keyof typeof PLAYED_KINDS;
+
+const OWN_PROCESS = 'API server and store are the process of this cluster; `docker compose` has them apart';
+const OWN_MACHINE = 'the machine of its nodes is yours; use kubelet-down';
+
+/** The faults of scenario files that an embedded cluster cannot have, and why. */
+export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
+  ['lossy-bus', 'the bus of one process loses nothing while it lasts; use bus-outage'],
+  ['store-down', OWN_PROCESS],
+  ['store-slow', OWN_PROCESS],
+  ['feed-lag', OWN_PROCESS],
+  ['store-unknown', OWN_PROCESS],
+  ['store-failover', OWN_PROCESS],
+  ['power-loss', OWN_MACHINE],
+  ['containers-lost', OWN_MACHINE],
+  ['kill-process', 'a user does it: `kubectl exec POD -- kill 1`'],
+  ['crash-writing', 'nobody counts the writes of its components; use crash'],
+  ['clock-jump', 'all components share the clock of your machine'],
+  ['fill-disk', 'scenario files know no such fault, and its nodes share your disk'],
+]);
+
+export const kindOf = (name: PlayedKind): Kind => PLAYED_KINDS[name];
+export const isPlayed = (name: string): name is PlayedKind => Object.hasOwn(PLAYED_KINDS, name);

@@ -3,13 +3,16 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { CSIDriver, Pod } from '@holdfast/api';
+import type { CSIDriver, Pod, TokenRequest } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { formatTime } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { unlessRoot } from '@holdfast/testing';
 import { type CsiRequest, requestOfInline, takesGroup } from '../domain/csi-request.ts';
 import { createPodDirectories } from '../runtime/pod-directories.ts';
 import { CsiVolumes } from './csi-volumes.ts';
-import type { NodeDriver } from './port.ts';
+import { TOKENS_KEY } from './driver-tokens.ts';
+import type { NodeDriver, PublishRequest, StageRequest } from './port.ts';
 
 const pod = {
   apiVersion: 'v1',
@@ -23,13 +26,18 @@ const pod = {
 function createScene(t: TestContext, spec: CSIDriver['spec'] = {}) {
   const root = mkdtempSync(join(tmpdir(), 'holdfast-csi-volumes-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
+  const clock = createVirtualClock();
   const calls: string[] = [];
+  const contexts: Readonly<Record<string, string>>[] = [];
   const driver = {
     name: 'disk',
     can: { stages: false, expands: false, reportsUsage: false, knowsSingleWriter: false, setsGroup: false },
-    publish: async ({ volumeId, targetPath }: { volumeId: string; targetPath: string }) => {
+    stage: async ({ context }: StageRequest) => void contexts.push(context),
+    unstage: async () => {},
+    publish: async ({ volumeId, targetPath, context }: PublishRequest) => {
       calls.push(`publish ${volumeId}`);
-      mkdirSync(targetPath);
+      contexts.push(context);
+      mkdirSync(targetPath, { recursive: true });
     },
     unpublish: async ({ volumeId, targetPath }: { volumeId: string; targetPath: string }) => {
       calls.push(`unpublish ${volumeId}`);
@@ -37,10 +45,19 @@ function createScene(t: TestContext, spec: CSIDriver['spec'] = {}) {
     },
   } as unknown as NodeDriver;
   const info = { spec: { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'], ...spec } };
-  const client = { find: async () => info } as unknown as ApiClient;
-  const volumes = new CsiVolumes({ client, nodeName: 'n1', root, driver: () => driver });
+  let tokens = 0;
+  const client = {
+    find: async () => info,
+    create: async (_resource: object, { spec: wanted }: { spec: TokenRequest['spec'] }) => ({
+      status: {
+        token: `token-${++tokens} for ${wanted.audiences.join()}`,
+        expirationTimestamp: formatTime(clock.now() + (wanted.expirationSeconds ?? 0) * 1_000),
+      },
+    }),
+  } as unknown as ApiClient;
+  const volumes = new CsiVolumes({ client, clock, nodeName: 'n1', root, driver: () => driver });
   const folder = (name: string): string => join(root, 'pods', 'u1', 'volumes', 'kubernetes.io~csi', name);
-  return { root, calls, volumes, folder };
+  return { root, clock, calls, contexts, driver, volumes, folder };
 }
 
 test('two volumes of a pod with one name are not mounted over each other', async (t) => {
@@ -116,4 +133,28 @@ test('a published volume belongs to the group of the pod, once', { skip: unlessR
   chownSync(path, 0, 0);
   await volumes.publish(pod, request, group);
   assert.equal(statSync(path).gid, 0, 'what the pod makes of it later stays');
+});
+
+test('a driver gets the tokens that it asks for with each publish, new ones before they end, and none with a stage', async (t) => {
+  const tokenRequests = [{ audience: 'vault', expirationSeconds: 1_000 }, { audience: '' }];
+  const scene = createScene(t, { tokenRequests, requiresRepublish: true });
+  const { clock, contexts, driver, volumes } = scene;
+  Object.assign(driver.can, { stages: true });
+  const source = { driver: 'disk', volumeHandle: 'handle-1' };
+  const request: CsiRequest = { ...requestOfInline(pod, 'pvc-1', { driver: 'disk' }), volumeId: 'handle-1', source };
+  const given = async (): Promise<unknown> => {
+    await volumes.publish(pod, request);
+    return JSON.parse(contexts.at(-1)?.[TOKENS_KEY] ?? '{}');
+  };
+  const first = {
+    vault: { token: 'token-1 for vault', expirationTimestamp: formatTime(clock.now() + 1_000_000) },
+    '': { token: 'token-2 for ', expirationTimestamp: formatTime(clock.now() + 3_600_000) },
+  };
+  assert.deepEqual(await given(), first);
+  assert.deepEqual(contexts[0], {}, 'a stage is not of one pod');
+  assert.deepEqual(await given(), first);
+  await clock.advance(800_000);
+  const later = { token: 'token-3 for vault', expirationTimestamp: formatTime(clock.now() + 1_000_000) };
+  assert.deepEqual(await given(), { ...first, vault: later });
+  await volumes.tearDown('u1');
 });

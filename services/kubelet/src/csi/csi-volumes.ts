@@ -14,7 +14,7 @@ import {
   volumeAttachmentName,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { describeError } from '@holdfast/platform';
+import { type Clock, describeError } from '@holdfast/platform';
 import { localVolumeWork, type VolumeWork } from '../adapters/volume-work.ts';
 import {
   type CsiRequest,
@@ -29,11 +29,13 @@ import { VolumeError } from '../domain/volume-files.ts';
 import { RuntimeError } from '../runtime/port.ts';
 import { readTexts } from '../volumes/referenced-data.ts';
 import { AttachWait } from '../volumes/volume-attachments.ts';
+import { DriverTokens } from './driver-tokens.ts';
 import type { NodeDriver, PodVolumeUsage, StagedVolume, StageRequest } from './port.ts';
 import { type VolumeRecord, VolumeRecords } from './volume-records.ts';
 
 export interface CsiVolumesDeps {
   readonly client: ApiClient;
+  readonly clock: Clock;
   readonly nodeName: string;
   /** The state directory of the node. */
   readonly root: string;
@@ -64,6 +66,7 @@ export interface ClaimedCsiVolume {
 export class CsiVolumes {
   readonly #deps: CsiVolumesDeps;
   readonly #records: VolumeRecords;
+  readonly #tokens: DriverTokens;
   /** Targets that this kubelet process has published: drivers keep them without further calls. */
   readonly #published = new Set<string>();
   /** The last call of each volume. */
@@ -72,6 +75,7 @@ export class CsiVolumes {
   constructor(deps: CsiVolumesDeps) {
     this.#deps = deps;
     this.#records = new VolumeRecords(deps.root);
+    this.#tokens = new DriverTokens(deps);
   }
 
   /** Returns the path of the volume for the pod. The caller has checked that the volume is attached for the pod. */
@@ -85,10 +89,11 @@ export class CsiVolumes {
     const driver = this.#driver(request.driver);
     if (request.isBuiltIn !== true) refuseLifecycle(request, info);
     const publishContext = await this.#publishContext(request, info);
+    const tokens = await this.#tokens.contextOf(pod, info);
     const common = {
       volumeId: request.volumeId,
       form: { ...request, group: group === undefined ? undefined : String(group.asked) },
-      context: { ...request.context, ...podContext(pod, info, request.source === undefined) },
+      context: { ...request.context, ...podContext(pod, info, request.source === undefined), ...tokens },
       publishContext,
     };
     const [stageSecrets, secrets] = await Promise.all([
@@ -158,6 +163,7 @@ export class CsiVolumes {
       }
     }
     this.#records.removeUnused(podUid);
+    this.#tokens.forget(podUid);
   }
 
   /** A pod may call an inline volume as a PersistentVolume that it uses: both would have one target and one record. */

@@ -46,7 +46,7 @@ function createScene(t: TestContext, machine: Partial<NfsMachine> = {}, clock = 
     ...machine,
   });
   const client = { find: () => assert.fail('no object is read') } as unknown as ApiClient;
-  const volumes = new CsiVolumes({ client, nodeName: 'n1', root, driver: () => driver });
+  const volumes = new CsiVolumes({ client, clock, nodeName: 'n1', root, driver: () => driver });
   const ran = (): readonly string[] => (existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []);
   return { root, volumes, ran, script };
 }

@@ -8,7 +8,10 @@ import { type FilePart, VolumeError } from '../domain/volume-files.ts';
 export async function requestToken(
   { client, clock }: { readonly client: ApiClient; readonly clock: Clock },
   pod: Pod,
-  { audience, seconds }: Extract<FilePart, { kind: 'token' }>,
+  {
+    audience,
+    seconds,
+  }: Pick<Extract<FilePart, { kind: 'token' }>, 'seconds'> & { readonly audience?: string | undefined },
 ): Promise<{ readonly token: string; readonly lifetimeMs: number }> {
   const { name = '', namespace = '', uid = '' } = pod.metadata;
   const account = pod.spec.serviceAccountName ?? 'default';

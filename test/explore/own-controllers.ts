@@ -60,7 +60,81 @@ const service = {
   spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
 };
 
+/** Its first template has two states: a DaemonSet whose template was never seen has no revision of it, as in Kubernetes. */
+const daemonSet = (env: string, team: string) => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { ...at('agent'), labels: { team } },
+  spec: { selector: { matchLabels: labels }, template: pods([], env) },
+});
+
+const replicationController = (replicas: number) => ({
+  apiVersion: 'v1',
+  kind: 'ReplicationController',
+  metadata: at('old'),
+  spec: { replicas, selector: labels, template: pods() },
+});
+
+/** It comes once a year, so the time that it has missed is the same in every run. */
+const cronJob = (suspend: boolean) => ({
+  apiVersion: 'batch/v1',
+  kind: 'CronJob',
+  metadata: at('yearly'),
+  spec: { schedule: '0 0 1 1 *', suspend, successfulJobsHistoryLimit: 1, jobTemplate: { spec: job.spec } },
+});
+
+const lastScheduled = (year: number) => ({ ...cronJob(true), status: { lastScheduleTime: `${year}-06-01T00:00:00Z` } });
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };
+const configMap = (name: string, namespaceName = 'default') => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: namespaceName },
+});
+
+const volume = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name: 'disk' },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path: '/tmp/holdfast-explore' },
+  },
+};
+
+const claim = {
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: at('data'),
+  spec: { storageClassName: '', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+};
+
+const budget = {
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: at('web'),
+  spec: { minAvailable: 1, selector: { matchLabels: labels } },
+};
+
+const quota = {
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: at('few'),
+  spec: { hard: { 'count/configmaps': '5' } },
+};
+
+const bare = { ...service, spec: { ports: service.spec.ports } };
+const addresses = (...ips: readonly string[]) => ({
+  apiVersion: 'v1',
+  kind: 'Endpoints',
+  metadata: at('web'),
+  subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [{ name: 'http', port: 8080 }] }],
+});
+
 const apply = (object: object) => ({ apply: object });
+const applyStatus = (object: object) => ({ apply: object, subresource: 'status' });
 const remove = (object: object) => ({ delete: object });
 const own = (controllers: readonly string[], ...steps: readonly object[]): OwnControllers => ({
   controllers,
@@ -82,4 +156,55 @@ export const OWN_CONTROLLERS: ReadonlyMap<string, OwnControllers> = new Map([
     'endpointslice',
     own(['endpointslice', 'endpoints'], apply(service), apply(deployment(2)), apply(deployment(1)), remove(service)),
   ],
+  [
+    'endpointslice-mirroring',
+    own(
+      ['endpointslicemirroring'],
+      apply(bare),
+      apply(addresses('192.0.2.1')),
+      apply(addresses('192.0.2.1', '192.0.2.2')),
+      remove(addresses()),
+    ),
+  ],
+  ['daemonset', own(['daemonset'], apply(daemonSet('1', 'a')), apply(daemonSet('1', 'b')), apply(daemonSet('2', 'b')))],
+  [
+    'replicationcontroller',
+    own(['replicationcontroller'], apply(replicationController(2)), apply(replicationController(1))),
+  ],
+  [
+    'cronjob',
+    own(
+      ['cronjob'],
+      apply(cronJob(true)),
+      applyStatus(lastScheduled(2020)),
+      apply(cronJob(false)),
+      remove(cronJob(false)),
+    ),
+  ],
+  [
+    'ttl-after-finished',
+    own(['ttl-after-finished'], apply({ ...job, spec: { ...job.spec, ttlSecondsAfterFinished: 0 } })),
+  ],
+  ['namespace', own(['namespace'], apply(namespace), apply(configMap('one', 'team')), remove(namespace))],
+  [
+    'account',
+    own(
+      ['serviceaccount', 'root-ca-certificate-publisher'],
+      apply(namespace),
+      remove({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'team' } }),
+      remove(configMap('kube-root-ca.crt', 'team')),
+    ),
+  ],
+  [
+    'volumes',
+    own(
+      ['persistentvolume-binder', 'pvc-protection', 'pv-protection'],
+      apply(volume),
+      apply(claim),
+      remove(claim),
+      remove(volume),
+    ),
+  ],
+  ['disruption', own(['disruption'], apply(budget), apply(deployment(2)), apply(deployment(1)), remove(budget))],
+  ['resourcequota', own(['resourcequota'], apply(quota), apply(configMap('one')), remove(configMap('one')))],
 ]);

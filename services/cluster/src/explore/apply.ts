@@ -4,14 +4,17 @@ import { badWorkload, type WorkloadObject, type WorkloadStep } from './workload.
 /** Does a step of a workload as administrator. */
 export async function actOn(
   fetch: ClusterFetch,
-  { verb, object }: Pick<WorkloadStep, 'verb' | 'object'>,
+  { verb, object, subresource }: Pick<WorkloadStep, 'verb' | 'object' | 'subresource'>,
 ): Promise<void> {
   const { collection, item } = await pathsOf(fetch, object);
   if (verb === 'delete') return refuse(await fetch(item, { method: 'DELETE' }), object, [404]);
   const body = JSON.stringify(object);
+  const headers = { 'content-type': 'application/merge-patch+json' };
+  if (subresource !== undefined) {
+    return refuse(await fetch(`${item}/${subresource}`, { method: 'PATCH', body, headers }), object);
+  }
   const created = await fetch(collection, { method: 'POST', body });
   if (created.status !== 409) return refuse(created, object);
-  const headers = { 'content-type': 'application/merge-patch+json' };
   return refuse(await fetch(item, { method: 'PATCH', body, headers }), object);
 }
 

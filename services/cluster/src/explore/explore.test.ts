@@ -169,13 +169,21 @@ test('workloads and plans that cannot be meant are refused in one sentence with 
   refused({ steps: [{ apply: object, delete: object }] }, /needs either/);
   refused({ steps: [{ apply: { kind: 'Pod', metadata: { name: 'a' } } }] }, /steps\[0\].apply is not an object/);
   refused({ steps: [{ aply: object }] }, /no field "aply"/);
-  assert.deepEqual(readWorkload({ steps: [{ apply: object, wait: false }, { delete: object }] }), {
-    setup: [],
-    steps: [
-      { verb: 'apply', object, waits: false },
-      { verb: 'delete', object, waits: true },
-    ],
-  });
+  for (const step of [
+    { delete: object, subresource: 'status' },
+    { apply: object, subresource: '../x' },
+  ])
+    refused({ steps: [step] }, /steps\[0\].subresource does not fit/);
+  assert.deepEqual(
+    readWorkload({ steps: [{ apply: object, wait: false, subresource: 'status' }, { delete: object }] }),
+    {
+      setup: [],
+      steps: [
+        { verb: 'apply', object, waits: false, subresource: 'status' },
+        { verb: 'delete', object, waits: true },
+      ],
+    },
+  );
   for (const plan of [
     undefined,
     {},

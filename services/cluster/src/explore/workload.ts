@@ -10,6 +10,8 @@ export interface WorkloadObject {
 export interface WorkloadStep {
   readonly verb: 'apply' | 'delete';
   readonly object: WorkloadObject;
+  /** A part of a present object, such as `status`, in place of the whole. */
+  readonly subresource?: string;
   /** False: the next step follows at once. */
   readonly waits: boolean;
 }
@@ -38,13 +40,18 @@ export function readWorkload(content: unknown): Workload {
 }
 
 function readStep(content: unknown, at: string): WorkloadStep {
-  const { apply, delete: deleted, wait = true, ...others } = asTable(content, at);
-  refuseOthers(others, at, 'apply, delete, wait');
+  const { apply, delete: deleted, subresource, wait = true, ...others } = asTable(content, at);
+  refuseOthers(others, at, 'apply, delete, subresource, wait');
   if ((apply === undefined) === (deleted === undefined)) {
     throw badWorkload(`${at} needs either apply or delete`, 'Give it one object.');
   }
   const verb = apply === undefined ? 'delete' : 'apply';
-  return { verb, object: asObject(apply ?? deleted, `${at}.${verb}`), waits: wait !== false };
+  const step = { verb, object: asObject(apply ?? deleted, `${at}.${verb}`), waits: wait !== false } as const;
+  if (subresource === undefined) return step;
+  if (verb === 'delete' || typeof subresource !== 'string' || !/^[a-z]+$/.test(subresource)) {
+    throw badWorkload(`${at}.subresource does not fit`, 'Give its name beside apply, as in `subresource: status`.');
+  }
+  return { ...step, subresource };
 }
 
 function asObject(content: unknown, at: string): WorkloadObject {

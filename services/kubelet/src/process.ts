@@ -43,7 +43,8 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   requireDevice(config.watchdogDevice);
   const incarnation = readIncarnation(stateDirectory, createIds(createSystemRandom()));
-  const machine = { ...readMachineFacts({ name, labels, stateDirectory, maxPods, sharedBy }), incarnation };
+  const hasContainers = config.runtime !== 'process';
+  const facts = readMachineFacts({ name, labels, stateDirectory, maxPods, sharedBy, hasContainers });
   const { connection, ...tools } = await openComponent(config.component, {
     name: 'kubelet',
     log,
@@ -56,10 +57,10 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
-  const allocatable = allocatableOf(machine.allocatable, config.reserved, config.eviction);
+  const allocatable = allocatableOf(facts.allocatable, config.reserved, config.eviction);
   const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing } = config;
-  const facts = { ...machine, runtimeName, allocatable, taints };
-  const node = { ...facts, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
+  const described = { ...facts, incarnation, runtimeName, allocatable, taints };
+  const node = { ...described, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork(clock);
   const staticPods = await openStaticPods(config, { clock, log });
   const { dns } = config;

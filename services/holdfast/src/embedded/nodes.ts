@@ -181,7 +181,7 @@ export function createContainerNode(
     const volumes = volumesOf(deps, stateDirectory);
     if (isFirst) await volumes.forget();
     const sharedBy = deps.nodeNames.real.length;
-    const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy }), ...identity };
+    const facts = { ...readMachineFacts({ name, stateDirectory, sharedBy, hasContainers: true }), ...identity };
     const address = new NodeAddress({ ...machine, read: machineAddress });
     const place = { ...chosen, stateDirectory, nodeName: name, nodeAddress: () => address.current() };
     const { runtime, runtimeName } = await openContainerRuntime(kind, { ...machine, ...place });

@@ -15,3 +15,10 @@ test('nodes of one machine report its full capacity and an equal share as alloca
     Number.parseInt(ofTwo.allocatable['memory'] ?? '', 10) * 2 <= Number.parseInt(one.capacity['memory'] ?? '', 10),
   );
 });
+
+test('nodes of containers are Linux on every system, those of processes are what the machine is', () => {
+  const osOf = (hasContainers: boolean): string =>
+    readMachineFacts({ name: 'n1', stateDirectory: tmpdir(), system: 'darwin', hasContainers }).nodeInfo
+      .operatingSystem;
+  assert.deepEqual([osOf(true), osOf(false)], ['linux', 'darwin']);
+});

@@ -14,7 +14,11 @@ export function readMachineFacts(options: {
   readonly maxPods?: number;
   /** The number of nodes that share the machine. */
   readonly sharedBy?: number;
+  /** Pods are containers: those of a Mac run in a virtual machine with Linux. */
+  readonly hasContainers?: boolean;
+  readonly system?: NodeJS.Platform;
 }): NodeFacts {
+  const { hasContainers = false, system = platform() } = options;
   const machineId = readText('/etc/machine-id');
   const capacity = {
     cpu: String(availableParallelism()),
@@ -35,7 +39,7 @@ export function readMachineFacts(options: {
       bootID: readText('/proc/sys/kernel/random/boot_id'),
       kernelVersion: release(),
       machineID: machineId,
-      operatingSystem: platform(),
+      operatingSystem: hasContainers ? 'linux' : system,
       osImage: /^PRETTY_NAME="?([^"\n]*)/m.exec(readText('/etc/os-release'))?.[1] ?? platform(),
       systemUUID: machineId,
     },

@@ -20,7 +20,7 @@ import { unlessRoot } from '@holdfast/testing';
 import { VolumeError } from '../domain/volume-files.ts';
 import { createPodDirectories, mountsAt, subPathTarget } from '../runtime/pod-directories.ts';
 import { raceSubPath } from '../testing/race-sub-path.ts';
-import { openSubPath } from './sub-path.ts';
+import { findByName, openSubPath } from './sub-path.ts';
 
 interface Place {
   readonly root: string;
@@ -55,6 +55,20 @@ test('a subPath is created inside its volume, and nothing is created where a lin
   assert.equal(existsSync(join(outside, 'made')), false);
   await assert.rejects(pathOf(volume, 'out', true), /leads out of the volume/);
   await assert.rejects(pathOf(volume, 'none', false), /does not exist/);
+});
+
+test('on systems whose descriptors have no paths a subPath is found by its name, and does not lead out either', async (t) => {
+  const { volume, outside } = place(t);
+  chmodSync(volume, 0o775);
+  const found = await findByName(volume, 'own/deep', { make: true });
+  assert.deepEqual(found, { path: join(volume, 'own/deep'), volume, isDirectory: true });
+  assert.deepEqual([modeOf(join(volume, 'own')), modeOf(join(volume, 'own/deep'))], ['775', '775']);
+  writeFileSync(join(volume, 'file'), '');
+  assert.equal((await findByName(volume, 'file', { make: false })).isDirectory, false);
+  symlinkSync(outside, join(volume, 'out'));
+  await assert.rejects(findByName(volume, 'out/made', { make: true }), /leads out of the volume/);
+  await assert.rejects(findByName(volume, 'none', { make: false }), /does not exist/);
+  assert.deepEqual(readdirSync(outside), []);
 });
 
 test('links inside the volume are followed, as those of ConfigMaps', async (t) => {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
-import { closeSync, type Stats } from 'node:fs';
-import { lstat, mkdir, realpath, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { closeSync, existsSync, type Stats } from 'node:fs';
+import { chmod, lstat, mkdir, realpath, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { describeError } from '@holdfast/platform';
@@ -36,12 +36,7 @@ export interface OpenSubPath {
  * then the way that was found is walked without following any, so a pod that swaps names meanwhile gets a refusal.
  */
 export async function openSubPath(volume: string, subPath: string, options: SubPathOptions): Promise<OpenSubPath> {
-  const wanted = join(volume, subPath);
-  const root = await realpath(volume);
-  const { existing, found } = await nearestExisting(wanted);
-  if (found !== root && !found.startsWith(root + sep)) throw leadsOut(subPath);
-  if (existing !== wanted && !options.make) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
-  const way = join(relative(root, found), relative(existing, wanted));
+  const { root, way } = await lookUp(volume, subPath, options);
   const names = way.split(sep).filter((name) => name !== '' && name !== '.');
   const { beforeStep } = options;
   const step = {
@@ -56,6 +51,39 @@ export async function openSubPath(volume: string, subPath: string, options: SubP
     bindTo: (target) => bind(descriptor, statOf(descriptor), target),
     close: () => closeSync(descriptor),
   };
+}
+
+async function lookUp(
+  volume: string,
+  subPath: string,
+  { make }: SubPathOptions,
+): Promise<{ readonly root: string; readonly way: string }> {
+  const wanted = join(volume, subPath);
+  const root = await realpath(volume);
+  const { existing, found } = await nearestExisting(wanted);
+  if (found !== root && !found.startsWith(root + sep)) throw leadsOut(subPath);
+  if (existing !== wanted && !make) throw new VolumeError(`subPath ${JSON.stringify(subPath)} does not exist`);
+  return { root, way: join(relative(root, found), relative(existing, wanted)) };
+}
+
+/**
+ * The same on a system whose descriptors have no paths, and whose containers run in a virtual machine: a pod that swaps names
+ * between this look and the mount is not noticed.
+ */
+export async function findByName(
+  volume: string,
+  subPath: string,
+  options: SubPathOptions,
+): Promise<Pick<OpenSubPath, 'path' | 'volume' | 'isDirectory'>> {
+  const { root, way } = await lookUp(volume, subPath, options);
+  const path = join(root, way);
+  if (options.make && !existsSync(path)) {
+    const { mode } = await stat(root);
+    const first = await mkdir(path, { recursive: true });
+    for (let made = path; first !== undefined && made.startsWith(first); made = dirname(made))
+      await chmod(made, mode & AS_ITS_VOLUME);
+  }
+  return { path, volume: root, isDirectory: (await stat(path)).isDirectory() };
 }
 
 function openWay(

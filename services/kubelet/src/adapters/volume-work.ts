@@ -1,6 +1,7 @@
+import { platform } from 'node:os';
 import type { Owner } from '../domain/volume-owner.ts';
 import { type BlockDevice, findDevice } from './block-device.ts';
-import { openSubPath } from './sub-path.ts';
+import { findByName, openSubPath } from './sub-path.ts';
 import { adoptDirectory, useHostPath } from './volume-directory.ts';
 import { type GroupOptions, giveGroup } from './volume-group.ts';
 
@@ -18,6 +19,8 @@ export interface FoundSubPath {
   readonly path: string;
   readonly volume: string;
   readonly isDirectory: boolean;
+  /** It appears at the target that was asked for. */
+  readonly isBound: boolean;
 }
 
 /** What the kubelet itself does in volumes. Their file systems may be those of a server that never answers. */
@@ -33,10 +36,11 @@ export interface VolumeWork {
 export const localVolumeWork: VolumeWork = { useHostPath, adoptDirectory, giveGroup, findSubPath, findDevice };
 
 async function findSubPath({ volume, subPath, make, target }: SubPathRequest): Promise<FoundSubPath> {
+  if (platform() !== 'linux') return { ...(await findByName(volume, subPath, { make })), isBound: false };
   const opened = await openSubPath(volume, subPath, { make });
   try {
     if (target !== undefined) await opened.bindTo(target);
-    return { path: opened.path, volume: opened.volume, isDirectory: opened.isDirectory };
+    return { path: opened.path, volume: opened.volume, isDirectory: opened.isDirectory, isBound: target !== undefined };
   } finally {
     opened.close();
   }

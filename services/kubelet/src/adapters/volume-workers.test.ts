@@ -33,7 +33,7 @@ test('work is done by a process of its own, with the words of a refusal', async 
   const work = new VolumeWorkers({ clock: createSystemClock(), mayHang: () => true });
   t.after(() => work.close());
   const found = await work.findSubPath({ volume: folder, subPath: 'a/b', make: true });
-  assert.deepEqual(found, { path: join(folder, 'a/b'), volume: folder, isDirectory: true });
+  assert.deepEqual(found, { path: join(folder, 'a/b'), volume: folder, isDirectory: true, isBound: false });
   await work.useHostPath(join(folder, 'made'), 'DirectoryOrCreate');
   await assert.rejects(work.useHostPath(join(folder, 'made'), 'File'), (error: unknown) => {
     assert.ok(error instanceof VolumeError);

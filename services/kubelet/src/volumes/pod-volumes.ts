@@ -364,7 +364,8 @@ export class PodVolumes {
     const target = isBound ? subPathTarget(path, container, index) : undefined;
     const found = await find(this.#work, { volume, subPath, make: true, target });
     const { isDirectory } = found;
-    return target === undefined ? { source: found.path, within: found.volume, isDirectory } : { source: target };
+    if (target !== undefined && found.isBound) return { source: target };
+    return { source: found.path, within: found.volume, isDirectory };
   }
 
   #directoryOf(source: VolumeSource, place: VolumePlace, name: string): string {

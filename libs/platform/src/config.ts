@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { nearest } from './nearest.ts';
 import {
   badSetting,
   convertSetting,
@@ -11,6 +12,7 @@ import {
   type ValueOf,
 } from './setting-kinds.ts';
 
+export { nearest } from './nearest.ts';
 export { badSetting, type SettingSpec } from './setting-kinds.ts';
 
 /**
@@ -127,8 +129,14 @@ function parseFlags(specs: SettingSpecs, argv: readonly string[], allowPositiona
   } catch (error) {
     // The first sentence of the parser names the flag. The rest is advice for programmers.
     const sentence = (error instanceof Error ? error.message : String(error)).split(/\. |\n/)[0] ?? '';
-    throw badSetting(sentence.charAt(0).toLowerCase() + sentence.slice(1), SEE_HELP, error);
+    throw badSetting(sentence.charAt(0).toLowerCase() + sentence.slice(1), nextStepOf(sentence, specs), error);
   }
+}
+
+function nextStepOf(sentence: string, specs: SettingSpecs): string {
+  const [, unknown] = /^Unknown option '--([^']+)'/.exec(sentence) ?? [];
+  const meant = unknown === undefined ? undefined : nearest(unknown, Object.keys(specs));
+  return meant === undefined ? SEE_HELP : `Do you mean --${meant}? ${SEE_HELP}`;
 }
 
 /** The only place where the values get their types: each value was converted by its spec. */

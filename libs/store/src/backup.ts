@@ -90,13 +90,14 @@ const isRevision = (value: unknown): value is Revision =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 
 function headOf(text: string): BackupHead {
-  const head = (jsonOf(text) ?? {}) as Partial<BackupHead>;
+  const head = (jsonOf(text) ?? {}) as Partial<Omit<BackupHead, 'format'>> & { readonly format?: string };
   const { format, revision, objects, takenAt } = head;
+  if (format === undefined) throw new BackupDamaged('it does not begin like one');
   if (format !== BACKUP_FORMAT)
     throw new BackupDamaged(`its format is ${JSON.stringify(format)}, not ${BACKUP_FORMAT}`);
   const isCount = typeof objects === 'number' && Number.isSafeInteger(objects) && objects >= 0;
   if (isCount && (revision === 0 || isRevision(revision)) && typeof takenAt === 'string') {
-    return { format, revision, objects, takenAt };
+    return { format: BACKUP_FORMAT, revision, objects, takenAt };
   }
   throw new BackupDamaged('its first line is wrong');
 }

@@ -19,7 +19,7 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
   const config = readStartConfig(line.source);
   if (config.help) {
     line.print(
-      `npm start [-- flags]\n\nRuns a whole cluster in this process until Ctrl-C.\n\n${describeSettings(START_SETTINGS)}`,
+      `npm start [-- flags]\n\nRuns a whole cluster in this process until Ctrl-C.\n\n${describeSettings(START_SETTINGS)}\nExample: npm start -- --nodes 3 --memory --port 7443`,
     );
     return undefined;
   }

@@ -68,7 +68,10 @@ const USER_FIELDS = [
 ];
 
 function parseFile(file: string): unknown {
-  const text = readText(file, 'Start a cluster with `npm start`, or name its kubeconfig with --kubeconfig.');
+  const text = readText(
+    file,
+    'Start a cluster with `npm start`, or name a kubeconfig with --kubeconfig or KUBECONFIG; `holdfast status` names that of `up`.',
+  );
   try {
     return parse(text);
   } catch (cause) {

@@ -69,7 +69,7 @@ function find(served: readonly Served[], word: string): ResourceRef<KubeObject> 
     (each) => each.calledBy.includes(called) && (group.length === 0 || each.group === group.join('.')),
   );
   if (found !== undefined) return found;
-  throw misuse(`the API server has no resource "${word}"`, 'Use a name such as pods, deployments or pv.');
+  throw misuse(`the API server has no resource "${word}"`, 'Give its kind first, as in `pods`, `pod/web` or `pv`.');
 }
 
 export const at = (value: unknown, field: string): unknown =>

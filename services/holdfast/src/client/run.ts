@@ -1,5 +1,6 @@
 import { StatusError } from '@holdfast/machinery';
 import { describeError, OperatorError } from '@holdfast/platform';
+import { nearest } from '@holdfast/platform/config';
 import type { Terminal } from './command.ts';
 import { COMMANDS } from './registry.ts';
 import { takeNoColor } from './terminal/colours.ts';
@@ -19,6 +20,8 @@ export function runCommandLine(typed: readonly string[], process: Omit<TerminalD
 
 /** Runs a command and returns the exit code. */
 export async function runCommand(name: string, argv: readonly string[], terminal: Terminal): Promise<number> {
+  const [topic = ''] = argv;
+  if (HELP_WORDS.has(name) && Object.hasOwn(COMMANDS, topic)) return runCommand(topic, ['--help'], terminal);
   if (HELP_WORDS.has(name)) {
     terminal.print(commandList(terminal));
     return 0;
@@ -26,11 +29,19 @@ export async function runCommand(name: string, argv: readonly string[], terminal
   try {
     const entry = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
     if (entry === undefined) throw unknownCommand(name);
-    return (await (await entry.load()).run(argv, terminal)) ?? 0;
+    const code = (await (await entry.load()).run(argv, terminal)) ?? 0;
+    if (entry.example !== undefined && asksHelp(argv)) terminal.print(`\nExample: holdfast ${entry.example}`);
+    return code;
   } catch (error) {
     return explain(error, terminal);
   }
 }
+
+/** What follows `--` belongs to another program. */
+const asksHelp = (argv: readonly string[]): boolean =>
+  argv
+    .slice(0, argv.includes('--') ? argv.indexOf('--') : undefined)
+    .some((word) => word === '--help' || word === '-h');
 
 function commandList({ paint = PLAIN }: Terminal): string {
   const rows = [
@@ -47,9 +58,24 @@ function unknownCommand(name: string): OperatorError {
   return new OperatorError({
     code: 'UnknownCommand',
     message: `unknown command "${name}"`,
-    nextStep: `Use one of start, ${Object.keys(COMMANDS).join(', ')}; \`help\` describes them.`,
+    nextStep: insteadOf(name),
     exitCode: 2,
   });
+}
+
+/** People who know kubectl try its commands. */
+const OF_KUBECTL: ReadonlySet<string> = new Set(
+  'annotate api-resources apply attach auth cordon cp create debug describe diff drain edit events exec expose label logs patch port-forward replace rollout scale set taint top uncordon wait'.split(
+    ' ',
+  ),
+);
+
+function insteadOf(name: string): string {
+  if (OF_KUBECTL.has(name)) return `Use kubectl for it: \`kubectl ${name}\`; \`holdfast status\` names the kubeconfig.`;
+  const names = ['start', ...Object.keys(COMMANDS)];
+  const meant = nearest(name, names);
+  if (meant !== undefined) return `Do you mean \`${meant}\`? \`help\` describes all commands.`;
+  return `Use one of ${names.join(', ')}; \`help\` describes them.`;
 }
 
 function explain(error: unknown, { tell, paintTold = PLAIN }: Terminal): number {

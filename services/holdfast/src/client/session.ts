@@ -93,7 +93,7 @@ function noAnswer(server: string, { method }: ApiRequest, error: TransportError)
     message: `${server} gave no answer: ${describeError(error.cause ?? error)}`,
     nextStep: unknown
       ? 'The server may have applied it: check before you repeat it.'
-      : 'Check that it runs and that this is the right kubeconfig (--kubeconfig). `npm start` starts a cluster.',
+      : 'Check that it runs and that this is the right kubeconfig (--kubeconfig). `npm start` or `holdfast up -d` starts a cluster.',
     cause: error,
   });
 }

@@ -4,6 +4,7 @@ import type { Command } from '../command.ts';
 import type { Subject } from '../doctor/check.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { CHECKS } from '../doctor/registry.ts';
+import { misuse } from '../misuse.ts';
 import { type Paint, PLAIN } from '../terminal/paint.ts';
 
 const SETTINGS = {
@@ -23,11 +24,12 @@ const ABOUT =
 export const DOCTOR: Command = {
   settings: SETTINGS,
   run: async (argv, terminal) => {
-    const { settings } = readArguments(SETTINGS, argv);
+    const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {
       terminal.print(`holdfast doctor\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
       return 0;
     }
+    if (words[0] !== undefined) throw misuse(`doctor does not know "${words[0]}"`, 'Use flags; --help lists them.');
     const dataDir = path.resolve(settings['data-dir']);
     const kubeconfig = settings.kubeconfig ?? path.join(dataDir, 'kubeconfig');
     const findings = await examine({ host: settings.host, port: settings.port, dataDir, kubeconfig, terminal });

@@ -1,5 +1,6 @@
 import { CHANGES_MAX, type HistoryFound } from '@holdfast/client/film';
 import { formatTime } from '@holdfast/platform';
+import { parseDuration } from '@holdfast/platform/durations';
 import { defineCommand } from '../command.ts';
 import { historyLines } from '../history/lines.ts';
 import { historyPage } from '../history/page.ts';
@@ -22,6 +23,7 @@ export const HISTORY = defineCommand({
   act: async ({ settings, words }, session, { print, tell, clock }) => {
     if (words.length > 0) throw misuse(`"${words[0]}" is not expected`, 'Name an object with --object KIND/NAME.');
     const { since, object, user, json, html } = settings;
+    if (parseDuration(since) === undefined) throw misuse(`"${since}" is not a duration`, 'Give it as in --since 10m.');
     const found = await readHistory(session, { since, object, user });
     if (found.isCut)
       tell(`Warning: only the first ${CHANGES_MAX} changes are shown; ask for less with --since or --object.`);

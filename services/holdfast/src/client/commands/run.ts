@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cluster, startCluster } from '@holdfast/cluster';
-import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { exitCodeOf } from '../child-command.ts';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
 
@@ -53,27 +52,3 @@ async function started(options: Parameters<typeof startCluster>[0], { live }: Te
     live?.show('');
   }
 }
-
-/** 128 and the number of the signal for a command that a signal ended, as in a shell. */
-function exitCodeOf(program: string, args: readonly string[], env: Terminal['env']): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const child = spawn(program, args, { env, stdio: 'inherit' });
-  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
-  // A terminal sends Ctrl-C to the command itself; a second one would end it at once.
-  const onInterrupt = process.stdin.isTTY ? (): void => {} : pass;
-  process.on('SIGINT', onInterrupt).on('SIGTERM', pass).on('SIGHUP', pass);
-  child.on('error', (error) => reject(notStarted(program, error)));
-  child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
-  return promise.finally(() => {
-    process.off('SIGINT', onInterrupt).off('SIGTERM', pass).off('SIGHUP', pass);
-  });
-}
-
-const notStarted = (program: string, cause: Error): OperatorError =>
-  new OperatorError({
-    code: 'CommandNotStarted',
-    message: `the command ${program} cannot be started: ${describeError(cause)}`,
-    nextStep: 'Check its name and the PATH.',
-    exitCode: 127,
-    cause,
-  });

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiFailure } from '../state/api.ts';
+import { type Attempt, answered, applicable, type Draft, forced, type Outcome, typed } from '../state/draft.ts';
 import { diffLines } from '../state/line-diff.ts';
 import { forEditing } from '../state/yaml-text.ts';
 import { DiffView } from './diff-view.tsx';
@@ -13,21 +14,13 @@ export interface EditorProps {
   readonly onDone: () => void;
 }
 
-interface Outcome {
-  /** What the server would store. */
-  readonly yaml?: string;
-  readonly failure?: string;
-  /** Others own fields that were changed. */
-  readonly isConflict?: boolean;
-}
-
 /** Edits by server-side apply: first a dry run and its difference, then the same for good. */
 export function Editor({ path, yaml, onDone }: EditorProps): VNode {
   const { api } = useShell();
-  const [text, setText] = useState(() => forEditing(yaml));
-  const [isForced, setForced] = useState(false);
-  const [tried, setTried] = useState<Outcome | undefined>(undefined);
-  const apply = (isDry: boolean): Promise<string> =>
+  const [draft, setDraft] = useState<Draft>(() => ({ text: forEditing(yaml), isForced: false }));
+  const tried = draft.tried?.outcome;
+  const shown = applicable(draft);
+  const apply = ({ text, isForced }: Attempt, isDry: boolean): Promise<string> =>
     api.text(path, {
       method: 'PATCH',
       accept: 'application/yaml',
@@ -39,15 +32,12 @@ export function Editor({ path, yaml, onDone }: EditorProps): VNode {
       },
       body: text,
     });
-  const run = (isDry: boolean): void => {
-    apply(isDry).then(
-      (result) => (isDry ? setTried({ yaml: result }) : onDone()),
-      (error: unknown) => setTried(outcomeOf(error)),
+  const run = (attempt: Attempt, isDry: boolean): void => {
+    const answer = (outcome: Outcome): void => setDraft((now) => answered(now, attempt, outcome));
+    apply(attempt, isDry).then(
+      (result) => (isDry ? answer({ yaml: result }) : onDone()),
+      (error: unknown) => answer(outcomeOf(error)),
     );
-  };
-  const change = (value: string): void => {
-    setText(value);
-    setTried(undefined);
   };
   return (
     <div class="editor">
@@ -55,8 +45,8 @@ export function Editor({ path, yaml, onDone }: EditorProps): VNode {
         class="code"
         aria-label="YAML"
         spellcheck={false}
-        value={text}
-        onInput={(event) => change(event.currentTarget.value)}
+        value={draft.text}
+        onInput={(event) => setDraft(typed(draft, event.currentTarget.value))}
       />
       {tried?.failure !== undefined && (
         <p class="refusal" role="alert">
@@ -65,18 +55,27 @@ export function Editor({ path, yaml, onDone }: EditorProps): VNode {
       )}
       {tried?.yaml !== undefined && <DiffView lines={diffLines(forEditing(yaml), forEditing(tried.yaml))} />}
       <div class="buttons">
-        <button type="button" onClick={() => run(true)}>
+        <button type="button" onClick={() => run({ text: draft.text, isForced: draft.isForced }, true)}>
           Show what would change
         </button>
-        <button type="button" class="primary" disabled={tried?.yaml === undefined} onClick={() => run(false)}>
+        <button
+          type="button"
+          class="primary"
+          disabled={shown === undefined}
+          onClick={() => shown !== undefined && run(shown, false)}
+        >
           Apply
         </button>
         <button type="button" class="quiet" onClick={onDone}>
           Cancel
         </button>
-        {(isForced || tried?.isConflict === true) && (
+        {(draft.isForced || tried?.isConflict === true) && (
           <label class="check">
-            <input type="checkbox" checked={isForced} onChange={(event) => setForced(event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={draft.isForced}
+              onChange={(event) => setDraft(forced(draft, event.currentTarget.checked))}
+            />
             Take these fields over from their owners
           </label>
         )}

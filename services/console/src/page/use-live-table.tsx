@@ -1,6 +1,6 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { LiveTable } from '../state/live-table.ts';
+import { LiveTable, type Newest } from '../state/live-table.ts';
 import { oncePerFrame } from '../state/machine.ts';
 import type { TableModel } from '../state/table.ts';
 import { useShell } from './shell.tsx';
@@ -12,7 +12,7 @@ export interface Live {
 }
 
 /** Follows a collection while the component is shown, or shows it as of the chosen moment. */
-export function useLiveTable(path: string, query: Readonly<Record<string, string>> = {}): Live {
+export function useLiveTable(path: string, query: Readonly<Record<string, string>> = {}, newest?: Newest): Live {
   const shell = useShell();
   const { api, machine } = shell;
   const tick = useSignal(0);
@@ -23,7 +23,8 @@ export function useLiveTable(path: string, query: Readonly<Record<string, string
       tick.value++;
     });
     const shown = before === undefined ? {} : { before };
-    return new LiveTable({ api, path, query, at, pause: machine.pause, changed, ...shown });
+    const bounded = newest === undefined ? {} : { newest };
+    return new LiveTable({ api, path, query, at, pause: machine.pause, changed, ...shown, ...bounded });
   };
   const [current, setCurrent] = useState(() => ({ collection, at, table: begin() }));
   if (current.collection !== collection || current.at !== at) {

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { pastPath } from '../state/history.ts';
 import { pathOf, type Route } from '../state/routes.ts';
-import { partsOf, withoutManagedFields } from '../state/yaml-text.ts';
+import { drawnLines, partsOf, withoutManagedFields } from '../state/yaml-text.ts';
 import { Editor } from './editor.tsx';
 import { useShell } from './shell.tsx';
 
@@ -50,17 +50,23 @@ export function YamlView({ route, tick }: YamlViewProps): VNode {
   );
 }
 
-export const YamlText = ({ text }: { readonly text: string }): VNode => (
-  <pre class="code" tabIndex={0} role="region" aria-label="YAML">
-    {text.split('\n').map((line, index) => (
-      <span key={index} class="line">
-        {partsOf(line).map((part, at) => (
-          <span key={at} class={part.kind}>
-            {part.text}
+function YamlText({ text }: { readonly text: string }): VNode {
+  const { lines, left } = useMemo(() => drawnLines(text.split('\n')), [text]);
+  return (
+    <>
+      {left !== '' && <p class="refusal">{left}</p>}
+      <pre class="code" tabIndex={0} role="region" aria-label="YAML">
+        {lines.map((line, index) => (
+          <span key={index} class="line">
+            {partsOf(line).map((part, at) => (
+              <span key={at} class={part.kind}>
+                {part.text}
+              </span>
+            ))}
+            {'\n'}
           </span>
         ))}
-        {'\n'}
-      </span>
-    ))}
-  </pre>
-);
+      </pre>
+    </>
+  );
+}

@@ -53,6 +53,17 @@ export async function readRange(api: Api): Promise<HistoryRange | undefined> {
   }
 }
 
+/** The revision of a moment; empty when it is not known, or not to this user. */
+export async function revisionAt(api: Api, path: string, time: string): Promise<string> {
+  const asked = { query: { time, limit: '1' }, accept: 'application/json' };
+  const list = await api.json<ListHead>(pastPath(path), asked).catch((): ListHead => ({}));
+  return list.metadata?.resourceVersion ?? '';
+}
+
+interface ListHead {
+  readonly metadata?: { readonly resourceVersion?: string };
+}
+
 /** The address of a collection or an object in the past. */
 export const pastPath = (path: string): string => `${ROOT}/objects${path}`;
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Api, ApiFailure, type Asked } from './api.ts';
-import { LiveTable } from './live-table.ts';
+import { LiveTable, type LiveTableDeps } from './live-table.ts';
 import { columns, row, tableOf } from './testing.ts';
 
 type Step = (query: Readonly<Record<string, string>>) => unknown;
 
 /** An API whose answers are written down: objects for lists, texts for watches, errors for refusals. */
-function scripted(steps: readonly Step[]) {
+function scripted(steps: readonly Step[], more: Pick<LiveTableDeps, 'newest'> = {}) {
   const queries: string[] = [];
   let at = 0;
   const next = async (asked: Asked | undefined): Promise<unknown> => {
@@ -41,6 +41,7 @@ function scripted(steps: readonly Step[]) {
     query: {},
     pause: async (ms) => void pauses.push(ms),
     changed: () => {},
+    ...more,
   });
   return { table, queries, pauses };
 }
@@ -127,4 +128,31 @@ test('a refusal ends it with the words of the server', async () => {
   assert.deepEqual(queries, ['list']);
   assert.equal(table.liveness, 'refused');
   assert.equal(table.failure, 'pods is forbidden');
+});
+
+test('a long collection of which the newest are wanted is not listed: it is followed from short ago', async () => {
+  const newest = { rowsMax: 2, from: async () => '5' };
+  const { table, queries } = scripted(
+    [list('7', ['a', 'b'], 'more'), () => [event('ADDED', '8', 'c'), event('ADDED', '9', 'd')]],
+    { newest },
+  );
+  await table.run();
+  assert.deepEqual(queries.slice(0, 2), ['list', 'watch 5']);
+  assert.deepEqual([[...table.model.rows.keys()], table.isCut], [['default/c', 'default/d'], true]);
+});
+
+test('a server that has forgotten short ago is followed from now', async () => {
+  const newest = { rowsMax: 2, from: async () => '5' };
+  const long = list('7', ['a', 'b'], 'more');
+  const { table, queries } = scripted([long, () => new ApiFailure(410, 'too old'), long, () => []], { newest });
+  await table.run();
+  assert.deepEqual(queries.slice(0, 4), ['list', 'watch 5', 'list', 'watch 7']);
+});
+
+test('of what is followed only the newest rows are kept', () => {
+  const at = (second: number) => row(`e${second}`, { createdAt: `2026-01-01T00:00:0${second}Z` });
+  const model = tableOf(['Name'], [at(3), at(1), at(2), at(5), at(4)]);
+  assert.equal(model.keepNewest(3), false, 'twice as many are kept before the oldest are dropped');
+  assert.equal(model.keepNewest(2), true);
+  assert.deepEqual([...model.rows.keys()], ['default/e5', 'default/e4']);
 });

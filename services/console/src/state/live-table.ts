@@ -5,6 +5,12 @@ import { isExpired, LineReader, readEvent } from './watch-lines.ts';
 
 export type Liveness = 'loading' | 'live' | 'reconnecting' | 'refused' | 'past';
 
+export interface Newest {
+  readonly rowsMax: number;
+  /** The revision from which a collection of more rows is followed; empty: not known. */
+  readonly from: () => Promise<string>;
+}
+
 export interface LiveTableDeps {
   readonly api: Api;
   /** `/api/v1/pods` */
@@ -16,6 +22,8 @@ export interface LiveTableDeps {
   readonly before?: TableModel;
   /** Resolves after this time. */
   readonly pause: (ms: number) => Promise<void>;
+  /** Only the newest rows: a long collection is not listed, but followed from a revision of short ago. */
+  readonly newest?: Newest;
   /** Something is different; called for every event, so the view collects the calls of a frame. */
   readonly changed: () => void;
 }
@@ -31,8 +39,12 @@ export class LiveTable {
   readonly model: TableModel;
   liveness: Liveness = 'loading';
   failure = '';
+  /** Older rows are left out. */
+  isCut = false;
   readonly #deps: LiveTableDeps;
   readonly #stop = new AbortController();
+  /** The server has forgotten the revision of short ago. */
+  #isForgotten = false;
 
   constructor(deps: LiveTableDeps) {
     this.#deps = deps;
@@ -55,12 +67,16 @@ export class LiveTable {
         this.#become('live');
         const began = await this.#watch();
         isListed = began !== 'expired';
+        this.#isForgotten ||= began === 'expired';
         if (began === 'events') wait = RETRY_MS;
         else wait = await this.#pauseFor(wait);
       } catch (error) {
         if (this.#stop.signal.aborted) return;
         if (error instanceof ApiFailure && error.isFinal) return this.#become('refused', error.message);
-        isListed &&= !(error instanceof ApiFailure && error.code === 410);
+        if (error instanceof ApiFailure && error.code === 410) {
+          isListed = false;
+          this.#isForgotten = true;
+        }
         this.#become(this.liveness === 'loading' ? 'loading' : 'reconnecting', describe(error));
         wait = await this.#pauseFor(wait);
       }
@@ -85,7 +101,7 @@ export class LiveTable {
   }
 
   async #list(): Promise<void> {
-    const { api, query, at = '' } = this.#deps;
+    const { api, query, at = '', newest } = this.#deps;
     const path = this.#isPast ? pastPath(this.#deps.path) : this.#deps.path;
     let token = '';
     let isFirst = true;
@@ -94,7 +110,7 @@ export class LiveTable {
         accept: TABLE,
         query: {
           ...query,
-          limit: String(PAGE_ROWS),
+          limit: String(newest?.rowsMax ?? PAGE_ROWS),
           ...(at === '' ? {} : { time: at }),
           ...(token === '' ? {} : { continue: token }),
         },
@@ -104,7 +120,16 @@ export class LiveTable {
       this.#deps.changed();
       token = page.metadata?.continue ?? '';
       isFirst = false;
-    } while (token !== '');
+    } while (token !== '' && newest === undefined);
+    if (newest !== undefined) await this.#beginNewest(token !== '', newest);
+  }
+
+  /** A page in the order of names has old rows like new ones: of a long collection none of it is kept. */
+  async #beginNewest(isLong: boolean, { from }: Newest): Promise<void> {
+    this.isCut = isLong;
+    if (!isLong) return;
+    this.model.rows.clear();
+    if (!this.#isPast && !this.#isForgotten) this.model.revision = (await from()) || this.model.revision;
   }
 
   /** Follows one watch to its end. */
@@ -131,6 +156,8 @@ export class LiveTable {
         this.model.takeEvent(event);
         seen = 'events';
       }
+      const { newest } = this.#deps;
+      if (newest !== undefined) this.isCut = this.model.keepNewest(newest.rowsMax) || this.isCut;
       changed();
     }
     return seen;

@@ -81,6 +81,7 @@ function decode(part: string): string {
 
 export const PODS: ResourceName = { group: '', version: 'v1', plural: 'pods' };
 export const NODES: ResourceName = { group: '', version: 'v1', plural: 'nodes' };
+export const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces' };
 export const EVENTS: ResourceName = { group: '', version: 'v1', plural: 'events' };
 
 /** The address of a collection, or of one of its objects. */

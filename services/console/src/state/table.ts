@@ -97,6 +97,14 @@ export class TableModel {
     return rows.map(({ key }) => key);
   }
 
+  /** Drops the oldest rows when there are twice as many, so that each is compared seldom. Returns whether it did. */
+  keepNewest(rowsMax: number): boolean {
+    if (this.rows.size <= 2 * rowsMax) return false;
+    const oldestFirst = [...this.rows.values()].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+    for (const { key } of oldestFirst.slice(0, -rowsMax)) this.rows.delete(key);
+    return true;
+  }
+
   columnAt(name: string): number {
     return this.columns.findIndex((column) => column.name === name);
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { kindsOf, menuKinds, pluralTitle } from './kinds.ts';
 import { listHash, objectHash, PODS, pathOf, readRoute } from './routes.ts';
 import { ageOf, parse } from './times.ts';
-import { partsOf, withoutManagedFields } from './yaml-text.ts';
+import { drawnLines, partsOf, withoutManagedFields } from './yaml-text.ts';
 
 test('addresses of pages are read as they are written', () => {
   const filter = { namespace: 'shop', labels: 'app=web,tier in (a)', fields: '', words: 'x y' };
@@ -97,4 +97,12 @@ test('each kind is listed once, in the version that the server prefers', () => {
     pluralTitle({ group: '', version: 'v1', plural: '', kind, isNamespaced: true, verbs: [] }),
   );
   assert.deepEqual(titles, ['Pods', 'NetworkPolicies', 'Ingresses', 'Endpoints', 'Gateways']);
+});
+
+test('of very many lines the first are drawn, and a sentence says how to get the others', () => {
+  const lines = Array.from({ length: 100_000 }, (_, line) => line);
+  const drawn = drawnLines(lines);
+  assert.ok(drawn.lines.length < 10_000);
+  assert.equal(drawn.left, '96,000 more lines are not drawn: `kubectl get -o yaml` prints all of them.');
+  assert.deepEqual(drawnLines(['a']), { lines: ['a'], left: '' });
 });

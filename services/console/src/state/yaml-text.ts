@@ -12,6 +12,23 @@ export function withoutManagedFields(yaml: string): string {
   return kept.join('\n');
 }
 
+/** Lines that are drawn: some ten thousand more stop the tab. */
+const LINES_DRAWN_MAX = 4_000;
+
+export interface DrawnLines<T> {
+  readonly lines: readonly T[];
+  /** Says what is left out; empty: nothing. */
+  readonly left: string;
+}
+
+/** The first lines, and a sentence about the others. */
+export function drawnLines<T>(lines: readonly T[]): DrawnLines<T> {
+  const left = lines.length - LINES_DRAWN_MAX;
+  if (left <= 0) return { lines, left: '' };
+  const sentence = `${left.toLocaleString('en')} more lines are not drawn: \`kubectl get -o yaml\` prints all of them.`;
+  return { lines: lines.slice(0, LINES_DRAWN_MAX), left: sentence };
+}
+
 export interface YamlPart {
   readonly kind: 'key' | 'text' | 'mark';
   readonly text: string;

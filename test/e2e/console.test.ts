@@ -26,8 +26,9 @@ before(async () => {
   page = await context.newPage();
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    // Interfaces of other programs come and go, and the page asks again. Refusals are what tests ask for.
-    const isExpected = /ERR_NETWORK_CHANGED|status of (?:401|409)/.test(message.text());
+    // Interfaces of other programs come and go, and the page asks again. Refusals are what tests ask for, and what an
+    // explanation looks for may be absent.
+    const isExpected = /ERR_NETWORK_CHANGED|ERR_SOCKET_NOT_CONNECTED|status of (?:401|404|409)/.test(message.text());
     if (message.type() === 'error' && !isExpected) complaints.push(message.text());
   });
   page.on('request', (request) => {
@@ -150,6 +151,21 @@ test('every page shows the cluster as of a moment, and what changed until then, 
   const scaled = page.locator('.change', { hasText: 'spec.replicas' }).last();
   assert.match((await scaled.textContent()) ?? '', /spec\.replicas 4 6/);
   assert.match((await scaled.textContent()) ?? '', /admin/);
+});
+
+test('a rollout shows its revisions with their pods, how far it is, and why it goes no further', async () => {
+  await run('create', 'deployment', 'stuck', '--image=busybox', '--replicas=2', '--', 'sleep', '3600');
+  await run('rollout', 'status', 'deployment', 'stuck', '--timeout=60s');
+  await run('set', 'resources', 'deployment', 'stuck', '--requests=cpu=1000');
+  await go('#/object/apps/v1/deployments/default/stuck');
+  await page.getByRole('link', { name: 'Rollout' }).click();
+  await page.getByRole('region', { name: 'What it waits for' }).getByText('3 Insufficient cpu').waitFor();
+  await page.getByRole('region', { name: 'Revision 1' }).getByText('ready on').first().waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  const pod = page.getByRole('region', { name: 'Revision 2' }).locator('li', { hasText: 'waits for a node' });
+  await pod.first().getByRole('link').click();
+  await page.getByText('a node with more cpu joins').waitFor();
+  await run('delete', 'deployment', 'stuck');
 });
 
 test('the loss of a node is a film: lanes, durations, and in a sentence what is not done yet', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type {
+  DaemonSet,
   Deployment,
   Job,
   KubeObject,
@@ -15,6 +16,7 @@ import type {
 import { parseTime } from '@holdfast/platform';
 import { explainBudget } from './budget.ts';
 import { type ClaimFacts, explainClaim } from './claim.ts';
+import { explainDaemonSet } from './daemon-set.ts';
 import { explainDeployment } from './deployment.ts';
 import type { Finding } from './finding.ts';
 import { explainJob } from './job.ts';
@@ -60,6 +62,14 @@ const set = (spec: object, status: object = {}): StatefulSet =>
     {
       spec: { replicas: 3, updateStrategy: { type: 'RollingUpdate' }, ...spec },
       status: { observedGeneration: 1, ...status },
+    },
+  );
+const daemons = (updated: number, type = 'RollingUpdate'): DaemonSet =>
+  stored(
+    { name: 'agent' },
+    {
+      spec: { updateStrategy: { type } },
+      status: { desiredNumberScheduled: 3, updatedNumberScheduled: updated, numberAvailable: 3, observedGeneration: 1 },
     },
   );
 const threePods = [1, 2, 3].map(() => blocker.pod);
@@ -149,6 +159,18 @@ const CASES: readonly (readonly [string, Finding, RegExp])[] = [
     explainNamespace({ namespace: namespace([], {}), apiServices: [], pod: undefined }, NOW),
     /waits for nothing: it is active/,
   ],
+  [
+    'daemon set whose old pod may still run',
+    explainDaemonSet({ ...NO_PODS, set: daemons(1), pods: [blocker.pod], blocker }, NOW),
+    /its pod db-0 is not ready: node node-2 has not confirmed/,
+  ],
+  [
+    'daemon set that nobody updates',
+    explainDaemonSet({ ...NO_PODS, set: daemons(1, 'OnDelete'), pods: threePods }, NOW),
+    /1 of 3 nodes have a pod of the new template.*OnDelete.*somebody deletes the pods/,
+  ],
+  ['daemon set without quota', explainDaemonSet({ ...refused, set: daemons(1) }, NOW), /refuses its next pod/],
+  ['daemon set at rest', explainDaemonSet({ ...NO_PODS, set: daemons(3) }, NOW), /nothing: its pods on 3 nodes are up/],
   [
     'set whose predecessor may still run',
     explainStatefulSet({ ...NO_PODS, set: set({}), pods: [blocker.pod], blocker }, NOW),

@@ -1,4 +1,5 @@
 import {
+  DAEMON_SETS,
   DEPLOYMENTS,
   isTerminating,
   JOBS,
@@ -14,6 +15,7 @@ import {
 import type { Target } from '../port.ts';
 import { explainBudget, observeBudget } from './budget.ts';
 import { explainClaim, observeClaim } from './claim.ts';
+import { explainDaemonSet, observeDaemonSet } from './daemon-set.ts';
 import { explainDeployment, observeDeployment } from './deployment.ts';
 import { type Finding, ownersRemove } from './finding.ts';
 import { explainJob, observeJob } from './job.ts';
@@ -59,6 +61,7 @@ const KINDS: readonly ExplainedKind[] = [
   defineKind({ resource: NAMESPACES, observe: observeNamespace, explain: explainNamespace }),
   defineKind({ resource: DEPLOYMENTS, observe: observeDeployment, explain: explainDeployment }),
   defineKind({ resource: STATEFUL_SETS, observe: observeStatefulSet, explain: explainStatefulSet }),
+  defineKind({ resource: DAEMON_SETS, observe: observeDaemonSet, explain: explainDaemonSet }),
   defineKind({ resource: POD_DISRUPTION_BUDGETS, observe: observeBudget, explain: explainBudget }),
   defineKind({ resource: NODES, observe: observeNode, explain: explainNode }),
   defineKind({ resource: JOBS, observe: observeJob, explain: explainJob }),

@@ -47,7 +47,7 @@ function remedies(said: string): string {
   const [, , reasons = said] = NO_NODE.exec(said) ?? [];
   const found = REMEDIES.flatMap(([pattern, remedy]) => {
     const match = pattern.exec(reasons);
-    return match === null ? [] : [remedy.replace('$1', quoted(match[1]))];
+    return match === null ? [] : [remedy.replaceAll('$1', () => quoted(match[1]))];
   });
   return found.length === 0
     ? 'a node fits; the scheduler tries again when nodes, pods or volumes change'

@@ -85,7 +85,7 @@ const CASES: readonly (readonly [string, PodFacts, RegExp])[] = [
         '0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient cpu. preemption: none',
       ),
     ),
-    /waits: none of the 3 nodes fits: 1 node\(s\) had untolerated taint \{a: b\}, 2 Insufficient cpu\. The wait ends when pods that use cpu end.*the taint \{a: b\} is removed.* waited for 30s/,
+    /waits: none of the 3 nodes fits: 1 node\(s\) had untolerated taint \{a: b\}, 2 Insufficient cpu\. The wait ends when pods that use cpu end, a node with more cpu joins.*the taint \{a: b\} is removed.* waited for 30s/,
   ],
   ['no node at all', facts(unscheduled('no nodes available to schedule pods')), /ends when a node joins/],
   [

@@ -1,9 +1,10 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type FilmsFound, isOver, readFilms } from '../state/films.ts';
 import { parse } from '../state/times.ts';
 import { FilmView } from './film-view.tsx';
 import { useShell } from './shell.tsx';
+import { type Followed, useFollowed } from './use-followed.tsx';
 
 const SPANS = [
   ['10 minutes', 600_000],
@@ -59,35 +60,14 @@ export function FilmPage({ node }: { readonly node: string }): VNode {
   );
 }
 
-interface Known {
-  readonly found?: FilmsFound;
-  readonly failure: string;
-}
-
-/** Reads again while something is not over; a moment of the past is read once. */
-function useFilms(node: string, sinceMs: number): Known {
-  const { api, machine, at } = useShell();
-  const [known, setKnown] = useState<Known>({ failure: '' });
-  const moment = at.value;
-  useEffect(() => {
-    const stop = new AbortController();
-    const untilMs = parse(moment);
-    const asked = { node, sinceMs, signal: stop.signal, ...(untilMs === undefined ? {} : { untilMs }) };
-    const follow = async (): Promise<void> => {
-      while (!stop.signal.aborted) {
-        const next = await readFilms(api, asked).then(
-          (found): Known => ({ found, failure: '' }),
-          (error: unknown): Known => ({ failure: error instanceof Error ? error.message : String(error) }),
-        );
-        if (stop.signal.aborted) return;
-        setKnown((before) => ({ ...before, ...next }));
-        if (moment !== '') return;
-        const isQuiet = next.found?.films.every(isOver) ?? true;
-        await machine.pause(isQuiet ? LOOK_MS : FOLLOW_MS);
-      }
-    };
-    void follow();
-    return () => stop.abort();
-  }, [node, sinceMs, moment]);
-  return known;
+/** A loss that is not over is read again soon. */
+function useFilms(node: string, sinceMs: number): Followed<FilmsFound> {
+  const { api, at } = useShell();
+  const untilMs = parse(at.value);
+  const until = untilMs === undefined ? {} : { untilMs };
+  return useFollowed({
+    key: `${node}/${sinceMs}`,
+    read: (signal) => readFilms(api, { node, sinceMs, signal, ...until }),
+    again: (found) => (found?.films.every(isOver) === false ? FOLLOW_MS : LOOK_MS),
+  });
 }

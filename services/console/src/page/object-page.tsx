@@ -1,3 +1,4 @@
+import { hasRollout } from '@holdfast/client/rollout';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../state/api.ts';
@@ -7,6 +8,7 @@ import { listHash, objectHash, pathOf, type Route } from '../state/routes.ts';
 import { Changes } from './changes.tsx';
 import { LiveBadge } from './live-badge.tsx';
 import { Logs } from './logs.tsx';
+import { RolloutView } from './rollout-view.tsx';
 import { useShell } from './shell.tsx';
 import { Summary } from './summary.tsx';
 import { useLiveTable } from './use-live-table.tsx';
@@ -23,6 +25,7 @@ export function ObjectPage({ route }: { readonly route: ObjectRoute }): VNode {
   const { object, failure } = useObject(route, live.tick.value);
   const tabs = [
     'summary',
+    ...(resource.group === 'apps' && hasRollout(kind?.kind ?? '') ? ['rollout'] : []),
     'yaml',
     ...(resource.plural === 'pods' && resource.group === '' ? ['logs'] : []),
     ...(shell.range.value === undefined ? [] : ['history']),
@@ -60,6 +63,7 @@ export function ObjectPage({ route }: { readonly route: ObjectRoute }): VNode {
 
 const TITLES = new Map([
   ['summary', 'Summary'],
+  ['rollout', 'Rollout'],
   ['yaml', 'YAML'],
   ['logs', 'Logs'],
   ['history', 'History'],
@@ -75,6 +79,7 @@ interface TabProps {
 function Tab({ tab, object, route, tick }: TabProps): VNode {
   if (tab === 'yaml') return <YamlView route={route} tick={tick} />;
   if (tab === 'logs') return <Logs pod={object} />;
+  if (tab === 'rollout') return <RolloutView object={object} resource={route.resource} tick={tick} />;
   if (tab === 'history') return <Changes path={pathOf(route.resource, route.namespace, route.name)} tick={tick} />;
   return <Summary object={object} resource={route.resource} tick={tick} />;
 }

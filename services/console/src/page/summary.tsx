@@ -6,6 +6,7 @@ import { Card } from './card.tsx';
 import { Family } from './family.tsx';
 import { ObjectEvents } from './object-events.tsx';
 import { useShell } from './shell.tsx';
+import { WhyCard } from './why-card.tsx';
 
 export interface SummaryProps {
   readonly object: ApiObject;
@@ -13,13 +14,17 @@ export interface SummaryProps {
   readonly tick: number;
 }
 
-export function Summary({ object, tick }: SummaryProps): VNode {
+export function Summary({ object, resource, tick }: SummaryProps): VNode {
   const shell = useShell();
   const { metadata } = object;
+  const kind = shell.kindOf(resource);
   const now = shell.shownTime;
   return (
     <div class="summary">
       <div>
+        {kind !== undefined && (
+          <WhyCard kind={kind} namespace={metadata.namespace ?? ''} name={metadata.name} tick={tick} />
+        )}
         <Card title="Facts">
           <dl>
             <Fact title="Age">{ageOf(metadata.creationTimestamp ?? '', now)}</Fact>

@@ -9,7 +9,7 @@ export const WHY = defineCommand({
   usage: 'why <resource>/<name>...',
   about:
     'Says in one paragraph what an object waits for and what would end the wait: pods, claims, nodes, namespaces,\n' +
-    'Deployments, StatefulSets, Jobs and disruption budgets; of other kinds, the finalizers that hold them.',
+    'Deployments, StatefulSets, DaemonSets, Jobs and disruption budgets; of other kinds, the finalizers that hold them.',
   settings: {
     json: { kind: 'boolean', help: 'One JSON document a line: subject, waitsFor, endsWhen, since' },
   },

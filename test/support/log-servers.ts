@@ -34,6 +34,8 @@ export interface LogServersOptions {
   /** Off: acknowledged data may be lost with the power. */
   readonly syncAlways?: boolean;
   readonly jetstream?: boolean;
+  /** Where the data are; a temporary folder otherwise. */
+  readonly dataIn?: string;
   /** Where the servers reach each other's route ports. */
   readonly routePort?: (port: number) => Promise<number>;
 }
@@ -43,6 +45,7 @@ export async function startLogServers({
   syncAlways = true,
   jetstream = true,
   routePort = async (port) => port,
+  dataIn,
 }: LogServersOptions = {}): Promise<LogServers> {
   const acceptOldServers = hasOldServer();
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-log-'));
@@ -52,7 +55,7 @@ export async function startLogServers({
   const routes: number[] = [];
   for (const { cluster } of ports) routes.push(await routePort(cluster));
   const children: (ChildProcess | undefined)[] = [];
-  const storeDir = (index: number): string => join(directory, `data-${index}`);
+  const storeDir = (index: number): string => join(dataIn ?? directory, `data-${index}`);
   for (const [index, { client, cluster, monitor }] of ports.entries()) {
     const config = {
       server_name: `n${index}`,

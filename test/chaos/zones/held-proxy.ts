@@ -94,5 +94,5 @@ export class HeldProxy implements AsyncDisposable {
 function pass(data: Buffer, source: Socket, target: Socket): void {
   if (target.write(data)) return;
   source.pause();
-  target.once('drain', () => source.resume());
+  if (target.listenerCount('drain') === 0) target.once('drain', () => source.resume());
 }

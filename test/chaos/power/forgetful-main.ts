@@ -1,0 +1,56 @@
+// A file system that can forget: `node forgetful-main.ts FOLDER` mounts it there. On a line on its standard input everything that
+// was not synced is gone, as after a loss of power, and it prints how many bytes. It ends with its standard input.
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, read, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { ForgetfulTree } from './forgetful-tree.ts';
+import { decodeRequest, encodeReply, IN_HEADER_BYTES, WRITE_BYTES_MAX } from './fuse-protocol.ts';
+
+const folder = process.argv[2] ?? '';
+const tree = new ForgetfulTree();
+const device = openSync('/dev/fuse', 'r+');
+const message = Buffer.alloc(WRITE_BYTES_MAX + 8_192);
+
+const options = 'fd=3,rootmode=40000,user_id=0,group_id=0';
+const mounting = spawn('mount', ['-i', '-t', 'fuse', '-o', options, 'forgetful', folder], {
+  stdio: ['ignore', 'inherit', 'inherit', device],
+});
+mounting.once('exit', (code) => {
+  if (code !== 0) process.exit(code ?? 1);
+  process.stdout.write('mounted\n');
+});
+
+function serve(): void {
+  read(device, message, 0, message.length, null, (error, bytes) => {
+    if (error !== null) {
+      // An interrupted request, or one that was given up: the next one.
+      if (error.code === 'EINTR' || error.code === 'ENOENT' || error.code === 'EAGAIN') serve();
+      else end();
+      return;
+    }
+    if (bytes >= IN_HEADER_BYTES) answer();
+    serve();
+  });
+}
+
+function answer(): void {
+  const request = decodeRequest(message);
+  const result = tree.answer(request);
+  if (result === undefined) return;
+  try {
+    writeSync(device, encodeReply(request.unique, result));
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
+  }
+}
+
+function end(): void {
+  spawnSync('umount', ['-l', folder]);
+  closeSync(device);
+  process.exit(0);
+}
+
+createInterface({ input: process.stdin })
+  .on('line', () => process.stdout.write(`forgot ${tree.forget()}\n`))
+  .on('close', end);
+serve();

@@ -1,0 +1,109 @@
+import { strict as assert } from 'node:assert';
+import { test } from 'node:test';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
+import type { DurableStore } from '@holdfast/store';
+import { createLogStore } from '@holdfast/store/log';
+import { createRedisStore } from '@holdfast/store/redis';
+import { startForgetfulDisk, whyNoForgetfulDisk } from '../support/forgetful-disk.ts';
+import { type LogServers, startLogServers } from '../support/log-servers.ts';
+import { startRedis } from '../support/redis-server.ts';
+
+const WRITES = 150;
+const clock = createSystemClock();
+const ids = createIds(createSystemRandom());
+const log = createSilentLog();
+const skip = whyNoForgetfulDisk() ?? false;
+
+/** Writes objects, and returns the keys of those that were acknowledged. */
+async function writeSome(store: DurableStore, round: number): Promise<readonly string[]> {
+  const keys = Array.from({ length: WRITES }, (_, n) => `core/pods/default/r${round}-${n}`);
+  await Promise.all(keys.map((key) => store.write([{ kind: 'create', key, value: '{}' }])));
+  return keys;
+}
+
+async function missing(store: DurableStore, acknowledged: readonly string[]): Promise<readonly string[]> {
+  const { objects } = await store.list('');
+  const present = new Set(objects.map(({ key }) => key));
+  return acknowledged.filter((key) => !present.has(key));
+}
+
+/** Servers that start again choose leaders again and again while the machine has no core for them. */
+const PATIENCE_MS = 120_000;
+
+const openLog = ({ urls, monitors, acceptOldServers }: LogServers, syncAlways: boolean): Promise<DurableStore> =>
+  createLogStore({
+    servers: urls,
+    monitors,
+    acceptOldServers,
+    allowUnsafe: !syncAlways,
+    ...(syncAlways ? { startTimeoutMs: PATIENCE_MS } : {}),
+    clock,
+    ids,
+    log,
+  });
+
+/** All zones lose their power at once. Resolves with the acknowledged writes that are gone, or why nothing can be read. */
+async function lossesOfLog(
+  syncAlways: boolean,
+): Promise<{ readonly forgot: number; readonly lost: readonly string[] }> {
+  await using disk = await startForgetfulDisk();
+  await using servers = await startLogServers({ count: 3, syncAlways, dataIn: disk.folder });
+  const store = await openLog(servers, syncAlways);
+  const acknowledged = await writeSome(store, 0);
+  await Promise.all([0, 1, 2].map((index) => servers.kill(index)));
+  await store.close();
+  const forgot = await disk.losePower();
+  await Promise.all([0, 1, 2].map((index) => servers.start(index)));
+  try {
+    const again = await openLog(servers, syncAlways);
+    const lost = await missing(again, acknowledged);
+    await again.close();
+    return { forgot, lost };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { forgot, lost: [error.message] };
+  }
+}
+
+test('log: all zones lose their power at once: with sync_interval always nothing acknowledged is lost', {
+  skip,
+}, async () => {
+  assert.deepEqual((await lossesOfLog(true)).lost, []);
+});
+
+test('negative control: with the default sync_interval the same power loss loses acknowledged writes', {
+  skip,
+}, async () => {
+  const { forgot, lost } = await lossesOfLog(false);
+  assert.ok(forgot > 0 && lost.length > 0, `forgot ${forgot} bytes, lost ${lost.length}`);
+});
+
+/** Resolves with the acknowledged writes that are gone after the first of so many losses of power that loses any. */
+async function lossesOfRedis(appendfsync: string, times: number): Promise<readonly string[]> {
+  await using disk = await startForgetfulDisk();
+  await using server = await startRedis({ dir: disk.folder, appendfsync });
+  for (let round = 0; round < times; round++) {
+    const store = await createRedisStore({ url: server.url, clock, ids, log, allowUnsafe: appendfsync !== 'always' });
+    const acknowledged = await writeSome(store, round);
+    await server.kill();
+    await store.close();
+    await disk.losePower();
+    await server.restart();
+    const again = await createRedisStore({ url: server.url, clock, ids, log, allowUnsafe: appendfsync !== 'always' });
+    const lost = await missing(again, acknowledged);
+    await again.close();
+    if (lost.length > 0) return lost;
+  }
+  return [];
+}
+
+test('redis: the machine loses its power: with appendfsync always nothing acknowledged is lost', { skip }, async () => {
+  assert.deepEqual(await lossesOfRedis('always', 1), []);
+});
+
+test('negative control: with appendfsync everysec the same power loss loses acknowledged writes', {
+  skip,
+}, async () => {
+  // The server may have synced just before the power went.
+  assert.ok((await lossesOfRedis('everysec', 3)).length > 0);
+});

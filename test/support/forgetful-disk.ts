@@ -1,0 +1,53 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const PROGRAM = resolve(import.meta.dirname, '../chaos/power/forgetful-main.ts');
+
+/** A file system in memory that loses what was not synced when it is told to. */
+export interface ForgetfulDisk extends AsyncDisposable {
+  readonly folder: string;
+  /** Ends nobody: kill who writes there before. Resolves with the bytes that are gone. */
+  losePower(): Promise<number>;
+}
+
+/** Why this system cannot have one; `undefined` when it can. */
+export function whyNoForgetfulDisk(): string | undefined {
+  if (process.getuid?.() !== 0) return 'a file system that can forget needs root';
+  return existsSync('/dev/fuse') ? undefined : 'a file system that can forget needs /dev/fuse';
+}
+
+export async function startForgetfulDisk(): Promise<ForgetfulDisk> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-forgetful-'));
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [PROGRAM, folder], { stdio: 'pipe' });
+  const ended = once(child, 'exit');
+  let complaint = '';
+  child.stderr.on('data', (text) => (complaint += String(text)));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const nextLine = async (): Promise<string> => {
+    const { done, value } = await lines.next();
+    if (done === true) throw new Error(`the file system that can forget has ended: ${complaint}`);
+    return value;
+  };
+  const dispose = async (): Promise<void> => {
+    child.stdin.end();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  await nextLine().catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
+  return {
+    folder,
+    losePower: async () => {
+      child.stdin.write('\n');
+      return Number((await nextLine()).split(' ')[1]);
+    },
+    [Symbol.asyncDispose]: dispose,
+  };
+}

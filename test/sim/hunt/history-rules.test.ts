@@ -352,3 +352,67 @@ test('[TEST-07] rule: a namespace gets no more than its quota', () => {
   create(BOUNDED, 'next').isFine();
   create(BOUNDED, 'more').breaks('a namespace gets no more than its quota');
 });
+
+/** A Deployment of three that rolls from `old` to `new`, one more pod at a time. Both sets are as large as they are told. */
+function rollingOut({ isCalm = true } = {}) {
+  const strategy = { rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } };
+  const history = new History({ isCalm });
+  const set = (uid: string, replicas: number, by = MANAGER): History =>
+    history.put(
+      `apps/replicasets/default/${uid}`,
+      'ReplicaSet',
+      {
+        metadata: { name: uid, uid, ...ownedBy('d', 'Deployment') },
+        spec: { replicas },
+      },
+      by,
+    );
+  const pod = (uid: string, name: string, status: object = ready): History =>
+    history.put(`core/pods/default/${name}`, 'Pod', {
+      metadata: { name, uid: name, ...ownedBy(uid, 'ReplicaSet') },
+      status,
+    });
+  history.put('apps/deployments/default/d', 'Deployment', {
+    metadata: { name: 'd', uid: 'd' },
+    spec: { replicas: 3, strategy },
+  });
+  set('old', 3);
+  for (const name of ['a', 'b', 'c']) pod('old', name);
+  history.passes(100);
+  return { history, set, pod };
+}
+
+test('[TEST-07] rule: a rollout makes no more pods than its surge allows', () => {
+  const { history, set } = rollingOut();
+  set('new', 1);
+  history.isFine();
+  set('new', 2);
+  history.breaks('a rollout keeps its bounds');
+});
+
+test('[TEST-07] rule: a rollout takes no pod that it needs, and hears late where something delays it', () => {
+  const { history, set, pod } = rollingOut();
+  set('new', 1);
+  pod('new', 'n');
+  set('old', 2);
+  history.isFine();
+  set('old', 1);
+  history.breaks('a rollout keeps its bounds');
+  const late = rollingOut({ isCalm: false });
+  late.set('old', 2);
+  late.history.isFine();
+  const lost = rollingOut();
+  lost.pod('old', 'a', {});
+  lost.set('old', 2);
+  lost.history.isFine();
+});
+
+test('[TEST-07] a size that a user changed a moment ago may still be decided on', () => {
+  const { history, set } = rollingOut();
+  history.put('apps/deployments/default/d', 'Deployment', { metadata: { name: 'd', uid: 'd' }, spec: { replicas: 1 } });
+  set('new', 1);
+  history.isFine();
+  history.passes(100);
+  set('new', 2);
+  history.breaks('a rollout keeps its bounds');
+});

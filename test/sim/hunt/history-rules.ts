@@ -17,6 +17,7 @@ import { controllerOf, MANAGER, uidOf } from './meta.ts';
 import { orderRules } from './order-rule.ts';
 import { quotaRules } from './quota-rule.ts';
 import { replicaRules } from './replica-rule.ts';
+import { rolloutRules } from './rollout-rule.ts';
 import type { ReplicaDeps } from './settled.ts';
 import { volumeRules } from './volume-rules.ts';
 
@@ -81,6 +82,7 @@ export const historyRules = ({ living, named, isCalm, replicas = ONE_ACTOR }: Hi
   ...volumeRules(living),
   ...replicaRules(replicas),
   ...orderRules(isCalm, replicas),
+  ...rolloutRules(isCalm, replicas),
   ...quotaRules,
 });
 

@@ -188,6 +188,22 @@ test('[RWO-15] [RWO-21] the node is read past every cache, and only when no pod 
   assert.deepEqual([cluster.attached(), api.writes.length - before], ['', 1]);
 });
 
+test('[RWO-16] a pod that only a stale cache still has is not named, and of two controllers none takes back what the other writes', async () => {
+  const cluster = new Cluster();
+  const { world } = cluster;
+  const late = world.api.newInformers();
+  const behind = new DrivenController(world, attachDetachController, late);
+  const one = await cluster.runs('one', 'a');
+  late.of(PODS).freeze();
+  await cluster.says('a');
+  await cluster.remove(one);
+  const before = world.api.writes.length;
+  for (let round = 0; round < 5; round++)
+    for (const controller of [behind, cluster.controller]) await controller.settle();
+  const written = world.api.writes.slice(before).filter(({ resource }) => resource === 'persistentvolumes');
+  assert.deepEqual([cluster.attached(), written.length], ['', 0]);
+});
+
 for (const [way, release] of [
   ['deletion of the node', (world: World): void => world.api.drop(NODES, { name: 'a' })],
   [

@@ -13,7 +13,7 @@ import {
   type Pod,
   VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
-import type { ReconcileResult } from '@holdfast/client';
+import type { ApiClient, ReconcileResult } from '@holdfast/client';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { nameOf, parseKey, uidOf } from '../../common/meta.ts';
 import { claimKeysOf } from '../../common/pod-claims.ts';
@@ -100,6 +100,7 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       return volume.status.attachment === undefined && users.length === 0 ? {} : { requeueAfterMs: ATTACH_RECHECK_MS };
     case 'attach':
     case 'change-users': {
+      if (await namesGone(client, volume, decision.attachment)) return { requeueAfterMs: ATTACH_RECHECK_MS };
       const written = await write(context, volume, decision);
       if (written !== undefined && decision.kind === 'attach')
         tellAttached(context, volume, users, decision.attachment);
@@ -147,6 +148,24 @@ function tellAttached(
     if (!pods.some(({ uid }) => uid === uidOf(pod))) continue;
     events.event(pod, { type: 'Normal', reason: 'SuccessfulAttachVolume', message });
   }
+}
+
+/**
+ * Verifies with the API that who is named anew is there: a stale cache names pods again that are gone, and a controller that
+ * knows better takes them out again, as fast as the network.
+ */
+async function namesGone(
+  client: ApiClient,
+  { status }: PersistentVolume,
+  { pods = [] }: PersistentVolumeAttachment,
+): Promise<boolean> {
+  const before = new Set((status.attachment?.pods ?? []).map(({ uid }) => uid));
+  for (const { namespace, name, uid } of pods) {
+    if (before.has(uid)) continue;
+    const stored = await client.find(PODS, { namespace, name });
+    if (stored?.metadata.uid !== uid) return true;
+  }
+  return false;
 }
 
 /** Verifies with the API that a pod is gone: a stale cache must not take a volume from under a process. */

@@ -116,6 +116,24 @@ test('the log of a pod is followed and searched', async () => {
   );
 });
 
+test('a terminal runs a command in a pod: keys, size, characters, exit code', async () => {
+  await go('#/object/core/v1/pods/default/talks?tab=terminal');
+  await page.getByLabel('Command').fill('sh');
+  await page.getByRole('button', { name: 'Run' }).click();
+  await page.getByText('Connected.').waitFor();
+  const terminal = page.getByRole('textbox', { name: 'Terminal of talks' });
+  const focused = () => page.evaluate('document.activeElement?.getAttribute("aria-label")');
+  await waitFor('the terminal has the keys', async () => (await focused()) === 'Terminal of talks');
+  await page.keyboard.type("printf 'gr\\303\\274%s\\n' $((40 + 2)); stty size");
+  await page.keyboard.press('Enter');
+  await terminal.getByText(/^gr\u00fc42 *$/).waitFor();
+  await terminal.getByText(/^\d+ \d+ *$/).waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await page.keyboard.type('exit 7');
+  await page.keyboard.press('Enter');
+  await page.getByText('The command ended with exit code 7.').waitFor();
+});
+
 test('keys reach everything: skip link, menu, tiles by arrows, the pod by Enter', async () => {
   await go('#/overview');
   await page.reload();

@@ -12,3 +12,8 @@ export const SIGN_IN_BYTES_MAX = 16 * 1024;
 export const BUNDLE_BYTES_MAX = 200_000;
 /** Files that the package carries: more is a mistake in a folder. */
 export const BUNDLE_FILES_MAX = 16;
+/** From the page's request to its WebSocket, which follows at once. */
+export const TICKET_LIFETIME_MS = 30_000;
+export const TICKETS_OF_SESSION_MAX = 4;
+/** All sessions together. */
+export const TICKETS_MAX = 64;

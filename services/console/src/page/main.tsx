@@ -1,7 +1,23 @@
 import { render } from 'preact';
-import type { Machine } from '../state/machine.ts';
+import type { Machine, Wires } from '../state/machine.ts';
 import { App } from './app.tsx';
 import { Shell } from './shell.tsx';
+
+const wire: Wires = (path, protocols, events) => {
+  const socket = new WebSocket(new URL(path, location.href.replace(/^http/, 'ws')), [...protocols]);
+  socket.binaryType = 'arraybuffer';
+  socket.onopen = () => events.opened();
+  socket.onclose = () => events.closed();
+  socket.onmessage = ({ data }) => {
+    if (data instanceof ArrayBuffer) events.message(new Uint8Array(data));
+  };
+  return {
+    send: (bytes) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(bytes);
+    },
+    close: () => socket.close(),
+  };
+};
 
 const PREFIX = 'holdfast.';
 
@@ -14,6 +30,14 @@ const machine: Machine = {
   every: (ms, run) => {
     const timer = setInterval(run, ms);
     return () => clearInterval(timer);
+  },
+  wire,
+  utf8: {
+    encode: (text) => new TextEncoder().encode(text),
+    decoder: () => {
+      const decoder = new TextDecoder();
+      return (bytes) => decoder.decode(bytes, { stream: true });
+    },
   },
   store: {
     read: (key) => localStorage.getItem(PREFIX + key) ?? '',

@@ -11,6 +11,7 @@ import { Logs } from './logs.tsx';
 import { RolloutView } from './rollout-view.tsx';
 import { useShell } from './shell.tsx';
 import { Summary } from './summary.tsx';
+import { Terminal } from './terminal.tsx';
 import { useLiveTable } from './use-live-table.tsx';
 import { YamlView } from './yaml-view.tsx';
 
@@ -27,7 +28,7 @@ export function ObjectPage({ route }: { readonly route: ObjectRoute }): VNode {
     'summary',
     ...(resource.group === 'apps' && hasRollout(kind?.kind ?? '') ? ['rollout'] : []),
     'yaml',
-    ...(resource.plural === 'pods' && resource.group === '' ? ['logs'] : []),
+    ...(resource.plural === 'pods' && resource.group === '' ? ['logs', 'terminal'] : []),
     ...(shell.range.value === undefined ? [] : ['history']),
   ];
   return (
@@ -66,6 +67,7 @@ const TITLES = new Map([
   ['rollout', 'Rollout'],
   ['yaml', 'YAML'],
   ['logs', 'Logs'],
+  ['terminal', 'Terminal'],
   ['history', 'History'],
 ]);
 
@@ -80,6 +82,7 @@ function Tab({ tab, object, route, tick }: TabProps): VNode {
   if (tab === 'yaml') return <YamlView route={route} tick={tick} />;
   if (tab === 'logs') return <Logs pod={object} />;
   if (tab === 'rollout') return <RolloutView object={object} resource={route.resource} tick={tick} />;
+  if (tab === 'terminal') return <Terminal pod={object} />;
   if (tab === 'history') return <Changes path={pathOf(route.resource, route.namespace, route.name)} tick={tick} />;
   return <Summary object={object} resource={route.resource} tick={tick} />;
 }

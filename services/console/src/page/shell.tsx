@@ -78,6 +78,11 @@ export class Shell {
     this.#leave();
   }
 
+  /** For what is asked beside the API. */
+  get guard(): string {
+    return this.#guard;
+  }
+
   kindOf(name: ResourceName): Kind | undefined {
     return this.kinds.value.find(({ group, plural }) => group === name.group && plural === name.plural);
   }

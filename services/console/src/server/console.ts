@@ -7,6 +7,8 @@ import { Files } from './files.ts';
 import { CLUSTER_PREFIX, forward } from './forward.ts';
 import type { Sessions } from './sessions.ts';
 import { answerLink, answerSession } from './sign-in.ts';
+import { answerTicket, openStream, STREAM_PREFIX } from './terminal.ts';
+import { Tickets } from './tickets.ts';
 
 export interface ConsoleDeps {
   readonly sessions: Sessions;
@@ -20,21 +22,27 @@ export interface ConsoleDeps {
 
 /** Answers everything at and below `/ui`. The API itself does not change: sessions exist here alone. */
 export function createConsoleHandler({ files = new Files(), ...deps }: ConsoleDeps): ApiHandler {
+  const tickets = new Tickets(deps.sessions, deps.sessions.deps);
   return async (request) => {
     try {
-      return await route({ ...deps, files }, request);
+      return await route({ ...deps, files, tickets }, request);
     } catch (error) {
       return refuse(error, deps.log);
     }
   };
 }
 
-function route(deps: ConsoleDeps & { readonly files: Files }, request: ApiRequest): Promise<ApiResponse> | ApiResponse {
+function route(
+  deps: ConsoleDeps & { readonly files: Files; readonly tickets: Tickets },
+  request: ApiRequest,
+): Promise<ApiResponse> | ApiResponse {
   const { path } = request;
   if (path === '/ui')
     return { status: 308, headers: { ...SECURITY_HEADERS, location: '/ui/' }, body: { kind: 'empty' } };
   if (path.startsWith(`${CLUSTER_PREFIX}/`)) return forward(deps, request);
   if (path === '/ui/session') return answerSession(deps, request);
+  if (path === '/ui/ticket') return answerTicket(deps, request);
+  if (path.startsWith(`${STREAM_PREFIX}/`)) return openStream(deps, request);
   if (path === '/ui/link') return answerLink(deps, request);
   return deps.files.answer(request);
 }

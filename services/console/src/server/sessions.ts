@@ -29,18 +29,18 @@ interface KeptSession extends Kept {
 
 /** One-time codes and browser sessions. They exist only in memory: the end of the process ends all of them. */
 export class Sessions {
-  readonly #deps: SessionsDeps;
+  readonly deps: SessionsDeps;
   /** Keyed by digest, so that the time of a lookup reveals nothing. */
   readonly #codes = new Map<string, Kept>();
   readonly #sessions = new Map<string, KeptSession>();
 
   constructor(deps: SessionsDeps) {
-    this.#deps = deps;
+    this.deps = deps;
   }
 
   /** A code that opens one session with this token; `undefined` while too many wait. */
   issueCode(token: string, user: string): string | undefined {
-    const now = this.#deps.clock.monotonic();
+    const now = this.deps.clock.monotonic();
     dropEnded(this.#codes, now);
     if (this.#codes.size >= CODES_MAX) {
       // The user with the most gives way to others, and gets no more.
@@ -48,7 +48,7 @@ export class Sessions {
       if (oldest === undefined || others.length === 0 || this.#codes.get(oldest)?.user === user) return undefined;
       this.#codes.delete(oldest);
     }
-    const code = this.#deps.secret();
+    const code = this.deps.secret();
     this.#codes.set(digest(code), { token, user, endsAt: now + CODE_LIFETIME_MS });
     return code;
   }
@@ -58,15 +58,15 @@ export class Sessions {
     const key = digest(code);
     const found = this.#codes.get(key);
     this.#codes.delete(key);
-    return found !== undefined && found.endsAt > this.#deps.clock.monotonic() ? found.token : undefined;
+    return found !== undefined && found.endsAt > this.deps.clock.monotonic() ? found.token : undefined;
   }
 
   open(token: string, user: string): OpenedSession {
-    const now = this.#deps.clock.monotonic();
+    const now = this.deps.clock.monotonic();
     dropEnded(this.#sessions, now);
     const [oldest] = ofCrowd(this.#sessions);
     if (oldest !== undefined && this.#sessions.size >= SESSIONS_MAX) this.#sessions.delete(oldest);
-    const opened = { id: this.#deps.secret(), guard: this.#deps.secret() };
+    const opened = { id: this.deps.secret(), guard: this.deps.secret() };
     this.#sessions.set(digest(opened.id), {
       token,
       user,
@@ -79,7 +79,7 @@ export class Sessions {
   /** The token of a session, for who has both secrets. */
   tokenOf(id: string, guard: string): string | undefined {
     const session = this.#sessions.get(digest(id));
-    if (session === undefined || session.endsAt <= this.#deps.clock.monotonic()) return undefined;
+    if (session === undefined || session.endsAt <= this.deps.clock.monotonic()) return undefined;
     return sameDigest(session.guard, digest(guard)) ? session.token : undefined;
   }
 

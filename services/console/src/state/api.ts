@@ -101,6 +101,14 @@ export async function readOffers(fetch: Fetch, guard: string): Promise<Offers> {
   return response.ok ? { ...NO_OFFERS, ...((await response.json()) as Partial<Offers>) } : NO_OFFERS;
 }
 
+/** Opens one WebSocket, at once. */
+export async function ticketOf(fetch: Fetch, guard: string): Promise<string> {
+  const response = await fetch('/ui/ticket', { method: 'POST', headers: { [GUARD_HEADER]: guard } });
+  if (!response.ok) throw new ApiFailure(response.status, await failureText(response));
+  const { ticket } = (await response.json()) as { readonly ticket: string };
+  return ticket;
+}
+
 export async function signOut(fetch: Fetch, guard: string): Promise<void> {
   await fetch('/ui/session', { method: 'DELETE', headers: { [GUARD_HEADER]: guard } });
 }

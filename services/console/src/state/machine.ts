@@ -1,4 +1,20 @@
 import type { Fetch } from './api.ts';
+import type { Utf8 } from './channels.ts';
+
+/** A WebSocket. What is sent after its end is lost. */
+export interface Wire {
+  send(bytes: Uint8Array<ArrayBuffer>): void;
+  close(): void;
+}
+
+export interface WireEvents {
+  opened(): void;
+  message(bytes: Uint8Array): void;
+  /** Once, also when it was never open. */
+  closed(): void;
+}
+
+export type Wires = (path: string, protocols: readonly string[], events: WireEvents) => Wire;
 
 /** What a page takes from its browser. Only `main.tsx` touches the browser's globals. */
 export interface Machine {
@@ -12,6 +28,8 @@ export interface Machine {
   readonly pause: (ms: number) => Promise<void>;
   /** Returns what ends it. */
   readonly every: (ms: number, run: () => void) => () => void;
+  readonly wire: Wires;
+  readonly utf8: Utf8;
   readonly store: {
     readonly read: (key: string) => string;
     /** An empty text removes the entry. */

@@ -369,3 +369,17 @@ test('[TEST-07] rule: a node runs no more than it has', () => {
   rule.observe({ kind: 'started', node: 'node-1', podUid: 'a', ...fact });
   assert.match(rule.check() ?? '', /starts on node-1, whose pods ask for 40 processors of 32/);
 });
+
+test('[TEST-07] rule: a container is given the grace that it needs, the shortest that was asked for', () => {
+  const killedAfter = (seconds: number, ...graces: readonly number[]): string | undefined => {
+    const living = new Living(() => undefined);
+    for (const graceSeconds of graces) living.endRequested('p', { atMs: 1_000, graceSeconds });
+    living.checkGrace('p', 1_000 + seconds * 1000, 4);
+    return living.check();
+  };
+  assert.match(killedAfter(2, 10) ?? '', /p may take 10 s to end and was killed after 2.0 s/);
+  assert.match(killedAfter(2, 10, 30) ?? '', /may take 10 s/);
+  assert.equal(killedAfter(4, 10), undefined, 'it has ended by itself');
+  assert.equal(killedAfter(2, 10, 1), undefined, 'a user has shortened it');
+  assert.equal(killedAfter(2), undefined, 'nobody has asked: it has ended by itself');
+});

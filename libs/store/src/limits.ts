@@ -149,6 +149,8 @@ export const LOG_DIGESTS_KEPT = 8_192;
 export const LOG_WITNESSES_MAX = 64;
 export const LOG_WITNESS_VALID_MS = 60_000;
 export const LOG_REQUEST_TIMEOUT_MS = 3_000;
+/** Log: who follows the log asks for it first, and again soon: a question from before an election is never answered. */
+export const LOG_VERIFY_TIMEOUT_MS = 1_000;
 export const LOG_CONNECT_TIMEOUT_MS = 3_000;
 export const LOG_PING_INTERVAL_MS = 2_000;
 export const LOG_RETRY_FIRST_MS = 50;

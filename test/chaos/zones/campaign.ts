@@ -1,4 +1,4 @@
-import { createSeededRandom, describeError } from '@holdfast/platform';
+import { createSeededRandom, createSystemClock, describeError } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import type { Change, DurableStore } from '@holdfast/store';
 import { changesUpTo, checkHistory } from '@holdfast/store/contract';
@@ -8,7 +8,8 @@ import type { Slice } from './report.ts';
 import { ZONES, Zones, type ZonesOptions } from './zones.ts';
 
 const CLIENTS = 9;
-/** A fault ends when so many more writes have been acknowledged. */
+/** A fault ends when it has lasted so long and so many more writes have been acknowledged. */
+const LASTS_MS = 4_000;
 const WRITES_DURING = 40;
 
 export interface CampaignOptions extends ZonesOptions {
@@ -53,12 +54,15 @@ async function runSlice(
     const goal = clients.acknowledged + writes;
     await eventually(() => clients.acknowledged >= goal, 'writes are acknowledged');
   };
+  const hold = async (): Promise<void> => {
+    await Promise.all([more(WRITES_DURING), createSystemClock().sleep(LASTS_MS)]);
+  };
   try {
     await more(WRITES_DURING);
     for (let i = 0; i < count; i++) {
       const leader = await zones.whole();
       clients.takeLongestMs();
-      await FAULTS[kind].play(zones, { leader, random }, () => more(WRITES_DURING));
+      await FAULTS[kind].play(zones, { leader, random }, hold);
       await more(WRITES_DURING);
       unavailableMs.push(clients.takeLongestMs());
     }

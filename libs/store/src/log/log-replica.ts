@@ -174,7 +174,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => this.#machine.position,
-      verify: (connection) => this.#verify(connection),
+      verify: (connection, timeoutMs) => this.#verify(connection, timeoutMs),
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
     });
@@ -419,9 +419,9 @@ export class LogReplica {
   }
 
   /** Invariant I5: a stream of the same name that was created later is another log. */
-  async #verify(connection: NatsConnection): Promise<void> {
+  async #verify(connection: NatsConnection, timeoutMs: number): Promise<void> {
     const { stream, created } = this.current;
-    const info = await streamInfo(connection, stream);
+    const info = await streamInfo(connection, stream, timeoutMs);
     if (info === undefined) throw new StoreUnavailable(`stream ${stream} does not exist`);
     if (info.created !== created) this.halt(`the log went back: its stream was created anew at ${info.created}`);
   }

@@ -1,6 +1,12 @@
 import type { Clock, Log, Timer } from '@holdfast/platform';
 import { createInbox, type Msg, type NatsConnection, nuid, type Subscription } from 'nats';
-import { LOG_RETRY_FIRST_MS, LOG_RETRY_LONGEST_MS, LOG_SILENCE_MS } from '../limits.ts';
+import {
+  LOG_REQUEST_TIMEOUT_MS,
+  LOG_RETRY_FIRST_MS,
+  LOG_RETRY_LONGEST_MS,
+  LOG_SILENCE_MS,
+  LOG_VERIFY_TIMEOUT_MS,
+} from '../limits.ts';
 import { createConsumer } from './jetstream.ts';
 
 export interface TailDeps {
@@ -11,12 +17,21 @@ export interface TailDeps {
   /** The sequence of the last message that was taken. */
   readonly position: () => number;
   /** Runs before each consumer is created. Rejects when this is not the log that was followed so far. */
-  readonly verify: (connection: NatsConnection) => Promise<void>;
+  readonly verify: (connection: NatsConnection, timeoutMs: number) => Promise<void>;
   /** Takes each message behind the position, in order. */
   readonly onMessage: (sequence: number, payload: Buffer) => void;
   /** The server starts behind the next message: the log before it is gone. */
   readonly onGap: (sequence: number) => void;
 }
+
+const PATIENT_EVERY = 4;
+
+/**
+ * How long an answer is waited for. A question that was asked while the log had no leader is never answered, so the next
+ * one comes soon; a server that needs longer is given it from time to time. Pure.
+ */
+export const patienceOf = (attempt: number): number =>
+  attempt % PATIENT_EVERY === PATIENT_EVERY - 1 ? LOG_REQUEST_TIMEOUT_MS : LOG_VERIFY_TIMEOUT_MS;
 
 /**
  * Delivers the log in order, each message once (I2). After a lost message, silence or a new connection the consumer is
@@ -32,6 +47,7 @@ export class LogTail {
   #silence: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = LOG_RETRY_FIRST_MS;
+  #attempts = 0;
   #heardAt: number | undefined;
 
   constructor(deps: TailDeps) {
@@ -50,13 +66,14 @@ export class LogTail {
     this.#connection = connection;
     this.#lastConsumerSequence = 0;
     try {
-      await verify(connection);
+      await verify(connection, patienceOf(this.#attempts++));
       if (generation !== this.#generation) return;
       const inbox = createInbox(inboxPrefix);
       this.#inbox = connection.subscribe(inbox, { callback: (error, msg) => this.#arrive(generation, error, msg) });
       await createConsumer(connection, stream, { name: nuid.next(), inbox, from: position() + 1 });
       if (generation !== this.#generation) return;
       this.#retryMs = LOG_RETRY_FIRST_MS;
+      this.#attempts = 0;
       this.#heard(generation);
     } catch (error) {
       if (generation === this.#generation) this.#tryLater(connection, error);

@@ -373,7 +373,7 @@ test('[SAFE-12] an unavailable runtime makes the node unready, and nothing is lo
   await Promise.all(['stays', 'waits'].map(remove));
 });
 
-test('without a pod network the node is not ready and reports it', async () => {
+test('without a pod network the node is not ready and reports it; --cni-conf-dir makes one', async () => {
   containerd.removeNetworkConfiguration();
   const condition = await waitFor('the node is not ready', async () => {
     const ready = await readyCondition();
@@ -384,5 +384,16 @@ test('without a pod network the node is not ready and reports it', async () => {
     /^container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:.*cni plugin not initialized/,
   );
   containerd.configureNetwork();
+  await cluster.stop();
+  containerd.removeNetworkConfiguration();
+  const file = path.join(containerd.networkDirectory, '10-holdfast.conflist');
+  cluster = await HoldfastProcess.start([...flags, '--cni-conf-dir', containerd.networkDirectory], dataDir);
   await whenReady();
+  await create('networked', { containers: [container()] });
+  const { status } = await podWhere('networked', isReady, 'is ready in the network of the cluster');
+  assert.match(status.podIP ?? '', /^10\.244\./);
+  await remove('networked');
+  await cluster.stop();
+  assert.equal(existsSync(file), false, 'the network ends with the cluster');
+  assert.equal(existsSync('/sys/class/net/holdfast0'), false);
 });

@@ -240,3 +240,35 @@ test('a pod is heard by its own address alone, and its flood of datagrams is bou
   await runInside(two, SEND_AS, relay, two.address);
   await waitFor('the datagram of the other pod', () => heard.has(two.address));
 });
+
+/** Repeats datagrams until it is ended. */
+const REPEAT = `
+const socket = require('node:dgram').createSocket('udp4');
+socket.on('message', (bytes, { port, address }) => socket.send('heard ' + bytes, port, address, () => {
+  if (String(bytes) === 'end') socket.close(() => console.log('{}'));
+}));
+socket.bind(5353);
+`;
+
+test('datagrams from outside reach a port of a pod, and its answers come back', async (t) => {
+  const network = await open(t, folder(t));
+  const pod = await network.attach('n/a/0', NODE);
+  const nobody = { message: assert.fail, closed: () => undefined };
+  await assert.rejects(network.dialDatagrams({ host: '10.244.3.99', port: 9 }, nobody), /EHOSTUNREACH|ENETUNREACH/);
+  const heard: string[] = [];
+  let isClosed = false;
+  const line = await network.dialDatagrams(
+    { host: pod.address, port: 5_353 },
+    { message: (bytes) => void heard.push(String(bytes)), closed: () => (isClosed = true) },
+  );
+  const ended = runInside(pod, REPEAT);
+  await waitFor('an answer of the pod', () => {
+    line.send(Buffer.from('hello'));
+    return heard.includes('heard hello');
+  });
+  line.send(Buffer.from('end'));
+  await ended;
+  await waitFor('the last answer', () => heard.at(-1) === 'heard end');
+  line.close();
+  await waitFor('the end of the line', () => isClosed);
+});

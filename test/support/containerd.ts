@@ -87,6 +87,10 @@ export class TestContainerd implements AsyncDisposable {
     writeFileSync(this.#file('net.d/10-test.conflist'), text);
   }
 
+  get networkDirectory(): string {
+    return this.#file('net.d');
+  }
+
   removeNetworkConfiguration(): void {
     rmSync(this.#file('net.d/10-test.conflist'), { force: true });
   }

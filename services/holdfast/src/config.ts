@@ -68,6 +68,10 @@ export const START_SETTINGS = {
     kind: 'string',
     help: 'Image of the sandboxes of pods in a Docker engine; default: a tiny one that the node makes itself',
   },
+  'cni-conf-dir': {
+    kind: 'string',
+    help: 'Directory of network configurations of the container runtime, such as /etc/cni/net.d: ours is written there when there is no other, and removed at the stop; for cri',
+  },
   'cluster-dns': {
     kind: 'list',
     help: 'Addresses of DNS servers for service names; none: no DNS; default for process pods: this process',
@@ -78,7 +82,11 @@ export const START_SETTINGS = {
     help: 'Network of process pods: host = they share that of this machine; private = each has an address of its own; auto = private where this user can make namespaces',
     default: 'host',
   },
-  'cluster-cidr': { kind: 'string', help: 'Addresses of pods with --pod-network=private', default: '10.244.0.0/16' },
+  'cluster-cidr': {
+    kind: 'string',
+    help: 'Addresses of pods with --pod-network=private or --cni-conf-dir',
+    default: '10.244.0.0/16',
+  },
   'node-cidr-mask-size': { kind: 'integer', help: 'Mask of the networks of nodes in it', default: 24, min: 8, max: 30 },
   expose: {
     kind: 'string',
@@ -138,6 +146,8 @@ export interface StartConfig {
   /** Absent: the usual one of the runtime. */
   readonly runtimeEndpoint: string | undefined;
   readonly sandboxImage: string | undefined;
+  /** Absent: others configure the network of containers. */
+  readonly cniDirectory: string | undefined;
   /** Absent: this process serves DNS, when pods are processes of this machine. */
   readonly clusterDns: readonly string[] | undefined;
   readonly podNetwork: 'auto' | 'host' | 'private';
@@ -190,6 +200,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     runtime: settings.runtime,
     runtimeEndpoint: settings['container-runtime-endpoint'],
     sandboxImage: settings['pod-infra-container-image'],
+    cniDirectory: settings['cni-conf-dir'],
     clusterDns: addressesOf(settings['cluster-dns']),
     podNetwork: settings['pod-network'],
     clusterCidr: settings['cluster-cidr'],

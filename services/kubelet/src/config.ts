@@ -32,6 +32,10 @@ export const KUBELET_SETTINGS = {
     kind: 'string',
     help: 'image of the sandboxes of pods in a Docker engine; default: a tiny one that the node makes itself',
   },
+  'cni-conf-dir': {
+    kind: 'string',
+    help: 'directory of network configurations of the container runtime, such as /etc/cni/net.d: ours is written there when there is no other; for cri',
+  },
   'pod-manifest-path': { kind: 'string', help: 'directory with files of static pods' },
   'cluster-dns': { kind: 'list', help: 'addresses of DNS servers for service names', default: [] },
   'cluster-domain': { kind: 'string', help: 'DNS suffix of service names', default: 'cluster.local' },
@@ -92,6 +96,8 @@ export interface KubeletConfig {
   /** Absent: the usual one of the runtime. */
   readonly runtimeEndpoint: string | undefined;
   readonly sandboxImage: string | undefined;
+  /** Absent: others configure the network of containers. */
+  readonly cniDirectory: string | undefined;
   /** Absent: this node has no static pods. */
   readonly staticPodPath: string | undefined;
   readonly dns: ClusterDns;
@@ -131,6 +137,7 @@ export function readKubeletConfig(source: SettingSource): KubeletConfig | undefi
     runtime: settings.runtime ?? (settings['container-runtime-endpoint'] === undefined ? 'process' : 'cri'),
     runtimeEndpoint: settings['container-runtime-endpoint'],
     sandboxImage: settings['pod-infra-container-image'],
+    cniDirectory: settings['cni-conf-dir'],
     staticPodPath: settings['pod-manifest-path'],
     dns: {
       domain: settings['cluster-domain'],

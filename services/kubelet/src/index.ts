@@ -1,3 +1,4 @@
+export { createCniDirectory } from './adapters/cni-directory.ts';
 export { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 export { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 export { createMachineProbe } from './adapters/machine-probe.ts';

@@ -168,6 +168,8 @@ export const VOLUME_WORKER_LINGER_MS = 5_000;
 
 /** Deadline of the program that mounts or unmounts. */
 export const MOUNT_MS = 10_000;
+/** Wait before the networks of nodes are read again for the configuration of the network of containers. */
+export const CNI_NETWORK_RETRY_MS = 500;
 
 // Relations between limits. A change that breaks one fails every test of the room.
 invariant(LEASE_RENEW_MS * 2 < LEASE_DURATION_SECONDS * 1_000, 'a lease outlives two renewals');

@@ -13,6 +13,7 @@ import {
 } from '@holdfast/platform';
 import { healthServers } from '@holdfast/platform/health-server';
 import { readAuthority, readPair } from '@holdfast/platform/setting-files';
+import { createCniDirectory } from './adapters/cni-directory.ts';
 import { boundRecord, readIncarnation } from './adapters/incarnation.ts';
 import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
@@ -84,13 +85,32 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     ...(logDirectory === '' ? {} : { files: createNodeLogDirectory(logDirectory) }),
   };
   const kubelet: Kubelet = createKubelet(parts);
+  const cni = containerNetwork(config, { client, clock, log });
+  await cni?.start();
   await kubelet.start();
   const health = healthServers('kubelet', config.component['health-address'], () => kubelet.health());
   for (const each of health) await each.start();
   const closing = { stop: () => runtime.close() };
   const shuttingDown = { stop: () => kubelet.shutDown() };
-  const running = [connection, closing, kubelet, ...(server === undefined ? [] : [server]), shuttingDown, ...health];
+  const running = [
+    connection,
+    closing,
+    ...(cni === undefined ? [] : [cni]),
+    kubelet,
+    ...(server === undefined ? [] : [server]),
+    shuttingDown,
+    ...health,
+  ];
   return { ...kubelet, stop: () => stopInReverse(running) };
+}
+
+/** Pods outlive this process, and so does their network. */
+function containerNetwork(
+  { cniDirectory: directory, runtime, nodeName: name }: KubeletConfig,
+  { client, ...machine }: { readonly client: ApiClient; readonly clock: Clock; readonly log: Log },
+): Service | undefined {
+  if (directory === undefined || runtime !== 'cri') return undefined;
+  return createCniDirectory({ ...machine, directory, nodes: [{ name, client }], isRemovedAtStop: false });
 }
 
 /** The watchdog opens it; a name that is wrong is found here. */

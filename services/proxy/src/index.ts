@@ -7,6 +7,7 @@ export { LocalLoadBalancers } from './entrances/local-load-balancers.ts';
 export { NodePortEntrances } from './entrances/node-port-entrances.ts';
 export type { Dial } from './entrances/port.ts';
 export { openTcpPort } from './entrances/tcp-port.ts';
+export { openUdpPort } from './entrances/udp-port.ts';
 export { MemoryFilter } from './filter/memory-filter.ts';
 export { createNftFilter, type NftFilterOptions } from './filter/nft-filter.ts';
 export type { FlowTable, PacketFilter, StaleFlows } from './filter/port.ts';

@@ -57,6 +57,10 @@ export const ENTRANCES_PER_SERVICE_MAX = 200;
 /** Open host ports of pods at this machine, and those of one pod. Namespaces share them equally. */
 export const HOST_PORTS_MAX = 1_000;
 export const HOST_PORTS_PER_POD_MAX = 100;
+/** Time without a datagram after which a client's flow through an open port ends; flows count as connections. */
+export const DATAGRAM_FLOW_IDLE_MS = 60_000;
+/** Datagrams of one client that wait until the endpoint is reached. More are lost. */
+export const DATAGRAMS_WAITING_MAX = 32;
 /** Clients whose endpoints are remembered for session affinity. */
 export const ENTRANCE_CLIENTS_MAX = 10_000;
 /** Addresses that are tried for one load balancer, when its ports are taken at the first ones. */

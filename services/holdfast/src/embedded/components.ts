@@ -1,12 +1,14 @@
 import { hostname } from 'node:os';
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager, type LoadBalancers } from '@holdfast/controller-manager';
+import { createCniDirectory } from '@holdfast/kubelet';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import {
   CERTIFICATE_CONTROLLER_USER,
   CLUSTER_DNS_USER,
   CONTROLLER_MANAGER_USER,
+  nodeUser,
   POD_GC_USER,
   SCHEDULER_USER,
 } from '@holdfast/pki/credentials';
@@ -77,11 +79,20 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     ...(network === undefined ? [] : [network]),
     ...(entrances === undefined ? [] : [entrances]),
     ...(network === undefined ? [] : [createHostPorts(deps, network.network)]),
+    ...createContainerNetwork(deps),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
     // Stops first: components stop in order only when they reach each other.
     ...(deps.play === undefined ? [] : [deps.play.stage]),
   ];
+}
+
+/** The network of containers, where this cluster configures it. */
+function createContainerNetwork({ machine, config, nodeNames, front, runtime }: ComponentsDeps): readonly Service[] {
+  const { cniDirectory: directory } = config;
+  if (directory === undefined || runtime.kind !== 'cri') return [];
+  const nodes = nodeNames.real.map((name) => ({ name, client: front.clientOf(nodeUser(name)) }));
+  return [createCniDirectory({ ...machine, directory, nodes, isRemovedAtStop: true })];
 }
 
 /**
@@ -148,7 +159,9 @@ function createControllers(
     settings: {
       nodeMonitorGraceSeconds: config.nodeMonitorGraceSeconds,
       rootCa: pki.caCertificate,
-      ...(podNetworks === undefined ? {} : { clusterNetworks: clusterNetworksOf(config) }),
+      ...(podNetworks === undefined && config.cniDirectory === undefined
+        ? {}
+        : { clusterNetworks: clusterNetworksOf(config) }),
       ...(loadBalancers === undefined ? {} : { loadBalancers }),
       csiDrivers: config.csiDrivers,
       networkPoliciesEnforced: podNetworks?.canFilter() === true,

@@ -8,10 +8,19 @@ export function createHostPorts({ machine, bus, front, nodeNames }: ComponentsDe
   let entrances: Promise<Service> | undefined;
   let unsubscribe = (): void => {};
   const begin = async (): Promise<Service> => {
-    const { HostPortEntrances, openTcpPort } = await import('@holdfast/proxy');
+    const { HostPortEntrances, openTcpPort, openUdpPort } = await import('@holdfast/proxy');
     const client = front.clientOf(PROXY_USER);
     const dial = (place: { readonly host: string; readonly port: number }) => network.dial(place);
-    const made = new HostPortEntrances({ ...machine, bus, client, nodeNames: nodeNames.real, dial, openTcpPort });
+    const made = new HostPortEntrances({
+      ...machine,
+      bus,
+      client,
+      nodeNames: nodeNames.real,
+      dial,
+      openTcpPort,
+      dialDatagrams: (place, listener) => network.dialDatagrams(place, listener),
+      openUdpPort,
+    });
     await made.start();
     return made;
   };

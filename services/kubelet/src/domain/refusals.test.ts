@@ -111,8 +111,9 @@ test('the process runtime does not propagate mounts, and reports it; container r
 test('a port of the machine that leads to no port of the pod is reported', () => {
   const own = { ...AS_ROOT, ownNetworks: true } as const;
   const at = (hostPort: number): Container => container({ ports: [{ containerPort: 80, hostPort }] });
-  const udp = container({ ports: [{ containerPort: 53, hostPort: 53, protocol: 'UDP' }] });
-  assert.deepEqual(notEnforced(podOf(), udp, own), ['ports.hostPort']);
+  const port53 = (protocol: string): Container => container({ ports: [{ containerPort: 53, hostPort: 53, protocol }] });
+  assert.deepEqual(notEnforced(podOf(), port53('UDP'), own), []);
+  assert.deepEqual(notEnforced(podOf(), port53('SCTP'), own), ['ports.hostPort']);
   assert.deepEqual(notEnforced(podOf(), at(8_080), own), []);
   assert.deepEqual(notEnforced(podOf({ hostNetwork: true }), at(80), own), []);
   assert.deepEqual(notEnforced(podOf(), container({ ports: [{ containerPort: 80 }] }), own), []);

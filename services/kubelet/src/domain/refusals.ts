@@ -133,12 +133,12 @@ function notEnforcedForFiles({ spec }: Pod, { memoryVolumes, user }: RuntimeAbil
   ];
 }
 
-/** On the network of the machine a port is reached at its own number. In a network of pods TCP is led in. */
+/** On the network of the machine a port is reached at its own number. In a network of pods TCP and UDP are led in. */
 const needsMapping = ({ spec }: Pod, { ports = [] }: Container, { ownNetworks }: RuntimeAbilities): boolean =>
   spec.hostNetwork !== true &&
   ports.some(
     ({ hostPort = 0, containerPort, protocol = 'TCP' }) =>
-      hostPort > 0 && (ownNetworks === true ? protocol !== 'TCP' : hostPort !== containerPort),
+      hostPort > 0 && (ownNetworks === true ? protocol === 'SCTP' : hostPort !== containerPort),
   );
 
 /** Unenforced isolation of process pods. */

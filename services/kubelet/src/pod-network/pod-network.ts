@@ -7,6 +7,7 @@ import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
+import { type DatagramLine, type DatagramListener, datagramLine } from './datagram-line.ts';
 import { OtherDatagrams } from './other-datagrams.ts';
 import { type ClusterNetworks, mayReach, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
@@ -32,6 +33,11 @@ export interface PodNetwork {
   attached(): Promise<readonly Attachment[]>;
   /** A connection from here into the network. With a key: to this pod, its loopback address included. */
   dial(place: { readonly host: string; readonly port: number; readonly key?: string }): Promise<Socket>;
+  /** Datagrams from here to a port of a pod, and back. */
+  dialDatagrams(
+    place: { readonly host: string; readonly port: number },
+    listener: DatagramListener,
+  ): Promise<DatagramLine>;
   /** True for addresses of pods. */
   covers(host: string): boolean;
   /** Runs nft in the namespace through which all traffic of pods goes; resolves with its output. */
@@ -113,6 +119,13 @@ class AgentNetwork implements PodNetwork {
 
   dial(place: { readonly host: string; readonly port: number; readonly key?: string }): Promise<Socket> {
     return this.#connection.dial(place);
+  }
+
+  async dialDatagrams(
+    { host, port }: { readonly host: string; readonly port: number },
+    listener: DatagramListener,
+  ): Promise<DatagramLine> {
+    return datagramLine(await this.#connection.dial({ host, port, protocol: 'udp' }), listener);
   }
 
   covers(host: string): boolean {

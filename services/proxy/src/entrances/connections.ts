@@ -1,36 +1,30 @@
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { ALL_ENTRANCE_CONNECTIONS_MAX, ENTRANCE_CONNECTIONS_MAX, ENTRANCE_HALF_CLOSED_MS } from '../limits.ts';
+import { ENTRANCE_HALF_CLOSED_MS } from '../limits.ts';
+import { EntrancePlaces, type PlaceHolder } from './entrance-places.ts';
 import type { Dial, Place } from './port.ts';
-import { mayTake } from './shares.ts';
 
-export interface CarriedThrough {
-  /** Names the open port. */
-  readonly entrance: string;
-  /** The namespace of what is behind it. */
-  readonly namespace: string;
+export interface CarriedThrough extends Omit<PlaceHolder, 'client'> {
   readonly to: Place;
 }
-
-/** Programs of the machine are not told apart by their address. */
-const isLoopback = (address: string): boolean => address.startsWith('127.') || address === '::1';
 
 /** Carries connections from open ports to endpoints, and bounds their number. */
 export class Connections {
   readonly #dial: Dial;
   readonly #halfClosedMs: number;
-  /** Counts by namespace, by entrance, and by entrance and client. */
-  readonly #open = new Map<string, number>();
-  #all = 0;
+  readonly #places: EntrancePlaces;
 
-  constructor(dial: Dial, halfClosedMs = ENTRANCE_HALF_CLOSED_MS) {
+  constructor(dial: Dial, halfClosedMs = ENTRANCE_HALF_CLOSED_MS, places = new EntrancePlaces()) {
     this.#dial = dial;
     this.#halfClosedMs = halfClosedMs;
+    this.#places = places;
   }
 
   /** Takes over `inner`. */
-  async carry(inner: Socket, { entrance, namespace, to }: CarriedThrough): Promise<void> {
-    if (!this.#isWelcome(inner, entrance, namespace)) return void inner.destroy();
+  async carry(inner: Socket, { to, ...through }: CarriedThrough): Promise<void> {
+    const release = this.#places.take({ ...through, client: inner.remoteAddress ?? '' });
+    if (release === undefined) return void inner.destroy();
+    inner.on('close', release);
     try {
       const outer = await this.#dial(to);
       if (inner.destroyed) return void outer.destroy();
@@ -38,28 +32,6 @@ export class Connections {
     } catch {
       // The client sees what it would see of an endpoint that is gone: the end of its connection.
       inner.resetAndDestroy();
-    }
-  }
-
-  #isWelcome(socket: Socket, entrance: string, namespace: string): boolean {
-    const client = socket.remoteAddress ?? '';
-    const keys = [`namespace ${namespace}`, `entrance ${entrance}`, `client ${entrance} ${client}`] as const;
-    const [ofNamespace, ofEntrance, ofClient] = keys.map((key) => this.#open.get(key) ?? 0) as [number, number, number];
-    const isFair =
-      mayTake({ own: ofNamespace, all: this.#all, most: ALL_ENTRANCE_CONNECTIONS_MAX }) &&
-      (isLoopback(client) || mayTake({ own: ofClient, all: ofEntrance, most: ENTRANCE_CONNECTIONS_MAX }));
-    if (!isFair || ofEntrance >= ENTRANCE_CONNECTIONS_MAX) return false;
-    this.#count(keys, 1);
-    socket.on('close', () => this.#count(keys, -1));
-    return true;
-  }
-
-  #count(keys: readonly string[], by: 1 | -1): void {
-    this.#all += by;
-    for (const key of keys) {
-      const count = (this.#open.get(key) ?? 0) + by;
-      if (count === 0) this.#open.delete(key);
-      else this.#open.set(key, count);
     }
   }
 }

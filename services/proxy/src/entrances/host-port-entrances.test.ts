@@ -9,7 +9,7 @@ import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platfo
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { ENTRANCE_RETRY_MS, HOST_PORTS_MAX, HOST_PORTS_PER_POD_MAX } from '../limits.ts';
 import { HostPortEntrances } from './host-port-entrances.ts';
-import type { OpenTcpPort, Place } from './port.ts';
+import type { OpenTcpPort, OpenUdpPort, Place } from './port.ts';
 
 interface Sketch {
   readonly namespace?: string;
@@ -45,6 +45,7 @@ function rig() {
     open.set(at, accept);
     return { close: async () => void open.delete(at) };
   };
+  const datagrams = new Map<string, Parameters<OpenUdpPort>[1]>();
   const dialled: Place[] = [];
   const target = Promise.withResolvers<Place>();
   const entrances = new HostPortEntrances({
@@ -55,6 +56,14 @@ function rig() {
     log: createSilentLog(),
     nodeNames: ['a'],
     openTcpPort,
+    openUdpPort: async ({ host, port }, accept) => {
+      datagrams.set(`${host}:${port}`, accept);
+      return { close: async () => void datagrams.delete(`${host}:${port}`) };
+    },
+    dialDatagrams: async (place, listener) => {
+      dialled.push(place);
+      return { send: (bytes) => listener.message(bytes), close: () => undefined };
+    },
     dial: async (place) => {
       dialled.push(place);
       return connect(await target.promise);
@@ -66,6 +75,7 @@ function rig() {
     entrances,
     taken,
     dialled,
+    datagrams,
     leadTo: target.resolve,
     arrive: (at: string, socket: Socket): void => open.get(at)?.(socket),
     ports: () => [...open.keys()].toSorted(),
@@ -156,6 +166,22 @@ describe('host ports of pods with a network of their own', () => {
       to.events().map(({ message }) => message),
       ['Host port 1000 cannot be opened at 0.0.0.0 of this machine, it is tried again: all 1000 host ports are shared'],
     );
+    await to.entrances.stop();
+  });
+
+  test('carry datagrams beside a TCP port of the same number, and answers to their client', async () => {
+    const to = await begun();
+    to.put(pod([HTTP, { ...HTTP, containerPort: 53, protocol: 'UDP' }, { ...HTTP, protocol: 'SCTP' }]));
+    await to.settle();
+    assert.deepEqual([to.ports(), [...to.datagrams.keys()]], [['0.0.0.0:8080'], ['0.0.0.0:8080']]);
+    const answer = Promise.withResolvers<string>();
+    const client = { address: '192.0.2.1', port: 7, answer: (bytes: Uint8Array) => answer.resolve(String(bytes)) };
+    to.datagrams.get('0.0.0.0:8080')?.(Buffer.from('question'), client);
+    assert.equal(await answer.promise, 'question');
+    assert.deepEqual(to.dialled, [{ host: '10.244.0.2', port: 53 }]);
+    to.remove('web');
+    await to.settle();
+    assert.deepEqual([to.ports(), to.datagrams.size], [[], 0]);
     await to.entrances.stop();
   });
 

@@ -1,11 +1,13 @@
 import { PODS, type Pod } from '@holdfast/api';
 import { createEventRecorder, createInformer, type Informer, type RunningEventRecorder } from '@holdfast/client';
 import { describeError, type Service, type Timer } from '@holdfast/platform';
-import { ENTRANCE_RETRY_MS, HOST_PORTS_MAX, HOST_PORTS_PER_POD_MAX } from '../limits.ts';
+import { ENTRANCE_HALF_CLOSED_MS, ENTRANCE_RETRY_MS, HOST_PORTS_MAX, HOST_PORTS_PER_POD_MAX } from '../limits.ts';
 import type { ProxyDeps } from '../proxy-deps.ts';
 import { Connections } from './connections.ts';
+import { DatagramFlows } from './datagram-flows.ts';
+import { EntrancePlaces } from './entrance-places.ts';
 import { type HostPort, wantedHostPorts } from './host-ports.ts';
-import type { Dial, OpenPort, OpenTcpPort } from './port.ts';
+import type { Dial, DialDatagrams, OpenPort, OpenTcpPort, OpenUdpPort } from './port.ts';
 import { equalShares } from './shares.ts';
 
 export interface HostPortEntrancesDeps extends Pick<ProxyDeps, 'client' | 'bus' | 'clock' | 'random' | 'ids' | 'log'> {
@@ -13,6 +15,8 @@ export interface HostPortEntrancesDeps extends Pick<ProxyDeps, 'client' | 'bus' 
   readonly nodeNames: readonly string[];
   readonly dial: Dial;
   readonly openTcpPort: OpenTcpPort;
+  readonly dialDatagrams: DialDatagrams;
+  readonly openUdpPort: OpenUdpPort;
 }
 
 interface Entrance {
@@ -31,6 +35,7 @@ export class HostPortEntrances implements Service {
   readonly #pods: readonly Informer<Pod>[];
   readonly #events: RunningEventRecorder;
   readonly #connections: Connections;
+  readonly #flows: DatagramFlows;
   readonly #open = new Map<string, Entrance>();
   /** Reasons that were told, by port and pod. */
   #refused = new Map<string, string>();
@@ -46,7 +51,9 @@ export class HostPortEntrances implements Service {
       createInformer({ ...deps, resource: PODS, selection: { fieldSelector: `spec.nodeName=${name}` } }),
     );
     this.#events = createEventRecorder({ ...deps, component: COMPONENT, host });
-    this.#connections = new Connections(deps.dial);
+    const places = new EntrancePlaces();
+    this.#connections = new Connections(deps.dial, ENTRANCE_HALF_CLOSED_MS, places);
+    this.#flows = new DatagramFlows({ clock: deps.clock, dial: deps.dialDatagrams, places });
   }
 
   async start(): Promise<void> {
@@ -61,6 +68,7 @@ export class HostPortEntrances implements Service {
     await this.#running;
     const all = [...this.#open.values()];
     this.#open.clear();
+    for (const { current } of all) this.#flows.close(current.id);
     await Promise.all(all.map(({ opened }) => opened.close()));
     await this.#events.stop();
   }
@@ -100,21 +108,32 @@ export class HostPortEntrances implements Service {
     const ended = [...this.#open].filter(
       ([id, { current }]) => wanted.get(id)?.pod.metadata.uid !== current.pod.metadata.uid,
     );
-    for (const [id] of ended) this.#open.delete(id);
+    for (const [id] of ended) {
+      this.#open.delete(id);
+      this.#flows.close(id);
+    }
     await Promise.all(ended.map(([, { opened }]) => opened.close()));
   }
 
   async #openOne(port: HostPort, refused: Map<string, string>): Promise<void> {
-    const { id, at } = port;
+    const { id } = port;
     try {
-      const opened = await this.#deps.openTcpPort(at, (socket) => {
-        const { to, pod } = this.#open.get(id)?.current ?? port;
-        void this.#connections.carry(socket, { entrance: id, namespace: pod.metadata.namespace ?? '', to });
-      });
+      const opened = await this.#listen(port);
       this.#open.set(id, { current: port, opened });
     } catch (error) {
       this.#tell(port, describeError(error), refused);
     }
+  }
+
+  #listen(port: HostPort): Promise<OpenPort> {
+    const { openTcpPort, openUdpPort } = this.#deps;
+    const through = () => {
+      const { id, to, pod } = this.#open.get(port.id)?.current ?? port;
+      return { entrance: id, namespace: pod.metadata.namespace ?? '', to };
+    };
+    if (port.protocol === 'UDP')
+      return openUdpPort(port.at, (bytes, client) => this.#flows.carry(bytes, client, through()));
+    return openTcpPort(port.at, (socket) => void this.#connections.carry(socket, through()));
   }
 
   /** A reason is told once. */

@@ -6,6 +6,7 @@ export interface HostPort {
   /** Equal for two ports that cannot be open at the same time. */
   readonly id: string;
   readonly pod: Pod;
+  readonly protocol: 'TCP' | 'UDP';
   readonly at: Place;
   readonly to: Place;
 }
@@ -28,11 +29,12 @@ function hostPortsOf(pod: Pod, most: number): readonly HostPort[] {
   if (address === '' || spec.hostNetwork === true || isPodFinished(pod)) return [];
   return [...spec.containers, ...sidecarsOf(spec)]
     .flatMap(({ ports = [] }) => ports)
-    .filter(({ hostPort = 0, protocol = 'TCP' }) => hostPort > 0 && protocol === 'TCP')
+    .filter(({ hostPort = 0, protocol = 'TCP' }) => hostPort > 0 && protocol !== 'SCTP')
     .slice(0, most)
-    .map(({ hostPort = 0, hostIP = '', containerPort }) => {
+    .map(({ hostPort = 0, hostIP = '', containerPort, protocol: name }) => {
+      const protocol = name === 'UDP' ? 'UDP' : 'TCP';
       const at = { host: hostIP === '' ? EVERY_ADDRESS : hostIP, port: hostPort };
-      return { id: `${at.host} ${at.port}`, pod, at, to: { host: address, port: containerPort } };
+      return { id: `${protocol} ${at.host} ${at.port}`, pod, protocol, at, to: { host: address, port: containerPort } };
     });
 }
 

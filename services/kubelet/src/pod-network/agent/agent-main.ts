@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { helper } from '../../runtime/helpers.ts';
 import { InsideDialer } from '../../runtime/inside-dialer.ts';
 import { closeInherited, machineClock } from '../../runtime/process/standalone.ts';
-import { dial, refuse } from './dial.ts';
+import { dial, dialDatagrams, refuse } from './dial.ts';
 import { FairPlaces } from './fair-places.ts';
 import { AGENT_IDLE_EXIT_MS, DIALS_MAX, DIALS_PER_POD_MAX, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
 import { LineReader } from './line-reader.ts';
@@ -68,13 +68,10 @@ class Agent {
 
   async #dial(socket: Socket, { dial: to }: DialLine): Promise<void> {
     try {
+      const shares = { places: this.#dials, groupOf: this.#namespaces.groupOf };
+      if (to.protocol === 'udp') return await dialDatagrams(socket, to, shares);
       const kept = to.key === undefined ? undefined : await this.#namespaces.find(to.key);
-      await dial(socket, to, {
-        namespace: kept?.path,
-        inside: this.#inside,
-        places: this.#dials,
-        groupOf: this.#namespaces.groupOf,
-      });
+      await dial(socket, to, { ...shares, namespace: kept?.path, inside: this.#inside });
     } catch (error) {
       refuse(socket, error);
     }

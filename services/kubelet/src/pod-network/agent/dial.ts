@@ -1,7 +1,9 @@
+import { createSocket } from 'node:dgram';
 import { connect, type Socket } from 'node:net';
 import type { InsideDialer } from '../../runtime/inside-dialer.ts';
+import { DatagramReader, framedDatagram } from './datagram-frames.ts';
 import type { FairPlaces } from './fair-places.ts';
-import { DIAL_DEADLINE_MS } from './limits.ts';
+import { DATAGRAM_BACKLOG_MAX_BYTES, DIAL_DEADLINE_MS } from './limits.ts';
 import type { DialAnswer, DialLine } from './protocol.ts';
 import { join } from './relays.ts';
 
@@ -29,6 +31,35 @@ export async function dial(
   });
   answer(outer, { connected: true });
   join(outer, inner);
+}
+
+/** Exchanges datagrams with a pod, in frames. A pod that does not listen yet is as silent as one that is not there. */
+export async function dialDatagrams(
+  outer: Socket,
+  { host, port }: DialLine['dial'],
+  { places, groupOf }: Pick<DialDeps, 'places' | 'groupOf'>,
+): Promise<void> {
+  if (outer.destroyed) return;
+  const release = places.take(host, () => outer.destroy(), groupOf(host));
+  if (release === undefined) throw new Error(`${host} has too many connections; close some and retry`);
+  outer.once('close', release);
+  const inner = createSocket('udp4');
+  outer.once('close', () => inner.close());
+  await new Promise<void>((resolve, reject) => {
+    inner.on('error', reject);
+    // No way to it is told here, and no 'error' follows.
+    inner.connect(port, host, (error?: Error) => (error instanceof Error ? reject(error) : resolve()));
+  });
+  inner.on('message', (bytes) => {
+    if (outer.writableLength <= DATAGRAM_BACKLOG_MAX_BYTES) outer.write(framedDatagram(0, bytes));
+  });
+  answer(outer, { connected: true });
+  const reader = new DatagramReader();
+  outer.on('data', (chunk: Buffer) => {
+    for (const { bytes } of reader.push(chunk)) inner.send(bytes, () => undefined);
+  });
+  outer.on('end', () => outer.end());
+  outer.resume();
 }
 
 export function refuse(outer: Socket, error: unknown): void {

@@ -36,9 +36,12 @@ export interface Relay {
   readonly target: string;
 }
 
-/** First line of a connection that becomes one into the network. With a `key`: to the loopback address of that pod. */
+/**
+ * First line of a connection that becomes one into the network. With a `key`: to the loopback address of that pod. With
+ * `udp`: datagrams follow in frames.
+ */
 export interface DialLine {
-  readonly dial: { readonly host: string; readonly port: number; readonly key?: string };
+  readonly dial: { readonly host: string; readonly port: number; readonly key?: string; readonly protocol?: 'udp' };
 }
 
 /** Answer to it; the bytes of the connection follow. */

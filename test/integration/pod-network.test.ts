@@ -253,7 +253,7 @@ socket.bind(5353);
 test('datagrams from outside reach a port of a pod, and its answers come back', async (t) => {
   const network = await open(t, folder(t));
   const pod = await network.attach('n/a/0', NODE);
-  const nobody = { message: assert.fail, closed: () => undefined };
+  const nobody = { message: () => assert.fail(), closed: () => undefined };
   await assert.rejects(network.dialDatagrams({ host: '10.244.3.99', port: 9 }, nobody), /EHOSTUNREACH|ENETUNREACH/);
   const heard: string[] = [];
   let isClosed = false;

@@ -59,12 +59,11 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(facts.allocatable, config.reserved, config.eviction);
-  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing } = config;
+  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing, dns } = config;
   const described = { ...facts, incarnation, runtimeName, allocatable, taints };
   const node = { ...described, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
   const network = createProbeNetwork(clock);
   const staticPods = await openStaticPods(config, { clock, log });
-  const { dns } = config;
   const probe = createMachineProbe(stateDirectory);
   const ways = { runtime, network, dns, staticPods };
   const parts = {
@@ -85,32 +84,26 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     ...(logDirectory === '' ? {} : { files: createNodeLogDirectory(logDirectory) }),
   };
   const kubelet: Kubelet = createKubelet(parts);
-  const cni = containerNetwork(config, { client, clock, log });
-  await cni?.start();
+  const cni = await startContainerNetwork(config, { client, clock, log });
   await kubelet.start();
   const health = healthServers('kubelet', config.component['health-address'], () => kubelet.health());
   for (const each of health) await each.start();
   const closing = { stop: () => runtime.close() };
   const shuttingDown = { stop: () => kubelet.shutDown() };
-  const running = [
-    connection,
-    closing,
-    ...(cni === undefined ? [] : [cni]),
-    kubelet,
-    ...(server === undefined ? [] : [server]),
-    shuttingDown,
-    ...health,
-  ];
+  const servers = server === undefined ? [] : [server];
+  const running = [connection, closing, ...cni, kubelet, ...servers, shuttingDown, ...health];
   return { ...kubelet, stop: () => stopInReverse(running) };
 }
 
 /** Pods outlive this process, and so does their network. */
-function containerNetwork(
+async function startContainerNetwork(
   { cniDirectory: directory, runtime, nodeName: name }: KubeletConfig,
   { client, ...machine }: { readonly client: ApiClient; readonly clock: Clock; readonly log: Log },
-): Service | undefined {
-  if (directory === undefined || runtime !== 'cri') return undefined;
-  return createCniDirectory({ ...machine, directory, nodes: [{ name, client }], isRemovedAtStop: false });
+): Promise<readonly Service[]> {
+  if (directory === undefined || runtime !== 'cri') return [];
+  const cni = createCniDirectory({ ...machine, directory, nodes: [{ name, client }], isRemovedAtStop: false });
+  await cni.start();
+  return [cni];
 }
 
 /** The watchdog opens it; a name that is wrong is found here. */

@@ -230,6 +230,7 @@ async function endPods(runtime: ContainerRuntime, forget: boolean): Promise<void
     const sandboxes = await runtime.list();
     await Promise.all(sandboxes.map(({ id }) => runtime.stopSandbox(id, SHUTDOWN_GRACE_MS)));
     if (forget) await Promise.all(sandboxes.map(({ id }) => runtime.removeSandbox(id)));
+    runtime.volumes?.release?.();
   } catch (error) {
     if (!(error instanceof RuntimeError)) throw error;
   } finally {

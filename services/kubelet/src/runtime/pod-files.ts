@@ -4,7 +4,7 @@ import { createPodDirectories, type PodDirectories } from './pod-directories.ts'
 import type { SandboxIdentity } from './port.ts';
 
 /** The kubelet's files for a pod beside its containers. They end with the pod's last sandbox. */
-export interface PodFiles extends Pick<PodDirectories, 'volumesPath' | 'sweep'> {
+export interface PodFiles extends Pick<PodDirectories, 'volumesPath' | 'sweep' | 'releaseMemory'> {
   /** The directory for seccomp profiles that pods name. */
   readonly seccompRoot: string;
   readonly logDirectory: (pod: Pick<SandboxIdentity, 'podNamespace' | 'podName' | 'podUid'>) => string;
@@ -25,6 +25,7 @@ export function createPodFiles(stateDirectory: string): PodFiles {
   return {
     seccompRoot: join(stateDirectory, 'seccomp'),
     volumesPath: directories.volumesPath,
+    releaseMemory: directories.releaseMemory,
     sweep: (podsWithSandbox) => {
       directories.sweep(podsWithSandbox);
       for (const name of existing(join(stateDirectory, 'logs'))) {

@@ -85,6 +85,8 @@ export interface RuntimeVolumes {
   readonly path: (podUid: string) => string;
   /** For pods that never had a sandbox. */
   readonly remove: (podUid: string) => void;
+  /** The node goes down and no container runs: unmounts what the kubelet mounted for pods. What was only in memory ends. */
+  readonly release?: () => void;
 }
 
 export interface RuntimeUserNamespaces {

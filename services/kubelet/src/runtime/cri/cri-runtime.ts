@@ -93,7 +93,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     );
   const runtime: ContainerRuntime = {
     abilities: abilities(),
-    volumes: { path: files.volumesPath, remove: files.removeVolumes },
+    volumes: { path: files.volumesPath, remove: files.removeVolumes, release: files.releaseMemory },
     userNamespaces: {
       mapsVolumes: true,
       refusal: (handler) => readUserNamespaceRefusal(connection, handler),

@@ -91,7 +91,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
   };
   const runtime: ContainerRuntime = {
     abilities: abilities(),
-    volumes: { path: files.volumesPath, remove: files.removeVolumes },
+    volumes: { path: files.volumesPath, remove: files.removeVolumes, release: files.releaseMemory },
     userNamespaces: { mapsVolumes: true, refusal: async () => NO_USER_NAMESPACES },
     images: createImages(engine, image.name),
     streams: createStreams({ engine, store, commands, clock, inside }),

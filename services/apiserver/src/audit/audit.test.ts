@@ -322,3 +322,24 @@ test('all errors of a policy file are reported', () => {
   ]);
   assert.deepEqual(readAuditPolicy(rules()).mistakes, ['rules: must hold at least one rule']);
 });
+
+test('a read of the past of a resource is audited as the policy says for the resource', async () => {
+  const policy = rules({
+    level: 'Metadata',
+    resources: [{ group: '', resources: ['secrets'] }],
+    omitStages: ['RequestReceived'],
+  });
+  const api = await audited(policy);
+  for (const what of ['objects', 'changes']) {
+    await api.call('GET', `/holdfast.io/history/v1/${what}${SECRETS}?revision=1`);
+    const event = api.events().at(-1);
+    assert.deepEqual([at(event, 'objectRef.resource'), event?.['verb']], ['secrets', 'list'], what);
+    assert.match(String(event?.['requestURI']), /^\/holdfast\.io\/history\/v1\//);
+  }
+  const count = api.events().length;
+  await api.call('GET', `/holdfast.io/history/v1/objects${MAPS}`);
+  await api.call('GET', '/holdfast.io/history/v1');
+  assert.equal(api.events().length, count);
+  await api.call('GET', '/holdfast.io/history/v1/changes');
+  assert.deepEqual([api.events().length, api.events().at(-1)?.['level']], [count + 1, 'Metadata']);
+});

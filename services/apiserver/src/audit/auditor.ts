@@ -2,10 +2,11 @@ import type { ApiRequest } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, type Ids, labelText, type MetricRegistry } from '@holdfast/platform';
 import type { User } from '../authentication/identity.ts';
-import { readRequestInfo } from '../http/request-info.ts';
+import { historyPartsOf, isHistoryPath } from '../http/history-path.ts';
+import { type RequestInfo, readRequestInfo } from '../http/request-info.ts';
 import { sentAuditId } from './event.ts';
 import { AUDIT_LEVELS } from './notes.ts';
-import { type AuditPolicy, decideAudit } from './policy.ts';
+import { type AuditPolicy, decideAudit, decideForAll } from './policy.ts';
 import type { AuditSink } from './sink.ts';
 import { AuditTrail } from './trail.ts';
 
@@ -41,8 +42,8 @@ export class Auditor {
   begin(request: ApiRequest, auditId: string, user: User | undefined): AuditTrail | undefined {
     const { clock, policy } = this.#deps;
     const receivedAt = clock.now();
-    const info = readRequestInfo(request);
-    const decision = decideAudit(policy, user, info);
+    const info = auditedInfo(request);
+    const decision = isHistoryOfAll(request.path) ? decideForAll(policy, user, info) : decideAudit(policy, user, info);
     this.#count.level(decision.level);
     if (decision.level === 'None') return undefined;
     return new AuditTrail(request, info, user, {
@@ -69,6 +70,23 @@ export class Auditor {
     return Promise.all(taken.map(async (each) => each)).then((kept) => !kept.includes(false));
   }
 }
+
+/** A read of the past of a resource is a read of that resource for the policy; its own path is in the event. */
+function auditedInfo(request: ApiRequest): RequestInfo {
+  const own = readRequestInfo(request);
+  if (!isHistoryPath(request.path) || request.method !== 'GET') return own;
+  const { place } = historyPartsOf(request.path);
+  const asked = readRequestInfo({ method: 'GET', path: place, query: NO_QUERY });
+  return asked.kind === 'resource' ? asked : own;
+}
+
+const NO_QUERY = new URLSearchParams();
+
+const isHistoryOfAll = (path: string): boolean => {
+  if (!isHistoryPath(path)) return false;
+  const { what, place } = historyPartsOf(path);
+  return what === 'changes' && place === '';
+};
 
 interface AuditCounts {
   readonly event: () => void;

@@ -43,14 +43,33 @@ export function decideAudit(policy: AuditPolicy, user: User | undefined, info: R
   return policy.rules.find((rule) => matches(rule, user, info)) ?? NOT_AUDITED;
 }
 
+/**
+ * A request whose answer may have objects of every resource. Where its path is not audited, but some resource is for this
+ * user, its metadata are: otherwise nobody would see that such objects were read.
+ */
+export function decideForAll(policy: AuditPolicy, user: User | undefined, info: RequestInfo): AuditDecision {
+  const own = decideAudit(policy, user, info);
+  if (own.level !== 'None') return own;
+  const ofSome = policy.rules.find((rule) => rule.level !== 'None' && isOfResources(rule) && matchesCaller(rule, user));
+  return ofSome === undefined ? own : { ...ofSome, level: 'Metadata' };
+}
+
+const isOfResources = ({ resources, namespaces, verbs }: AuditRule): boolean =>
+  (resources.length > 0 || namespaces.length > 0) &&
+  (verbs.length === 0 || verbs.includes('list') || verbs.includes('get'));
+
 function matches(rule: AuditRule, user: User | undefined, info: RequestInfo): boolean {
-  const { users, userGroups, verbs, resources, namespaces, nonResourceURLs } = rule;
-  if (users.length > 0 && (user === undefined || !users.includes(user.name))) return false;
-  if (userGroups.length > 0 && user?.groups.some((group) => userGroups.includes(group)) !== true) return false;
+  const { verbs, resources, namespaces, nonResourceURLs } = rule;
+  if (!matchesCaller(rule, user)) return false;
   if (verbs.length > 0 && !verbs.includes(info.verb)) return false;
   if (resources.length > 0 || namespaces.length > 0) return info.kind === 'resource' && matchesResource(rule, info);
   if (nonResourceURLs.length === 0) return true;
   return info.kind === 'path' && nonResourceURLs.some((spec) => matchesPath(info.path, spec));
+}
+
+function matchesCaller({ users, userGroups }: AuditRule, user: User | undefined): boolean {
+  if (users.length > 0 && (user === undefined || !users.includes(user.name))) return false;
+  return userGroups.length === 0 || user?.groups.some((group) => userGroups.includes(group)) === true;
 }
 
 function matchesPath(path: string, spec: string): boolean {

@@ -5,6 +5,7 @@ import { authorize } from '../authorization/chain.ts';
 import { notServed } from '../http/not-served.ts';
 import { refuseName } from '../http/refusals.ts';
 import { type ResourceRequest, readRequestInfo } from '../http/request-info.ts';
+import { refuseUnreadable } from '../objects/readable.ts';
 import { storedNameOf } from '../objects/stored-object.ts';
 import type { HistoryRequest } from './request.ts';
 
@@ -30,7 +31,7 @@ export function selectingQuery({ query }: HistoryRequest['request']): URLSearchP
   return own;
 }
 
-/** Throws 403 exactly when a read of the present would be refused. */
+/** Refuses exactly what a read of the present would refuse: without a right, or beside an object that cannot be decrypted. */
 export async function readPlace({ core, request, user, place }: HistoryRequest): Promise<AskedPlace> {
   const info = readRequestInfo({ method: 'GET', path: place, query: selectingQuery(request) });
   if (info.kind === 'path' || info.subresource !== '' || info.verb === 'watch')
@@ -39,6 +40,7 @@ export async function readPlace({ core, request, user, place }: HistoryRequest):
   const definition = core.kinds.find(info.group, info.version, info.resource);
   if (definition === undefined || isMisplaced(info, definition)) throw notServed();
   refuseName(info.name);
+  refuseUnreadable(core, info);
   const { group, plural: resource } = storedNameOf(definition);
   const namespace = definition.namespaced ? info.namespace : '';
   const prefix = resourcePrefix(group, resource);

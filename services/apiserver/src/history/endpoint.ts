@@ -5,9 +5,10 @@ import { isOfNode } from '../authorization/node-incarnation.ts';
 import { catchUp } from '../cache/reader.ts';
 import type { Core } from '../core.ts';
 import { jsonAnswer } from '../http/answers.ts';
-import { HISTORY_PATH } from '../http/history-path.ts';
+import { historyPartsOf } from '../http/history-path.ts';
 import { nothingThere } from '../http/not-served.ts';
 import { methodNotAllowed } from '../http/refusals.ts';
+import { refuseHalted } from '../objects/readable.ts';
 import { answerChanges } from './changes-answer.ts';
 import type { History, Sight } from './history.ts';
 import { timeText, tooOld } from './moments.ts';
@@ -28,8 +29,9 @@ export async function answerHistory(
   if (history === undefined) throw keepsNone();
   if (request.method !== 'GET') throw methodNotAllowed();
   if (isOfNode(user)) throw notForNodes();
+  refuseHalted(core.store);
   await catchUp(core);
-  const [, what = '', place = ''] = PARTS.exec(request.path.slice(HISTORY_PATH.length)) ?? [];
+  const { what, place } = historyPartsOf(request.path);
   const asked = { core, history, request, user, warn: (text: string) => warnings.add(text), place };
   try {
     if (what === '' && place === '') return jsonAnswer(200, rangeOf(history, sightOf(history)));
@@ -44,9 +46,6 @@ export async function answerHistory(
     throw error;
   }
 }
-
-/** `/objects/api/v1/pods`: what is wanted, and the path behind it with its slash. */
-const PARTS = /^\/?([a-z]*)((?:\/[^/]+)*)\/?$/;
 
 function rangeOf(history: History, sight: Sight): HistoryRange {
   const { retentionMs, limitBytes } = history.options;

@@ -65,7 +65,7 @@ export class History {
     const isFirst = this.#lineage === undefined;
     this.#lineage ??= lineageOf(this.#deps.store);
     if (isFirst) await this.#log.open(this.#lineage);
-    const known = this.#log.kept.at(-1)?.head;
+    const known = this.#log.newest?.head;
     const isComplete = isFirst && known !== undefined && (await this.#catchUp(known.last, known.endedAt, loadedAt));
     if (!isComplete) await this.#beginAnew(loadedAt);
   }

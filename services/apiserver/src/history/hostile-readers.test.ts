@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createSilentLog, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { createSealedStore, type Sealer } from '@holdfast/store';
+import { createSealedStore, type Sealer, Unreadable } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { HISTORY_READS_OF_USER_MAX, HISTORY_SEGMENT_CHARS } from '../limits.ts';
 import { configMapBody } from '../testing/fixture.ts';
@@ -138,6 +138,48 @@ test('history: what was encrypted then is left out also when it no longer is', a
   const revision = created.textAt('metadata.resourceVersion');
   const past = await api.call('GET', `${HISTORY}/objects${FOLDER}/a?revision=${revision}`);
   assert.deepEqual([past.status, past.at('data'), past.textAt('metadata.name')], [200, undefined, 'a']);
+  await api.stop();
+});
+
+test('history: what a read of the present refuses, because of a halt or an object that cannot be decrypted, is refused', async () => {
+  const sealer: Sealer = {
+    covers: (key) => key.startsWith('core/configmaps/'),
+    seal: (_key, value) => value,
+    open: (_key, stored) => ({ value: stored, isStale: false }),
+  };
+  const sealed = createSealedStore(createMemoryStore(), sealer);
+  const { atRest } = sealed;
+  assert.ok(atRest !== undefined);
+  const lost = new Unreadable('core/configmaps/default/a', 'its key is gone');
+  let isLost = false;
+  const unreadable = (): Unreadable | undefined => (isLost ? lost : undefined);
+  let halted: string | undefined;
+  const store = {
+    ...sealed,
+    haltedBy: () => halted,
+    atRest: { ...atRest, unreadable, unreadableAt: unreadable },
+  };
+  const api = await startHistoryApi({ store });
+  const statuses = async (): Promise<readonly number[]> => {
+    const urls = [
+      FOLDER,
+      `${HISTORY}/objects${FOLDER}`,
+      `${HISTORY}/changes${FOLDER}`,
+      `${HISTORY}/objects${FOLDER}/a`,
+    ];
+    const found: number[] = [];
+    for (const url of urls) found.push((await api.call('GET', url)).status);
+    return found;
+  };
+  await api.call('POST', FOLDER, { body: configMapBody('a', { v: '1' }) });
+  assert.deepEqual(await statuses(), [200, 200, 200, 200]);
+  isLost = true;
+  assert.deepEqual(await statuses(), [500, 500, 500, 500]);
+  isLost = false;
+  halted = 'two histories';
+  assert.deepEqual(await statuses(), [503, 503, 503, 503]);
+  assert.equal((await api.call('GET', `${HISTORY}/changes`)).status, 503);
+  halted = undefined;
   await api.stop();
 });
 

@@ -1,4 +1,4 @@
-import { describeError, type Log } from '@holdfast/platform';
+import { describeError, Fifo, type Log } from '@holdfast/platform';
 import type { HistoryBatch, HistoryRecord } from './record.ts';
 import { DamagedSegment, encodeSegment, type ReadHead, readBlock, readHead } from './segment.ts';
 import type { SegmentStore } from './segment-store.ts';
@@ -23,7 +23,10 @@ export class HistoryGone extends Error {
 /** The kept segments: a chain without a gap, oldest first. What breaks it is dropped with everything before. */
 export class SegmentLog {
   readonly #options: SegmentLogOptions;
-  #kept: readonly Segment[] = [];
+  readonly #chain = new Fifo<Segment>();
+  /** A copy for readers, who go on with it while segments come and go. */
+  #shown: readonly Segment[] | undefined;
+  #bytes = 0;
   /** Grows with `clear`: a segment that was being written then is not kept. */
   #generation = 0;
 
@@ -32,11 +35,22 @@ export class SegmentLog {
   }
 
   get kept(): readonly Segment[] {
-    return this.#kept;
+    this.#shown ??= this.#chain.slice(0);
+    return this.#shown;
+  }
+
+  get newest(): Segment | undefined {
+    return this.#chain.at(this.#chain.size - 1);
   }
 
   get bytes(): number {
-    return this.#kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#bytes;
+  }
+
+  #add(segment: Segment): void {
+    this.#chain.push(segment);
+    this.#bytes += segment.bytes;
+    this.#shown = undefined;
   }
 
   /** Never rejects: a history that cannot be read begins anew. */
@@ -53,11 +67,10 @@ export class SegmentLog {
   async #readHeads(lineage: string): Promise<void> {
     for (const { name, bytes } of await this.#options.segments.list()) {
       const found = await this.#headOf(name);
-      const before = this.#kept.at(-1);
+      const before = this.newest;
       if (found === undefined || found.head.lineage !== lineage) await this.#dropAll([name]);
       else if (before !== undefined && before.head.last !== found.head.from) await this.#dropAll([]);
-      if (found !== undefined && found.head.lineage === lineage)
-        this.#kept = [...this.#kept, { name, bytes, ...found }];
+      if (found !== undefined && found.head.lineage === lineage) this.#add({ name, bytes, ...found });
     }
   }
 
@@ -87,7 +100,7 @@ export class SegmentLog {
       await segments.write(name, bytes);
       const head = await readHead(async (at, length) => bytes.subarray(at, at + length));
       if (generation === this.#generation) {
-        this.#kept = [...this.#kept, { name, bytes: bytes.length, ...head }];
+        this.#add({ name, bytes: bytes.length, ...head });
         return true;
       }
       await segments.remove(name);
@@ -100,11 +113,11 @@ export class SegmentLog {
   /** Drops what is too old or too much, whole segments from the oldest on. */
   async retain(now: number): Promise<void> {
     const { retentionMs, limitBytes } = this.#options;
-    let bytes = this.bytes;
+    let bytes = this.#bytes;
     let count = 0;
-    for (const { head, bytes: own } of this.#kept) {
-      if (bytes <= limitBytes && head.endedAt >= now - retentionMs) break;
-      bytes -= own;
+    for (let oldest = this.#chain.at(0); oldest !== undefined; oldest = this.#chain.at(count)) {
+      if (bytes <= limitBytes && oldest.head.endedAt >= now - retentionMs) break;
+      bytes -= oldest.bytes;
       count++;
     }
     await this.#dropFirst(count);
@@ -112,7 +125,7 @@ export class SegmentLog {
 
   async clear(): Promise<void> {
     this.#generation++;
-    await this.#dropFirst(this.#kept.length);
+    await this.#dropFirst(this.#chain.size);
   }
 
   /** Throws `HistoryGone` when the segment was dropped, or is damaged. */
@@ -120,7 +133,7 @@ export class SegmentLog {
     try {
       return await readBlock(segment, prefix, (at, length) => this.#options.segments.read(segment.name, at, length));
     } catch (error) {
-      const index = this.#kept.indexOf(segment);
+      const index = this.kept.indexOf(segment);
       if (index < 0) throw new HistoryGone('the segment was dropped', { cause: error });
       if (!(error instanceof DamagedSegment || isUnreadable(error))) throw error;
       this.#tellDamage(segment.name, error);
@@ -130,15 +143,21 @@ export class SegmentLog {
   }
 
   async #dropAll(others: readonly string[]): Promise<void> {
-    await this.#dropFirst(this.#kept.length);
+    await this.#dropFirst(this.#chain.size);
     await this.#remove(others);
   }
 
   async #dropFirst(count: number): Promise<void> {
     if (count === 0) return;
-    const dropped = this.#kept.slice(0, count);
-    this.#kept = this.#kept.slice(count);
-    await this.#remove(dropped.map(({ name }) => name));
+    const dropped: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const segment = this.#chain.shift();
+      if (segment === undefined) break;
+      this.#bytes -= segment.bytes;
+      dropped.push(segment.name);
+    }
+    this.#shown = undefined;
+    await this.#remove(dropped);
   }
 
   /** What cannot be removed now is no part of the chain at the next start. */

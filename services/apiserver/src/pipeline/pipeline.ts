@@ -1,6 +1,5 @@
 import type { ApiRequest, ApiResponse } from '@holdfast/client';
 import { NO_TRACER, type SpanOptions } from '@holdfast/platform';
-import { namespacePrefix, objectKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
 import type { RemoteApi } from '../aggregation/api-services.ts';
 import type { AuditNotes } from '../audit/notes.ts';
 import { API_SERVER, type User } from '../authentication/identity.ts';
@@ -32,7 +31,7 @@ import type { Warnings } from '../http/warnings.ts';
 import { type CoresByRoom, roomOf } from '../http/write-room.ts';
 import { hasLongYamlBody } from '../http/yaml-reader.ts';
 import { LARGE_BODY_BYTES } from '../limits.ts';
-import { storedNameOf } from '../objects/stored-object.ts';
+import { refuseHalted, refuseUnreadable } from '../objects/readable.ts';
 import type { Flow } from '../turns/fair-queue.ts';
 import { refuseUnfitShape } from '../verbs/unfit-shape.ts';
 import type { VirtualHandler, VirtualResource } from '../virtual/port.ts';
@@ -222,27 +221,6 @@ async function answerLongYaml(core: Core, incoming: Incoming, info: ResourceRequ
   await core.yaml.readAhead(core.turns.flowOf(incoming.user), incoming.request);
   if (core.turns.isOver(incoming.user)) await core.turns.goOn(incoming.user);
   return answerResource(core, incoming, info);
-}
-
-/** Also for cached reads: the cache may show a history that has ended. */
-function refuseHalted(store: Store): void {
-  const reason = store.haltedBy();
-  if (reason !== undefined) throw new StoreHalted(reason);
-}
-
-/** No list, watch or change leaves out an object that is there. */
-function refuseUnreadable({ store: { atRest }, kinds }: Core, info: ResourceRequest): void {
-  if (atRest === undefined || info.verb === 'create') return;
-  const { verb, namespace, name } = info;
-  // A read of a named object goes to the store, which refuses by itself.
-  if (name !== '' && verb !== 'get' && verb !== 'watch') return;
-  const definition = kinds.find(info.group, info.version, info.resource);
-  const { group, plural: resource } =
-    definition === undefined ? { group: info.group, plural: info.resource } : storedNameOf(definition);
-  const place = namespace === '' ? resourcePrefix(group, resource) : namespacePrefix(group, resource, namespace);
-  const found =
-    name === '' ? atRest.unreadable(place) : atRest.unreadableAt(objectKey({ group, resource, namespace, name }));
-  if (found !== undefined) throw found;
 }
 
 /** An unreadable object may have appeared while the response waited for the newest change. */

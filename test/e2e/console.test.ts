@@ -203,6 +203,10 @@ test('the loss of a node is a film: lanes, durations, and in a sentence what is 
   await film.getByText('Step by step').click();
   await film.locator('.because', { hasText: 'node-lost: lease missed' }).first().waitFor();
   assert.deepEqual(await seriousFindings(page), []);
+  await go('#/hearing');
+  await page.getByRole('row', { name: /^node-lost No silent for .*its lease is for 1\.0s/ }).waitFor();
+  await page.getByRole('row', { name: /^node-1 Yes/ }).waitFor();
+  await page.getByRole('row', { name: /^API server Yes answers Yes/ }).waitFor();
 });
 
 test('a wire is cut and mended by buttons, where the cluster was started for it', async () => {
@@ -254,6 +258,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       '#/object/core/v1/pods/default/talks',
       '#/kinds',
       '#/film',
+      '#/hearing',
       '#/play',
     ];
     for (const hash of [...pages, '#/object/core/v1/pods/default/talks?tab=yaml']) {

@@ -3,6 +3,7 @@ import type { Route } from '../state/routes.ts';
 import { AllKinds } from './all-kinds.tsx';
 import { FilmPage } from './film-page.tsx';
 import { Frame } from './frame.tsx';
+import { HearingPage } from './hearing-page.tsx';
 import { ListPage } from './list-page.tsx';
 import { ObjectPage } from './object-page.tsx';
 import { OverviewPage } from './overview-page.tsx';
@@ -42,6 +43,8 @@ function Page({ route }: { readonly route: Route }): VNode {
       return <TimePage />;
     case 'play':
       return <PlayPage />;
+    case 'hearing':
+      return <HearingPage />;
     case 'film':
       return <FilmPage key={route.node} node={route.node} />;
     case 'overview':

@@ -69,6 +69,7 @@ function Menu({ isOpen }: { readonly isOpen: boolean }): VNode {
         {shell.range.value !== undefined && (
           <MenuItem href="#/film" title="Lost nodes" isHere={route.page === 'film'} />
         )}
+        <MenuItem href="#/hearing" title="Who hears whom" isHere={route.page === 'hearing'} />
         {shell.offers.value.play && <MenuItem href="#/play" title="Play" isHere={route.page === 'play'} />}
       </ul>
       {menuKinds(shell.kinds.value).map((section) => (

@@ -11,6 +11,7 @@ export type Route =
     }
   | { readonly page: 'kinds' }
   | { readonly page: 'time' }
+  | { readonly page: 'hearing' }
   | { readonly page: 'play' }
   | { readonly page: 'film'; readonly node: string };
 
@@ -44,7 +45,7 @@ export function readRoute(hash: string): Route {
     const tab = query.get('tab') ?? 'summary';
     return { page, resource, namespace: namespace === '-' ? '' : namespace, name, tab };
   }
-  if (page === 'kinds' || page === 'time' || page === 'play') return { page };
+  if (page === 'kinds' || page === 'time' || page === 'play' || page === 'hearing') return { page };
   if (page === 'film') return { page, node: group };
   return { page: 'overview' };
 }

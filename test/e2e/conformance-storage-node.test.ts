@@ -198,7 +198,7 @@ const podOf = ({ container, spec }: Walk, index: number): object => ({
   metadata: { name: `walk-${index}` },
   spec: {
     restartPolicy: 'Never',
-    terminationGracePeriodSeconds: 0,
+    terminationGracePeriodSeconds: 1,
     ...spec,
     containers: [{ name: 'main', ...container }],
   },
@@ -221,7 +221,7 @@ test('conformance tests of storage and nodes, on a container runtime: what their
   assert.deepEqual(differing, []);
 });
 
-const RUNNING = { restartPolicy: 'Always', terminationGracePeriodSeconds: 0 };
+const RUNNING = { restartPolicy: 'Always', terminationGracePeriodSeconds: 1 };
 const STATUS =
   'jsonpath={.status.qosClass} {.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount}';
 

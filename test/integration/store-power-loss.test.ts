@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom, OperatorError } from '@holdfast/platform';
+import { eventually } from '@holdfast/platform/contract';
 import type { DurableStore } from '@holdfast/store';
 import { createLogStore } from '@holdfast/store/log';
 import { createRedisStore } from '@holdfast/store/redis';
@@ -9,6 +10,9 @@ import { type LogServers, startLogServers } from '../support/log-servers.ts';
 import { startRedis } from '../support/redis-server.ts';
 
 const WRITES = 150;
+/** More than a server keeps before it has to write. */
+const WRITES_WHEN_FULL = 40;
+const VALUE_CHARACTERS = 20_000;
 const clock = createSystemClock();
 const ids = createIds(createSystemRandom());
 const log = createSilentLog();
@@ -106,4 +110,30 @@ test('negative control: with appendfsync everysec the same power loss loses ackn
 }, async () => {
   // The server may have synced just before the power went.
   assert.ok((await lossesOfRedis('everysec', 3)).length > 0);
+});
+
+test('log: the disk of one zone is full: the others go on; with room again it follows', { skip }, async () => {
+  await using disk = await startForgetfulDisk();
+  await using other = await startForgetfulDisk();
+  const dataIn = (index: number): string => (index === 0 ? disk : other).folder;
+  await using servers = await startLogServers({ count: 3, dataIn });
+  const store = await openLog(servers, true);
+  const before = await writeSome(store, 0);
+  disk.fill(true);
+  const during = Array.from({ length: WRITES_WHEN_FULL }, (_, n) => `core/pods/default/full-${n}`);
+  for (const key of during) {
+    const operation = { kind: 'create', key, value: JSON.stringify('x'.repeat(VALUE_CHARACTERS)) } as const;
+    await eventually(
+      async () => (await store.write([operation], { writeId: key })).outcome === 'committed',
+      'the others commit',
+    );
+  }
+  disk.fill(false);
+  await servers.kill(0);
+  await servers.start(0);
+  await servers.kill(1);
+  const late = await openLog(servers, true);
+  assert.deepEqual(await missing(late, [...before, ...during]), []);
+  assert.equal(store.haltedBy(), undefined);
+  await Promise.all([store.close(), late.close()]);
 });

@@ -35,7 +35,7 @@ export interface LogServersOptions {
   readonly syncAlways?: boolean;
   readonly jetstream?: boolean;
   /** Where the data are; a temporary folder otherwise. */
-  readonly dataIn?: string;
+  readonly dataIn?: string | ((index: number) => string);
   /** Where the servers reach each other's route ports. */
   readonly routePort?: (port: number) => Promise<number>;
 }
@@ -55,7 +55,8 @@ export async function startLogServers({
   const routes: number[] = [];
   for (const { cluster } of ports) routes.push(await routePort(cluster));
   const children: (ChildProcess | undefined)[] = [];
-  const storeDir = (index: number): string => join(dataIn ?? directory, `data-${index}`);
+  const folderOf = typeof dataIn === 'function' ? dataIn : (): string => dataIn ?? directory;
+  const storeDir = (index: number): string => join(folderOf(index), `data-${index}`);
   for (const [index, { client, cluster, monitor }] of ports.entries()) {
     const config = {
       server_name: `n${index}`,

@@ -1,5 +1,6 @@
-// A file system that can forget: `node forgetful-main.ts FOLDER` mounts it there. On a line on its standard input everything that
-// was not synced is gone, as after a loss of power, and it prints how many bytes. It ends with its standard input.
+// A file system that can forget: `node forgetful-main.ts FOLDER` mounts it there. On the line `forget` on its standard input
+// everything that was not synced is gone, as after a loss of power, and it prints how many bytes. `full` and `roomy` end and
+// bring back its room. It ends with its standard input.
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, read, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -51,6 +52,9 @@ function end(): void {
 }
 
 createInterface({ input: process.stdin })
-  .on('line', () => process.stdout.write(`forgot ${tree.forget()}\n`))
+  .on('line', (line) => {
+    if (line === 'forget') process.stdout.write(`forgot ${tree.forget()}\n`);
+    else tree.isFull = line === 'full';
+  })
   .on('close', end);
 serve();

@@ -14,6 +14,8 @@ type Answer = Buffer | number | undefined;
 export class ForgetfulTree {
   readonly #nodes = new Map<number, ForgetfulNode>([[ROOT, new ForgetfulNode(ROOT, 0o777, true)]]);
   #lastId = ROOT;
+  /** Nothing that makes a file longer is taken. */
+  isFull = false;
 
   /** The power is lost: every file is as it was synced last. Returns how many bytes are gone. */
   forget(): number {
@@ -89,8 +91,9 @@ const setAttributes: Handler = (_tree, node, body) => {
   return fuse.attributes(node);
 };
 
-const write: Handler = (_tree, node, body) => {
+const write: Handler = (tree, node, body) => {
   const data = body.subarray(40, 40 + body.readUInt32LE(16));
+  if (tree.isFull && numberAt(body, 8) + data.length > node.size) return ERRNO.ENOSPC;
   node.write(numberAt(body, 8), data);
   return fuse.written(data.length);
 };

@@ -45,13 +45,14 @@ test('a first write that fails is repeated with a back-off, and its reason is st
   await clock.advance(RETRY_BASE_MS / 2);
   await started;
   assert.deepEqual([proxy.isReady(), filter.resets], [false, 0]);
+  assert.match(proxy.failure() ?? '', /no room/);
   assert.equal(isFollowing(proxy.health().progress, clock.monotonic()), true, 'the first rules are not late yet');
   assert.equal(isFollowing(proxy.health().progress, clock.monotonic() + HEALTH_TIMEOUT_MS), false);
   await clock.advance(RETRY_BASE_MS * 3 - 10);
   assert.equal(filter.failures.length, 0);
   assert.equal(filter.resets, 0, 'each pause is twice as long as the one before');
   await clock.advance(RETRY_MAX_MS);
-  assert.deepEqual([proxy.isReady(), filter.resets], [true, 1]);
+  assert.deepEqual([proxy.isReady(), filter.resets, proxy.failure()], [true, 1, undefined]);
   assert.equal(warnings.length, 1);
   const [event, ...more] = events();
   assert.deepEqual([event?.involvedObject.name, event?.type, more.length], ['a', 'Warning', 0]);

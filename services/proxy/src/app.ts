@@ -26,6 +26,8 @@ export interface Proxy extends Service {
   removeRules(): Promise<void>;
   /** Resolves when network policies bind the pod. Its processes start after that. */
   admitPod(pod: StartingPod): Promise<void>;
+  /** Why the rules could not be written last; absent when they were. */
+  failure(): string | undefined;
   /** Nothing has this address any more. */
   podLeft(id: string): void;
   /** Writes every rule again: the network namespace is a new one. */
@@ -103,6 +105,10 @@ class RunningProxy implements Proxy {
 
   podLeft(id: string): void {
     this.#policies?.leave(id);
+  }
+
+  failure(): string | undefined {
+    return this.#sync.failure();
   }
 
   rewrite(): void {

@@ -81,6 +81,11 @@ export class RuleSync {
     return this.#failures > 0;
   }
 
+  /** Why the last update failed; absent when it did not. */
+  failure(): string | undefined {
+    return this.isFailing() ? this.#reason : undefined;
+  }
+
   /** Writes everything, and then follows the changes. A write that fails is repeated, the first one included. */
   async start(units: Iterable<string>): Promise<void> {
     for (const unit of units) this.#dirty.add(unit);

@@ -96,10 +96,12 @@ export function createClusterNetwork(
 /** The rules of services. They begin with the first pod: before it there is no network, and none is made for them. */
 function createRules(deps: ComponentsDeps, network: PodNetwork, relayed: readonly RelayedServer[]) {
   let rules: Promise<Proxy> | undefined;
+  let begun: Proxy | undefined;
   let isStopped = false;
   const create = async (): Promise<Proxy> => {
     const { createServiceRules } = await import('./service-rules.ts');
     const made = createServiceRules(deps, { network, relayed });
+    begun = made;
     void made.start().catch((error: unknown) => {
       if (!isStopped) deps.machine.log.error('the addresses of services are not routed', { error });
     });
@@ -115,6 +117,7 @@ function createRules(deps: ComponentsDeps, network: PodNetwork, relayed: readonl
       // The first connection to the network, which the address of the pod came over, has begun the rules.
       admit: async (pod: StartingPod) => (await rules)?.admitPod(pod),
       leave: (id: string) => void rules?.then((made) => made.podLeft(id)),
+      failure: () => begun?.failure(),
     },
     stop: async () => {
       isStopped = true;

@@ -10,7 +10,7 @@ import type { PodNetwork } from './pod-network.ts';
 const POD = { podNamespace: 'shop', podName: 'web', podUid: 'u1' };
 
 /** A node whose policies admit a pod when the test says so. */
-function rig() {
+function rig(failure?: string) {
   const clock = createVirtualClock();
   const did: string[] = [];
   const admitted = Promise.withResolvers<void>();
@@ -29,6 +29,7 @@ function rig() {
       return admitted.promise;
     },
     leave: (id: string) => void did.push(`leave ${id}`),
+    failure: () => failure,
   };
   const node = createNodeNetwork({ network, client, clock, nodeName: 'n', policies });
   return { clock, node, did, asked, admit: admitted.resolve };
@@ -49,6 +50,15 @@ test('a pod gets its network when the network policies bind its address', async 
   assert.equal(await attached, '10.244.1.2');
   await node.detach('u1/0');
   assert.deepEqual(did, ['attach n/u1/0 in the group shop', 'detach n/u1/0', 'leave n/u1/0']);
+});
+
+test('a pod that waits for policies whose rules cannot be written says why they cannot', async () => {
+  const { clock, node, asked } = rig('nft ended with 1: No such file or directory');
+  const attached = node.attach('u1/0', POD);
+  attached.catch(() => undefined);
+  while (asked.length === 0) await nextTurn();
+  await clock.advance(POLICIES_WAIT_MS);
+  await assert.rejects(attached, /not in force yet; .*: the rules cannot be written: nft ended with 1: No such file/);
 });
 
 test('a pod whose policies are not in force in time does not start, and says why', async () => {

@@ -20,6 +20,8 @@ export interface PolicyGate {
   admit(pod: AdmittedPod): Promise<void>;
   /** Nothing has the address of this id any more. */
   leave(id: string): void;
+  /** Why the rules could not be written last; absent when they were. */
+  failure(): string | undefined;
 }
 
 export interface AdmittedPod {
@@ -58,14 +60,21 @@ export function createNodeNetwork(deps: NodeNetworkDeps): ProcessNetwork {
 async function admitted({ clock, policies }: NodeNetworkDeps, pod: AdmittedPod): Promise<void> {
   if (policies === undefined) return;
   const late = Promise.withResolvers<never>();
-  const why = 'the network policies of the pod are not in force yet; it starts when they are';
-  const deadline = clock.timer(POLICIES_WAIT_MS, () => late.reject(new RuntimeError('Unavailable', why)));
+  const deadline = clock.timer(POLICIES_WAIT_MS, () => late.reject(notInForce(policies.failure())));
   try {
     await Promise.race([policies.admit(pod), late.promise]);
   } finally {
     deadline.cancel();
   }
 }
+
+const notInForce = (reason: string | undefined): RuntimeError =>
+  new RuntimeError(
+    'Unavailable',
+    `the network policies of the pod are not in force yet; it starts when they are${
+      reason === undefined ? '' : `: the rules cannot be written: ${reason}`
+    }`,
+  );
 
 /** The controller sets it soon after the node was registered. */
 async function nodeCidr({ client, clock, nodeName: name }: NodeNetworkDeps): Promise<string> {

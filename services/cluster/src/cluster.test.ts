@@ -34,6 +34,21 @@ const deployment = (name: string, replicas: number, command: string[] = []): Dep
   status: {},
 });
 
+/** How many requests with this verb the cluster has had. */
+async function requestsOf(cluster: Cluster, verb: string): Promise<number> {
+  const metrics = await (await cluster.fetch('/metrics')).text();
+  const lines = metrics.split('\n').filter((line) => line.startsWith(`apiserver_request_total{verb="${verb}"`));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+test('the start of a cluster lists each kind once for each component, and watches nearly none', async () => {
+  await using cluster = await startCluster({ clock: 'virtual' });
+  await cluster.settle();
+  const [lists, watches] = [await requestsOf(cluster, 'LIST'), await requestsOf(cluster, 'WATCH')];
+  assert.ok(lists > 40 && lists <= 80, `${lists} lists`);
+  assert.ok(watches <= 5, `${watches} watches`);
+});
+
 const configMap = (name: string): ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

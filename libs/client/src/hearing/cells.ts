@@ -11,7 +11,7 @@ export interface Cell {
 }
 
 /** Changes that are unseen for longer make a party late. */
-const LATE_MS = 10_000;
+const LATE_MS = 20_000;
 
 /** Whether a lease was renewed in time; `verdicts` are what was concluded since. */
 export function heardCell(

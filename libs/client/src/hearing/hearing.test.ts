@@ -4,6 +4,7 @@ import type { Lease, Node } from '@holdfast/api/facts';
 import { formatTime, parseTime } from '@holdfast/platform/time';
 import type { HistoryChange } from '../history/documents.ts';
 import { type HearingFacts, partiesOf } from './hearing.ts';
+import { readHearing } from './read.ts';
 
 const NOW = parseTime('2026-01-01T00:01:00Z') ?? 0;
 const ago = (seconds: number): string => formatTime(NOW - seconds * 1000);
@@ -73,10 +74,26 @@ test('what a party knew when it last wrote says whether it hears of changes', ()
   assert.equal(knows([]), 'unknown has not written of late');
   assert.equal(knows([change(5, 9, 'alice'), change(6, 3, user, 5)]), 'hears knew all changes when it last wrote');
   assert.equal(knows([change(5, 5, 'alice'), change(6, 3, user, 4)]), 'hears was 2.0s behind when it last wrote');
-  assert.equal(knows([change(5, 19, 'alice'), change(6, 3, user, 4)]), 'late was 16.0s behind when it last wrote');
+  assert.equal(knows([change(5, 40, 'alice'), change(6, 3, user, 4)]), 'late was 37.0s behind when it last wrote');
   assert.equal(
     knows([change(5, 19, user), change(6, 3, user, 4)]),
     'hears knew all changes when it last wrote',
     'its own',
   );
+});
+
+test('in a busy cluster a shorter time is asked, so that the newest changes are among those that were read', async () => {
+  const asked: string[] = [];
+  const facts = await readHearing({
+    reader: { unread: new Set(), find: async () => 'absent', list: async () => [], events: async () => [] },
+    read: async (_path, query) => {
+      asked.push(query?.get('since') ?? '');
+      const more = asked.length === 1 ? { continue: 'more' } : {};
+      return { metadata: { resourceVersion: '9', ...more }, items: [change(9, 1, 'alice')] };
+    },
+    readyz: async () => READY,
+    now: 0,
+  });
+  assert.deepEqual(asked, ['60s', '10s']);
+  assert.equal(facts.now, NOW - 1000, 'the clock of the server');
 });

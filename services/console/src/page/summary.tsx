@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { type ApiObject, containersOf, factsOf } from '../state/object.ts';
+import { portHints } from '../state/port-hints.ts';
 import type { ResourceName } from '../state/routes.ts';
 import { ageOf } from '../state/times.ts';
 import { Card } from './card.tsx';
@@ -40,6 +41,7 @@ export function Summary({ object, resource, tick }: SummaryProps): VNode {
           </dl>
         </Card>
         {object.kind === 'Pod' && <Containers pod={object} />}
+        <Ports object={object} />
         <Conditions object={object} />
       </div>
       <div>
@@ -96,6 +98,22 @@ const Containers = ({ pod }: { readonly pod: ApiObject }): VNode => (
     </ul>
   </Card>
 );
+
+function Ports({ object }: { readonly object: ApiObject }): VNode | null {
+  const hints = portHints(object);
+  if (hints.length === 0) return null;
+  return (
+    <Card title="From your machine">
+      <ul class="lines">
+        {hints.map((hint) => (
+          <li key={hint}>
+            <code>{hint}</code>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
 
 function Conditions({ object }: { readonly object: ApiObject }): VNode | null {
   const conditions = object.status?.conditions ?? [];

@@ -175,7 +175,7 @@ function useTerminal() {
   const shell = useShell();
   const { machine } = shell;
   const tick = useSignal(0);
-  const kept = useRef<{ screen: Screen; channels: Channels; wire?: Wire; size: typeof SIZE }>();
+  const kept = useRef<{ screen: Screen; channels: Channels; wire?: Wire; size: typeof SIZE } | undefined>(undefined);
   kept.current ??= { screen: new Screen(SIZE.columns, SIZE.rows), channels: new Channels(machine.utf8), size: SIZE };
   const at = kept.current;
   const [state, setState] = useState('Nothing runs.');

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, isIPv4 } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -12,8 +14,8 @@ import { waitFor } from '../support/wait.ts';
 const WITHOUT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
 
 const USERS = [
-  { who: 'the user of the test', words: [], expose: '127.97.0.1' },
-  { who: 'a user without rights', words: WITHOUT_ROOT, expose: '127.97.0.2' },
+  { who: 'the user of the test', words: [], expose: '127.97.0.1', isLinked: true },
+  { who: 'a user without rights', words: WITHOUT_ROOT, expose: '127.97.0.2', isLinked: false },
 ] as const;
 
 /** Every replica listens on the same port; a second one only inside the pod. */
@@ -22,7 +24,8 @@ const { createServer } = require('node:http');
 createServer((request, response) => response.end(process.env.POD_IP + ' ' + request.socket.remoteAddress)).listen(80);
 createServer((request, response) => response.end('inside')).listen(81, '127.0.0.1');`;
 
-const FLAGS = ['--memory', '--nodes', '2', '--pod-network', 'private'];
+/** The default network is the private one where this user can make namespaces. */
+const FLAGS = ['--memory', '--nodes', '2'];
 const ASK = `fetch(process.argv[1]).then((answer) => answer.text()).then(console.log);`;
 /** A packet that a policy drops is not answered, so only time tells. */
 const IS_CUT = `require('node:net').connect({ host: process.argv[1], port: 80, timeout: 1_000 })
@@ -109,6 +112,11 @@ const policy = (name: string, ingress: readonly object[]) => ({
   spec: { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress'], ingress },
 });
 
+/** The machine's end of the link to pods. */
+const MACHINE = '169.254.244.6';
+
+const linksOfMachine = (): readonly string[] => readdirSync('/sys/class/net').filter((name) => name.startsWith('hf-'));
+
 /** Processes that were started with this word in their command line. */
 const processesOf = (word: string): readonly string[] =>
   readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).includes(word));
@@ -128,7 +136,7 @@ before(() => {
   if (missing.length > 0) ensurePackages(missing.map(([name]) => name));
 });
 
-for (const { who, words, expose } of USERS) {
+for (const { who, words, expose, isLinked } of USERS) {
   describe(`private pod network, as ${who}`, () => {
     let cluster: HoldfastProcess;
     const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
@@ -221,6 +229,43 @@ for (const { who, words, expose } of USERS) {
       assert.match(await raw('services/web'), /^10\.244\./);
     });
 
+    test(`programs of this machine ${isLinked ? 'reach' : 'do not reach'} pods and services at their addresses`, async () => {
+      const [address = ''] = await addresses('app=web');
+      const service = await run('get', 'service', 'web', '-o', 'jsonpath={.spec.clusterIP}');
+      if (!isLinked) {
+        assert.deepEqual(linksOfMachine(), []);
+        return;
+      }
+      const ask = async (host: string): Promise<string> =>
+        (await fetch(`http://${host}/`, { headers: { connection: 'close' } })).text();
+      assert.equal(await ask(address), `${address} ::ffff:${MACHINE}`);
+      assert.match(await ask(service), /^10\.244\./);
+      await send(['create'], policy('deny', []));
+      await waitFor('the cut of pods', async () => {
+        const { code } = await attempt('exec', 'client', '--', process.execPath, '-e', IS_CUT, address);
+        return code === 0;
+      });
+      assert.match(await ask(address), /^10\.244\./, 'policies do not bind the machine');
+      await run('delete', 'networkpolicy', 'deny');
+    });
+
+    test('a pod opens no connection to this machine, whatever listens there', async () => {
+      let taken = 0;
+      const server = createServer((socket) => {
+        taken += 1;
+        socket.destroy();
+      }).listen(0, '0.0.0.0');
+      await once(server, 'listening');
+      const { port } = server.address() as AddressInfo;
+      const own = Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address: each }) => each));
+      const places = [...own, MACHINE].filter((each) => isIPv4(each) && !each.startsWith('127.'));
+      // The way to other networks accepts what it then refuses, so only the server knows.
+      const tries = places.map((place) => `timeout 5 bash -c 'exec 3<>/dev/tcp/${place}/${port}; cat <&3'`);
+      await attempt('exec', 'client', '--', 'bash', '-c', tries.join('; '));
+      assert.equal(taken, 0);
+      server.close();
+    });
+
     test('a node port and a load balancer lead in from this machine', async () => {
       await run('expose', 'deployment', 'web', '--name=balanced', '--port=80', '--type=LoadBalancer');
       const path = 'jsonpath={.status.loadBalancer.ingress[0].ip}';
@@ -309,9 +354,11 @@ for (const { who, words, expose } of USERS) {
     });
 
     test('after the stop nothing is left on the machine', async () => {
+      assert.equal(linksOfMachine().length, isLinked ? 1 : 0);
       const links = Object.keys(networkInterfaces()).filter((name) => /^(?:pod|eth0@)/.test(name));
       assert.deepEqual(links, []);
       assert.equal(await cluster.stop(), 0);
+      assert.deepEqual(linksOfMachine(), []);
       await waitFor('the end of every process', () => processesOf(cluster.dataDir).length === 0);
       assert.ok(!readFileSync('/proc/mounts', 'utf8').includes(cluster.dataDir));
     });
@@ -348,6 +395,11 @@ test('pods keep their addresses when the cluster is killed, and get new networks
     await isReady();
     const after = await field('.status.podIP');
     await isInside(after);
+    assert.equal(
+      linksOfMachine().length,
+      process.getuid?.() === 0 ? 1 : 0,
+      'the link of the lost network went with it',
+    );
   } finally {
     await cluster[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true, force: true });

@@ -80,7 +80,7 @@ export const START_SETTINGS = {
     kind: 'enum',
     values: ['auto', 'host', 'private'],
     help: 'Network of process pods: host = they share that of this machine; private = each has an address of its own; auto = private where this user can make namespaces',
-    default: 'host',
+    default: 'auto',
   },
   'cluster-cidr': {
     kind: 'string',

@@ -186,10 +186,10 @@ class RunningProxy implements Proxy {
 
   #fragmentOf(unit: string, family: Family): Fragment | undefined {
     if (this.#policies?.has(unit) === true) return this.#policies.fragmentOf(unit, family);
-    const { nodeName, isForAllNodes, options, relayed = [] } = this.#deps;
+    const { nodeName, isForAllNodes, options, relayed = [], machineLink } = this.#deps;
     const node = this.#nodes.get({ name: nodeName });
     if (unit === BASE_UNIT)
-      return baseFragment(family, { node, relayed: relayed.map(({ address }) => address) }, options);
+      return baseFragment(family, { node, machineLink, relayed: relayed.map(({ address }) => address) }, options);
     const view = this.#views.view(unit.slice(SERVICE_UNIT.length));
     if (view === undefined) return undefined;
     return serviceFragment(view, family, {

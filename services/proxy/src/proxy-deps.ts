@@ -50,6 +50,8 @@ export interface ProxyDeps {
   readonly isForAllNodes?: boolean | undefined;
   /** Servers that answer in this network without rules. Absent: none. */
   readonly relayed?: readonly RelayedServer[] | undefined;
+  /** The link over which programs of the machine reach this network. Policies do not bind them. Absent: there is none. */
+  readonly machineLink?: string | undefined;
   readonly filter: PacketFilter;
   readonly flows?: FlowTable | undefined;
   /** Serves the health check ports of services. Absent: they are closed. */

@@ -11,9 +11,8 @@ import type { Proxy, RelayedServer, StartingPod } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
-import type { PodNetworks } from './pod-network-choice.ts';
+import { type PodNetworks, SERVICE_NETWORK } from './pod-network-choice.ts';
 
-const SERVICE_NETWORK = '10.96.0.0/12';
 /** The first address of the network of services, which the service `kubernetes` has. */
 const API_SERVICE_ADDRESS = '10.96.0.1';
 export const DNS_SERVICE_ADDRESS = '10.96.0.10';

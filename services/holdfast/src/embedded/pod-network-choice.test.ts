@@ -12,12 +12,16 @@ function machine(...refusals: readonly string[]) {
   const left = [...refusals];
   let kept: string | undefined;
   let wayOut = '';
+  let apart = '';
   const networks = {
     networkRefusal: async () => left.shift() ?? assert.fail('an unexpected trial'),
     wayOutRefusal: () => wayOut,
     wayOutProtocols: () => ['tcp', 'udp'],
+    machineLinkName: () => 'hf-1',
+    machineLinkRefusal: async () => apart,
   };
   const directory = {
+    networkFolder: '/data/network',
     podNetwork: () => kept,
     keepPodNetwork: (mode: string) => {
       kept = mode;
@@ -36,7 +40,10 @@ function machine(...refusals: readonly string[]) {
     );
     return [choice.networks === undefined ? 'host' : 'private', choice.line];
   };
-  return Object.assign(choose, { closeWayOut: (refusal: string) => (wayOut = refusal) });
+  return Object.assign(choose, {
+    closeWayOut: (refusal: string) => (wayOut = refusal),
+    keepApart: (refusal: string) => (apart = refusal),
+  });
 }
 
 test('without a wish, without process nodes and with a container runtime nothing is tried or said', async () => {
@@ -66,6 +73,14 @@ test('the start tells whether pods reach other networks', async () => {
   assert.match(await line(), /; other networks are reached by TCP and UDP\)$/);
   choose.closeWayOut('nft is not installed');
   assert.match(await line(), /; no way to other networks: nft is not installed\)$/);
+});
+
+test('the start tells whether this machine reaches pods at their addresses', async () => {
+  const choose = machine('', '');
+  const line = async (): Promise<string> => (await choose('private'))[1] ?? '';
+  assert.match(await line(), /; this machine reaches pods and services at their addresses;/);
+  choose.keepApart('only root may link the two');
+  assert.match(await line(), /; this machine reaches pods by kubectl port-forward: only root may link the two;/);
 });
 
 test('private on a machine that cannot is refused, with the reason and the next step', async () => {

@@ -3,6 +3,9 @@ import type { StartConfig } from '../config.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
 
+/** The addresses of services, as clusters made by kubeadm have them. */
+export const SERVICE_NETWORK = '10.96.0.0/12';
+
 export type PodNetworks = typeof import('@holdfast/kubelet/pod-network');
 
 export interface PodNetworkChoice {
@@ -18,7 +21,7 @@ const SHARED: PodNetworkChoice = { networks: undefined };
 export async function choosePodNetwork(
   config: Pick<StartConfig, 'podNetwork' | 'clusterCidr' | 'nodes'>,
   { kind }: Pick<NodeRuntime, 'kind'>,
-  directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork'>,
+  directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork' | 'networkFolder'>,
   load: () => Promise<PodNetworks> = () => import('@holdfast/kubelet/pod-network'),
 ): Promise<PodNetworkChoice> {
   const { podNetwork: wanted, clusterCidr, nodes } = config;
@@ -26,12 +29,16 @@ export async function choosePodNetwork(
   const kept = wanted === 'auto' ? directory.podNetwork() : undefined;
   if (kept === 'host') return { ...SHARED, line: 'host (as chosen by an earlier start in this data directory)' };
   const networks = await load();
-  const refusal = await networks.networkRefusal();
+  const link = networks.machineLinkName(directory.networkFolder);
+  const [refusal, apart] = await Promise.all([
+    networks.networkRefusal(),
+    networks.machineLinkRefusal([clusterCidr, SERVICE_NETWORK], link),
+  ]);
   if (refusal === '') {
     if (wanted === 'auto') directory.keepPodNetwork('private');
     return {
       networks,
-      line: `private (every pod has an address of ${clusterCidr}; ${wayOut(networks)})`,
+      line: `private (every pod has an address of ${clusterCidr}; ${fromMachine(apart)}; ${wayOut(networks)})`,
     };
   }
   if (wanted === 'private' || kept === 'private') throw impossible(refusal);
@@ -39,6 +46,11 @@ export async function choosePodNetwork(
   const line = `host (pods share the network of this machine: ${refusal})`;
   return { ...SHARED, line };
 }
+
+const fromMachine = (refusal: string): string =>
+  refusal === ''
+    ? 'this machine reaches pods and services at their addresses'
+    : `this machine reaches pods by kubectl port-forward: ${refusal}`;
 
 function wayOut({ wayOutRefusal, wayOutProtocols }: PodNetworks): string {
   const refusal = wayOutRefusal();

@@ -1,4 +1,4 @@
-import type { PodNetwork } from '@holdfast/kubelet/pod-network';
+import { MACHINE_LINK, type PodNetwork } from '@holdfast/kubelet/pod-network';
 import { PROXY_USER } from '@holdfast/pki/credentials';
 import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS, type Proxy, type RelayedServer } from '@holdfast/proxy';
 import type { ComponentsDeps } from './components.ts';
@@ -16,5 +16,6 @@ export const createServiceRules = (
     isForAllNodes: true,
     filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
     relayed: to.relayed,
+    machineLink: MACHINE_LINK,
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },
   });

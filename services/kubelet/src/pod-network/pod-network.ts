@@ -7,7 +7,11 @@ import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
+<<<<<<< HEAD
 import { type DatagramLine, type DatagramListener, datagramLine } from './datagram-line.ts';
+=======
+import { machineLinkName, machineLinkRefusal } from './machine-routes.ts';
+>>>>>>> 142b08c1 (Process pods have addresses of their own by default)
 import { OtherDatagrams } from './other-datagrams.ts';
 import { type ClusterNetworks, mayReach, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';
@@ -83,7 +87,11 @@ class AgentNetwork implements PodNetwork {
       ...deps,
       directory,
       onOpen: async (ask) => {
-        await Promise.all([ask({ method: 'serve', relays: this.#deps.relays() }), this.#leadOut(ask)]);
+        await Promise.all([
+          ask({ method: 'serve', relays: this.#deps.relays() }),
+          this.#leadOut(ask),
+          this.#linkMachine(ask),
+        ]);
         for (const listener of this.#openings) listener();
       },
       onLost: () => {
@@ -98,6 +106,20 @@ class AgentNetwork implements PodNetwork {
     if (wayOutRefusal() !== '') return;
     const request = { method: 'leadOut', network: this.#deps.clusterNetwork, target: OTHER_NETWORKS } as const;
     await this.#wayOut.begin(() => ask(request));
+  }
+
+  /** Pods work without it, and port-forward reaches them. */
+  async #linkMachine(ask: (request: AgentRequest) => Promise<unknown>): Promise<void> {
+    const { clusterNetwork, serviceNetwork, log } = this.#deps;
+    const networks = [clusterNetwork, ...(serviceNetwork === undefined ? [] : [serviceNetwork])];
+    const name = machineLinkName(this.#deps.directory);
+    // The start has told why.
+    if ((await machineLinkRefusal(networks, name)) !== '') return;
+    try {
+      await ask({ method: 'linkMachine', name, namespace: `/proc/${process.pid}/ns/net`, networks });
+    } catch (error) {
+      log.warn('this machine does not reach pods at their addresses; kubectl port-forward does', { error });
+    }
   }
 
   start(): Promise<void> {

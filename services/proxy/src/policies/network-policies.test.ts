@@ -28,6 +28,8 @@ const SLOTS = [0, 1, 2, 3, 4];
 const OUTSIDE = '203.0.113.9';
 const addressOf = (slot: number): string => `10.244.0.${slot + 2}`;
 
+const MACHINE_LINK = 'machine0';
+
 async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly RelayedServer[] = []) {
   const clock = createVirtualClock();
   const api = new FakeApi(clock);
@@ -43,6 +45,7 @@ async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly Relaye
     nodeName: 'a',
     isForAllNodes: true,
     relayed,
+    machineLink: MACHINE_LINK,
     filter,
     options: { ...DEFAULT_PROXY_OPTIONS, ...options },
   });
@@ -62,7 +65,7 @@ async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly Relaye
       pods: all(PODS) as readonly Pod[],
       namespaces: (all(NAMESPACES) as readonly Namespace[]).filter(({ kind }) => kind === 'Namespace'),
     }),
-    passes: (flow: Flow): boolean => {
+    passes: (flow: Flow & { readonly link?: string }): boolean => {
       const table = filter.tables.get('ip');
       assert.ok(table !== undefined);
       const packet = { ...flow, protocol: flow.protocol as 'TCP' };
@@ -240,6 +243,20 @@ test('after any history of pods, namespaces and policies, exactly the flows pass
     }),
     { numRuns: 60 },
   );
+});
+
+test('policies do not bind programs of the machine, which arrive over a link of their own', async () => {
+  const to = await rig();
+  for (const slot of SLOTS) to.put(PODS, pod(homeOf(slot), slot));
+  to.put(NETWORK_POLICIES, policy('east', 'p', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }));
+  const started = to.proxy.start();
+  await to.settle();
+  await started;
+  const flow = { source: OUTSIDE, destination: addressOf(0), protocol: 'TCP', port: 80 } as const;
+  assert.equal(to.passes(flow), false);
+  assert.equal(to.passes({ ...flow, link: 'pod1' }), false);
+  assert.equal(to.passes({ ...flow, link: MACHINE_LINK }), true);
+  await to.proxy.stop();
 });
 
 test('a pod costs the rules of its own policies alone, and its status costs nothing', async () => {

@@ -30,6 +30,8 @@ export interface BaseView {
   readonly node: Node | undefined;
   /** Cluster addresses at which something else answers. No service takes them over. */
   readonly relayed?: readonly string[];
+  /** The link to the machine, whose programs policies do not bind, as those of a node. Absent: no such link. */
+  readonly machineLink?: string | undefined;
 }
 
 export const BASE_UNIT = 'base';
@@ -40,7 +42,11 @@ const FILTER = 0;
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 
 /** What every other unit needs: hooks, shared sets, and what depends on the node alone. */
-export function baseFragment(family: Family, { node, relayed = [] }: BaseView, options: BaseOptions): Fragment {
+export function baseFragment(
+  family: Family,
+  { node, relayed = [], machineLink }: BaseView,
+  options: BaseOptions,
+): Fragment {
   const builder = new FragmentBuilder();
   const sets = builder.sets;
   sets.set(SERVICES_MAP, { kind: 'verdicts', by: 'destination' });
@@ -56,7 +62,7 @@ export function baseFragment(family: Family, { node, relayed = [] }: BaseView, o
   for (const text of podNetworks(family, node, options)) builder.element(POD_NETWORKS, text);
   for (const text of nodeNetworks(family, node, options)) builder.element(NODE_ADDRESSES, text);
   addServiceChains(builder, options);
-  addPolicyChains(builder);
+  addPolicyChains(builder, machineLink);
   const addresses = addressesOf(relayed, family);
   for (const address of addresses) builder.element(RELAYED_ADDRESSES, address);
   if (addresses.length > 0) addRelayChain(builder);
@@ -117,18 +123,23 @@ function addRelayChain({ chains }: FragmentBuilder): void {
 
 /**
  * Both directions of a flow must be allowed, so each has a base chain of its own: `accept` ends only the chain that
- * gives it. Traffic between a node and its own pods passes neither: it is not forwarded.
+ * gives it. Traffic between a node and its own pods passes neither: it is not forwarded, or is let through where it arrives
+ * over a link of its own.
  */
-function addPolicyChains({ chains }: FragmentBuilder): void {
-  const toItself = verdict('accept', { kind: 'pair', set: OWN_PAIRS });
+function addPolicyChains({ chains }: FragmentBuilder, machineLink: string | undefined): void {
+  const free = [
+    KNOWN,
+    verdict('accept', { kind: 'pair', set: OWN_PAIRS }),
+    ...(machineLink === undefined ? [] : [verdict('accept', { kind: 'link', name: machineLink })]),
+  ];
   const forward = (priority: number): Hook => ({ type: 'filter', hook: 'forward', priority });
   chains.set('policy-egress', {
     hook: forward(FILTER),
-    rules: [KNOWN, toItself, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP })],
+    rules: [...free, rule({ kind: 'dispatch', by: 'saddr', map: EGRESS_PODS_MAP })],
   });
   chains.set('policy-ingress', {
     hook: forward(FILTER + 1),
-    rules: [KNOWN, toItself, rule({ kind: 'dispatch', by: 'daddr', map: INGRESS_PODS_MAP })],
+    rules: [...free, rule({ kind: 'dispatch', by: 'daddr', map: INGRESS_PODS_MAP })],
   });
 }
 

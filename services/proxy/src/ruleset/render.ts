@@ -119,6 +119,8 @@ function renderMatch(family: Family, match: Match): string {
       return `${family} ${match.side} ${match.not === true ? '!= ' : ''}@${match.set}`;
     case 'ranges':
       return `${family} ${match.side} ${match.not === true ? '!= ' : ''}{ ${match.ranges.join(', ')} }`;
+    case 'link':
+      return `iifname "${match.name}"`;
     case 'local':
       return `fib ${match.side} type local`;
     case 'pair':

@@ -7,6 +7,8 @@ export interface Packet {
   readonly destination: string;
   readonly protocol: Protocol;
   readonly port: number;
+  /** The link that it arrives over. */
+  readonly link?: string;
 }
 
 /** The machine that the packet passes. */
@@ -172,6 +174,8 @@ class Walk {
       }
       case 'ranges':
         return isInRanges(match.side === 'saddr' ? source : destination, match.ranges) !== (match.not === true);
+      case 'link':
+        return this.#packet.link === match.name;
       case 'local':
         return own.has(match.side === 'saddr' ? source : destination);
       case 'pair':

@@ -8,6 +8,7 @@ import { dial, dialDatagrams, refuse } from './dial.ts';
 import { FairPlaces } from './fair-places.ts';
 import { AGENT_IDLE_EXIT_MS, DIALS_MAX, DIALS_PER_POD_MAX, NFT_DEADLINE_MS, REQUEST_LINE_MAX_BYTES } from './limits.ts';
 import { LineReader } from './line-reader.ts';
+import { linkMachine, unlinkMachine } from './machine-link.ts';
 import { Namespaces } from './namespaces.ts';
 import { onceDone } from './once-done.ts';
 import type { AgentLine, DialLine } from './protocol.ts';
@@ -116,9 +117,12 @@ class Agent {
         return this.#relays.serve(line.relays);
       case 'leadOut':
         return this.#leadOut(line);
+      case 'linkMachine':
+        return linkMachine(line);
       case 'nft':
         return run([helper('nft'), ...line.args], line.input, NFT_DEADLINE_MS);
       case 'stop':
+        await unlinkMachine();
         return rmSync(this.#path, { force: true });
     }
   }

@@ -133,4 +133,46 @@ ${counters('connections', 'datagrams')}
 }
 `;
 
+/** The agent's end of the link to the machine. */
+export const MACHINE_LINK = 'machine0';
+const MACHINE = '169.254.244.6';
+const AGENT = '169.254.244.5';
+
+/** Run in the agent's namespace. The other end is made in that of the machine. */
+export const agentSideCommands = (name: string, machineNamespace: string): string =>
+  lines(
+    `link add ${MACHINE_LINK} type veth peer name ${name} netns ${machineNamespace}`,
+    `addr add ${AGENT}/32 dev ${MACHINE_LINK}`,
+    `link set ${MACHINE_LINK} up`,
+    `route add ${MACHINE}/32 dev ${MACHINE_LINK}`,
+  );
+
+/** Run in the machine's namespace, after those. A route that is there already is somebody else's, and makes this fail. */
+export const machineSideCommands = (name: string, networks: readonly string[]): string =>
+  lines(
+    `addr add ${MACHINE}/32 dev ${name}`,
+    `link set ${name} up`,
+    `route add ${AGENT}/32 dev ${name}`,
+    ...networks.map((network) => `route add ${network} via ${AGENT} dev ${name} src ${MACHINE}`),
+  );
+
+/**
+ * Rules of the agent's namespace: the machine opens connections to pods, and pods open none to the machine. Nobody else
+ * has its address, so a pod cannot pass for it, and nothing that the machine would forward comes in.
+ */
+export const MACHINE_RULES = `table ip holdfast-machine
+delete table ip holdfast-machine
+table ip holdfast-machine {
+  chain arriving {
+    type filter hook prerouting priority raw; policy accept;
+    iifname "${MACHINE_LINK}" ip saddr != ${MACHINE} drop
+    iifname != "${MACHINE_LINK}" ip saddr ${MACHINE} drop
+  }
+  chain leaving {
+    type filter hook forward priority filter - 10; policy accept;
+    oifname "${MACHINE_LINK}" ct state != { established, related } reject with icmp type admin-prohibited
+  }
+}
+`;
+
 const lines = (...commands: readonly string[]): string => commands.map((command) => `${command}\n`).join('');

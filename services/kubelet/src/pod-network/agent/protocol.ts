@@ -1,3 +1,5 @@
+import type { MachineLink } from './machine-link.ts';
+
 /** Messages between the control plane and the agent inside the network of pods: one JSON text a line, both ways. */
 export type AgentRequest =
   /** A namespace with an address of this network. The same key gets the same one again. Groups have equal shares. */
@@ -8,6 +10,8 @@ export type AgentRequest =
   | { readonly method: 'serve'; readonly relays: readonly Relay[] }
   /** Leads connections to other networks out, through the control plane. `network` is that of all pods. */
   | { readonly method: 'leadOut'; readonly network: string; readonly target: string }
+  /** Leads programs of the machine in. Replaces an earlier link. */
+  | ({ readonly method: 'linkMachine' } & MachineLink)
   /** Runs nft, which changes or lists the rules for all traffic between pods; the result is its output. */
   | { readonly method: 'nft'; readonly args: readonly string[]; readonly input: string }
   | { readonly method: 'stop' };

@@ -1,0 +1,36 @@
+import { helper } from '../../runtime/helpers.ts';
+import { agentSideCommands, MACHINE_LINK, MACHINE_RULES, machineSideCommands } from './plan.ts';
+import { run } from './run.ts';
+
+export interface MachineLink {
+  /** Of the machine's end. */
+  readonly name: string;
+  /** The machine's network namespace, as a file. */
+  readonly namespace: string;
+  /** What the machine reaches over the link. */
+  readonly networks: readonly string[];
+}
+
+/**
+ * Leads programs of the machine to pods and services at their addresses. The kernel removes the link and its routes with
+ * the agent's namespace, however the agent ends. Replaces the link of an earlier control plane.
+ */
+export async function linkMachine({ name, namespace, networks }: MachineLink): Promise<void> {
+  await unlinkMachine();
+  await run([helper('nft'), '-f', '-'], MACHINE_RULES);
+  try {
+    await run(ipBatch(), agentSideCommands(name, namespace));
+    const enter = [helper('nsenter'), `--net=${namespace}`, '--'];
+    await run([...enter, ...ipBatch()], machineSideCommands(name, networks));
+  } catch (error) {
+    await unlinkMachine();
+    throw error;
+  }
+}
+
+/** At once: the kernel takes its time with a namespace that nobody needs. */
+export async function unlinkMachine(): Promise<void> {
+  await run([helper('ip'), 'link', 'delete', MACHINE_LINK]).catch(() => undefined);
+}
+
+const ipBatch = (): readonly string[] => [helper('ip'), '-batch', '-'];

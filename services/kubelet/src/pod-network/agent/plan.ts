@@ -138,10 +138,14 @@ export const MACHINE_LINK = 'machine0';
 const MACHINE = '169.254.244.6';
 const AGENT = '169.254.244.5';
 
-/** Run in the agent's namespace. The other end is made in that of the machine. */
+/**
+ * Run in the agent's namespace. The other end is made in that of the machine. Without addresses of IPv6: the machine would
+ * have one that the rules do not guard, and each of its browsers would see the network change when it is ready.
+ */
 export const agentSideCommands = (name: string, machineNamespace: string): string =>
   lines(
     `link add ${MACHINE_LINK} type veth peer name ${name} netns ${machineNamespace}`,
+    `link set ${MACHINE_LINK} addrgenmode none`,
     `addr add ${AGENT}/32 dev ${MACHINE_LINK}`,
     `link set ${MACHINE_LINK} up`,
     `route add ${MACHINE}/32 dev ${MACHINE_LINK}`,
@@ -150,6 +154,7 @@ export const agentSideCommands = (name: string, machineNamespace: string): strin
 /** Run in the machine's namespace, after those. A route that is there already is somebody else's, and makes this fail. */
 export const machineSideCommands = (name: string, networks: readonly string[]): string =>
   lines(
+    `link set ${name} addrgenmode none`,
     `addr add ${MACHINE}/32 dev ${name}`,
     `link set ${name} up`,
     `route add ${AGENT}/32 dev ${name}`,

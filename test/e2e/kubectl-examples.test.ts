@@ -12,7 +12,8 @@ let cluster: HoldfastProcess;
 const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
 
 before(async () => {
-  cluster = await HoldfastProcess.start(['--memory']);
+  // On the network of the machine names resolve to endpoints. Cluster addresses have tests of their own.
+  cluster = await HoldfastProcess.start(['--memory', '--pod-network', 'host']);
 });
 after(() => cluster[Symbol.asyncDispose]());
 

@@ -53,7 +53,11 @@ before(async () => {
           image: 'node',
           command: [process.execPath, '-e', SERVER],
           env: [{ name: 'PORT', value: String(podPort) }],
-          readinessProbe: { tcpSocket: { host: '127.0.0.1', port: podPort }, periodSeconds: 1 },
+          // It listens inside the pod alone.
+          readinessProbe: {
+            exec: { command: ['bash', '-c', `exec 3<>/dev/tcp/127.0.0.1/${podPort}`] },
+            periodSeconds: 1,
+          },
         },
       ],
     },

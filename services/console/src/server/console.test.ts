@@ -35,7 +35,8 @@ function setUp() {
     return { status: isKnown ? 201 : 401, headers: { 'content-type': 'application/json' }, body };
   };
   const files = new Files(async () => [{ name: 'index.html', bytes: Buffer.from('<!doctype html>') }]);
-  const answer = createConsoleHandler({ sessions, handle, log: createSilentLog(), files });
+  const offers = { play: true };
+  const answer = createConsoleHandler({ sessions, handle, log: createSilentLog(), files, offers });
   const call = (method: HttpMethod, path: string, headers: Record<string, string>, body?: unknown) =>
     answer({
       method,
@@ -113,6 +114,15 @@ test('neither the cookie nor the guard is enough alone', async () => {
   assert.equal((await call('GET', PODS, { ...one.headers, cookie: '' })).status, 401);
   assert.equal((await call('GET', PODS, { ...one.headers, cookie: `${one.headers.cookie}x` })).status, 401);
   assert.equal((await call('GET', PODS, one.headers)).status, 201);
+});
+
+test('a page learns what is here beside the API, in a session alone', async () => {
+  const { call, signIn } = setUp();
+  const { headers } = await signIn({ token: 'good' });
+  const { body } = await call('GET', '/ui/session', headers);
+  assert.deepEqual(body.kind === 'json' ? body.value() : undefined, { play: true });
+  assert.equal((await call('GET', '/ui/session', { ...headers, 'x-holdfast-console': 'guess' })).status, 401);
+  assert.equal((await call('GET', '/ui/session', { ...headers, cookie: '' })).status, 401);
 });
 
 test('a session ends when it is signed out, after its time, and when many newer ones came', async () => {

@@ -7,11 +7,8 @@ import { readNetwork } from './agent/address-pool.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection } from './agent-connection.ts';
-<<<<<<< HEAD
 import { type DatagramLine, type DatagramListener, datagramLine } from './datagram-line.ts';
-=======
 import { machineLinkName, machineLinkRefusal } from './machine-routes.ts';
->>>>>>> 142b08c1 (Process pods have addresses of their own by default)
 import { OtherDatagrams } from './other-datagrams.ts';
 import { type ClusterNetworks, mayReach, reachOtherNetwork } from './other-networks.ts';
 import { Outside, type OutsideTarget } from './outside.ts';

@@ -72,7 +72,7 @@ export class SimulatedProcess {
     this.#kernel.record(`clock of ${this.name} jumps`);
   }
 
-  /** Both clocks run at this rate from now on; timers that run already are not changed. */
+  /** Both clocks run at this rate from now on, and so do timers that run already. */
   setClockRate(rate: number): void {
     this.#pace = { rate, sinceMs: this.#kernel.elapsedMs, shownMs: this.#monotonic() };
     this.#kernel.record(`clock of ${this.name} runs at ${rate}`);
@@ -89,18 +89,28 @@ export class SimulatedProcess {
   #clock(alive: () => boolean): Clock {
     const timer = (delayMs: number, fire: () => void): Timer => {
       let pending = true;
+      const dueMs = this.#monotonic() + delayMs;
+      const wait = (restMs: number): void => {
+        this.#kernel.schedule({
+          delayMs: restMs / this.#pace.rate,
+          label: `timer ${this.name}`,
+          owner: this.name,
+          at: this.name,
+          fire: expire,
+          wanted: () => pending && alive(),
+        });
+      };
       const expire = (): void => {
+        // The clock has become slower since: no timer fires before its time on its own clock.
+        const restMs = dueMs - this.#monotonic();
+        if (this.#pace !== TRUE_RATE && restMs > TICK_MS) {
+          wait(restMs);
+          return;
+        }
         pending = false;
         fire();
       };
-      this.#kernel.schedule({
-        delayMs: delayMs / this.#pace.rate,
-        label: `timer ${this.name}`,
-        owner: this.name,
-        at: this.name,
-        fire: expire,
-        wanted: () => pending && alive(),
-      });
+      wait(delayMs);
       return {
         cancel: () => {
           pending = false;

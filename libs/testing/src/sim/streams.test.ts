@@ -95,3 +95,17 @@ test('a slow clock shows less time, and its timers fire later and never before t
   await kernel.runFor(1_000);
   assert.deepEqual([clock.monotonic() - mono, Math.round(clock.now() - wall)], [1_000, 1_000]);
 });
+
+test('a timer that runs when its clock becomes slow fires at its time on that clock', async () => {
+  const kernel = new SimulationKernel(1);
+  const process = new SimulatedProcess(kernel, 'p');
+  const { clock } = process.boot();
+  let firedAtMs = 0;
+  clock.timer(10_000, () => void (firedAtMs = clock.monotonic()));
+  await kernel.runFor(1_000);
+  process.setClockRate(0.9);
+  await kernel.runFor(9_900);
+  assert.ok(firedAtMs === 0, 'ten seconds have not passed for it');
+  await kernel.runFor(200);
+  assert.ok(firedAtMs >= 10_000 && firedAtMs < 10_001, `it fired at ${firedAtMs}`);
+});

@@ -3,7 +3,7 @@ import { agentSideCommands, MACHINE_LINK, MACHINE_RULES, machineSideCommands } f
 import { run } from './run.ts';
 
 export interface MachineLink {
-  /** Of the machine's end. */
+  /** The name of the machine's end. */
   readonly name: string;
   /** The machine's network namespace, as a file. */
   readonly namespace: string;

@@ -79,11 +79,18 @@ export type PlayedKind = keyof typeof PLAYED_KINDS;
 const OWN_PROCESS = 'API server and store are the process of this cluster; `docker compose` has them apart';
 const OWN_MACHINE = 'the machine of its nodes is yours; use kubelet-down';
 
+const OWN_CLOCK = 'all components share the clock of your machine';
+const OWN_DISK = 'its nodes share the disk of your machine';
+const WHOLE_BUS = 'the bus of one process loses nothing while it lasts; use bus-outage';
+
 /** The faults of scenario files that an embedded cluster cannot have, and why. */
 export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
-  ['lossy-bus', 'the bus of one process loses nothing while it lasts; use bus-outage'],
+  ['lossy-bus', WHOLE_BUS],
+  ['late-kind', WHOLE_BUS],
+  ['lost-kind', WHOLE_BUS],
   ['store-down', OWN_PROCESS],
   ['store-slow', OWN_PROCESS],
+  ['store-full', OWN_PROCESS],
   ['feed-lag', OWN_PROCESS],
   ['store-unknown', OWN_PROCESS],
   ['store-failover', OWN_PROCESS],
@@ -91,8 +98,12 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['containers-lost', OWN_MACHINE],
   ['kill-process', 'a user does it: `kubectl exec POD -- kill 1`'],
   ['crash-writing', 'nobody counts the writes of its components; use crash'],
-  ['clock-jump', 'all components share the clock of your machine'],
-  ['fill-disk', 'scenario files know no such fault, and its nodes share your disk'],
+  ['clock-jump', OWN_CLOCK],
+  ['clock-slow', OWN_CLOCK],
+  ['disk-slow', OWN_DISK],
+  ['disk-full', OWN_DISK],
+  ['masters-down', 'the API would end with them; use crash for one of them'],
+  ['expired-token', 'its components have credentials that do not expire'],
 ]);
 
 export const kindOf = (name: PlayedKind): Kind => PLAYED_KINDS[name];

@@ -90,7 +90,7 @@ test('history refuses what it does not understand in one sentence with the next 
     [['--object', 'pod/a/b/c'], /"pod\/a\/b\/c" is not an object\n {2}Give it as KIND\/NAMESPACE\/NAME/],
     [['--object', 'nothing/a'], /has no resource "nothing"/],
     [['--object', 'node/default/a'], /nodes have no namespace/],
-    [['--since', 'yesterday'], /since takes a duration such as 10m/],
+    [['--since', 'yesterday'], /"yesterday" is not a duration\n {2}Give it as in --since 10m/],
     [['pod/web'], /"pod\/web" is not expected/],
     [['--html', path.join(folder, 'no', 'such', 'page.html')], /cannot be written/],
   ] as const) {

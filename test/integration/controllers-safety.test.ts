@@ -36,7 +36,8 @@ async function report(client: ApiClient, name: string, beat: number): Promise<vo
   const stored = await client.get(NODES, { name });
   if (stored.status.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') !== true) {
     const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'ready' }];
-    await client.updateStatus(NODES, { ...stored, status: { ...stored.status, conditions } });
+    // As kubelets do: controllers write the same node meanwhile.
+    await client.patch(NODES, { name }, { type: 'strategic', body: { status: { conditions } }, subresource: 'status' });
   }
   const lease = await client.find(LEASES, { namespace: 'kube-node-lease', name });
   const spec = { renewTime: `2026-01-01T00:00:00.${String(beat).padStart(6, '0')}Z` };

@@ -110,17 +110,18 @@ export class DataDirectory {
 
   /** The folder of the network of pods; elsewhere when its sockets would have too long paths here. */
   get networkFolder(): string {
-    const folder = this.#networkPath;
+    const folder = this.networkPath;
     if (path.dirname(folder) !== this.path) makeOwnFolder(path.dirname(folder));
     return folder;
   }
 
   /** No pod may see these: they hold keys, and sockets that lead to all pods. */
   get hiddenPaths(): readonly string[] {
-    return [this.path, this.#networkPath];
+    return [this.path, this.networkPath];
   }
 
-  get #networkPath(): string {
+  /** Where that folder is, or will be. */
+  get networkPath(): string {
     return networkPathOf(this.path, this.#temporary);
   }
 

@@ -21,7 +21,7 @@ function machine(...refusals: readonly string[]) {
     machineLinkRefusal: async () => apart,
   };
   const directory = {
-    networkFolder: '/data/network',
+    networkPath: '/data/network',
     podNetwork: () => kept,
     keepPodNetwork: (mode: string) => {
       kept = mode;

@@ -21,7 +21,7 @@ const SHARED: PodNetworkChoice = { networks: undefined };
 export async function choosePodNetwork(
   config: Pick<StartConfig, 'podNetwork' | 'clusterCidr' | 'nodes'>,
   { kind }: Pick<NodeRuntime, 'kind'>,
-  directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork' | 'networkFolder'>,
+  directory: Pick<DataDirectory, 'podNetwork' | 'keepPodNetwork' | 'networkPath'>,
   load: () => Promise<PodNetworks> = () => import('@holdfast/kubelet/pod-network'),
 ): Promise<PodNetworkChoice> {
   const { podNetwork: wanted, clusterCidr, nodes } = config;
@@ -29,7 +29,7 @@ export async function choosePodNetwork(
   const kept = wanted === 'auto' ? directory.podNetwork() : undefined;
   if (kept === 'host') return { ...SHARED, line: 'host (as chosen by an earlier start in this data directory)' };
   const networks = await load();
-  const link = networks.machineLinkName(directory.networkFolder);
+  const link = networks.machineLinkName(directory.networkPath);
   const [refusal, apart] = await Promise.all([
     networks.networkRefusal(),
     networks.machineLinkRefusal([clusterCidr, SERVICE_NETWORK], link),

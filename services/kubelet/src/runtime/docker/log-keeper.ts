@@ -68,8 +68,12 @@ export class LogKeeper {
     const { engine, clock, log } = this.#deps;
     while (!engine.closed.aborted) {
       try {
-        await this.#carry(container);
-        if (!(await this.#isRunning(container.id))) return;
+        await this.#carry(container, true);
+        if (!(await this.#isRunning(container.id))) {
+          // An engine may close what is followed before the last lines of a container that ends.
+          await this.#carry(container, false);
+          return;
+        }
       } catch (error) {
         if (engine.closed.aborted || isCode(error, 'NotFound')) return;
         log.warn('the log of a container is not read, will retry', { id: container.id, error: describeError(error) });
@@ -84,8 +88,8 @@ export class LogKeeper {
     return State.Running;
   }
 
-  /** Until the container ends or the engine goes away. */
-  async #carry({ id, path, tty }: ContainerLog): Promise<void> {
+  /** Followed: until the container ends or the engine goes away. */
+  async #carry({ id, path, tty }: ContainerLog, follow: boolean): Promise<void> {
     const { engine, limits } = this.#deps;
     const { writer, place } = await LogWriter.open(path, limits);
     try {
@@ -93,7 +97,7 @@ export class LogKeeper {
       const answer = await engine.open({
         method: 'GET',
         path: `/containers/${part(id)}/logs`,
-        query: { ...EVERYTHING, ...(since === undefined ? {} : { since }) },
+        query: { ...EVERYTHING, follow: String(follow), ...(since === undefined ? {} : { since }) },
       });
       const skip = new SkipKnown(place);
       for await (const lines of linesOf(answer, tty)) await writer.append(lines.filter((line) => !skip.isKnown(line)));
@@ -103,7 +107,7 @@ export class LogKeeper {
   }
 }
 
-const EVERYTHING = { follow: 'true', stdout: 'true', stderr: 'true', timestamps: 'true' };
+const EVERYTHING = { stdout: 'true', stderr: 'true', timestamps: 'true' };
 
 async function* linesOf(answer: AsyncIterable<Buffer>, tty: boolean): AsyncGenerator<readonly LogLine[]> {
   const frames = new FrameReader();

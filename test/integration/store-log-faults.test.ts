@@ -2,15 +2,16 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import { type DurableStore, OutcomeUnknown, StoreUnavailable, type WriteOperation } from '@holdfast/store';
+import { type DurableStore, StoreUnavailable } from '@holdfast/store';
 import { createLogStore, type LogStoreOptions } from '@holdfast/store/log';
 import { connect } from 'nats';
-import { checkHistory, type HistoryEvent } from '../../libs/store/src/contract/history-check.ts';
+import { checkHistory } from '../../libs/store/src/contract/history-check.ts';
 import { changesUpTo } from '../../libs/store/src/contract/support.ts';
 import { streamInfo } from '../../libs/store/src/log/jetstream.ts';
 import { logNames } from '../../libs/store/src/log/layout.ts';
 import { readCurrent } from '../../libs/store/src/log/open-log.ts';
 import { type LogServers, startLogServers } from '../support/log-servers.ts';
+import { RegisterHistory } from '../support/register-history.ts';
 
 /** A refused client comes back after this time. */
 const RETRY_MS = 20;
@@ -49,12 +50,8 @@ async function wholeCluster(servers: LogServers): Promise<number> {
 
 /** Clients that write registers with compare-and-swap and read them, until they are told to end. */
 class Load {
-  readonly events: HistoryEvent[] = [];
-  acknowledged = 0;
-  unknown = 0;
+  readonly history = new RegisterHistory();
   readonly #clock = createSystemClock();
-  #moment = 0;
-  #value = 0;
   #isEnding = false;
   readonly #running: Promise<void>;
 
@@ -70,42 +67,17 @@ class Load {
 
   async #run(store: DurableStore | undefined, client: number): Promise<void> {
     for (let step = 0; !this.#isEnding && store !== undefined; step++) {
-      await this.#step(store, `core/pods/default/r${(client * 7 + step) % 6}`).catch(async (error: unknown) => {
+      await this.history.step(store, client, step).catch(async (error: unknown) => {
         if (!(error instanceof StoreUnavailable)) throw error;
         await this.#clock.sleep(RETRY_MS);
       });
     }
   }
-
-  async #step(store: DurableStore, key: string): Promise<void> {
-    const began = this.#moment++;
-    const { revision, object } = await store.get(key);
-    this.events.push({ kind: 'read', began, ended: this.#moment++, revision, values: new Map([[key, object?.value]]) });
-    const value = `"v${this.#value++}"`;
-    const operation: WriteOperation =
-      object === undefined
-        ? { kind: 'create', key, value }
-        : { kind: this.#value % 5 === 0 ? 'delete' : 'update', key, value, expectedRevision: object.revision };
-    await this.#write(store, [operation]);
-  }
-
-  async #write(store: DurableStore, operations: readonly WriteOperation[]): Promise<void> {
-    const began = this.#moment++;
-    try {
-      const result = await store.write(operations);
-      if (result.outcome === 'committed') this.acknowledged += 1;
-      this.events.push({ kind: 'write', operations, result, began, ended: this.#moment++ });
-    } catch (error) {
-      if (!(error instanceof OutcomeUnknown)) throw error;
-      this.unknown += 1;
-      this.events.push({ kind: 'write', operations, result: 'unknown', began, ended: Number.POSITIVE_INFINITY });
-    }
-  }
 }
 
 async function progress(load: Load, writes: number): Promise<void> {
-  const goal = load.acknowledged + writes;
-  await eventually(() => load.acknowledged >= goal, 'writes are acknowledged');
+  const goal = load.history.acknowledged + writes;
+  await eventually(() => load.history.acknowledged >= goal, 'writes are acknowledged');
 }
 
 test('log: the leader is killed again and again: nothing acknowledged is lost, every history is linearizable', async () => {
@@ -125,7 +97,7 @@ test('log: the leader is killed again and again: nothing acknowledged is lost, e
   const revision = await late.currentRevision();
   const views = await Promise.all([...stores, late].map((store) => changesUpTo(store, 0, revision)));
   for (const view of views) assert.deepEqual(view, views[0]);
-  checkHistory(load.events, views[0] ?? []);
+  checkHistory(load.history.events, views[0] ?? []);
   for (const store of stores) assert.equal(store.haltedBy(), undefined);
   await Promise.all([...stores, late].map((store) => store.close()));
 });
@@ -148,7 +120,7 @@ test('log: a suspended leader and a lost majority: nothing stale is read, nothin
   const revision = (await stores[0]?.currentRevision()) ?? 0;
   const views = await Promise.all(stores.map((store) => changesUpTo(store, 0, revision)));
   assert.deepEqual(views[0], views[1]);
-  checkHistory(load.events, views[0] ?? []);
+  checkHistory(load.history.events, views[0] ?? []);
   await Promise.all(stores.map((store) => store.close()));
 });
 

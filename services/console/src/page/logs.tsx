@@ -6,6 +6,7 @@ import { LogBuffer } from '../state/log-lines.ts';
 import { oncePerFrame } from '../state/machine.ts';
 import { type ApiObject, containersOf } from '../state/object.ts';
 import { PODS, pathOf } from '../state/routes.ts';
+import { ContainerChoice } from './container-choice.tsx';
 import { useShell } from './shell.tsx';
 
 const TAIL = '1000';
@@ -28,16 +29,7 @@ export function Logs({ pod }: { readonly pod: ApiObject }): VNode {
   return (
     <div class="logs">
       <div class="filters">
-        <label>
-          Container
-          <select value={container} onChange={(event) => setContainer(event.currentTarget.value)}>
-            {containers.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ContainerChoice containers={containers} chosen={container} choose={setContainer} />
         <label>
           Search
           <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />

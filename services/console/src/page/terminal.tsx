@@ -8,6 +8,7 @@ import { oncePerFrame, type Wire } from '../state/machine.ts';
 import { type ApiObject, containersOf } from '../state/object.ts';
 import { Screen } from '../state/screen.ts';
 import { openTerminal } from '../state/terminal.ts';
+import { ContainerChoice } from './container-choice.tsx';
 import { useShell } from './shell.tsx';
 
 /** Each container has one of them, or none. */
@@ -34,16 +35,7 @@ export function Terminal({ pod }: { readonly pod: ApiObject }): VNode {
           begin();
         }}
       >
-        <label>
-          Container
-          <select value={container} onChange={(event) => setContainer(event.currentTarget.value)}>
-            {containers.map(({ name }) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <ContainerChoice containers={containers} chosen={container} choose={setContainer} />
         <label>
           Command
           <input

@@ -46,6 +46,17 @@ test('leftover files are reported and removed', (t) => {
   assert.equal(existsSync(folder), false);
 });
 
+test('the socket folder that all clusters of a user share may stay, a socket in it may not', (t) => {
+  const shared = `holdfast-${process.getuid?.() ?? 0}`;
+  const tidy = makeFolder(t);
+  mkdirSync(path.join(tidy, shared));
+  assert.deepEqual(removeLeftovers(tidy), []);
+  assert.equal(existsSync(tidy), false);
+  const untidy = makeFolder(t);
+  mkdirSync(path.join(untidy, shared, 'sockets'), { recursive: true });
+  assert.deepEqual(removeLeftovers(untidy), [shared]);
+});
+
 test('processes that name the folder or run in it are ended, no others', async (t) => {
   const folder = makeFolder(t);
   const other = makeFolder(t);

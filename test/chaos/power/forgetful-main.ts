@@ -18,6 +18,8 @@ const mounting = spawn('mount', ['-i', '-t', 'fuse', '-o', options, 'forgetful',
 });
 mounting.once('exit', (code) => {
   if (code !== 0) process.exit(code ?? 1);
+  // The device refuses whoever reads from it before the mount.
+  serve();
   process.stdout.write('mounted\n');
 });
 
@@ -57,4 +59,3 @@ createInterface({ input: process.stdin })
     else tree.isFull = line === 'full';
   })
   .on('close', end);
-serve();

@@ -126,8 +126,12 @@ export const LOG_WRITE_DEADLINE_MS = 25_000;
 export const LOG_BARRIER_DEADLINE_MS = 5_000;
 /** Log: new writes are refused while the log has committed nothing of this process for this long. */
 export const LOG_STALLED_AFTER_MS = 5_000;
+/** Log: a server that has stored nothing for this long is left. An election takes 4 to 9 s, and no other server is of use meanwhile. */
+export const LOG_MOVE_ON_AFTER_MS = 10_000;
 /** Log: an entry that did not come back is sent again after this time. */
 export const LOG_RESEND_AFTER_MS = 1_000;
+/** Log: an entry that was refused, because the log has no leader, is sent again after this time. */
+export const LOG_RESEND_REFUSED_MS = 200;
 /** Log: how often waiting entries are looked at. */
 export const LOG_TICK_MS = 100;
 /** Log: entries in flight. While they are under way, further writes gather and share the next entry. */
@@ -149,10 +153,12 @@ export const LOG_DIGESTS_KEPT = 8_192;
 export const LOG_WITNESSES_MAX = 64;
 export const LOG_WITNESS_VALID_MS = 60_000;
 export const LOG_REQUEST_TIMEOUT_MS = 3_000;
-/** Log: who follows the log asks for it first, and again soon: a question from before an election is never answered. */
-export const LOG_VERIFY_TIMEOUT_MS = 1_000;
+/** Log: what has no answer yet is asked again: what was asked before an election is never answered. */
+export const LOG_ASK_AGAIN_MS = 500;
 export const LOG_CONNECT_TIMEOUT_MS = 3_000;
-export const LOG_PING_INTERVAL_MS = 2_000;
+/** Log: a server that leaves this many pings unanswered is lost. */
+export const LOG_PING_INTERVAL_MS = 1_000;
+export const LOG_PINGS_UNANSWERED = 3;
 export const LOG_RETRY_FIRST_MS = 50;
 export const LOG_RETRY_LONGEST_MS = 1_000;
 export const LOG_START_TIMEOUT_MS = 30_000;

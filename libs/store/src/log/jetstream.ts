@@ -30,13 +30,9 @@ export interface StreamInfo {
 }
 
 /** Resolves with `undefined` when the stream does not exist. */
-export async function streamInfo(
-  connection: NatsConnection,
-  stream: string,
-  timeoutMs = LOG_REQUEST_TIMEOUT_MS,
-): Promise<StreamInfo | undefined> {
+export async function streamInfo(connection: NatsConnection, stream: string): Promise<StreamInfo | undefined> {
   try {
-    return decodeInfo(await call(connection, `STREAM.INFO.${stream}`, {}, timeoutMs));
+    return decodeInfo(await call(connection, `STREAM.INFO.${stream}`, {}));
   } catch (error) {
     if (error instanceof LogRefusal && error.code === STREAM_NOT_FOUND) return undefined;
     throw error;
@@ -132,14 +128,9 @@ export function decodeAcknowledgement(reply: string): { readonly stream: string;
   throw new LogRefusal('the entry', Number(code), String(description));
 }
 
-async function call(
-  connection: NatsConnection,
-  operation: string,
-  body: object,
-  timeout = LOG_REQUEST_TIMEOUT_MS,
-): Promise<unknown> {
+async function call(connection: NatsConnection, operation: string, body: object): Promise<unknown> {
   const subject = `$JS.API.${operation}`;
-  const message = await connection.request(subject, JSON.stringify(body), { timeout });
+  const message = await connection.request(subject, JSON.stringify(body), { timeout: LOG_REQUEST_TIMEOUT_MS });
   const reply: unknown = JSON.parse(message.string());
   const { error } = record(reply);
   if (error === undefined) return reply;

@@ -1,7 +1,13 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import { explainConnection, type TlsClient } from '@holdfast/platform/tls-client';
 import { connect, type NatsConnection } from 'nats';
-import { LOG_CONNECT_TIMEOUT_MS, LOG_PING_INTERVAL_MS, LOG_RETRY_FIRST_MS, LOG_RETRY_LONGEST_MS } from '../limits.ts';
+import {
+  LOG_CONNECT_TIMEOUT_MS,
+  LOG_PING_INTERVAL_MS,
+  LOG_PINGS_UNANSWERED,
+  LOG_RETRY_FIRST_MS,
+  LOG_RETRY_LONGEST_MS,
+} from '../limits.ts';
 
 const TLS_SCHEME = 'tls://';
 
@@ -118,7 +124,7 @@ export class LogLink {
       reconnect: false,
       timeout: LOG_CONNECT_TIMEOUT_MS,
       pingInterval: LOG_PING_INTERVAL_MS,
-      maxPingOut: 2,
+      maxPingOut: LOG_PINGS_UNANSWERED,
     });
   }
 }

@@ -3,6 +3,7 @@ import { createInbox, type Msg, type NatsConnection } from 'nats';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import {
   LOG_INCOMPLETE_READINGS,
+  LOG_MOVE_ON_AFTER_MS,
   LOG_PAYLOAD_MARGIN_BYTES,
   LOG_RESEND_AFTER_MS,
   LOG_RETRY_FIRST_MS,
@@ -174,7 +175,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => this.#machine.position,
-      verify: (connection, timeoutMs) => this.#verify(connection, timeoutMs),
+      verify: (connection) => this.#verify(connection),
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
     });
@@ -419,9 +420,9 @@ export class LogReplica {
   }
 
   /** Invariant I5: a stream of the same name that was created later is another log. */
-  async #verify(connection: NatsConnection, timeoutMs: number): Promise<void> {
+  async #verify(connection: NatsConnection): Promise<void> {
     const { stream, created } = this.current;
-    const info = await streamInfo(connection, stream, timeoutMs);
+    const info = await streamInfo(connection, stream);
     if (info === undefined) throw new StoreUnavailable(`stream ${stream} does not exist`);
     if (info.created !== created) this.halt(`the log went back: its stream was created anew at ${info.created}`);
   }
@@ -441,6 +442,7 @@ export class LogReplica {
     if (inbox !== this.#acknowledgements) return;
     if (msg.headers?.code === 503) {
       this.#lastRefusal = 'the log has no leader';
+      this.#proposer?.onRefused();
       return;
     }
     try {
@@ -457,8 +459,8 @@ export class LogReplica {
 
   /** Entries that are stored, but have not come back, are only waited for: then this process reads slowly. */
   #moveOnUnlessStored(): void {
-    if (this.#options.clock.monotonic() - this.#storedAt < LOG_STALLED_AFTER_MS) return;
-    this.#link.moveOnAfter(LOG_STALLED_AFTER_MS, this.#lastRefusal ?? 'it stores nothing');
+    if (this.#options.clock.monotonic() - this.#storedAt < LOG_MOVE_ON_AFTER_MS) return;
+    this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, this.#lastRefusal ?? 'it stores nothing');
   }
 
   #payloadMax(): number | undefined {

@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { createIds, createSystemRandom } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { create, pod } from '../contract/support.ts';
-import { LOG_CHARACTERS_WAITING, LOG_STALLED_AFTER_MS } from '../limits.ts';
+import {
+  LOG_CHARACTERS_WAITING,
+  LOG_RESEND_AFTER_MS,
+  LOG_RESEND_REFUSED_MS,
+  LOG_STALLED_AFTER_MS,
+  LOG_TICK_MS,
+} from '../limits.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../port.ts';
 import { decodeEntry } from './entry.ts';
 import { type Proposed, Proposer } from './proposer.ts';
@@ -103,4 +109,20 @@ test('what opens a session carries no write', async () => {
   );
   proposer.close(new StoreUnavailable('the test is over'));
   await written;
+});
+
+test('what the log refused while it had no leader is sent again sooner than what has no answer', async () => {
+  const { clock, proposer, sent } = makeProposer();
+  const waiting = proposer.barrier().catch(() => 'given up');
+  await clock.advance(0);
+  assert.equal(sent.length, 1);
+  proposer.onRefused();
+  await clock.advance(LOG_RESEND_REFUSED_MS + LOG_TICK_MS);
+  assert.equal(sent.length, 2);
+  await clock.advance(LOG_RESEND_REFUSED_MS + LOG_TICK_MS);
+  assert.equal(sent.length, 2, 'nobody has refused this one');
+  await clock.advance(LOG_RESEND_AFTER_MS);
+  assert.equal(sent.length, 3);
+  proposer.close(new StoreUnavailable('the test is over'));
+  assert.equal(await waiting, 'given up');
 });

@@ -5,6 +5,7 @@ import {
   LOG_CHARACTERS_WAITING,
   LOG_ENTRIES_IN_FLIGHT,
   LOG_RESEND_AFTER_MS,
+  LOG_RESEND_REFUSED_MS,
   LOG_STALLED_AFTER_MS,
   LOG_TICK_MS,
   LOG_WRITE_DEADLINE_MS,
@@ -89,6 +90,8 @@ export class Proposer {
   /** Text of the writes that have no answer yet. */
   #characters = 0;
   #timer: Timer | undefined;
+  /** What was sent last was not taken: nobody leads the log. */
+  #isRefused = false;
   #closed: StoreUnavailable | undefined;
 
   constructor(deps: ProposerDeps) {
@@ -140,6 +143,11 @@ export class Proposer {
   resendAll(): void {
     for (const entry of this.#inFlight.values()) this.#send(entry);
     this.#flushSoon();
+  }
+
+  /** The log has no leader at the moment. It has one soon, and nobody says so. */
+  onRefused(): void {
+    this.#isRefused = true;
   }
 
   /** An entry was applied. Settles what it decides. */
@@ -321,7 +329,9 @@ export class Proposer {
   #resendOverdue(): void {
     const now = this.#deps.clock.monotonic();
     const oldest = this.#inFlight.values().next().value;
-    if (oldest === undefined || now - oldest.sentAt < LOG_RESEND_AFTER_MS) return;
+    const afterMs = this.#isRefused ? LOG_RESEND_REFUSED_MS : LOG_RESEND_AFTER_MS;
+    if (oldest === undefined || now - oldest.sentAt < afterMs) return;
+    this.#isRefused = false;
     for (const entry of this.#inFlight.values()) this.#send(entry);
   }
 

@@ -1,39 +1,79 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { createInbox, type NatsConnection } from 'nats';
-import { LOG_REQUEST_TIMEOUT_MS, LOG_VERIFY_TIMEOUT_MS } from '../limits.ts';
+import type { NatsConnection } from 'nats';
+import { LOG_ASK_AGAIN_MS } from '../limits.ts';
 import { LogTail } from './tail.ts';
 
-/** A server without a leader: what is asked there is never answered. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tail uses nothing else of it
-const silent = { isClosed: () => false, subscribe: () => undefined } as unknown as NatsConnection;
-
-test('while the log has no leader it is asked again and again, soon; a slow server gets its time now and then', async () => {
+/** A server that answers when the test says so. */
+function makeTail(verify: () => Promise<void>) {
   const clock = createVirtualClock();
-  const asked: number[] = [];
+  const inboxes: { callback: (error: Error | null, msg: object) => void; isOver: boolean }[] = [];
+  const answers: (() => void)[] = [];
+  const connection = {
+    isClosed: () => false,
+    subscribe: (_inbox: string, { callback }: { readonly callback: () => void }) => {
+      const inbox = { callback, isOver: false };
+      inboxes.push(inbox);
+      return { unsubscribe: () => void (inbox.isOver = true) };
+    },
+    request: () => new Promise((resolve) => answers.push(() => resolve({ string: () => '{}' }))),
+  };
+  const taken: number[] = [];
   const tail = new LogTail({
     clock,
     log: createSilentLog(),
-    inboxPrefix: createInbox(createIds(createSystemRandom()).suffix(4)),
+    inboxPrefix: '_INBOX_test',
     stream: 'S',
-    position: () => 0,
-    verify: async (_connection, timeoutMs) => {
-      asked.push(timeoutMs);
-      await clock.sleep(timeoutMs);
-      throw new Error('no answer');
-    },
-    onMessage: () => undefined,
+    position: () => taken.length,
+    verify,
+    onMessage: (sequence) => void taken.push(sequence),
     onGap: () => undefined,
   });
-  void tail.establish(silent);
-  await clock.advance(3 * LOG_REQUEST_TIMEOUT_MS);
-  assert.deepEqual(asked.slice(0, 4), [
-    LOG_VERIFY_TIMEOUT_MS,
-    LOG_VERIFY_TIMEOUT_MS,
-    LOG_VERIFY_TIMEOUT_MS,
-    LOG_REQUEST_TIMEOUT_MS,
-  ]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tail uses nothing else of it
+  void tail.establish(connection as unknown as NatsConnection);
+  return { clock, tail, inboxes, answers, taken };
+}
+
+const message = (sequence: number) => ({
+  reply: `$JS.ACK.S.C.1.${sequence}.${sequence}.0.0`,
+  data: Buffer.from('entry'),
+});
+
+test('what the log was asked while it had no leader is asked again soon, and a late answer to it still counts', async () => {
+  const questions: (() => void)[] = [];
+  const { clock, tail, inboxes } = makeTail(() => new Promise((resolve) => questions.push(resolve)));
+  await clock.advance(3 * LOG_ASK_AGAIN_MS);
+  assert.equal(questions.length, 4);
+  assert.equal(inboxes.length, 0);
+  questions[0]?.();
+  await clock.advance(0);
+  assert.equal(inboxes.length, 1, 'a consumer is asked for');
+  await clock.advance(0);
+  assert.equal(questions.length, 4, 'nobody asks any more');
   tail.abandon();
+});
+
+test('a consumer that does not begin is replaced soon; the one that is heard first is followed, and no other', async () => {
+  const { clock, tail, inboxes, answers, taken } = makeTail(async () => undefined);
+  await clock.advance(2 * LOG_ASK_AGAIN_MS);
+  assert.equal(inboxes.length, 3);
+  // The message comes before the answer to the question for its consumer.
+  inboxes[1]?.callback(null, message(1));
+  assert.deepEqual(taken, [1]);
+  assert.deepEqual(
+    inboxes.map(({ isOver }) => isOver),
+    [true, false, true],
+  );
+  inboxes[0]?.callback(null, message(1));
+  inboxes[1]?.callback(null, message(2));
+  assert.deepEqual(taken, [1, 2]);
+  await clock.advance(LOG_ASK_AGAIN_MS);
+  assert.equal(inboxes.length, 3, 'no further one is asked for');
+  for (const answer of answers) answer();
+  await clock.advance(0);
+  assert.notEqual(tail.heardAt, undefined);
+  tail.abandon();
+  assert.ok(inboxes.every(({ isOver }) => isOver));
 });

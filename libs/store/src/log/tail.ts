@@ -1,12 +1,7 @@
 import type { Clock, Log, Timer } from '@holdfast/platform';
 import { createInbox, type Msg, type NatsConnection, nuid, type Subscription } from 'nats';
-import {
-  LOG_REQUEST_TIMEOUT_MS,
-  LOG_RETRY_FIRST_MS,
-  LOG_RETRY_LONGEST_MS,
-  LOG_SILENCE_MS,
-  LOG_VERIFY_TIMEOUT_MS,
-} from '../limits.ts';
+import { LOG_ASK_AGAIN_MS, LOG_RETRY_FIRST_MS, LOG_SILENCE_MS } from '../limits.ts';
+import { askAgain } from './ask-again.ts';
 import { createConsumer } from './jetstream.ts';
 
 export interface TailDeps {
@@ -17,21 +12,12 @@ export interface TailDeps {
   /** The sequence of the last message that was taken. */
   readonly position: () => number;
   /** Runs before each consumer is created. Rejects when this is not the log that was followed so far. */
-  readonly verify: (connection: NatsConnection, timeoutMs: number) => Promise<void>;
+  readonly verify: (connection: NatsConnection) => Promise<void>;
   /** Takes each message behind the position, in order. */
   readonly onMessage: (sequence: number, payload: Buffer) => void;
   /** The server starts behind the next message: the log before it is gone. */
   readonly onGap: (sequence: number) => void;
 }
-
-const PATIENT_EVERY = 4;
-
-/**
- * How long an answer is waited for. A question that was asked while the log had no leader is never answered, so the next
- * one comes soon; a server that needs longer is given it from time to time. Pure.
- */
-export const patienceOf = (attempt: number): number =>
-  attempt % PATIENT_EVERY === PATIENT_EVERY - 1 ? LOG_REQUEST_TIMEOUT_MS : LOG_VERIFY_TIMEOUT_MS;
 
 /**
  * Delivers the log in order, each message once (I2). After a lost message, silence or a new connection the consumer is
@@ -43,11 +29,12 @@ export class LogTail {
   #generation = 0;
   #connection: NatsConnection | undefined;
   #inbox: Subscription | undefined;
+  /** Those of consumers that have been asked for, before one is heard. */
+  readonly #candidates = new Set<Subscription>();
   #lastConsumerSequence = 0;
   #silence: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = LOG_RETRY_FIRST_MS;
-  #attempts = 0;
   #heardAt: number | undefined;
 
   constructor(deps: TailDeps) {
@@ -62,18 +49,16 @@ export class LogTail {
   async establish(connection: NatsConnection): Promise<void> {
     this.abandon();
     const generation = this.#generation;
-    const { inboxPrefix, stream, position, verify } = this.#deps;
+    const { clock, verify } = this.#deps;
+    const isWanted = (): boolean => generation === this.#generation;
     this.#connection = connection;
     this.#lastConsumerSequence = 0;
     try {
-      await verify(connection, patienceOf(this.#attempts++));
-      if (generation !== this.#generation) return;
-      const inbox = createInbox(inboxPrefix);
-      this.#inbox = connection.subscribe(inbox, { callback: (error, msg) => this.#arrive(generation, error, msg) });
-      await createConsumer(connection, stream, { name: nuid.next(), inbox, from: position() + 1 });
-      if (generation !== this.#generation) return;
+      await askAgain({ clock, isWanted, ask: () => verify(connection) });
+      if (!isWanted()) return;
+      await askAgain({ clock, isWanted, ask: () => this.#createConsumer(connection, generation) });
+      if (!isWanted()) return;
       this.#retryMs = LOG_RETRY_FIRST_MS;
-      this.#attempts = 0;
       this.#heard(generation);
     } catch (error) {
       if (generation === this.#generation) this.#tryLater(connection, error);
@@ -85,9 +70,41 @@ export class LogTail {
     this.#heardAt = undefined;
     this.#silence?.cancel();
     this.#retry?.cancel();
-    if (this.#connection?.isClosed() === false) this.#inbox?.unsubscribe();
+    this.#unsubscribe([...this.#candidates, ...(this.#inbox === undefined ? [] : [this.#inbox])]);
     this.#inbox = undefined;
     this.#connection = undefined;
+  }
+
+  /** Each attempt has a consumer of its own: one that was placed on a lost server begins when that is back. */
+  async #createConsumer(connection: NatsConnection, generation: number): Promise<void> {
+    if (this.#inbox !== undefined) return;
+    const { inboxPrefix, stream, position } = this.#deps;
+    const inbox = createInbox(inboxPrefix);
+    const subscription = connection.subscribe(inbox, {
+      callback: (error, msg) => {
+        if (this.#follows(generation, subscription)) this.#arrive(generation, error, msg);
+      },
+    });
+    this.#candidates.add(subscription);
+    await createConsumer(connection, stream, { name: nuid.next(), inbox, from: position() + 1 });
+    this.#follows(generation, subscription);
+  }
+
+  /** The consumer that is heard first is followed, and no other. */
+  #follows(generation: number, subscription: Subscription): boolean {
+    if (generation !== this.#generation) return false;
+    if (this.#inbox === undefined) {
+      this.#inbox = subscription;
+      this.#candidates.delete(subscription);
+      this.#unsubscribe([...this.#candidates]);
+    }
+    return this.#inbox === subscription;
+  }
+
+  #unsubscribe(subscriptions: readonly Subscription[]): void {
+    this.#candidates.clear();
+    if (this.#connection?.isClosed() !== false) return;
+    for (const each of subscriptions) each.unsubscribe();
   }
 
   #tryLater(connection: NatsConnection, error: unknown): void {
@@ -95,7 +112,7 @@ export class LogTail {
     if (connection.isClosed()) return;
     this.#deps.log.warn('cannot follow the log', { error });
     this.#retry = this.#deps.clock.timer(this.#retryMs, () => void this.establish(connection));
-    this.#retryMs = Math.min(this.#retryMs * 2, LOG_RETRY_LONGEST_MS);
+    this.#retryMs = Math.min(this.#retryMs * 2, LOG_ASK_AGAIN_MS);
   }
 
   #arrive(generation: number, error: Error | null, msg: Msg): void {

@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait.ts';
 const dockerd = await TestDockerd.start();
 const dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-walk-data-'));
 const cluster = await HoldfastProcess.start(
-  ['--runtime=docker', '--container-runtime-endpoint', dockerd.endpoint],
+  ['--runtime=docker', '--container-runtime-endpoint', dockerd.endpoint, '--without=proxy'],
   dataDir,
 );
 after(async () => {

@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait.ts';
 
 const dockerd = await TestDockerd.start();
 const dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-docker-data-'));
-const flags = ['--runtime=docker', '--container-runtime-endpoint', dockerd.endpoint, '--nodes=2'];
+const flags = ['--runtime=docker', '--container-runtime-endpoint', dockerd.endpoint, '--nodes=2', '--without=proxy'];
 let cluster = await HoldfastProcess.start(flags, dataDir);
 after(async () => {
   await cluster.stop();

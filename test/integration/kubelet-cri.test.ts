@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait.ts';
 
 const containerd = await TestContainerd.start();
 const dataDir = mkdtempSync(path.join(tmpdir(), 'holdfast-cri-data-'));
-const flags = ['--container-runtime-endpoint', containerd.endpoint];
+const flags = ['--container-runtime-endpoint', containerd.endpoint, '--without=proxy'];
 let cluster = await HoldfastProcess.start(flags, dataDir);
 after(async () => {
   await cluster.stop();

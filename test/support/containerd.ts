@@ -15,16 +15,19 @@ export class TestContainerd implements AsyncDisposable {
   /** Pods have two addresses where the machine has both families. */
   readonly hasIpv6: boolean = hasIpv6();
   readonly #bridge: string;
+  /** Enters the network of the machine that it serves. */
+  readonly #words: readonly string[];
   #child: ChildProcess | undefined;
 
-  private constructor(directory: string) {
+  private constructor(directory: string, words: readonly string[]) {
     this.directory = directory;
+    this.#words = words;
     this.#bridge = `hf${process.pid % 1_000_000}`;
   }
 
-  static async start(): Promise<TestContainerd> {
+  static async start(words: readonly string[] = []): Promise<TestContainerd> {
     ensureContainerd();
-    const containerd = new TestContainerd(mkdtempSync(path.join(tmpdir(), 'holdfast-cri-')));
+    const containerd = new TestContainerd(mkdtempSync(path.join(tmpdir(), 'holdfast-cri-')), words);
     try {
       containerd.configureNetwork();
       writeFileSync(containerd.#file('config.toml'), config(containerd.directory));
@@ -53,7 +56,8 @@ export class TestContainerd implements AsyncDisposable {
   /** Resolves when the socket answers. */
   async launch(): Promise<void> {
     const log = openSync(this.#file('log'), 'a');
-    this.#child = spawn('containerd', ['-c', this.#file('config.toml')], { stdio: ['ignore', log, log] });
+    const [program, ...args] = [...this.#words, 'containerd', '-c', this.#file('config.toml')];
+    this.#child = spawn(program, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     await waitFor('containerd answers', () => answers(this.socket)).catch((error: unknown) => {
       throw new Error(readFileSync(this.#file('log'), 'utf8').slice(-4_000), { cause: error });

@@ -41,8 +41,13 @@ function finished(child: ChildProcess): Promise<KubectlResult> {
 }
 
 /** Runs kubectl and answers what it printed; rejects when it fails. */
-export async function kubectl(kubeconfig: string, args: readonly string[], input = ''): Promise<string> {
-  const result = await tryKubectl(kubeconfig, args, input);
+export async function kubectl(
+  kubeconfig: string,
+  args: readonly string[],
+  input = '',
+  words: readonly string[] = [],
+): Promise<string> {
+  const result = await tryKubectl(kubeconfig, args, input, words);
   if (result.code !== 0)
     throw new Error(`kubectl ${args.join(' ')} ended with ${result.code}: ${result.stderr}${result.stdout}`);
   return result.stdout;
@@ -69,17 +74,20 @@ export const STREAM_PROTOCOLS = [
   },
 ] as const;
 
-/** `kubeconfig` is read for each call: tests bind the commands before their cluster runs. */
-export function createKubectl(kubeconfig: () => string): Kubectl {
+/**
+ * `kubeconfig` is read for each call: tests bind the commands before their cluster runs. `words` begin each command, where
+ * the cluster is in a network of its own.
+ */
+export function createKubectl(kubeconfig: () => string, words: readonly string[] = []): Kubectl {
   const documents = (objects: readonly object[]): string => objects.map((each) => JSON.stringify(each)).join('\n');
   return {
-    run: (...args) => kubectl(kubeconfig(), args),
-    attempt: (...args) => tryKubectl(kubeconfig(), args),
-    send: (args, ...objects) => kubectl(kubeconfig(), [...args, '-f', '-'], documents(objects)),
-    attemptSend: (args, ...objects) => tryKubectl(kubeconfig(), [...args, '-f', '-'], documents(objects)),
+    run: (...args) => kubectl(kubeconfig(), args, '', words),
+    attempt: (...args) => tryKubectl(kubeconfig(), args, '', words),
+    send: (args, ...objects) => kubectl(kubeconfig(), [...args, '-f', '-'], documents(objects), words),
+    attemptSend: (args, ...objects) => tryKubectl(kubeconfig(), [...args, '-f', '-'], documents(objects), words),
     edit: (editor, ...args) =>
-      finished(spawnKubectl(kubeconfig(), ['edit', ...args], KUBECTL_DEADLINE_MS, [`KUBE_EDITOR=${editor}`])),
-    follow: (...args) => new KubectlStream(spawnKubectl(kubeconfig(), args, WATCH_DEADLINE_MS)),
+      finished(spawnKubectl(kubeconfig(), ['edit', ...args], KUBECTL_DEADLINE_MS, [`KUBE_EDITOR=${editor}`, ...words])),
+    follow: (...args) => new KubectlStream(spawnKubectl(kubeconfig(), args, WATCH_DEADLINE_MS, words)),
   };
 }
 

@@ -28,7 +28,7 @@ import {
 const NODES_MAX = 50;
 const HOLLOW_NODES_MAX = 10_000;
 
-const OPTIONAL_PARTS = ['scheduler', 'controllers', 'console'] as const;
+const OPTIONAL_PARTS = ['scheduler', 'controllers', 'console', 'proxy'] as const;
 
 export const START_SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API; 0 takes a free one', default: 6443, min: 0, max: 65_535 },

@@ -8,6 +8,7 @@ export { NodePortEntrances } from './entrances/node-port-entrances.ts';
 export type { Dial } from './entrances/port.ts';
 export { openTcpPort } from './entrances/tcp-port.ts';
 export { openUdpPort } from './entrances/udp-port.ts';
+export { createConntrackFlows } from './filter/conntrack-flows.ts';
 export { MemoryFilter } from './filter/memory-filter.ts';
 export { createNftFilter, type NftFilterOptions } from './filter/nft-filter.ts';
 export type { FlowTable, PacketFilter, StaleFlows } from './filter/port.ts';

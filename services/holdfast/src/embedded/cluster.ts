@@ -10,6 +10,7 @@ import type { SchedulerConfiguration } from '@holdfast/scheduler';
 import type { StartConfig } from '../config.ts';
 import { createAnnouncement } from './announcement.ts';
 import { ANY_ADDRESS, hostOnMachine } from './api-place.ts';
+import { chooseContainerServices } from './container-services.ts';
 import type { ApiFront } from './control-plane.ts';
 import { DataDirectory } from './data-directory.ts';
 import { withFailuresExplained } from './data-directory-failure.ts';
@@ -106,8 +107,8 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const { createComponents } = await components;
     const url = urlOf(config, front);
     directory.writeKubeconfig(kubeconfig(url, pki.caCertificate, credentials));
-    const { said, ...chosen } = await choosing;
-    const cautions = new Set(began?.cautions);
+    const { said, caution, ...chosen } = await choosing;
+    const cautions = new Set([...(began?.cautions ?? []), ...(caution === undefined ? [] : [caution])]);
     const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, play, ...chosen };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
       startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
@@ -201,7 +202,8 @@ function kubeconfig(server: string, caCertificate: string, credentials: Readonly
 async function chooseForNodes(config: StartConfig, directory: DataDirectory, { clock }: Machine) {
   const { runtime, line } = await chooseRuntime(config, directory, runtimeProbes(clock));
   const { networks: podNetworks, line: podNetwork } = await choosePodNetwork(config, runtime, directory);
-  return { runtime, podNetworks, said: { runtime: line, podNetwork } };
+  const { services: containerServices, caution } = await chooseContainerServices(config, runtime);
+  return { runtime, podNetworks, containerServices, caution, said: { runtime: line, podNetwork } };
 }
 
 const runtimeProbes = (clock: Machine['clock']): RuntimeProbes => ({

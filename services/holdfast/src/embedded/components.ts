@@ -24,6 +24,7 @@ import type { Incarnation } from '../play/actor.ts';
 import { cast, whole } from './casting.ts';
 import type { NodeNames } from './cluster.ts';
 import { clusterNetworksOf, createClusterNetwork, routedBy } from './cluster-network.ts';
+import { type ContainerServices, createContainerServices } from './container-services.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { createHostPorts } from './host-ports.ts';
@@ -50,6 +51,8 @@ export interface ComponentsDeps {
   readonly runtime: NodeRuntime;
   /** Absent: process pods share the network of the machine. */
   readonly podNetworks: PodNetworks | undefined;
+  /** Absent: nothing here routes services for containers. */
+  readonly containerServices: ContainerServices | undefined;
   /** Absent: the cluster was not started for faults. */
   readonly play: PlayTools | undefined;
 }
@@ -80,6 +83,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     ...(entrances === undefined ? [] : [entrances]),
     ...(network === undefined ? [] : [createHostPorts(deps, network.network)]),
     ...createContainerNetwork(deps),
+    ...createContainerServices(deps),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
     // Stops first: components stop in order only when they reach each other.
@@ -145,7 +149,7 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
 }
 
 function createControllers(
-  { machine, bus, front, config, pki, podNetworks }: ComponentsDeps,
+  { machine, bus, front, config, pki, podNetworks, containerServices }: ComponentsDeps,
   loadBalancers: LoadBalancers | undefined,
 ): Service {
   return createControllerManager({
@@ -164,7 +168,7 @@ function createControllers(
         : { clusterNetworks: clusterNetworksOf(config) }),
       ...(loadBalancers === undefined ? {} : { loadBalancers }),
       csiDrivers: config.csiDrivers,
-      networkPoliciesEnforced: podNetworks?.canFilter() === true,
+      networkPoliciesEnforced: podNetworks?.canFilter() === true || containerServices?.areBridgesFiltered === true,
       signingAuthority: { certificate: pki.caCertificate, key: pki.caKey },
     },
   });

@@ -1,7 +1,15 @@
 import { MACHINE_LINK, type PodNetwork } from '@holdfast/kubelet/pod-network';
 import { PROXY_USER } from '@holdfast/pki/credentials';
-import { createNftFilter, createProxy, DEFAULT_PROXY_OPTIONS, type Proxy, type RelayedServer } from '@holdfast/proxy';
+import {
+  createConntrackFlows,
+  createNftFilter,
+  createProxy,
+  DEFAULT_PROXY_OPTIONS,
+  type Proxy,
+  type RelayedServer,
+} from '@holdfast/proxy';
 import type { ComponentsDeps } from './components.ts';
+import type { ContainerServices } from './container-services.ts';
 
 /** The proxy of all process nodes: they share one network, and the address of the machine. */
 export const createServiceRules = (
@@ -18,4 +26,27 @@ export const createServiceRules = (
     relayed: to.relayed,
     machineLink: MACHINE_LINK,
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },
+  });
+
+/**
+ * The proxy of all nodes whose pods are containers: their bridges are in the network of this machine. An answer that passes
+ * no rules on its way over a bridge would have the wrong source, so there every flow gets that of the machine.
+ */
+export const createContainerRules = (
+  { machine, bus, front, nodeNames }: ComponentsDeps,
+  { areBridgesFiltered }: ContainerServices,
+): Proxy =>
+  createProxy({
+    ...machine,
+    bus,
+    client: front.clientOf(PROXY_USER),
+    nodeName: nodeNames.real[0] ?? '',
+    isForAllNodes: true,
+    filter: createNftFilter(machine),
+    flows: createConntrackFlows(machine),
+    options: {
+      ...DEFAULT_PROXY_OPTIONS,
+      masqueradeAll: !areBridgesFiltered,
+      networkPolicies: areBridgesFiltered,
+    },
   });

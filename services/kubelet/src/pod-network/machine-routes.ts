@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { hasHelper, helper } from '../runtime/helpers.ts';
 import { run } from './agent/run.ts';
 import { canFilter } from './launch.ts';
+import { areMachineRulesHeld } from './machine-rules.ts';
 
 /** The machine's end of the link of the network in this directory. */
 export const machineLinkName = (directory: string): string =>
@@ -12,6 +13,7 @@ export async function machineLinkRefusal(networks: readonly string[], ownLink: s
   if (process.getuid?.() !== 0) return 'only root may link the two';
   if (!canFilter()) return 'nft is not installed';
   if (!hasHelper('ip')) return 'ip is not installed';
+  if (await areMachineRulesHeld()) return 'a cluster whose pods are containers has the addresses of services here';
   const found = await Promise.all(networks.map((network) => routesInto(network)));
   return overlap(networks, found, ownLink);
 }

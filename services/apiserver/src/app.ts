@@ -265,7 +265,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     feeds: [kinds, ...aggregation.feeds, policyFeed(wake)],
   });
   followUnreadable(store, cache);
-  const reader = createReader({ store, cache });
+  const reader = createReader({ store, cache, clock });
   const access = createAccess(deps, { cache, reader });
   const nodes = deps.nodes?.(reader);
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock, (place) => nodes?.dial?.(place));

@@ -68,6 +68,9 @@ export const EVICTION_RETRY_SECONDS = 10;
 /** The same for the count of a quota: many servers may write in one namespace, and each of them may be faster. */
 export const QUOTA_ATTEMPTS_MAX = 64;
 
+/** Another server may have stored a quota so long ago without this server knowing it. In Kubernetes it is 30 s. */
+export const QUOTA_UNKNOWN_MS = 1_000;
+
 /** Attempts for a name from `metadata.generateName` before the client must retry. */
 export const GENERATE_NAME_ATTEMPTS_MAX = 8;
 

@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { createSystemClock } from '@holdfast/platform';
 import { createMemoryStore } from '@holdfast/store/memory';
+import { QUOTA_UNKNOWN_MS } from '../limits.ts';
 import { configMapBody, podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
@@ -179,6 +181,20 @@ describe('exactness', () => {
     } finally {
       await other.server.stop();
     }
+  });
+
+  test('a server whose cache lags counts for a quota that another server has stored', async (t) => {
+    const { store } = api;
+    const silent: typeof store.changes = ({ after, signal }) => store.changes({ after: after + 1_000_000, signal });
+    const system = createSystemClock();
+    let laterMs = 0;
+    const clock = { ...system, monotonic: () => system.monotonic() + laterMs };
+    const other = await startTestApi({ clock, store: { ...bound(store), changes: silent } });
+    t.after(() => other.server.stop());
+    await quota('q', { configmaps: '0' });
+    laterMs = QUOTA_UNKNOWN_MS + 1;
+    const refused = await other.call('POST', `${NAMESPACE}/configmaps`, { body: configMapBody('c') });
+    assert.equal(refused.status, 403, JSON.stringify(refused.body));
   });
 
   test('the pod and the usage are one write', async () => {

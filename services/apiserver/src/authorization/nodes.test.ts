@@ -42,6 +42,8 @@ function indexedReader(): ObjectReader {
   return {
     list: () => assert.fail('a whole list for one request of a kubelet'),
     fresh: () => assert.fail('not read from the store'),
+    listFresh: () => assert.fail('not read from the store'),
+    recency: { isWithin: () => assert.fail('does not matter') },
     cached: <T extends KubeObject>({ plural }: ResourceRef<T>, { name }: { readonly name: string }) =>
       STORED.get(`${plural}/${name}`) as T | undefined,
     listByField: <T extends KubeObject>(resource: ResourceRef<T>, field: string, value: string): readonly T[] => {

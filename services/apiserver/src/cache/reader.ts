@@ -1,8 +1,10 @@
 import type { KubeObject, ResourceRef } from '@holdfast/api';
 import { unavailable } from '@holdfast/machinery';
+import type { Clock } from '@holdfast/platform';
 import { namespacePrefix, objectKey, resourcePrefix, type Store } from '@holdfast/store';
 import { CONSISTENT_READ_TIMEOUT_MS } from '../limits.ts';
 import { CachedObject } from './cached-object.ts';
+import { createRecency, type Recency } from './recency.ts';
 import type { WatchCache } from './watch-cache.ts';
 
 /** Reads for the apiserver's own decisions: admission, authentication, authorization. */
@@ -15,6 +17,10 @@ export interface ObjectReader {
   list<T extends KubeObject>(resource: ResourceRef<T>, namespace?: string): readonly T[];
   /** Those of the cluster whose selectable field has this value, from the cache. Costs only what it returns. */
   listByField<T extends KubeObject>(resource: ResourceRef<T>, field: string, value: string): readonly T[];
+  /** All objects of a namespace from the store. */
+  listFresh<T extends KubeObject>(resource: ResourceRef<T>, namespace: string): Promise<readonly T[]>;
+  /** How much older than the store the cache may be. */
+  readonly recency: Recency;
 }
 
 export interface ReadTarget {
@@ -22,9 +28,18 @@ export interface ReadTarget {
   readonly name: string;
 }
 
-export function createReader(deps: { readonly store: Store; readonly cache: WatchCache }): ObjectReader {
+export function createReader(deps: {
+  readonly store: Store;
+  readonly cache: WatchCache;
+  readonly clock: Clock;
+}): ObjectReader {
   const { cache, store } = deps;
   return {
+    recency: createRecency(deps),
+    listFresh: async (resource, namespace) => {
+      const { objects } = await store.list(placeOf(resource, namespace));
+      return objects.map(({ key, value, revision }) => asKnown(resource, new CachedObject(key, value, revision)));
+    },
     cached: (resource, target) => {
       const key = keyFor(resource, target);
       refuseSealed(store.atRest?.unreadableAt(key));

@@ -65,6 +65,7 @@ export class WatchCache {
   };
   #revision = 0;
   #loadedAt = 0;
+  #isLoaded = false;
   /** The write id of `#revision`, if the history contains it. */
   #lastWriteId: string | undefined;
   #brokenSince: number | undefined;
@@ -81,6 +82,11 @@ export class WatchCache {
   /** Newest revision that is applied. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** False while it is empty because the start has not read the store yet. */
+  get isLoaded(): boolean {
+    return this.#isLoaded;
   }
 
   /** Changes up to here were loaded; every later change was followed. */
@@ -181,6 +187,7 @@ export class WatchCache {
     this.#ahead.clear();
     this.#lastWriteId = writeId;
     this.#loadedAt = revision;
+    this.#isLoaded = true;
     this.#loadFeeds();
     this.#advance(revision);
   }

@@ -1,4 +1,6 @@
+import { unavailable } from '@holdfast/machinery';
 import { namespacePrefix, objectKey, resourcePrefix, type Store, StoreHalted } from '@holdfast/store';
+import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Core } from '../core.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
 import { storedNameOf } from './stored-object.ts';
@@ -7,6 +9,11 @@ import { storedNameOf } from './stored-object.ts';
 export function refuseHalted(store: Store): void {
   const reason = store.haltedBy();
   if (reason !== undefined) throw new StoreHalted(reason);
+}
+
+/** A server that starts knows no quota, no policy and no role: they would let everything through, or nothing. */
+export function refuseUnloaded(cache: Pick<WatchCache, 'isLoaded'>): void {
+  if (!cache.isLoaded) throw unavailable('the server is starting; try again');
 }
 
 /** No list, watch or change leaves out an object that is there. */

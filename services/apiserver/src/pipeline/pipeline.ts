@@ -31,7 +31,7 @@ import type { Warnings } from '../http/warnings.ts';
 import { type CoresByRoom, roomOf } from '../http/write-room.ts';
 import { hasLongYamlBody } from '../http/yaml-reader.ts';
 import { LARGE_BODY_BYTES } from '../limits.ts';
-import { refuseHalted, refuseUnreadable } from '../objects/readable.ts';
+import { refuseHalted, refuseUnloaded, refuseUnreadable } from '../objects/readable.ts';
 import type { Flow } from '../turns/fair-queue.ts';
 import { refuseUnfitShape } from '../verbs/unfit-shape.ts';
 import type { VirtualHandler, VirtualResource } from '../virtual/port.ts';
@@ -116,6 +116,7 @@ async function answerCounted(pipeline: Pipeline, incoming: Incoming, info: Reque
 /** No step creates a promise unless it must wait: errors are thrown synchronously. */
 function route(pipeline: Pipeline, incoming: Incoming, info: RequestInfo): Promise<ApiResponse> {
   refuseUnreadableTimeout(incoming.request, info);
+  if (info.kind === 'resource') refuseUnloaded(pipeline.core.cache);
   return wantsToImpersonate(incoming.request)
     ? routeForAnother(pipeline, incoming, info)
     : routeInFlow(pipeline, incoming, info);

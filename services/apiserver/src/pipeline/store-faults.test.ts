@@ -3,7 +3,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { configMapBody, startTestApi, type TestApi } from '../testing/fixture.ts';
+import { configMapBody, createTestApi, startTestApi, type TestApi } from '../testing/fixture.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
@@ -66,6 +66,23 @@ test('a server that starts during a store outage waits, and starts when the stor
   t.after(() => late.stop());
   assert.ok(failures < 0);
   assert.equal((await late.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);
+});
+
+test('a server decides nothing before its cache is loaded', async (t) => {
+  const real = createMemoryStore();
+  const loading = Promise.withResolvers<void>();
+  const list: Store['list'] = (prefix, options) => loading.promise.then(() => real.list(prefix, options));
+  const starting = createTestApi({ store: { ...faults.store, list } });
+  t.after(() => {
+    loading.resolve();
+    return starting.stop();
+  });
+  const started = starting.server.start();
+  const early = await starting.call('POST', CONFIG_MAPS, { body: configMapBody('x') });
+  assert.deepEqual([early.status, early.at('message')], [503, 'the server is starting; try again']);
+  loading.resolve();
+  await started;
+  assert.equal((await starting.call('POST', CONFIG_MAPS, { body: configMapBody('x') })).status, 201);
 });
 
 test('a server does not wait for a halted store: the start fails with the next step', async () => {

@@ -54,9 +54,16 @@ export interface TestApi {
   stop(): Promise<void>;
 }
 
-export async function startTestApi(
-  overrides: Partial<ApiServerDeps> & { readonly clock?: Clock } = {},
-): Promise<TestApi> {
+type Overrides = Partial<ApiServerDeps> & { readonly clock?: Clock };
+
+export async function startTestApi(overrides: Overrides = {}): Promise<TestApi> {
+  const api = createTestApi(overrides);
+  await api.server.start();
+  return api;
+}
+
+/** Nobody has started it yet. */
+export function createTestApi(overrides: Overrides = {}): TestApi {
   const store = overrides.store ?? createMemoryStore();
   const server = createApiServer({
     clock: createTestClock(),
@@ -66,7 +73,6 @@ export async function startTestApi(
     ...overrides,
     store,
   });
-  await server.start();
   const openings = new Set<Promise<ApiResponse>>();
   const send = async (method: HttpMethod, url: string, call: Call = {}): Promise<Answer> => {
     if (!IS_WATCH.test(url)) {

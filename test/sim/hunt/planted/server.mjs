@@ -39,7 +39,7 @@ export const SERVER_BUGS = [
     name: 'quota-not-charged',
     harm: 'an API server lets objects in by its own count of a quota, and tells the others nothing',
     file: `${API}/admission/plugins/resource-quota.ts`,
-    find: '      request.accompany(companionFor(deps, charge, mutex));',
+    find: '  request.accompany(companionFor(deps, charge, mutex));',
     replace: '',
   },
   {

@@ -10,7 +10,7 @@ import { conflict, forbiddenError, MODIFIED_CONCURRENTLY, type StatusError } fro
 import { invariant } from '@holdfast/platform';
 import type { WriteOperation } from '@holdfast/store';
 import { encodeStored } from '../../cache/stored-json.ts';
-import { QUOTA_ATTEMPTS_MAX } from '../../limits.ts';
+import { QUOTA_ATTEMPTS_MAX, QUOTA_UNKNOWN_MS } from '../../limits.ts';
 import { keyOf } from '../../objects/object-keys.ts';
 import { createKeyedMutex, type KeyedMutex } from '../../turns/keyed-mutex.ts';
 import {
@@ -23,31 +23,48 @@ import {
 
 /**
  * A namespace gets no more than its quotas allow. What a write uses is added to the quotas in the same store write as the
- * object, by compare-and-swap: neither a race nor a crash can make the count differ from what was let in.
+ * object, by compare-and-swap: neither a race nor a crash can make the count differ from what was let in. A quota that was
+ * stored more than `QUOTA_UNKNOWN_MS` ago is known, also to a server whose cache lags.
  */
 export const createResourceQuota = (deps: AdmissionDeps): AdmissionPlugin => {
+  const { reader } = deps;
   const mutex = createKeyedMutex();
+  const judge = (request: AdmissionRequest, quotas: readonly ResourceQuota[]): Promise<void> | undefined =>
+    quotas.length === 0 ? undefined : accompany(deps, { request, quotas, mutex });
+  const known = ({ namespace }: AdmissionRequest) => reader.list(RESOURCE_QUOTAS, namespace);
   return {
     name: 'ResourceQuota',
-    handles: ({ definition, namespace, operation, subresource }) =>
+    handles: ({ definition, operation, subresource }) =>
       definition.namespaced &&
       subresource === '' &&
       operation !== 'DELETE' &&
-      deps.reader.list(RESOURCE_QUOTAS, namespace).length > 0 &&
       quotaEvaluatorFor(definition.group, definition.plural)?.handles(operation) === true,
-    validate: async (request) => {
-      const use = useOf(deps, request);
-      if (use === undefined) return;
-      const quotas = deps.reader.list(RESOURCE_QUOTAS, request.namespace);
-      const verdict = chargeQuotas(quotas, use);
-      if (verdict.kind === 'granted' && verdict.charged.length === 0) return;
-      const charge: Charge = { request, use, names: quotas.map(({ metadata }) => metadata.name ?? '') };
-      // The cache may not know yet what was given back.
-      if (verdict.kind === 'refused') await decide(deps, charge);
-      request.accompany(companionFor(deps, charge, mutex));
+    validate: (request) => {
+      const isRecent = reader.recency.isWithin(QUOTA_UNKNOWN_MS);
+      if (isRecent === true) return judge(request, known(request));
+      return isRecent.then(async (is) =>
+        judge(request, is ? known(request) : await reader.listFresh(RESOURCE_QUOTAS, request.namespace)),
+      );
     },
   };
 };
+
+interface Judged {
+  readonly request: AdmissionRequest;
+  readonly quotas: readonly ResourceQuota[];
+  readonly mutex: KeyedMutex;
+}
+
+async function accompany(deps: AdmissionDeps, { request, quotas, mutex }: Judged): Promise<void> {
+  const use = useOf(deps, request);
+  if (use === undefined) return;
+  const verdict = chargeQuotas(quotas, use);
+  if (verdict.kind === 'granted' && verdict.charged.length === 0) return;
+  const charge: Charge = { request, use, names: quotas.map(({ metadata }) => metadata.name ?? '') };
+  // The cache may not know yet what was given back.
+  if (verdict.kind === 'refused') await decide(deps, charge);
+  request.accompany(companionFor(deps, charge, mutex));
+}
 
 interface Charge {
   readonly request: AdmissionRequest;

@@ -25,11 +25,12 @@ await row('start', () => startCluster());
 await row('start, virtual time', () => startCluster({ clock: 'virtual' }));
 await row('start, 1 hollow node', () => startCluster({ hollowNodes: 1 }));
 await row('start, HTTPS port', () => startCluster({ https: true }));
-await forks();
+await forks(10);
+await forks(settings.objects);
 
-async function forks(): Promise<void> {
+async function forks(objects: number): Promise<void> {
   await using cluster = await startCluster({ clock: 'virtual', hollowNodes: 3 });
-  for (let i = 0; i < settings.objects; i++) {
+  for (let i = 0; i < objects; i++) {
     const body = JSON.stringify({ metadata: { name: `map-${i}` }, data: { key: 'x'.repeat(100) } });
     await cluster.fetch('/api/v1/namespaces/default/configmaps', { method: 'POST', body });
   }
@@ -40,10 +41,12 @@ async function forks(): Promise<void> {
     await cluster.snapshot();
     snapshots.push(performance.now() - before);
   }
-  printFigure({ row: 'snapshot', value: middle(snapshots), unit: 'ms', note: `${settings.objects} objects` });
+  printFigure({ row: 'snapshot', value: middle(snapshots), unit: 'ms', note: `${objects} objects` });
   const snapshot = await cluster.snapshot();
-  await row(`fork, ${settings.objects} objects`, () => snapshot.fork());
-  await row('fork, API server only', () => snapshot.fork({ without: ['scheduler', 'controllers'] }));
+  await row(`fork, ${objects} objects`, () => snapshot.fork());
+  await row(`fork, ${objects} objects, API server only`, () =>
+    snapshot.fork({ without: ['scheduler', 'controllers'] }),
+  );
 }
 
 async function one(name: string, start: () => Promise<Cluster>): Promise<void> {

@@ -9,8 +9,9 @@ const FREE = -1;
  * became an old object (docs/performance.md).
  */
 export class InFlight<V extends object> {
-  readonly #numbers: number[] = Array.from({ length: PLACES }, () => FREE);
-  readonly #values: (V | undefined)[] = Array.from({ length: PLACES }, () => undefined);
+  /** Both are empty until the first entry: most of those in a process that has many clusters never get one. */
+  #numbers: number[] = [];
+  #values: (V | undefined)[] = [];
   /** Entries that were still present when a later one needed their slot. */
   readonly #lasting = new Map<number, V>();
   #placed = 0;
@@ -27,6 +28,7 @@ export class InFlight<V extends object> {
   }
 
   set(number: number, value: V): void {
+    if (this.#numbers.length === 0) this.#open();
     const place = number % PLACES;
     const holder = this.#numbers[place];
     const held = this.#values[place];
@@ -69,5 +71,10 @@ export class InFlight<V extends object> {
     this.#numbers.fill(FREE);
     this.#values.fill(undefined);
     this.#placed = 0;
+  }
+
+  #open(): void {
+    this.#numbers = Array.from<number>({ length: PLACES }).fill(FREE);
+    this.#values = Array.from<V | undefined>({ length: PLACES }).fill(undefined);
   }
 }

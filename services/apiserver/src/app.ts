@@ -36,6 +36,7 @@ import { createEventSweeper } from './bootstrap/event-sweeper.ts';
 import { untilStoreServes } from './bootstrap/store-patience.ts';
 import { ensureFlowObjects, ensureSystemObjects, type SystemFacts } from './bootstrap/system-objects.ts';
 import { createReader, type ObjectReader } from './cache/reader.ts';
+import type { SharedStates } from './cache/shared-states.ts';
 import { type ObjectFeed, WatchCache } from './cache/watch-cache.ts';
 import type { Core } from './core.ts';
 import { type KeyServices, NO_KEY_SERVICES } from './encryption/setting.ts';
@@ -124,6 +125,8 @@ export interface ApiServerDeps {
   readonly keyServices?: KeyServices;
   /** True: the store is a copy in which a server of this version with these settings has written the system objects. */
   readonly hasSystemObjects?: boolean;
+  /** Present: other API servers of this process have stores that began with the same objects. */
+  readonly sharedStates?: SharedStates | undefined;
   /** True: a new cluster gets the storage class "standard". */
   readonly defaultStorageClass?: boolean;
 }
@@ -263,6 +266,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     log,
     fieldsOf: (group, resource) => fieldReadersOf(kinds, group, resource),
     feeds: [kinds, ...aggregation.feeds, policyFeed(wake)],
+    cachedOf: deps.sharedStates?.cachedOf,
   });
   followUnreadable(store, cache);
   const reader = createReader({ store, cache, clock });

@@ -1,9 +1,21 @@
-import { type ApiServer, createApiServer, createDirectNodes, type DirectNodes } from '@holdfast/apiserver';
+import {
+  type ApiServer,
+  createApiServer,
+  createDirectNodes,
+  type DirectNodes,
+  type SharedStates,
+} from '@holdfast/apiserver';
 import { historyOptions } from '@holdfast/apiserver/history';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
-import { type ApiClient, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
+import {
+  type ApiClient,
+  type ApiHandler,
+  type ApiTransport,
+  createApiClient,
+  createDirectTransport,
+} from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
 import {
   CERTIFICATE_CONTROLLER_USER,
@@ -28,8 +40,13 @@ export interface ControlPlaneDeps {
   readonly keys: ClusterKeys;
   /** The store has what an API server of this version writes at its start. */
   readonly hasSystemObjects: boolean;
+  readonly sharedStates: SharedStates | undefined;
   /** Sees every request of a component and of a user, for example to know when all are answered. */
   readonly around: (handle: ApiHandler) => ApiHandler;
+  /** Around the transport of a component that decides. */
+  readonly aroundTransport: (transport: ApiTransport, user: string) => ApiTransport;
+  /** Resolves when nothing happens any more before time passes. */
+  readonly rest: () => Promise<void>;
   /** Creates the nodes of this control plane. */
   readonly nodesOf: (plane: NodePlane) => readonly Service[];
 }
@@ -66,6 +83,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     serviceAccountAdmission: !config.without.has('serviceAccountAdmission'),
     clientCa: clientAuthorities(keys),
     hasSystemObjects: deps.hasSystemObjects,
+    sharedStates: deps.sharedStates,
     ownNodes: new Set(nodeNames(config)),
     defaultStorageClass: false,
     history: historyOptions(CLUSTER_HISTORY, undefined),
@@ -73,11 +91,13 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   });
   const relay = createRelay({ ...machineOf('relay'), store, bus, knownState: apiServer.knownState });
   const handle = deps.around(apiServer.handle);
-  const transport = createDirectTransport(handle);
-  const clientOf = (user: string): ApiClient => {
+  const direct = createDirectTransport(handle);
+  const clientOver = (transport: ApiTransport, user: string): ApiClient => {
     const { clock } = machineOf(user);
     return createApiClient({ transport, token: users.tokenOf(user), userAgent: userAgentOf(user), clock });
   };
+  const clientOf = (user: string): ApiClient => clientOver(direct, user);
+  const decidingClientOf = (user: string): ApiClient => clientOver(deps.aroundTransport(direct, user), user);
   const running = new Running(machineOf('lifecycle'));
   const start = async (): Promise<void> => {
     running.add(opened('store', () => store.close()));
@@ -85,9 +105,14 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     // The relay makes sense only once the API server serves.
     await running.start(apiServer);
     await running.start(relay);
-    const parts = [...createDeciders(deps, bus, clientOf), ...deps.nodesOf({ bus, nodes, clientOf })];
-    running.add(...parts);
-    await Promise.all(parts.map((part) => part.start()));
+    // One after the other: what one writes does not depend on how fast the lists of another come.
+    for (const decider of createDeciders(deps, bus, decidingClientOf)) {
+      await running.start(decider);
+      await deps.rest();
+    }
+    const machines = deps.nodesOf({ bus, nodes, clientOf });
+    running.add(...machines);
+    await Promise.all(machines.map((machine) => machine.start()));
   };
   return {
     name: 'control plane',
@@ -132,8 +157,8 @@ function createDeciders(
       },
     });
   return [
-    ...(config.without.has('scheduler') ? [] : [scheduler()]),
     ...(config.without.has('controllers') ? [] : [controllers()]),
+    ...(config.without.has('scheduler') ? [] : [scheduler()]),
   ];
 }
 

@@ -2,6 +2,8 @@ import type { ApiHandler } from '@holdfast/client';
 import type { Change, Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createControlPlane } from './control-plane.ts';
+import { withFirstLists } from './first-lists.ts';
+import { handoverOf } from './handover.ts';
 import { HollowNodes } from './hollow-nodes.ts';
 import { createMachines, type Machine } from './machines.ts';
 import type { ClusterConfig } from './options.ts';
@@ -47,6 +49,12 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     store,
     hasSystemObjects: from?.isComplete === true && config.sqlite === undefined,
     around: requests.around,
+    rest: () => time.settle(),
+    aroundTransport: (transport, user) =>
+      from === undefined
+        ? transport
+        : withFirstLists({ lists: handoverOf(from).lists, revision: from.revision, store, transport, user }),
+    sharedStates: from === undefined ? undefined : handoverOf(from).states,
     nodesOf: (nodePlane) => [
       hollow.kubelets(nodePlane),
       createProcessNodes({ config, machineOf, plane: nodePlane, api: deps.api }),

@@ -1,5 +1,5 @@
 import type { Clock } from '@holdfast/platform';
-import { type Change, type Revision, type Store, StoreUnavailable } from '@holdfast/store';
+import { type Change, type Revision, type Store, type StoredObject, StoreUnavailable } from '@holdfast/store';
 import { CACHE_LOAD_PAGE_OBJECTS, FEED_BROKEN_ENDS_WATCHES_MS } from '../limits.ts';
 import { CachedObject } from './cached-object.ts';
 import { ResourceCaches } from './resource-caches.ts';
@@ -9,6 +9,8 @@ export interface LoadDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
+  /** Default: a new one for each stored object. */
+  readonly cachedOf?: ((stored: StoredObject) => CachedObject) | undefined;
 }
 
 export interface LoadedCaches {
@@ -28,7 +30,7 @@ export async function loadCaches(deps: LoadDeps): Promise<LoadedCaches> {
   const { store } = deps;
   const from = await store.currentRevision();
   const caches = new ResourceCaches(from, deps.fieldsOf);
-  await loadPages(store, caches);
+  await loadPages(deps, caches);
   const to = await store.currentRevision();
   const lastChange = to > from ? await catchUp(deps, caches, { from, to }) : undefined;
   const revision = lastChange?.revision ?? from;
@@ -36,18 +38,20 @@ export async function loadCaches(deps: LoadDeps): Promise<LoadedCaches> {
   return { caches, revision, lastChange };
 }
 
-async function loadPages(store: Store, caches: ResourceCaches): Promise<void> {
+async function loadPages({ store, cachedOf = newlyCached }: LoadDeps, caches: ResourceCaches): Promise<void> {
   let after: string | undefined;
   for (;;) {
     const page = await store.list('', {
       limit: CACHE_LOAD_PAGE_OBJECTS,
       ...(after === undefined ? {} : { after }),
     });
-    for (const { key, value, revision } of page.objects) caches.ofKey(key).load(new CachedObject(key, value, revision));
+    for (const stored of page.objects) caches.ofKey(stored.key).load(cachedOf(stored));
     after = page.objects.at(-1)?.key;
     if (!page.more || after === undefined) return;
   }
 }
+
+const newlyCached = ({ key, value, revision }: StoredObject): CachedObject => new CachedObject(key, value, revision);
 
 interface Stretch {
   readonly from: Revision;

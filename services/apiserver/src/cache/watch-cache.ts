@@ -17,6 +17,7 @@ export interface WatchCacheDeps {
   /** Indexed fields of a resource, for watches that ask for one value of them. */
   readonly fieldsOf: (group: string, resource: string) => Readonly<Record<string, FieldReader>>;
   readonly feeds?: readonly ObjectFeed[];
+  readonly cachedOf?: ((stored: StoredObject) => CachedObject) | undefined;
   readonly recorder?: ChangeRecorder | undefined;
 }
 

@@ -11,7 +11,18 @@ export function decide(role: ClusterRole, roles: readonly ClusterRole[]): Cluste
     (each) => nameOf(each) !== nameOf(role) && selectors.some((selector) => selector.matches(each.metadata.labels)),
   );
   const rules = new Map<string, PolicyRule>();
-  for (const rule of selected.sort(byName).flatMap((each) => each.rules ?? [])) rules.set(canonicalJson(rule), rule);
+  for (const rule of selected.sort(byName).flatMap((each) => each.rules ?? [])) rules.set(textOf(rule), rule);
   const wanted = [...rules.values()];
   return isSame(role.rules ?? [], wanted) ? undefined : { ...role, rules: wanted };
+}
+
+/** Rules never change, and all aggregates go through all of them with each change of a role. */
+const texts = new WeakMap<PolicyRule, string>();
+
+function textOf(rule: PolicyRule): string {
+  const known = texts.get(rule);
+  if (known !== undefined) return known;
+  const text = canonicalJson(rule);
+  texts.set(rule, text);
+  return text;
 }

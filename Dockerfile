@@ -10,8 +10,12 @@ RUN mkdir /data && chown 1000:1000 /data
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.
-# npm refuses a pnpm with another hash than the one in scripts/toolchain.json.
+# npm refuses a pnpm with another hash than the one in scripts/toolchain.json. The files of the console are built with packages that
+# the image does not keep.
 RUN test -d node_modules/.pnpm || { node scripts/lock-pnpm.mjs /tmp/pnpm \
       && (cd /tmp/pnpm && npm ci --no-audit --no-fund --loglevel=error) \
-      && CI=true /tmp/pnpm/node_modules/.bin/pnpm install --prod --frozen-lockfile --filter '{services/**}...' \
+      && export CI=true \
+      && NODE_ENV=development /tmp/pnpm/node_modules/.bin/pnpm install --frozen-lockfile --filter '@holdfast/console...' \
+      && node services/console/src/server/bundle-main.ts services/console/built \
+      && /tmp/pnpm/node_modules/.bin/pnpm install --prod --frozen-lockfile --filter '{services/**}...' \
       && rm -rf /tmp/pnpm; }

@@ -16,6 +16,10 @@ const FILES = [
 ];
 const SOURCES = ['libs', 'services', 'scripts/sources'];
 
+/** Built from the sources; the image has no program that builds them. */
+const BUNDLE = 'services/console/src/server/bundle-main.ts';
+const CONSOLE_FILES = 'services/console/built';
+
 const IMAGE = 'holdfast:dev';
 const SOURCES_LABEL = 'io.holdfast.sources';
 
@@ -36,6 +40,7 @@ export function buildHoldfastImage(): void {
       cpSync(path.join(root, folder), path.join(context, folder), { recursive: true, filter: belongsToImage });
     }
     installDependencies(context);
+    run(process.execPath, [BUNDLE, path.join(context, CONSOLE_FILES)], { cwd: root });
     const label = ['--label', `${SOURCES_LABEL}=${sources}`];
     run('docker', ['build', '--quiet', '--network', 'none', ...label, '--tag', IMAGE, context], {
       env: { ...process.env, DOCKER_BUILDKIT: '0' },
@@ -71,7 +76,7 @@ function hashInImage(): string {
 }
 
 function belongsToImage(file: string): boolean {
-  return path.basename(file) !== 'node_modules' && !file.endsWith('.test.ts');
+  return !['node_modules', 'built'].includes(path.basename(file)) && !file.endsWith('.test.ts');
 }
 
 function installDependencies(context: string): void {

@@ -53,6 +53,7 @@ before(async () => {
       storeServers: [],
       nodes: ['node-1'],
       apiPorts: [6443],
+      consolePort: 6480,
       componentUid: process.getuid?.() ?? 0,
       redisUid: process.getuid?.() ?? 0,
       ownerOf: undefined,

@@ -53,4 +53,5 @@ export {
   type WatchEvent,
   type WatchFrame,
 } from './transport/port.ts';
+export { wholeAnswer } from './whole-answer.ts';
 export { createWorkQueue, type WorkQueueOptions } from './work-queue.ts';

@@ -17,3 +17,10 @@ export const TICKET_LIFETIME_MS = 30_000;
 export const TICKETS_OF_SESSION_MAX = 4;
 /** All sessions together. */
 export const TICKETS_MAX = 64;
+/**
+ * Requests, watches, logs and terminals that are open at the API servers at a time, for a console in a process of its own.
+ * A page has about ten.
+ */
+export const UPSTREAM_REQUESTS_OF_USER_MAX = 128;
+/** Below the connections that the transport opens to one server. */
+export const UPSTREAM_REQUESTS_MAX = 480;

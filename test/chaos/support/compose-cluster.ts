@@ -25,6 +25,8 @@ export interface ComposeCluster extends AsyncDisposable {
   readonly kubeconfig: string;
   /** Addresses of the API servers on this machine. */
   readonly servers: readonly string[];
+  /** The address of the console on this machine. */
+  readonly console: string;
   /** A folder of this machine with the credentials of every service. */
   readonly stateFolder: string;
   /** A folder of this machine that every node sees as /shared. */
@@ -60,13 +62,14 @@ export async function startComposeCluster(
   const sharedFolder = path.join(scratch, 'shared');
   await mkdir(sharedFolder);
   await chmod(sharedFolder, 0o777);
-  const ports = [await freePort(), await freePort()];
+  const ports = [await freePort(), await freePort(), await freePort()];
   const environment = {
     ...settings,
     HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
     HOLDFAST_SHARED_DIR: sharedFolder,
     HOLDFAST_PORT_1: ports[0],
     HOLDFAST_PORT_2: ports[1],
+    HOLDFAST_CONSOLE_PORT: ports[2],
   };
   const environmentFile = path.join(scratch, 'environment');
   await writeFile(
@@ -97,7 +100,7 @@ export async function startComposeCluster(
       .withClientOptions({ commandOptions: ['--wait'] })
       .up();
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
-    const servers = ports.map((port) => `https://127.0.0.1:${port}`);
+    const servers = ports.slice(0, 2).map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);
     const users = await Promise.all(servers.map((server) => connectAsAdmin(kubeconfig, [server])));
     const containerOf = (service: string): string => `${project}-${service}-1`;
@@ -107,6 +110,7 @@ export async function startComposeCluster(
       containerOf,
       kubeconfig,
       servers,
+      console: `https://127.0.0.1:${ports[2]}`,
       stateFolder: path.join(scratch, 'state'),
       sharedFolder,
       disconnect: async (service, network = 'cluster') => {

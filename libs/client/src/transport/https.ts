@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { type Clock, InFlight, OperatorError, type Tracer } from '@holdfast/platform';
+import { type Clock, InFlight, type Tracer } from '@holdfast/platform';
 import { nodeHttps } from '@holdfast/platform/http';
 import {
   CONNECT_TIMEOUT_MS,
@@ -8,6 +8,7 @@ import {
   WATCH_IDLE_MS,
   WATCH_SOCKETS_MAX,
 } from '../limits.ts';
+import { askInOrder, checkServers, isWatch } from './failover.ts';
 import { exchange } from './https-exchange.ts';
 import { type ApiRequest, type ApiResponse, type ApiTransport, TransportError } from './port.ts';
 import { createServerPool, type ServerPool } from './server-pool.ts';
@@ -35,8 +36,7 @@ export interface HttpsTransportOptions {
  * it was sent, or when it only reads. This transport never repeats a write that may have arrived.
  */
 export function createHttpsTransport(options: HttpsTransportOptions): ApiTransport {
-  for (const server of options.servers) requireHttps(server);
-  if (options.servers.length === 0) throw noServers();
+  checkServers(options.servers);
   return new HttpsTransport(options);
 }
 
@@ -68,21 +68,15 @@ class HttpsTransport implements ApiTransport {
     this.#watches = new Agent({ ...tls, maxSockets: WATCH_SOCKETS_MAX });
   }
 
-  async request(request: ApiRequest): Promise<ApiResponse> {
+  request(request: ApiRequest): Promise<ApiResponse> {
     const { clock, requestDeadlineMs = REQUEST_DEADLINE_MS } = this.#options;
-    const deadlineAt = clock.monotonic() + requestDeadlineMs;
-    const order = this.#pool.order();
-    // One attempt more than there are servers: a kept connection that the server just closed costs the first one.
-    for (let attempt = 0; ; attempt++) {
-      const server = order[attempt % order.length] ?? '';
-      try {
-        return await this.#ask(server, request, deadlineAt - clock.monotonic());
-      } catch (error) {
-        this.#pool.failed(server);
-        const last = attempt >= order.length || clock.monotonic() >= deadlineAt;
-        if (last || this.#given(request) || !mayRepeat(request, error)) throw error;
-      }
-    }
+    return askInOrder(request, {
+      pool: this.#pool,
+      clock,
+      deadlineMs: requestDeadlineMs,
+      isOver: () => this.#closing.signal.aborted || request.signal?.aborted === true,
+      ask: (server, leftMs) => this.#ask(server, request, leftMs),
+    });
   }
 
   async close(): Promise<void> {
@@ -110,7 +104,7 @@ class HttpsTransport implements ApiTransport {
   async #send(server: string, request: ApiRequest, leftMs: number, signal: AbortSignal): Promise<ApiResponse> {
     const { clock, connectTimeoutMs = CONNECT_TIMEOUT_MS, watchIdleMs = WATCH_IDLE_MS } = this.#options;
     const watch = isWatch(request);
-    const response = await exchange({
+    return exchange({
       server,
       request: this.#traced(request),
       watch,
@@ -121,48 +115,10 @@ class HttpsTransport implements ApiTransport {
       connectTimeoutMs,
       watchIdleMs,
     });
-    // A server that is not ready responds with 503. The caller gets that response; the next request uses another
-    // server.
-    if (response.status === 503) this.#pool.failed(server);
-    else this.#pool.served(server);
-    return response;
   }
 
   #traced(request: ApiRequest): ApiRequest {
     const traceparent = this.#options.tracer?.traceparent();
     return traceparent === undefined ? request : { ...request, headers: { ...request.headers, traceparent } };
   }
-
-  #given(request: ApiRequest): boolean {
-    return this.#closing.signal.aborted || request.signal?.aborted === true;
-  }
-}
-
-function mayRepeat(request: ApiRequest, error: unknown): boolean {
-  if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return true;
-  return error instanceof TransportError && !error.possiblySent;
-}
-
-function isWatch(request: ApiRequest): boolean {
-  const watch = request.query.get('watch');
-  return request.method === 'GET' && (watch === 'true' || watch === '1');
-}
-
-function requireHttps(server: string): void {
-  if (URL.canParse(server) && new URL(server).protocol === 'https:') return;
-  throw new OperatorError({
-    code: 'ApiServerAddress',
-    message: `${JSON.stringify(server)} is not the address of an API server`,
-    nextStep: 'give addresses of the form https://host:port, separated by commas',
-    exitCode: 2,
-  });
-}
-
-function noServers(): OperatorError {
-  return new OperatorError({
-    code: 'ApiServerAddress',
-    message: 'no API server is configured',
-    nextStep: 'set HOLDFAST_API_SERVERS to at least one https://host:port',
-    exitCode: 2,
-  });
 }

@@ -34,3 +34,8 @@ export const notFound = (): StatusError => refusal(404, 'NotFound', 'the console
 export const notAllowed = (): StatusError => refusal(405, 'MethodNotAllowed', 'the console does not take this method');
 export const malformed = (why: string): StatusError => refusal(400, 'BadRequest', why);
 export const tooMany = (why: string): StatusError => refusal(429, 'TooManyRequests', why);
+/** No API server was reached. Nothing was changed. */
+export const unreachable = (why: string): StatusError =>
+  refusal(503, 'ServiceUnavailable', `no API server answers the console: ${why}`);
+export const unanswered = (why: string): StatusError =>
+  refusal(504, 'Timeout', `the API server did not answer, and may have made the change: ${why}`);

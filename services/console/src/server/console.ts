@@ -5,10 +5,12 @@ import type { Log } from '@holdfast/platform/log';
 import { json, SECURITY_HEADERS } from './answers.ts';
 import { Files } from './files.ts';
 import { CLUSTER_PREFIX, forward } from './forward.ts';
+import { answerServer, SERVERS_PREFIX } from './servers.ts';
 import type { Sessions } from './sessions.ts';
-import { answerLink, answerSession } from './sign-in.ts';
+import { answerLink, answerSession, type Offers } from './sign-in.ts';
 import { answerTicket, openStream, STREAM_PREFIX } from './terminal.ts';
 import { Tickets } from './tickets.ts';
+import type { NamedServer } from './upstream.ts';
 
 export interface ConsoleDeps {
   readonly sessions: Sessions;
@@ -16,8 +18,10 @@ export interface ConsoleDeps {
   readonly handle: ApiHandler;
   readonly log: Log;
   readonly files?: Files;
+  /** API servers that can be asked one by one. */
+  readonly servers?: readonly NamedServer[];
   /** What is here beside the API, for the page. */
-  readonly offers?: { readonly play: boolean };
+  readonly offers?: Offers;
 }
 
 /** Answers everything at and below `/ui`. The API itself does not change: sessions exist here alone. */
@@ -40,6 +44,7 @@ function route(
   if (path === '/ui')
     return { status: 308, headers: { ...SECURITY_HEADERS, location: '/ui/' }, body: { kind: 'empty' } };
   if (path.startsWith(`${CLUSTER_PREFIX}/`)) return forward(deps, request);
+  if (path.startsWith(SERVERS_PREFIX)) return answerServer(deps, request);
   if (path === '/ui/session') return answerSession(deps, request);
   if (path === '/ui/ticket') return answerTicket(deps, request);
   if (path.startsWith(`${STREAM_PREFIX}/`)) return openStream(deps, request);

@@ -30,9 +30,10 @@ export class Files {
 
   async answer(request: ApiRequest): Promise<ApiResponse> {
     if (request.method !== 'GET' && request.method !== 'HEAD') throw notAllowed();
+    if (!request.path.startsWith('/ui/')) throw notFound();
     const asked = request.path.slice('/ui/'.length);
     const name = asked === '' ? PAGE : asked.startsWith('assets/') ? asked.slice('assets/'.length) : undefined;
-    const file = name === undefined ? undefined : (await this.#prepared()).get(name);
+    const file = name === undefined ? undefined : (await this.prepare()).get(name);
     if (file === undefined) throw notFound();
     if (request.headers['if-none-match'] === file.headers['etag']) {
       return { status: 304, headers: file.headers, body: { kind: 'empty' } };
@@ -46,8 +47,9 @@ export class Files {
     };
   }
 
-  #prepared(): Promise<ReadonlyMap<string, Served>> {
-    this.#files ??= prepare(this.#load).catch((error: unknown) => {
+  /** Throws when the files are not there. */
+  prepare(): Promise<ReadonlyMap<string, Served>> {
+    this.#files ??= readFiles(this.#load).catch((error: unknown) => {
       // The next visit tries again.
       this.#files = undefined;
       throw error;
@@ -56,7 +58,7 @@ export class Files {
   }
 }
 
-async function prepare(load: () => Promise<readonly BundleFile[]>): Promise<ReadonlyMap<string, Served>> {
+async function readFiles(load: () => Promise<readonly BundleFile[]>): Promise<ReadonlyMap<string, Served>> {
   const files = await load();
   const served = await Promise.all(files.map(async (file) => [file.name, await serve(file)] as const));
   return new Map(served);

@@ -17,10 +17,17 @@ export interface ForwardDeps {
 }
 
 /** A request to the API as the person of the session: the API server authenticates the token as if it came from kubectl. */
-export async function forward({ sessions, handle }: ForwardDeps, request: ApiRequest): Promise<ApiResponse> {
+export function forward(deps: ForwardDeps, request: ApiRequest): Promise<ApiResponse> {
+  return forwardTo(deps, request, request.path.slice(CLUSTER_PREFIX.length));
+}
+
+export async function forwardTo(
+  { sessions, handle }: ForwardDeps,
+  request: ApiRequest,
+  path: string,
+): Promise<ApiResponse> {
   const guard = requireOwnPage(request);
   const token = requireSession(sessions, request, guard);
-  const path = request.path.slice(CLUSTER_PREFIX.length);
   if (PROXIED.test(path)) throw forbidden('pages behind the proxy of the API are not shown here');
   if (request.headers['upgrade'] !== undefined) throw forbidden('it opens no upgraded connections');
   const passed = PASSED_HEADERS.flatMap((name) => {

@@ -1,4 +1,4 @@
-import { type ApiHandler, type ApiRequest, type ApiResponse, jsonOf } from '@holdfast/client';
+import { type ApiHandler, type ApiRequest, type ApiResponse, jsonOf, wholeAnswer } from '@holdfast/client';
 import { SIGN_IN_BYTES_MAX } from '../limits.ts';
 import { json, malformed, notAllowed, SECURITY_HEADERS, signedOut, tooMany } from './answers.ts';
 import { endSessionCookie, sessionCookie, setSessionCookie } from './cookies.ts';
@@ -6,11 +6,18 @@ import { requireOwnPage } from './own-page.ts';
 import { requireSession } from './session.ts';
 import { linkPath, type Sessions } from './sessions.ts';
 
+/** What is here beside the API. */
+export interface Offers {
+  readonly play: boolean;
+  /** Names of API servers that can be asked one by one; absent = there is one. */
+  readonly servers?: readonly string[];
+}
+
 export interface SignInDeps {
   readonly sessions: Sessions;
   readonly handle: ApiHandler;
   /** What is here beside the API, for the page. */
-  readonly offers?: { readonly play: boolean } | undefined;
+  readonly offers?: Offers | undefined;
 }
 
 /** `POST /ui/session` signs in with a code or a token, `DELETE` signs out, `GET` says what is here. */
@@ -58,13 +65,14 @@ function readSignIn({ body }: ApiRequest): { readonly code: string | undefined; 
 /** The API server decides: it names the user of the token. Throws for a token that it does not know. */
 async function userOf(handle: ApiHandler, token: string): Promise<string> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const response = await handle({
+  const answer = await handle({
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
     query: new URLSearchParams(),
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(review),
   });
+  const response = await wholeAnswer(answer);
   const found = response.status === 201 ? ((await jsonOf(response)) as Review).status?.userInfo : undefined;
   // Anonymous users are not.
   if (found?.groups?.includes('system:authenticated') === true) return found.username ?? '';

@@ -40,11 +40,20 @@ test('the kubeconfig written by a cluster is readable', () => {
   });
   assert.deepEqual(readAccess(written(text)), {
     server: 'https://127.0.0.1:6443',
+    console: 'https://127.0.0.1:6443',
     caPem: 'PEM',
     namespace: 'default',
     token: 'secret',
     clientCertificate: undefined,
   });
+});
+
+test('the console is at the API server unless the cluster names another place', () => {
+  const options = { contexts: [{ name: 'c', server: 'https://127.0.0.1:7443' }], caCertificate: 'PEM', token: 't' };
+  const placed = formatKubeconfig({ ...options, console: 'https://127.0.0.1:6480' });
+  assert.equal(readAccess(written(placed)).console, 'https://127.0.0.1:6480');
+  const odd = formatKubeconfig({ ...options, console: 'elsewhere' });
+  assert.equal(readAccess(written(odd)).console, 'https://127.0.0.1:7443');
 });
 
 test('files next to the kubeconfig, a namespace and a client certificate are read; without an authority the Node defaults apply', () => {

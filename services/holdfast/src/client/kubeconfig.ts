@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
+import { CONSOLE_EXTENSION } from '@holdfast/pki/kubeconfig';
 import { OperatorError } from '@holdfast/platform';
 import { parse } from 'yaml';
 
 /** Server and credentials of the current context of a kubeconfig. */
 export interface Access {
   readonly server: string;
+  /** Where the console of the cluster is. */
+  readonly console: string;
   readonly caPem: string;
   readonly namespace: string;
   readonly token: string | undefined;
@@ -44,8 +47,10 @@ export function readAccess(file: string): Access {
   const [certPem, keyPem] = [pem(user, 'client-certificate'), pem(user, 'client-key')];
   if ((certPem === undefined) !== (keyPem === undefined))
     throw unusable(`${file} has only one of client-certificate and client-key`, 'Add the other one.');
+  const server = serverOf(cluster, file);
   return {
-    server: serverOf(cluster, file),
+    server,
+    console: consoleOf(cluster) ?? server,
     caPem: pem(cluster, 'certificate-authority') ?? rootCertificates.join('\n'),
     namespace: textOf(context, 'namespace') ?? 'default',
     token: tokenOf(user, path.dirname(file)),
@@ -97,6 +102,16 @@ function serverOf(cluster: Fields, file: string): string {
   const server = textOf(cluster, 'server') ?? '';
   if (URL.canParse(server) && new URL(server).pathname === '/') return server;
   throw unusable(`${file} names the server "${server}"`, 'It has to be of the form https://host:port.');
+}
+
+/** `undefined`: at the API server. */
+function consoleOf(cluster: Fields): string | undefined {
+  const { extensions } = cluster;
+  const named = (Array.isArray(extensions) ? extensions.map(asRecord) : []).find(
+    ({ name }) => name === CONSOLE_EXTENSION,
+  );
+  const address = named === undefined ? undefined : textOf(asRecord(named['extension']), 'address');
+  return address !== undefined && URL.canParse(address) && new URL(address).pathname === '/' ? address : undefined;
 }
 
 function tokenOf(user: Fields, folder: string): string | undefined {

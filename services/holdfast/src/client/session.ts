@@ -29,8 +29,9 @@ export interface Session extends AsyncDisposable {
   readonly namespace: string;
   /** Reads a document in another representation, such as a table. */
   read(path: string, accept: string, query?: URLSearchParams): Promise<unknown>;
-  /** Posts nothing to a path. */
-  post(path: string): Promise<unknown>;
+  /** Posts nothing to a path of the console, which may be at another address than the API. */
+  postToConsole(path: string): Promise<unknown>;
+  readonly console: string;
   readonly server: string;
   /** Gets an answer whatever its status is. */
   ask(path: string, query?: URLSearchParams): Promise<ApiResponse>;
@@ -41,13 +42,16 @@ const USER_AGENT = 'holdfast';
 export async function openSession(settings: Settings<ConnectionSettings>, terminal: Terminal): Promise<Session> {
   const access = readAccess(kubeconfigFile(settings.kubeconfig, terminal.env));
   const { server, caPem, clientCertificate } = access;
-  const https = createHttpsTransport({
-    servers: [server],
-    caPem,
-    clock: terminal.clock,
-    ...(clientCertificate === undefined ? {} : { clientCertificate }),
-  });
-  const transport = personal(https, access, terminal);
+  const connect = (address: string): ApiTransport => {
+    const https = createHttpsTransport({
+      servers: [address],
+      caPem,
+      clock: terminal.clock,
+      ...(clientCertificate === undefined ? {} : { clientCertificate }),
+    });
+    return personal(https, { ...access, server: address }, terminal);
+  };
+  const transport = connect(server);
   const ask = (path: string, query = new URLSearchParams(), accept = '*/*'): Promise<ApiResponse> =>
     transport.request({ method: 'GET', path, query, headers: { accept, 'user-agent': USER_AGENT } });
   return {
@@ -60,13 +64,19 @@ export async function openSession(settings: Settings<ConnectionSettings>, termin
       return jsonOf(response);
     },
     server,
-    post: async (path) => {
+    console: access.console,
+    postToConsole: async (path) => {
       const headers = { accept: 'application/json', 'user-agent': USER_AGENT };
-      const response = await transport.request({ method: 'POST', path, query: new URLSearchParams(), headers });
-      if (response.status >= 400) throw statusErrorOf(response);
-      return jsonOf(response);
+      const console = connect(access.console);
+      try {
+        const response = await console.request({ method: 'POST', path, query: new URLSearchParams(), headers });
+        if (response.status >= 400) throw statusErrorOf(response);
+        return jsonOf(response);
+      } finally {
+        await console.close();
+      }
     },
-    [Symbol.asyncDispose]: () => https.close(),
+    [Symbol.asyncDispose]: () => transport.close(),
   };
 }
 

@@ -68,6 +68,7 @@ test('every component and node knows all API servers and all NATS servers', () =
     assert.deepEqual(Object.keys(after ?? {}), ['setup', ...ZONES.map((zone) => `apiserver-${zone}`)]);
   }
   assert.equal(serviceOf('apiserver-2').environment?.['HOLDFAST_BUS'], bus);
+  assert.deepEqual(serviceOf('console').environment, { HOLDFAST_API_SERVERS: servers });
 });
 
 test('setup gives each NATS server a configuration that syncs, replicates and trusts its equals only', () =>

@@ -23,6 +23,13 @@ export const SETUP_SETTINGS = {
     help: 'ports of the API servers on this machine, for the kubeconfig',
     default: ['7443', '7444'],
   },
+  'console-port': {
+    kind: 'integer',
+    help: 'port of the console on this machine, for the kubeconfig',
+    default: 6480,
+    min: 1,
+    max: 65_535,
+  },
   'component-uid': { kind: 'integer', help: 'user that the components run as', default: 1000, min: 0 },
   'redis-uid': { kind: 'integer', help: 'user that Redis runs as', default: 999, min: 0 },
   'owner-of': { kind: 'string', help: 'the kubeconfig gets the owner of this file' },
@@ -36,6 +43,7 @@ export interface SetupConfig {
   readonly storeServers: readonly string[];
   readonly nodes: readonly string[];
   readonly apiPorts: readonly number[];
+  readonly consolePort: number;
   readonly componentUid: number;
   readonly redisUid: number;
   readonly ownerOf: string | undefined;
@@ -51,6 +59,7 @@ export function readSetupConfig(source: SettingSource): SetupConfig | undefined 
     storeServers: settings['store-servers'],
     nodes: settings.nodes,
     apiPorts: settings['api-ports'].map(portOf),
+    consolePort: settings['console-port'],
     componentUid: settings['component-uid'],
     redisUid: settings['redis-uid'],
     ownerOf: settings['owner-of'],

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
+import { readAccess } from '../client/kubeconfig.ts';
 import type { SetupConfig } from './config.ts';
 import { prepareState } from './prepare-state.ts';
 
@@ -21,6 +22,7 @@ async function inFolder(run: (config: SetupConfig) => Promise<void>): Promise<vo
       storeServers: [],
       nodes: ['node-1', 'node-2'],
       apiPorts: [7443, 7444],
+      consolePort: 6480,
       componentUid: process.getuid?.() ?? 0,
       redisUid: process.getuid?.() ?? 0,
       ownerOf: undefined,
@@ -95,6 +97,21 @@ test('the certificate names every API server', async () => {
     const certificate = new X509Certificate(contents(config.stateDirectory).get('apiserver/server.crt') ?? '');
     for (const name of ['apiserver-1', 'apiserver-2', 'localhost']) assert.equal(certificate.checkHost(name), name);
     assert.equal(certificate.checkIP('127.0.0.1'), '127.0.0.1');
+  });
+});
+
+test('the console has a certificate for this machine and no credential; the kubeconfig says where it is', async () => {
+  await inFolder(async (config) => {
+    await prepareState(config, NOW);
+    const files = contents(config.stateDirectory);
+    const own = [...files.keys()].filter((file) => file.startsWith('console/'));
+    assert.deepEqual(own, ['console/ca.crt', 'console/server.crt', 'console/server.key']);
+    const certificate = new X509Certificate(files.get('console/server.crt') ?? '');
+    assert.deepEqual(
+      [certificate.checkIP('127.0.0.1'), certificate.checkHost('localhost'), certificate.checkHost('apiserver-1')],
+      ['127.0.0.1', 'localhost', undefined],
+    );
+    assert.equal(readAccess(path.join(config.stateDirectory, 'kubeconfig')).console, 'https://127.0.0.1:6480');
   });
 });
 

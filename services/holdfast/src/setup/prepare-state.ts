@@ -81,6 +81,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   const caCertificate = pki.caCertificate;
   writeObservers(config, { caCertificate, token: tokenOf(material, PROMETHEUS_USER) });
   await writeStorageServer(material, nowMs);
+  await writeConsole(material, nowMs);
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
@@ -242,21 +243,22 @@ async function writeCertificate(
       readonly purpose: 'server' | 'client' | 'peer';
     };
     readonly dnsNames: readonly string[];
+    readonly ipAddresses?: readonly string[];
     readonly nowMs: number;
   },
 ): Promise<void> {
-  const { file, subject, dnsNames, nowMs } = wanted;
+  const { file, subject, dnsNames, ipAddresses = [], nowMs } = wanted;
   const folder = new StateFolder(path.join(config.stateDirectory, wanted.folder), wanted.uid ?? config.componentUid);
   const kept = folder.read(`${file}.crt`);
   const isSame = kept !== undefined && isIssuedBy(kept, pki) && isOf(kept, subject);
-  if (isSame && stillFits(kept, { dnsNames, ipAddresses: [] }, nowMs)) return;
+  if (isSame && stillFits(kept, { dnsNames, ipAddresses }, nowMs)) return;
   const { issueCertificate } = await import('@holdfast/pki/cluster-pki');
   const { user, group, purpose } = subject;
   const issued = await issueCertificate(pki, {
     user,
     ...(group === undefined ? {} : { group }),
     purpose,
-    names: { dnsNames, ipAddresses: [] },
+    names: { dnsNames, ipAddresses },
     nowMs,
   });
   folder.write(`${file}.key`, issued.key);
@@ -318,13 +320,30 @@ async function writeStorageServer(material: Material, nowMs: number): Promise<vo
   await writeServerCertificate(material, 'storage', config.componentUid, nowMs);
 }
 
+/** It has a certificate and no credential: it speaks to the API as whoever has signed in. */
+function writeConsole(material: Material, nowMs: number): Promise<void> {
+  const { config, pki } = material;
+  const folder = new StateFolder(path.join(config.stateDirectory, 'console'), config.componentUid);
+  folder.write('ca.crt', pki.caCertificate);
+  return writeCertificate(material, {
+    folder: 'console',
+    file: 'server',
+    uid: config.componentUid,
+    subject: { user: 'console', group: undefined, purpose: 'server' },
+    dnsNames: ['console', 'localhost'],
+    ipAddresses: ['127.0.0.1', '::1'],
+    nowMs,
+  });
+}
+
 function writeKubeconfig({ config, pki, credentials }: Material, directory: DataDirectory): void {
   const token = credentials.get(ADMIN_USER)?.token ?? '';
   const contexts = config.apiPorts.map((port, index) => ({
     name: index === 0 ? COMPOSE_CONTEXT : `${COMPOSE_CONTEXT}-${index + 1}`,
     server: `https://127.0.0.1:${port}`,
   }));
-  directory.writeKubeconfig(formatKubeconfig({ contexts, caCertificate: pki.caCertificate, token }));
+  const console = `https://127.0.0.1:${config.consolePort}`;
+  directory.writeKubeconfig(formatKubeconfig({ contexts, caCertificate: pki.caCertificate, token, console }));
   if (config.ownerOf === undefined || process.getuid?.() !== ROOT_UID) return;
   const { uid, gid } = statSync(config.ownerOf);
   chownSync(directory.kubeconfigFile, uid, gid);

@@ -9,8 +9,8 @@ export const UI = defineCommand({
   settings: { json: { kind: 'boolean', help: 'Print a JSON document with "url"' } },
   act: async ({ settings, words }, session, { print }) => {
     if (words.length > 0) throw misuse('ui takes no names', 'Use `ui`.');
-    const { path } = (await session.post('/ui/link')) as { readonly path: string };
-    const url = `${session.server}${path}`;
+    const { path } = (await session.postToConsole('/ui/link')) as { readonly path: string };
+    const url = `${session.console}${path}`;
     print(settings.json ? JSON.stringify({ url }) : url);
   },
 });

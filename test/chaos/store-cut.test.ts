@@ -6,6 +6,7 @@ import { StatusError } from '@holdfast/machinery';
 import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from '../support/wait.ts';
 import { type ComposeCluster, startComposeCluster } from './support/compose-cluster.ts';
+import { assertConsoleServes } from './support/console-flow.ts';
 import { doubleLives, readLives } from './support/heartbeats.ts';
 import { assertStreamsReachPods } from './support/pod-streams.ts';
 import { allReady, createWorkloads, describePods, holds, identitiesOf, isReady } from './support/workloads.ts';
@@ -91,6 +92,11 @@ describe('failures of the store and of the servers in the distributed form', () 
   test(
     'exec, attach, cp and port-forward reach a pod on its node through each API server',
     explained(() => assertStreamsReachPods(cluster)),
+  );
+
+  test(
+    'the console of its container signs in by a link, opens terminals, and follows while an API server is lost',
+    explained(() => assertConsoleServes(cluster)),
   );
 
   test(

@@ -1,4 +1,5 @@
 export {
+  type AccessAttributes,
   type AccessReviews,
   type AccessVerdict,
   bearerTokenOf,

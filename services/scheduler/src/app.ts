@@ -1,4 +1,5 @@
 import { createLeaderElector, type LeaderElector } from '@holdfast/client';
+import type { PlacementReport } from '@holdfast/client/why';
 import type { Service } from '@holdfast/platform';
 import { Bindings } from './adapters/binding.ts';
 import { type CacheComparison, compareCache } from './adapters/cache-comparer.ts';
@@ -27,6 +28,8 @@ export interface Scheduler extends Service {
   resourceMetrics(): string;
   /** The effective configuration. */
   shownConfiguration(): unknown;
+  /** Why it has no node for a pod that waits for one; `undefined` when it has not refused the pod. */
+  placementOf(namespace: string, name: string): PlacementReport | undefined;
   /** Compares the scheduler's cache with the API. */
   compareCache(): Promise<CacheComparison>;
   /** True when the first lists are complete. */
@@ -124,6 +127,11 @@ class RunningScheduler implements Scheduler {
 
   shownConfiguration(): unknown {
     return shownConfiguration(this.#state.configuration, this.#elector !== undefined);
+  }
+
+  placementOf(namespace: string, name: string): PlacementReport | undefined {
+    const pod = this.#state.queue.named(`${namespace}/${name}`);
+    return pod === undefined ? undefined : this.#state.refusals.reportOf(pod);
   }
 
   compareCache(): Promise<CacheComparison> {

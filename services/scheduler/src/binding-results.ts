@@ -3,6 +3,7 @@ import type { BindingOutcomes, Placed } from './adapters/binding.ts';
 import type { PodWriter } from './adapters/pod-writer.ts';
 import type { Decider } from './decider.ts';
 import type { PodInfo } from './domain/pod-info.ts';
+import { refusedNode } from './domain/refused-nodes.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 import type { SeenPods } from './seen-pods.ts';
@@ -49,8 +50,8 @@ export class BindingResults implements BindingOutcomes {
     }
     this.#state.metrics.attempt(profile.schedulerName, 'unschedulable', seconds);
     this.#state.queue.unschedulable(pod.uid, new Set([plugin]), this.#state.deps.clock.monotonic());
-    this.#parts.writer.notScheduled(pod, { reason: 'Unschedulable', message }, undefined);
-    this.#state.recorders.failed(pod.pod, profile.schedulerName, message);
+    const why = refusedNode(this.#state.cache.nodes.length, nodeName, { plugin, reasons: [message] });
+    this.#parts.outcomes.tell(pod, profile, { message, why });
   }
 
   /** Replaces the assumed state by the current state of the API. */

@@ -7,6 +7,7 @@ import { fitMessage, NO_NODES } from './domain/fit-message.ts';
 import type { NodeInfo } from './domain/node-info.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import { type Candidate, pickCandidate } from './domain/preemption.ts';
+import { type RefusedNodes, refusedNode, refusedNodes } from './domain/refused-nodes.ts';
 import { type Decision, type Refusal, schedule } from './domain/schedule.ts';
 import { candidatesOfExtenders, scheduleWithExtenders } from './extended-decision.ts';
 import type { Cycle, PostFiltered } from './framework/plugin.ts';
@@ -37,6 +38,7 @@ export interface Refused {
   readonly kind: 'refuse';
   readonly plugins: ReadonlySet<string>;
   readonly message: string;
+  readonly why: RefusedNodes;
   readonly preemption: Preemption;
 }
 
@@ -117,7 +119,7 @@ export class Decider {
     const time = this.#timerOf(profile);
     const cycle = { pod, snapshot: cache };
     const refused = time('Reserve', () => reserveFor(cycle, node, profile), statusOfRefused);
-    const permit = (): Permitted | Refused => permitFor(pod, nodeName, profile);
+    const permit = (): Permitted | Refused => permitFor(pod, { name: nodeName, total: cache.nodes.length }, profile);
     const settled = refused ?? (profile.permits.length === 0 ? permit() : time('Permit', permit, statusOfPermit));
     if (settled.kind !== 'place') this.unreserve(profile, pod, nodeName);
     return settled;
@@ -153,10 +155,12 @@ export class Decider {
   }
 
   #refused(refusal: Refusal, preemption: Preemption): Refused {
-    const nodes = this.#deps.cache.nodes.length;
+    const { nodes: all } = this.#deps.cache;
+    const nodes = all.length;
     const fit = fitMessage(nodes, refusal);
     const told = preemption.kind === 'none' && preemption.message !== '' ? `${fit} ${preemption.message}` : fit;
-    return { kind: 'refuse', plugins: refusal.plugins, message: nodes === 0 ? NO_NODES : told, preemption };
+    const why = refusedNodes(all, refusal);
+    return { kind: 'refuse', plugins: refusal.plugins, message: nodes === 0 ? NO_NODES : told, why, preemption };
   }
 }
 
@@ -167,23 +171,33 @@ function pick(found: PostFiltered | undefined): Preemption {
   return candidate === undefined ? { kind: 'none', message: '', keeps: false } : { kind: 'preempt', candidate };
 }
 
-function refusedBy(plugin: string, message: string): Refused {
-  return { kind: 'refuse', plugins: new Set([plugin]), message, preemption: NO_PREEMPTION };
+function refusedBy(plugin: string, message: string, { name, total }: ChosenNode): Refused {
+  const why = refusedNode(total, name, { plugin, reasons: [message] });
+  return { kind: 'refuse', plugins: new Set([plugin]), message, why, preemption: NO_PREEMPTION };
+}
+
+/** The node that a pod was to get, of all nodes. */
+interface ChosenNode {
+  readonly name: string;
+  readonly total: number;
 }
 
 function reserveFor(cycle: Cycle, node: NodeInfo, { reserves }: Profile): Refused | undefined {
   for (const { name, reserve } of reserves) {
     const problem = reserve?.(cycle, node);
-    if (problem !== undefined) return refusedBy(name, problem);
+    if (problem !== undefined) {
+      return refusedBy(name, problem, { name: node.name, total: cycle.snapshot.nodes.length });
+    }
   }
   return undefined;
 }
 
-function permitFor(pod: PodInfo, nodeName: string, { permits }: Profile): Permitted | Refused {
+function permitFor(pod: PodInfo, node: ChosenNode, { permits }: Profile): Permitted | Refused {
+  const nodeName = node.name;
   const waits: PermitWait[] = [];
   for (const { name, call } of permits) {
     const permission = call(pod, nodeName);
-    if (permission.kind === 'reject') return refusedBy(name, permission.message);
+    if (permission.kind === 'reject') return refusedBy(name, permission.message, node);
     if (permission.kind === 'wait') waits.push({ plugin: name, ...permission });
   }
   return { kind: 'place', nodeName, waits };

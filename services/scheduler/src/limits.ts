@@ -64,6 +64,14 @@ export const NODE_SCORE_MAX = 100;
 export const STATUS_ACCESS_KEPT_MS = 10_000;
 export const STATUS_ACCESS_KEPT_MAX = 1_000;
 
+/** Pods whose last refusal is kept; nodes that it names, groups of equal reasons for the others, and its texts. */
+export const REFUSALS_KEPT_MAX = 1_000;
+export const REFUSED_NODES_NAMED_MAX = 50;
+export const REFUSED_GROUPS_MAX = 20;
+export const REFUSED_REASONS_MAX = 8;
+export const REFUSED_REASON_LENGTH_MAX = 300;
+export const REFUSED_MESSAGE_LENGTH_MAX = 4_096;
+
 /** A placement whose volumes are not bound after this time fails. */
 export const VOLUME_BIND_TIMEOUT_SECONDS = 600;
 export const VOLUME_BIND_CHECK_INTERVAL_MS = 1_000;

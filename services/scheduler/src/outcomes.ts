@@ -4,6 +4,7 @@ import type { PodWriter } from './adapters/pod-writer.ts';
 import type { Decider, Outcome, Permitted, Refused } from './decider.ts';
 import type { PodInfo } from './domain/pod-info.ts';
 import type { Popped } from './domain/pod-queue.ts';
+import { judgedNone, type RefusedNodes } from './domain/refused-nodes.ts';
 import type { Profile } from './framework/profile.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 
@@ -64,13 +65,20 @@ export class Outcomes {
   #refuse(pod: PodInfo, profile: Profile, refused: Refused): void {
     this.#state.totals.refused++;
     this.#state.queue.unschedulable(pod.uid, refused.plugins, this.#state.deps.clock.monotonic());
-    const { message } = refused;
-    this.#parts.writer.notScheduled(
-      pod,
-      { reason: 'Unschedulable', message },
-      this.#nominationAfter(pod, profile, refused),
-    );
-    this.#state.recorders.failed(pod.pod, profile.schedulerName, message);
+    this.tell(pod, profile, refused, this.#nominationAfter(pod, profile, refused));
+  }
+
+  /** Tells people why a pod has no node: by its condition, an event and the status endpoint. */
+  tell(
+    pod: PodInfo,
+    { schedulerName }: Profile,
+    told: { readonly message: string; readonly why: RefusedNodes; readonly reason?: 'SchedulerError' },
+    nominated?: string | null,
+  ): void {
+    const { message, reason = 'Unschedulable' } = told;
+    this.#state.refusals.note(pod, this.#state.deps.clock.now(), told);
+    this.#parts.writer.notScheduled(pod, { reason, message }, nominated);
+    this.#state.recorders.failed(pod.pod, schedulerName, message);
   }
 
   /** Returns the node of a new nomination, `null` to remove a nomination, `undefined` to keep it. */
@@ -98,10 +106,9 @@ export class Outcomes {
     this.#state.queue.reconsider(pod.uid, this.#state.deps.clock.monotonic());
   }
 
-  fail(pod: PodInfo, { schedulerName }: Profile, message: string): void {
+  fail(pod: PodInfo, profile: Profile, message: string): void {
     if (!this.#state.queue.has(pod.uid)) return;
     this.#state.queue.backOff(pod.uid, this.#state.deps.clock.monotonic());
-    this.#parts.writer.notScheduled(pod, { reason: 'SchedulerError', message }, undefined);
-    this.#state.recorders.failed(pod.pod, schedulerName, message);
+    this.tell(pod, profile, { reason: 'SchedulerError', message, why: judgedNone(this.#state.cache.nodes.length) });
   }
 }

@@ -11,6 +11,7 @@ import { DEFAULT_SCHEDULER_NAME } from './limits.ts';
 import { createSchedulerMetrics, type SchedulerMetrics } from './metrics.ts';
 import type { SchedulerGauges } from './metrics-gauges.ts';
 import { Recorders } from './recorders.ts';
+import { Refusals } from './refusals.ts';
 import type { SchedulerDeps } from './scheduler-deps.ts';
 
 /** The shared state of a scheduler's parts: the cluster, pending pods, and the profiles. */
@@ -21,6 +22,7 @@ export class SchedulerState {
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly queue: PodQueue;
   readonly recorders: Recorders;
+  readonly refusals = new Refusals();
   readonly metrics: SchedulerMetrics;
   /** With tracing on, what asked for each pending pod. */
   readonly causes: Causes | undefined;

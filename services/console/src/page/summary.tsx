@@ -6,6 +6,7 @@ import { ageOf } from '../state/times.ts';
 import { Card } from './card.tsx';
 import { Family } from './family.tsx';
 import { ObjectEvents } from './object-events.tsx';
+import { PlacementCard } from './placement-card.tsx';
 import { useShell } from './shell.tsx';
 import { WhyCard } from './why-card.tsx';
 
@@ -26,6 +27,7 @@ export function Summary({ object, resource, tick }: SummaryProps): VNode {
         {kind !== undefined && (
           <WhyCard kind={kind} namespace={metadata.namespace ?? ''} name={metadata.name} tick={tick} />
         )}
+        <PlacementCard object={object} tick={tick} />
         <Card title="Facts">
           <dl>
             <Fact title="Age">{ageOf(metadata.creationTimestamp ?? '', now)}</Fact>

@@ -135,17 +135,18 @@ function createEmbeddedScheduler({ machine, bus, front, config, scheduling, pki 
       : { configuration: scheduling, leaderElection: scheduling.leaderElection.leaderElect === true }),
   });
   const address = config.schedulerStatusAddress;
-  if (address === undefined) return whole(scheduler);
+  if (address === undefined) return whole(front.placement.staffedBy(scheduler, scheduler));
   const tls = { certificate: pki.serverCertificate, key: pki.serverKey };
   const access = createStatusAccess({ client, clock: machine.clock });
   const status = createStatusServer({ address, source: scheduler, access, tls });
-  return whole({
+  const both = {
     name: scheduler.name,
     start: async () => {
       await Promise.all([scheduler.start(), status.start()]);
     },
     stop: () => stopInReverse([scheduler, status]),
-  });
+  };
+  return whole(front.placement.staffedBy(both, scheduler));
 }
 
 function createControllers(

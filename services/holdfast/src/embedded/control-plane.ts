@@ -19,6 +19,7 @@ import type { StartConfig } from '../config.ts';
 import { type ConsoleEntrance, createConsoleEntrance } from './console-entrance.ts';
 import type { Entrance } from './entrance.ts';
 import type { Machine } from './machine.ts';
+import { createPlacementHandler, PlacementDesk } from './placement.ts';
 import type { PlayTools } from './play.ts';
 import { createSecret } from './secret.ts';
 
@@ -54,6 +55,8 @@ export interface ApiFront {
   readonly clientOf: (user: string, incarnation?: string, way?: ClientWay) => ApiClient;
   /** The connections to the kubelets, which register themselves. */
   readonly nodes: DirectNodes;
+  /** Where the scheduler tells why pods wait. */
+  readonly placement: PlacementDesk;
   /** Leads the administrator's browser into the console, once. */
   readonly consolePath: () => string | undefined;
 }
@@ -93,7 +96,9 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
   const { play } = deps;
-  const handle = play?.createPlayHandler({ stage: play.stage, handle: apiServer.handle }) ?? apiServer.handle;
+  const placement = new PlacementDesk();
+  const withPlacement = createPlacementHandler({ desk: placement, handle: apiServer.handle });
+  const handle = play?.createPlayHandler({ stage: play.stage, handle: withPlacement }) ?? withPlacement;
   const console = config.without.has('console')
     ? undefined
     : createConsoleEntrance({ ...machine, handle, secret: createSecret, offers: { play: config.play } });
@@ -111,7 +116,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
     });
   };
   const services = [...deps.encryption.services, apiServer, relay, https];
-  return { apiServer, https, services, clientOf, nodes, consolePath: consolePathOf(console, credentials) };
+  return { apiServer, https, services, clientOf, nodes, placement, consolePath: consolePathOf(console, credentials) };
 }
 
 function consolePathOf(console: ConsoleEntrance | undefined, credentials: ApiFrontDeps['credentials']) {

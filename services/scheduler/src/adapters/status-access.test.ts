@@ -7,7 +7,12 @@ import { createStatusAccess } from './status-access.ts';
 
 interface Asked {
   readonly kind: string;
-  readonly spec: { readonly token?: string; readonly user?: string; readonly nonResourceAttributes?: unknown };
+  readonly spec: {
+    readonly token?: string;
+    readonly user?: string;
+    readonly nonResourceAttributes?: unknown;
+    readonly resourceAttributes?: unknown;
+  };
 }
 
 /** Knows the tokens `ada` and `bob`; only `ada` may read. */
@@ -40,6 +45,10 @@ test('the API authenticates the caller and authorizes the path', async () => {
   assert.equal(await access('/metrics', 'Bearer eve'), 'unauthenticated');
   assert.equal(await access('/metrics', undefined), 'unauthenticated');
   assert.deepEqual(asked[1]?.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
+  const pod = { namespace: 'shop', name: 'web' };
+  assert.equal(await access(pod, 'Bearer bob'), 'forbidden');
+  const review = { group: '', version: 'v1', resource: 'pods', verb: 'get', ...pod };
+  assert.deepEqual(asked.at(-1)?.spec.resourceAttributes, review);
 });
 
 test('an answer is cached for a moment and for its path alone; a failed request is repeated', async () => {

@@ -2,10 +2,22 @@ import assert from 'node:assert/strict';
 import { request } from 'node:https';
 import { type TestContext, test } from 'node:test';
 import { createTestCertificate } from '@holdfast/client/testing';
-import type { Verdict } from './status-access.ts';
+import { PLACEMENT_API, type PlacementReport } from '@holdfast/client/why';
+import type { StatusQuestion, Verdict } from './status-access.ts';
 import { createStatusServer, type StatusServerDeps } from './status-server.ts';
 
 const READER = 'Bearer reader';
+
+const REPORT: PlacementReport = {
+  kind: 'PlacementReport',
+  apiVersion: PLACEMENT_API,
+  pod: { namespace: '', name: '', uid: '' },
+  decidedAt: '2026-01-01T00:00:00Z',
+  message: '0/0 nodes are available',
+  nodesTotal: 0,
+  nodes: [],
+  rest: [],
+};
 
 async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
   const state = {
@@ -21,11 +33,14 @@ async function serve(t: TestContext, more: Partial<StatusServerDeps> = {}) {
     resourceMetrics: () => 'kube_pod_x 1\n',
     shownConfiguration: () => ({ parallelism: 16 }),
     isReady: () => state.ready,
+    placementOf: (namespace: string, name: string) =>
+      name === 'waits' ? { ...REPORT, pod: { namespace, name, uid: 'u' } } : undefined,
     compareCache: () => state.compare(),
   };
-  const access = async (path: string, authorization: string | undefined): Promise<Verdict> => {
+  const access = async (asked: StatusQuestion, authorization: string | undefined): Promise<Verdict> => {
     if (authorization === undefined) return 'unauthenticated';
-    return authorization === READER && path !== '/forbidden' ? 'allowed' : 'forbidden';
+    const isSecret = typeof asked === 'object' && asked.namespace === 'secret';
+    return authorization === READER && asked !== '/forbidden' && !isSecret ? 'allowed' : 'forbidden';
   };
   const server = createStatusServer({ address: '127.0.0.1:0', source, access, ...more });
   await server.start();
@@ -51,6 +66,21 @@ test('serves the expected endpoints for machines and people, and nothing else', 
   state.compare = () => Promise.reject(new Error('nobody answers'));
   assert.deepEqual(await get('/debug/cache', READER), [503, 'the API could not authorize you: nobody answers\n']);
   assert.equal((await get('/else'))[0], 404);
+});
+
+test('who may get a pod reads why it has no node', async (t) => {
+  const { get } = await serve(t);
+  const path = (namespace: string, name: string): string =>
+    `/holdfast.io/scheduling/v1/namespaces/${namespace}/pods/${name}`;
+  const [status, text] = await get(path('default', 'waits'), READER);
+  assert.deepEqual([status, JSON.parse(text).pod.name], [200, 'waits']);
+  assert.equal((await get(path('default', 'runs'), READER))[0], 404);
+  assert.equal((await get(path('default', 'waits')))[0], 401);
+  assert.deepEqual(await get(path('secret', 'waits'), READER), [
+    403,
+    'forbidden: you cannot get pod "waits" in "secret"\n',
+  ]);
+  assert.equal((await get(path('..', 'waits'), READER))[0], 404, 'no such path');
 });
 
 test('health is public, other paths are for users that the API authorizes', async (t) => {
@@ -84,6 +114,7 @@ test('an address that is reachable from other machines requires a certificate', 
     resourceMetrics: () => '',
     shownConfiguration: () => ({}),
     isReady: () => true,
+    placementOf: () => undefined,
     compareCache: () => Promise.reject(new Error('no')),
   };
   const create = (address: string): unknown => createStatusServer({ address, source, access: async () => 'allowed' });

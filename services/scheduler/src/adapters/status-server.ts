@@ -1,3 +1,4 @@
+import { PLACEMENT_PATH, type PlacementReport, placementPodOf } from '@holdfast/client/why';
 import { describeError } from '@holdfast/platform';
 import {
   createStatusServer as createServer,
@@ -8,13 +9,14 @@ import {
   statusText,
 } from '@holdfast/platform/status-server';
 import type { CacheComparison } from './cache-comparer.ts';
-import type { StatusAccess } from './status-access.ts';
+import type { StatusAccess, StatusQuestion } from './status-access.ts';
 
 export interface StatusSource {
   metrics(): string;
   resourceMetrics(): string;
   shownConfiguration(): unknown;
   isReady(): boolean;
+  placementOf(namespace: string, name: string): PlacementReport | undefined;
   compareCache(): Promise<CacheComparison>;
 }
 
@@ -55,23 +57,40 @@ async function answerTo(
     case '/debug/cache':
       return (await refusalOf(path, access, authorization)) ?? compared(source);
     default:
-      return statusText(
-        404,
-        'there are /metrics, /metrics/resources, /configz, /healthz, /livez, /readyz and /debug/cache',
-      );
+      return answerToOther(path, authorization, { source, access });
   }
 }
 
-async function refusalOf(
+/** What is known of a pod is for those who may read the pod. */
+async function answerToOther(
   path: string,
+  authorization: string | undefined,
+  { source, access }: Pick<StatusServerDeps, 'source' | 'access'>,
+): Promise<StatusAnswer> {
+  const pod = placementPodOf(path);
+  if (pod === undefined) {
+    const paths = '/metrics, /metrics/resources, /configz, /healthz, /livez, /readyz, /debug/cache';
+    return statusText(404, `there are ${paths} and ${PLACEMENT_PATH}/namespaces/NAMESPACE/pods/NAME`);
+  }
+  const refusal = await refusalOf(pod, access, authorization);
+  if (refusal !== undefined) return refusal;
+  const report = source.placementOf(pod.namespace, pod.name);
+  return report === undefined
+    ? statusText(404, `no pod "${pod.name}" in "${pod.namespace}" waits for a node after a refusal`)
+    : json(report);
+}
+
+async function refusalOf(
+  asked: StatusQuestion,
   access: StatusAccess,
   authorization: string | undefined,
 ): Promise<StatusAnswer | undefined> {
   try {
-    const verdict = await access(path, authorization);
+    const verdict = await access(asked, authorization);
     if (verdict === 'allowed') return undefined;
+    const what = typeof asked === 'string' ? `path "${asked}"` : `pod "${asked.name}" in "${asked.namespace}"`;
     return verdict === 'forbidden'
-      ? statusText(403, `forbidden: you cannot get path "${path}"`)
+      ? statusText(403, `forbidden: you cannot get ${what}`)
       : statusText(401, 'Unauthorized');
   } catch (error) {
     return statusText(503, `the API could not authenticate you: ${describeError(error)}`);

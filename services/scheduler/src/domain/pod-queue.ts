@@ -111,6 +111,12 @@ export class PodQueue {
     return this.#pods.get(uid)?.pod;
   }
 
+  /** Walks over all pods: for questions of people. */
+  named(key: string): PodInfo | undefined {
+    for (const pod of this.pods()) if (pod.key === key) return pod;
+    return undefined;
+  }
+
   /** Returns the next pod to decide about. It stays in flight until one of the calls below. */
   pop(): Popped | undefined {
     for (let top = this.#active.pop(); top !== undefined; top = this.#active.pop()) {

@@ -1,7 +1,16 @@
-import { type Asked, createReader, documentOf, type Explained, explain, paragraphOf } from '@holdfast/client/why';
+import {
+  type Asked,
+  createReader,
+  documentOf,
+  type Explained,
+  explain,
+  type PlacementReport,
+  paragraphOf,
+} from '@holdfast/client/why';
 import { OperatorError } from '@holdfast/platform';
 import { defineCommand } from '../command.ts';
 import { misuse } from '../misuse.ts';
+import { askPlacement, placementLines } from '../placement.ts';
 import { type Named, resolveWords } from '../resources.ts';
 import type { Session } from '../session.ts';
 
@@ -12,6 +21,7 @@ export const WHY = defineCommand({
     'Deployments, StatefulSets, DaemonSets, Jobs and disruption budgets; of other kinds, the finalizers that hold them.',
   settings: {
     json: { kind: 'boolean', help: 'One JSON document a line: subject, waitsFor, endsWhen, since' },
+    nodes: { kind: 'boolean', help: 'For pods without a node: what the scheduler found on each node' },
   },
   act: async ({ settings, words }, session, { print, clock }) => {
     const { named } = await resolveWords(words, session);
@@ -19,10 +29,21 @@ export const WHY = defineCommand({
     for (const each of named) {
       const now = clock.now();
       const explained = await explainNamed(each, session, now);
-      print(settings.json ? JSON.stringify(documentOf(explained)) : paragraphOf(explained, now));
+      const placement = settings.nodes ? await placementOf(each, session) : undefined;
+      if (settings.json) {
+        print(JSON.stringify({ ...documentOf(explained), ...(placement === undefined ? {} : { placement }) }));
+        continue;
+      }
+      print(paragraphOf(explained, now));
+      if (placement !== undefined) for (const line of placementLines(placement)) print(line);
     }
   },
 });
+
+async function placementOf({ resource, name }: Named, session: Session): Promise<PlacementReport | undefined> {
+  if (resource.plural !== 'pods' || resource.group !== '') return undefined;
+  return askPlacement((path) => session.ask(path), { namespace: session.namespace, name });
+}
 
 async function explainNamed({ resource, name }: Named, session: Session, now: number): Promise<Explained> {
   const target = resource.namespaced ? { namespace: session.namespace, name } : { name };

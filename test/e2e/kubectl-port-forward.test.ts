@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { PortForward } from '@kubernetes/client-node';
+import { freePort } from '../support/free-port.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { loadKubeConfig } from '../support/javascript-client.ts';
 import {
@@ -27,16 +27,6 @@ const SERVER = `require('node:net').createServer({ allowHalfOpen: true }, (socke
   socket.on('error', () => {});
   socket.on('end', () => socket.end(Buffer.concat(all)));
 }).listen(Number(process.env.PORT), '127.0.0.1')`;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  assert.ok(typeof address === 'object' && address !== null);
-  return address.port;
-}
 
 before(async () => {
   [podPort, closedPort] = [await freePort(), await freePort()];

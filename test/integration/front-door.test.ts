@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { natsUserName } from '@holdfast/bus/nats';
+import { freePort } from '../support/free-port.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { kubectl, tryKubectl } from '../support/kubectl.ts';
 import { startNatsServer } from '../support/nats-server.ts';
-import { freePort, startRedis } from '../support/redis-server.ts';
+import { startRedis } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MAIN = path.resolve(import.meta.dirname, '../../services/holdfast/src/main.ts');

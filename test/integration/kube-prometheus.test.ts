@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { kubectl } from '../support/kubectl.ts';
-import { freePort } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait.ts';
 
 const PAGE = path.resolve(import.meta.dirname, '../../docs/observability.md');

@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import { prepareState, readSetupConfig } from '@holdfast/holdfast/setup';
 import { createSystemClock } from '@holdfast/platform';
 import { parse } from 'yaml';
+import { freePort } from '../support/free-port.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { kubectl } from '../support/kubectl.ts';
-import { freePort } from '../support/redis-server.ts';
 import { waitFor } from '../support/wait.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { type DurableStore, StoreUnavailable } from '@holdfast/store';
@@ -10,7 +10,7 @@ import { changesUpTo } from '../../libs/store/src/contract/support.ts';
 import { streamInfo } from '../../libs/store/src/log/jetstream.ts';
 import { logNames } from '../../libs/store/src/log/layout.ts';
 import { readCurrent } from '../../libs/store/src/log/open-log.ts';
-import { type LogServers, startLogServers } from '../support/log-servers.ts';
+import { LOG_PATIENCE_MS, type LogServers, startLogServers } from '../support/log-servers.ts';
 import { RegisterHistory } from '../support/register-history.ts';
 
 /** A refused client comes back after this time. */
@@ -19,7 +19,7 @@ const ids = createIds(createSystemRandom());
 
 function open(servers: LogServers, options: Partial<LogStoreOptions> = {}): Promise<DurableStore> {
   const { urls, monitors, acceptOldServers } = servers;
-  const shared = { clock: createSystemClock(), ids, log: createSilentLog() };
+  const shared = { clock: createSystemClock(), ids, log: createSilentLog(), startTimeoutMs: LOG_PATIENCE_MS };
   return createLogStore({ servers: urls, monitors, replicas: urls.length, acceptOldServers, ...shared, ...options });
 }
 
@@ -80,71 +80,76 @@ async function progress(load: Load, writes: number): Promise<void> {
   await eventually(() => load.history.acknowledged >= goal, 'writes are acknowledged');
 }
 
-test('log: the leader is killed again and again: nothing acknowledged is lost, every history is linearizable', async () => {
-  await using servers = await startLogServers({ count: 3 });
-  const stores = [await open(servers), await open(servers)];
-  const load = new Load(stores, 12);
-  await progress(load, 100);
-  for (let kill = 0; kill < 3; kill++) {
-    const leader = await wholeCluster(servers);
-    await servers.kill(leader);
+/** Most of their time they wait for elections and deadlines of their own servers. */
+describe('faults of the servers of a log', { concurrency: true }, () => {
+  test('log: the leader is killed again and again: nothing acknowledged is lost, every history is linearizable', async () => {
+    await using servers = await startLogServers({ count: 3 });
+    const stores = [await open(servers), await open(servers)];
+    const load = new Load(stores, 12);
     await progress(load, 100);
-    await servers.start(leader);
-  }
-  await progress(load, 100);
-  await load.end();
-  const late = await open(servers);
-  const revision = await late.currentRevision();
-  const views = await Promise.all([...stores, late].map((store) => changesUpTo(store, 0, revision)));
-  for (const view of views) assert.deepEqual(view, views[0]);
-  checkHistory(load.history.events, views[0] ?? []);
-  for (const store of stores) assert.equal(store.haltedBy(), undefined);
-  await Promise.all([...stores, late].map((store) => store.close()));
-});
+    for (let kill = 0; kill < 3; kill++) {
+      const leader = await wholeCluster(servers);
+      await servers.kill(leader);
+      await progress(load, 100);
+      await servers.start(leader);
+    }
+    await progress(load, 100);
+    await load.end();
+    const late = await open(servers);
+    const revision = await late.currentRevision();
+    const views = await Promise.all([...stores, late].map((store) => changesUpTo(store, 0, revision)));
+    for (const view of views) assert.deepEqual(view, views[0]);
+    checkHistory(load.history.events, views[0] ?? []);
+    for (const store of stores) assert.equal(store.haltedBy(), undefined);
+    await Promise.all([...stores, late].map((store) => store.close()));
+  });
 
-test('log: a suspended leader and a lost majority: nothing stale is read, nothing acknowledged is lost', async () => {
-  await using servers = await startLogServers({ count: 3 });
-  const stores = [await open(servers), await open(servers)];
-  const load = new Load(stores, 8);
-  await progress(load, 50);
-  const leader = await wholeCluster(servers);
-  servers.pause(leader);
-  await progress(load, 50);
-  servers.resume(leader);
-  await wholeCluster(servers);
-  await Promise.all([servers.kill(0), servers.kill(1)]);
-  await eventually(async () => (await stores[0]?.health())?.length !== 0, 'without a majority the store says so');
-  await Promise.all([servers.start(0), servers.start(1)]);
-  await progress(load, 50);
-  await load.end();
-  const revision = (await stores[0]?.currentRevision()) ?? 0;
-  const views = await Promise.all(stores.map((store) => changesUpTo(store, 0, revision)));
-  assert.deepEqual(views[0], views[1]);
-  checkHistory(load.history.events, views[0] ?? []);
-  await Promise.all(stores.map((store) => store.close()));
-});
+  test('log: a suspended leader and a lost majority: nothing stale is read, nothing acknowledged is lost', async () => {
+    await using servers = await startLogServers({ count: 3 });
+    const stores = [await open(servers), await open(servers)];
+    const load = new Load(stores, 8);
+    await progress(load, 50);
+    const leader = await wholeCluster(servers);
+    servers.pause(leader);
+    await progress(load, 50);
+    servers.resume(leader);
+    await wholeCluster(servers);
+    await Promise.all([servers.kill(0), servers.kill(1)]);
+    await eventually(async () => (await stores[0]?.health())?.length !== 0, 'without a majority the store says so');
+    await Promise.all([servers.start(0), servers.start(1)]);
+    await progress(load, 50);
+    await load.end();
+    const revision = (await stores[0]?.currentRevision()) ?? 0;
+    const views = await Promise.all(stores.map((store) => changesUpTo(store, 0, revision)));
+    assert.deepEqual(views[0], views[1]);
+    checkHistory(load.history.events, views[0] ?? []);
+    await Promise.all(stores.map((store) => store.close()));
+  });
 
-test('log: a process that hears nothing of the log answers no read from what it knew', async () => {
-  await using servers = await startLogServers({ count: 3 });
-  const writer = await open(servers);
-  const leader = await wholeCluster(servers);
-  const silent = (leader + 1) % 3;
-  const order = [silent, leader, (leader + 2) % 3].map((index) => servers.urls[index] ?? '');
-  const [reader, key] = [await open(servers, { servers: order }), 'core/pods/default/a'];
-  // The writer may be connected to the server that falls silent; then its write is only slower.
-  await writer.write([{ kind: 'create', key, value: '"old"' }]);
-  assert.equal((await reader.get(key)).object?.value, '"old"');
-  servers.pause(silent);
-  await eventually(async () => {
-    const result = await writer.write([{ kind: 'update', key, value: '"new"', expectedRevision: 1 }], { writeId: 'w' });
-    return result.outcome === 'committed';
-  }, 'the others commit');
-  const seen = await reader.get(key).then(
-    ({ object }) => object?.value,
-    (error: unknown) => (error instanceof StoreUnavailable ? 'refused' : String(error)),
-  );
-  assert.notEqual(seen, '"old"');
-  await eventually(async () => (await reader.get(key)).object?.value === '"new"', 'the reader moves on');
-  servers.resume(silent);
-  await Promise.all([reader, writer].map((store) => store.close()));
+  test('log: a process that hears nothing of the log answers no read from what it knew', async () => {
+    await using servers = await startLogServers({ count: 3 });
+    const writer = await open(servers);
+    const leader = await wholeCluster(servers);
+    const silent = (leader + 1) % 3;
+    const order = [silent, leader, (leader + 2) % 3].map((index) => servers.urls[index] ?? '');
+    const [reader, key] = [await open(servers, { servers: order }), 'core/pods/default/a'];
+    // The writer may be connected to the server that falls silent; then its write is only slower.
+    await writer.write([{ kind: 'create', key, value: '"old"' }]);
+    assert.equal((await reader.get(key)).object?.value, '"old"');
+    servers.pause(silent);
+    await eventually(async () => {
+      const result = await writer.write([{ kind: 'update', key, value: '"new"', expectedRevision: 1 }], {
+        writeId: 'w',
+      });
+      return result.outcome === 'committed';
+    }, 'the others commit');
+    const seen = await reader.get(key).then(
+      ({ object }) => object?.value,
+      (error: unknown) => (error instanceof StoreUnavailable ? 'refused' : String(error)),
+    );
+    assert.notEqual(seen, '"old"');
+    await eventually(async () => (await reader.get(key)).object?.value === '"new"', 'the reader moves on');
+    servers.resume(silent);
+    await Promise.all([reader, writer].map((store) => store.close()));
+  });
 });

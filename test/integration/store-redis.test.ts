@@ -8,7 +8,8 @@ import { type CreateStore, recount, storeContract, storeHistoryProperty } from '
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
 import { COMMIT, GET } from '../../libs/store/src/redis/scripts.ts';
-import { freePort, startRedis } from '../support/redis-server.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis-server.ts';
 
 const shared = await startRedis();
 after(() => shared.stop());

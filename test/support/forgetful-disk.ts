@@ -13,8 +13,8 @@ export interface ForgetfulDisk extends AsyncDisposable {
   readonly folder: string;
   /** Ends nobody: kill who writes there before. Resolves with the bytes that are gone. */
   losePower(): Promise<number>;
-  /** From now on nothing that makes a file longer is written, or it is again. */
-  fill(isFull: boolean): void;
+  /** When it resolves, nothing that makes a file longer is written any more, or it is again. */
+  fill(isFull: boolean): Promise<void>;
 }
 
 /** Why this system cannot have one; `undefined` when it can. */
@@ -50,7 +50,10 @@ export async function startForgetfulDisk(): Promise<ForgetfulDisk> {
       child.stdin.write('forget\n');
       return Number((await nextLine()).split(' ')[1]);
     },
-    fill: (isFull) => void child.stdin.write(isFull ? 'full\n' : 'roomy\n'),
+    fill: async (isFull) => {
+      child.stdin.write(isFull ? 'full\n' : 'roomy\n');
+      await nextLine();
+    },
     [Symbol.asyncDispose]: dispose,
   };
 }

@@ -7,6 +7,9 @@ import { eventually } from '@holdfast/platform/contract';
 import { isOldServer } from '../../libs/store/src/log/guarantees.ts';
 import { freePort } from './free-port.ts';
 
+/** How long a store may wait for three servers: they choose leaders again and again while the machine has no core for them. */
+export const LOG_PATIENCE_MS = 120_000;
+
 /** NATS servers of this test's own that hold a log: one, or a cluster of three. */
 export interface LogServers extends AsyncDisposable {
   readonly urls: readonly string[];

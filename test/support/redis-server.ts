@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '@holdfast/platform';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
 
 const START_DEADLINE_MS = 60_000;
 const POLL_MS = 10;
@@ -112,15 +112,4 @@ async function answers(port: number): Promise<void> {
       redis.disconnect();
     }
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

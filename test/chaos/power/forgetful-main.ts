@@ -1,8 +1,8 @@
 // A file system that can forget: `node forgetful-main.ts FOLDER` mounts it there. On the line `forget` on its standard input
 // everything that was not synced is gone, as after a loss of power, and it prints how many bytes. `full` and `roomy` end and
-// bring back its room. It ends with its standard input.
+// bring back its room, and are repeated when that is done. It ends with its standard input.
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, read, writeSync } from 'node:fs';
+import { openSync, read, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { ForgetfulTree } from './forgetful-tree.ts';
 import { decodeRequest, encodeReply, IN_HEADER_BYTES, WRITE_BYTES_MAX } from './fuse-protocol.ts';
@@ -49,13 +49,17 @@ function answer(): void {
 
 function end(): void {
   spawnSync('umount', ['-l', folder]);
-  closeSync(device);
-  process.exit(0);
+  // A mount namespace that somebody made meanwhile has the file system, too, so the last reading may wait for as long as that
+  // lives, and a usual exit would wait for the reading.
+  process.kill(process.pid, 'SIGKILL');
 }
 
 createInterface({ input: process.stdin })
   .on('line', (line) => {
     if (line === 'forget') process.stdout.write(`forgot ${tree.forget()}\n`);
-    else tree.isFull = line === 'full';
+    else {
+      tree.isFull = line === 'full';
+      process.stdout.write(`${line}\n`);
+    }
   })
   .on('close', end);

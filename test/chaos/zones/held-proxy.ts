@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
-import { invariant } from '@holdfast/platform';
+import { freePort } from '../../support/free-port.ts';
 
 /** A server says so in its INFO, behind the CONNECT that has its id. */
 const NAME = /"server_name":"([^"]+)"/;
@@ -30,10 +31,11 @@ export class HeldProxy implements AsyncDisposable {
 
   static async start(targetPort: number): Promise<HeldProxy> {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    invariant(address !== null && typeof address === 'object', 'a listening TCP server has an address');
-    const proxy = new HeldProxy(server, address.port);
+    // Not any port: one that was given to a server of the test may not be open yet.
+    const port = await freePort();
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const proxy = new HeldProxy(server, port);
     server.on('connection', (inner) => proxy.#join(inner, dial(targetPort, '127.0.0.1')));
     return proxy;
   }

@@ -6,7 +6,7 @@ import { connect } from 'nats';
 import { streamInfo } from '../../../libs/store/src/log/jetstream.ts';
 import { logNames } from '../../../libs/store/src/log/layout.ts';
 import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
-import { type LogServers, startLogServers } from '../../support/log-servers.ts';
+import { LOG_PATIENCE_MS, type LogServers, startLogServers } from '../../support/log-servers.ts';
 import { HeldProxy } from './held-proxy.ts';
 
 export const ZONES = [0, 1, 2] as const;
@@ -82,6 +82,7 @@ export class Zones implements AsyncDisposable {
       clock: createSystemClock(),
       ids: this.#ids,
       log: createSilentLog(),
+      startTimeoutMs: LOG_PATIENCE_MS,
     });
   }
 

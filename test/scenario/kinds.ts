@@ -63,6 +63,9 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   'disk-slow': { says: 'the container runtime of {target} takes up to {value} more for everything', value: DELAY },
   'disk-full': { says: 'the container runtime of {target} has no room for anything new' },
   'expired-token': { says: 'the credential of {target} has expired' },
+  'zone-cut': { says: 'nothing passes between {target} and everything else' },
+  'zone-loss': { says: 'the machines of {target} lose their power' },
+  'zone-upgrade': { says: 'the processes of {target} end in order and begin anew, one after the other' },
   'delete-pod': { says: 'a user deletes {target}' },
   'delete-again': {
     says: 'a user deletes {target}, and again with a grace of {value}',

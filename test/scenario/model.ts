@@ -38,6 +38,8 @@ export interface Expectations {
   readonly wholeWithin: number;
   /** Each identity of a node that is lost for longer runs on another node. */
   readonly recoverWithin?: number;
+  /** Clients that ask every API server again until one answers have their writes acknowledged within this time. */
+  readonly answeredWithin?: number;
 }
 
 /** What the hunt has found with this schedule. */

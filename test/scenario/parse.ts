@@ -77,11 +77,12 @@ function readWorkload(field: Field): Workload {
 }
 
 function readExpectations(field: Field): Expectations {
-  const of = field.map(['wholeWithin', 'recoverWithin']);
-  const [whole, recover] = [of('wholeWithin'), of('recoverWithin')];
+  const of = field.map(['wholeWithin', 'recoverWithin', 'answeredWithin']);
+  const [whole, recover, answered] = [of('wholeWithin'), of('recoverWithin'), of('answeredWithin')];
   return {
     wholeWithin: whole.isAbsent ? DEFAULT_EXPECTATIONS.wholeWithin : readSeconds(whole, 1, SECONDS_MAX),
     ...(recover.isAbsent ? {} : { recoverWithin: readSeconds(recover, 1, SECONDS_MAX) }),
+    ...(answered.isAbsent ? {} : { answeredWithin: readSeconds(answered, 1, SECONDS_MAX) }),
   };
 }
 

@@ -42,9 +42,10 @@ const workloadLines = ({ workload: { replicas, hasDisks, clients } }: Scenario):
   ...clientKinds().flatMap((kind) => (clients[kind] === 0 ? [] : [`${kind}: ${clients[kind]}`])),
 ];
 
-const expectLines = ({ expect: { wholeWithin, recoverWithin } }: Scenario): readonly string[] => [
+const expectLines = ({ expect: { wholeWithin, recoverWithin, answeredWithin } }: Scenario): readonly string[] => [
   `wholeWithin: ${printAmount(wholeWithin)}`,
   ...(recoverWithin === undefined ? [] : [`recoverWithin: ${printAmount(recoverWithin)}`]),
+  ...(answeredWithin === undefined ? [] : [`answeredWithin: ${printAmount(answeredWithin)}`]),
 ];
 
 /** A comment says the step in words. */

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { canContainers } from '../../test/chaos/play/actions.ts';
 import { fitForContainers } from '../../test/chaos/play/fit.ts';
 import type { Verdict } from '../../test/chaos/play/play.ts';
-import { refusalsOf } from '../../test/chaos/play/refusals.ts';
+import { canForm, refusalsOf } from '../../test/chaos/play/refusals.ts';
 import { Session } from '../../test/chaos/play/run.ts';
+import { composeFormOf, type FormName } from '../../test/chaos/support/compose-form.ts';
 import { CLIENTS_OF_RANDOM } from '../../test/scenario/clients.ts';
 import { readScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
@@ -46,14 +46,34 @@ export function readFiles(files: readonly string[]): readonly Work[] {
   });
 }
 
+/** Each again and again, with the next seeds. */
+export const repeated = (works: readonly Work[], times: number): readonly Work[] =>
+  times === 1
+    ? works
+    : works.flatMap((work) =>
+        Array.from({ length: times }, (_, i) => {
+          const { name, ext } = path.parse(work.name);
+          return {
+            ...work,
+            name: `${name}-${i + 1}${ext}`,
+            scenario: { ...work.scenario, seed: work.scenario.seed + i },
+          };
+        }),
+      );
+
 /** Schedules of the hunt's short profile with what containers can do of them, and clients beside them. */
-export function drawScenarios(count: number, seed: number): readonly Work[] {
+export function drawScenarios(count: number, seed: number, form: FormName): readonly Work[] {
   return Array.from({ length: count }, (_, i) => {
-    const plan = fitForContainers(planOf(seed + i, 'short'), canContainers);
-    const scenario = scenarioOf(plan, { name: `seed ${seed + i} on containers` });
+    const plan = fitForContainers(planOf(seed + i, 'short'), (kind) => canForm(kind, form), form);
+    const scenario = scenarioOf(plan, { name: `seed ${seed + i} on containers of form ${form}` });
     const workload = { ...scenario.workload, clients: CLIENTS_OF_RANDOM };
     const expect = { ...scenario.expect, wholeWithin: WHOLE_WITHIN_SECONDS };
-    return { name: `seed-${seed + i}`, scenario: { ...scenario, workload, expect }, bugs: [], isOfSuite: false };
+    return {
+      name: `seed-${seed + i}-${form}`,
+      scenario: { ...scenario, workload, expect },
+      bugs: [],
+      isOfSuite: false,
+    };
   });
 }
 
@@ -68,12 +88,14 @@ export interface PlayFilesOptions {
 /** Plays one after the other. Those of one form share their containers, until a run leaves them unusable. */
 export async function playAll(works: readonly Work[], options: PlayFilesOptions): Promise<readonly Played[]> {
   const played: Played[] = [];
-  for (const selfFencing of [true, false]) {
-    const own = works.filter(({ scenario }) => scenario.form.selfFencing === selfFencing);
+  for (const { form, selfFencing } of SETTINGS) {
+    const own = works.filter(
+      ({ scenario }) => scenario.form.selfFencing === selfFencing && composeFormOf(scenario.form) === form,
+    );
     const bugs = [...new Set(own.flatMap((work) => work.bugs))];
     let session: Session | undefined;
     for (const [index, work] of own.entries()) {
-      session ??= await Session.start({ ...options, bugs, selfFencing });
+      session ??= await Session.start({ ...options, form, bugs, selfFencing });
       const result = await playOne(session, work, options);
       played.push(result);
       const isUsable = result.verdict !== undefined && index < own.length - 1 && (await clears(session, work, options));
@@ -84,6 +106,8 @@ export async function playAll(works: readonly Work[], options: PlayFilesOptions)
   }
   return played;
 }
+
+const SETTINGS = (['S', 'H'] as const).flatMap((form) => [true, false].map((selfFencing) => ({ form, selfFencing })));
 
 async function playOne(session: Session, work: Work, options: PlayFilesOptions): Promise<Played> {
   const { say, reports, onPlayed } = options;

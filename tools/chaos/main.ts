@@ -7,9 +7,11 @@ import { LOSS_KINDS, type LossKind, LossPlan } from '../../test/chaos/losses/pla
 import { PLANTED, type PlantedName } from '../../test/chaos/losses/planted.ts';
 import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts';
 import { runLosses } from '../../test/chaos/losses/run.ts';
+import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
-import { drawScenarios, playAll, readFiles, type Work } from './files.ts';
+import { drawScenarios, playAll, readFiles, repeated, type Work } from './files.ts';
 import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
+import { formatOutages } from './outages.ts';
 import { notePlantedRuns } from './planted-runs.ts';
 
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
@@ -19,10 +21,12 @@ const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
     .join('');
-const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [--planted NAME,...|none|both] [--html FOLDER]
+const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [--form S|H] [--times N] [--planted NAME,...|none|both] [--html FOLDER]
                      plays scenario files (docs/scenarios.md), all of test/chaos/scenarios, or N schedules that are drawn from the seed
                      --planted: with these bugs of docs/internals/planted-bugs.md, without that of the file, or both ways
                      --html: writes a report of each run
+                     --form: draws them for one Redis (S) or for three zones (H); a file says its form itself
+                     --times: each again and again, with the next seeds
        npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
@@ -62,13 +66,14 @@ async function playScenarios(settings: PlaySettings): Promise<number> {
   const played = await playAll(works, { project: PROJECT, say, reports: settings.reports });
   if (settings.planted === 'both') notePlantedRuns(played);
   const wrong = played.filter(({ verdict }) => verdict === undefined || verdict.broken.length > 0);
+  say(formatOutages(played.flatMap(({ verdict }) => verdict?.outages ?? [])));
   if (played.length > 1) say(`${played.length} played, ${wrong.length} of them with something broken`);
   return wrong.length === 0 ? 0 : 1;
 }
 
 /** The bug of a file is that in which it was found, unless the caller says something else. */
-function worksOf({ files, random, seed, planted }: PlaySettings): readonly Work[] {
-  const works = random > 0 ? drawScenarios(random, seed) : readFiles(files);
+function worksOf({ files, random, seed, form, times, planted }: PlaySettings): readonly Work[] {
+  const works = repeated(random > 0 ? drawScenarios(random, seed, form) : readFiles(files), times);
   if (planted === undefined) return works;
   if (planted === 'both')
     return works.flatMap((work) => (work.bugs.length === 0 ? [work] : [{ ...work, bugs: [] }, work]));
@@ -86,6 +91,8 @@ interface PlaySettings {
   readonly files: readonly string[];
   readonly random: number;
   readonly seed: number;
+  readonly form: FormName;
+  readonly times: number;
   readonly planted: string | undefined;
   readonly reports: string | undefined;
 }
@@ -108,6 +115,8 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
         losses: { type: 'string' },
         seed: { type: 'string', default: '1' },
         minutes: { type: 'string', default: '60' },
+        form: { type: 'string', default: 'S' },
+        times: { type: 'string', default: '1' },
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
         planted: { type: 'string' },
         html: { type: 'string' },
@@ -119,7 +128,8 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
     if (files.length > 0 || values.random !== undefined) {
       const reports = values.html === undefined ? undefined : fromHere(values.html);
       const random = values.random === undefined ? 0 : whole('random', values.random);
-      return { play: { files, random, seed, planted, reports } };
+      const [form, times] = [formNamed(values.form), whole('times', values.times)];
+      return { play: { files, random, seed, form, times, planted, reports } };
     }
     const losses = {
       losses: whole('losses', values.losses ?? ''),
@@ -133,6 +143,11 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
     process.exit(2);
   }
+}
+
+function formNamed(name: string): FormName {
+  if (name === 'S' || name === 'H') return name;
+  throw new Error(`--form ${name} is unknown; there are S and H`);
 }
 
 /** The files of the suite. */

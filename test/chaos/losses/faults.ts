@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { apiServersOf } from '../support/compose-form.ts';
 import type { LossKind } from './plan.ts';
 
 const execute = promisify(execFile);
@@ -52,7 +53,7 @@ export class NodeFaults {
 
   async #rules(kind: 'cut-api' | 'cut-to-api' | 'cut-from-api'): Promise<readonly (readonly string[])[]> {
     const servers = await Promise.all(
-      ['apiserver-1', 'apiserver-2'].map((service) => addressesOf(this.#cluster.containerOf(service))),
+      apiServersOf(this.#cluster.form).map((service) => addressesOf(this.#cluster.containerOf(service))),
     );
     return servers
       .flat()

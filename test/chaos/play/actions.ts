@@ -3,11 +3,14 @@ import { invariant } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
 import type { FaultKind, StepKind } from '../../sim/hunt/kinds.ts';
 import type { Step } from '../../sim/hunt/plan.ts';
-import { addressesOf, docker, inNetworkOf, NodeFaults, readProc } from '../losses/faults.ts';
+import { addressesOf, docker, NodeFaults, readProc } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { busesOf, serviceOf, storesOf } from '../support/compose-form.ts';
+import { addRules, kill } from './containers.ts';
 import { detourToApi, detourToStore } from './detour.ts';
 import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
+import { leaderOfLog, ZONE_FAULTS } from './zone-faults.ts';
 
 /** Faults that a container form has; `CONTAINER_REFUSALS` says why not for the others. */
 const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
@@ -23,7 +26,7 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
   },
   // What remains: the way to the store, which an API server has in the simulator as well.
   'cut-master': async (cluster, { target }) => {
-    const store = await addressesOf(cluster.containerOf('redis'));
+    const store = await storeAddresses(cluster);
     return addRules(containerOf(cluster, target), [
       ...store.flatMap((address) => [
         ['INPUT', '--source', address, '--jump', 'ACCEPT'],
@@ -41,7 +44,7 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
     ]);
   },
   'store-down': async (cluster, { target }) => {
-    const store = await addressesOf(cluster.containerOf('redis'));
+    const store = await storeAddresses(cluster);
     const rules = store.flatMap((address) => [
       ['INPUT', '--source', address, '--jump', 'DROP'],
       ['OUTPUT', '--destination', address, '--jump', 'DROP'],
@@ -55,8 +58,10 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
     detourToStore(cluster, containerOf(cluster, target), { delayMs: value, delays: 'feed' }),
   'store-unknown': (cluster, { target, value = 0 }) =>
     detourToStore(cluster, containerOf(cluster, target), { lostAnswers: value }),
-  'bus-outage': (cluster) => kill(cluster.containerOf('nats')),
-  'store-failover': (cluster) => kill(cluster.containerOf('redis')),
+  'bus-outage': (cluster) => kill(...busesOf(cluster.form).map((bus) => cluster.containerOf(bus))),
+  'store-failover': async (cluster) =>
+    kill(cluster.containerOf(cluster.form === 'S' ? 'redis' : await leaderOfLog(cluster))),
+  ...ZONE_FAULTS,
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),
   'kill-process': async (cluster, step) => {
     const pod = await findPod(cluster.admin, step);
@@ -91,9 +96,7 @@ export async function meantNow(admin: ApiClient, step: Step): Promise<Step> {
 
 const isNode = (target: string): boolean => target.startsWith('node-');
 
-/** The first API server has no number in a scenario. */
-const containerOf = (cluster: ComposeCluster, target: string): string =>
-  cluster.containerOf(target === 'apiserver' ? 'apiserver-1' : target);
+const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
 
 async function loseNode(cluster: ComposeCluster, { target }: Step, kind: LossKind): Promise<End> {
   const faults = new NodeFaults(cluster);
@@ -101,18 +104,8 @@ async function loseNode(cluster: ComposeCluster, { target }: Step, kind: LossKin
   return () => faults.end(kind, target);
 }
 
-async function kill(container: string): Promise<End> {
-  await docker('kill', '--signal', 'KILL', container);
-  return () => docker('start', container);
-}
-
-/** In front of the rules that are there, in this order. */
-async function addRules(container: string, rules: readonly (readonly string[])[]): Promise<End> {
-  for (const rule of rules.toReversed()) await inNetworkOf(container, ['iptables', '--insert', ...rule]);
-  return async () => {
-    for (const rule of rules) await inNetworkOf(container, ['iptables', '--delete', ...rule]);
-  };
-}
+const storeAddresses = async (cluster: ComposeCluster): Promise<readonly string[]> =>
+  (await Promise.all(storesOf(cluster.form).map((store) => addressesOf(cluster.containerOf(store))))).flat();
 
 /** The processes of a container whose environment has this. */
 async function processesOf(container: string, environment: RegExp): Promise<readonly number[]> {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Step } from '../../sim/hunt/plan.ts';
 import { addressesOf, inNetworkOf, pidOf } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { apiServersOf } from '../support/compose-form.ts';
 import type { DetourSettings } from './detour-main.ts';
 import type { End } from './users.ts';
 
@@ -37,7 +38,7 @@ export async function detourToApi(cluster: ComposeCluster, container: string, { 
     return lead(container, { ...effect, to: { host, port: API_PORT } }, 'PREROUTING');
   }
   const servers = await Promise.all(
-    ['apiserver-1', 'apiserver-2'].map((service) => addressesOf(cluster.containerOf(service))),
+    apiServersOf(cluster.form).map((service) => addressesOf(cluster.containerOf(service))),
   );
   const ends: End[] = [];
   for (const host of servers.flat()) ends.push(await lead(container, { ...effect, to: { host, port: API_PORT } }));

@@ -4,17 +4,27 @@ import { parseScenario } from '../../scenario/parse.ts';
 import { scenarioOf } from '../../scenario/plans.ts';
 import { printScenario } from '../../scenario/print.ts';
 import { planOf } from '../../sim/hunt/plan.ts';
-import { canContainers } from './actions.ts';
+import type { FormName } from '../support/compose-form.ts';
 import { fitForContainers } from './fit.ts';
-import { refusalsOf } from './refusals.ts';
+import { canForm, refusalsOf } from './refusals.ts';
 
-test('whatever the hunt draws, what is left of it for containers is not refused by them', () => {
-  let steps = 0;
-  for (let seed = 1; seed <= 60; seed++) {
-    const plan = fitForContainers(planOf(seed), canContainers);
-    const scenario = parseScenario(printScenario(scenarioOf(plan, { name: 'drawn' })));
-    assert.deepEqual(refusalsOf(scenario), [], String(seed));
-    steps += plan.steps.length;
-  }
-  assert.ok(steps > 300, `${steps} steps are left`);
+for (const form of ['S', 'H'] as const)
+  test(`whatever the hunt draws, what is left of it for containers of form ${form} is not refused by them`, () => {
+    let steps = 0;
+    for (let seed = 1; seed <= 60; seed++) {
+      const plan = fitForContainers(planOf(seed), (kind) => canForm(kind, form), form);
+      const scenario = parseScenario(printScenario(scenarioOf(plan, { name: 'drawn' })));
+      assert.deepEqual(refusalsOf(scenario), [], String(seed));
+      steps += plan.steps.length;
+    }
+    assert.ok(steps > 300, `${steps} steps are left`);
+  });
+
+test('form H meets faults of whole zones and losses of the leader, form S does not', () => {
+  const kindsOf = (form: FormName): ReadonlySet<string> => {
+    const plans = Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), () => false, form));
+    return new Set(plans.flatMap(({ steps }) => steps.map((step) => step.do)));
+  };
+  assert.deepEqual(kindsOf('S'), new Set());
+  assert.deepEqual([...kindsOf('H')].toSorted(), ['store-failover', 'zone-cut', 'zone-loss', 'zone-upgrade']);
 });

@@ -11,6 +11,7 @@ import { LOSSES } from '../../sim/hunt/recovery.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { Request, Scenery } from '../clients/asking.ts';
 import { Clients } from '../clients/clients.ts';
+import { PatientClients } from '../clients/patient-clients.ts';
 import { ApiLoad } from '../losses/load.ts';
 import type { Sign } from '../losses/signs.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
@@ -27,12 +28,19 @@ import { createApp, createOne, named } from './workloads.ts';
 const POLL_MS = 100;
 const ASKED_AGAIN = 5;
 const ASK_AGAIN_MS = 500;
+const SOON_AFTER_MS = 5_000;
 
 /** A step as it was played; milliseconds after the workloads were up. */
 export interface PlayedStep {
   readonly step: Step;
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** The longest time without an acknowledged write while a fault lasted, or soon after its end. */
+export interface Outage {
+  readonly kind: Step['do'];
+  readonly ms: number;
 }
 
 /** What the checkers beside the containers say. */
@@ -43,6 +51,7 @@ export interface Verdict {
   readonly signs: readonly Sign[];
   readonly commits: readonly LoggedCommit[];
   readonly requests: readonly Request[];
+  readonly outages: readonly Outage[];
   /** Wall time of the moment when the workloads were up. */
   readonly beganAt: number;
   readonly beganMonotonic: number;
@@ -86,6 +95,7 @@ export class Play {
     const { seconds, expect } = this.#scenario;
     this.#say('everything runs; the schedule begins');
     await using load = new ApiLoad(admin);
+    const patient = new PatientClients(this.#cluster.users);
     const clients = new Clients(sceneryOf(this.#cluster, this.#scenario), this.#scenario.workload.clients);
     await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
     await this.#sleepUntil(seconds);
@@ -98,7 +108,7 @@ export class Play {
         `not whole within ${expect.wholeWithin} s: ${whatIsLeft(log.state) ?? ''}\n${await describePods(admin).catch(String)}`,
       );
     });
-    await Promise.all([load.stop(), clients.stop()]);
+    await Promise.all([load.stop(), clients.stop(), patient.stop()]);
     const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
     await clients.finish(log);
     stopRules();
@@ -108,6 +118,7 @@ export class Play {
       ...(await brokenSigns(this.#cluster, this.#scenario, signs)),
       ...brokenGrace(this.#scenario, signs, commits),
       ...clients.broken(log),
+      ...(await patient.broken(admin, expect.answeredWithin)),
       ...rules.broken(),
     );
     const verdict = {
@@ -116,16 +127,27 @@ export class Play {
       signs: [...signs.values()].flat(),
       commits,
       requests: clients.requests,
+      outages: this.#outages(patient),
       beganAt: this.#beganAt,
       beganMonotonic: this.#began,
       lengthMs: this.#elapsedMs,
-      load: [told ?? '', clients.facts(), `${commits.length} commits`].join('\n'),
+      load: [told ?? '', clients.facts(), patient.facts(), `${commits.length} commits`].join('\n'),
     };
     return { ...verdict, html: () => renderRun(this.#scenario, verdict) };
   }
 
   get #elapsedMs(): number {
     return clock.monotonic() - this.#began;
+  }
+
+  #outages(patient: PatientClients): readonly Outage[] {
+    return this.#steps
+      .filter(({ step }) => isFault(step.do))
+      .map(({ step, fromMs, toMs }) => {
+        const from = this.#began + fromMs;
+        const to = Math.min(this.#began + toMs + SOON_AFTER_MS, clock.monotonic());
+        return { kind: step.do, ms: patient.longestWithout(from, to) };
+      });
   }
 
   async #sleepUntil(seconds: number): Promise<void> {

@@ -37,3 +37,17 @@ schedule:
     'when: nobody sees the moments of containers in time; give the step a time of its own.',
   ]);
 });
+
+test('what only the other form of containers can do is refused with the way to it', () => {
+  const zones = 'form: { apiServers: 3, schedulers: 3, controllerManagers: 3 }';
+  const refused = (form: string, step: string): readonly string[] =>
+    refusalsOf(parseScenario(`name: one\nlength: 60s\n${form}\nschedule:\n  - { at: 1s, for: 5s, ${step} }\n`));
+  for (const kind of ['zone-cut', 'zone-loss', 'zone-upgrade']) {
+    assert.deepEqual(refused(zones, `do: ${kind}, target: zone-3`), []);
+    const [why = '', ...others] = refused('', `do: ${kind}, target: zone-2`);
+    assert.match(why, /one Redis has no zones; ask for 3 API servers/);
+    assert.deepEqual(others, []);
+  }
+  assert.match(refused(zones, 'do: store-slow, target: apiserver, delay: 1s')[0] ?? '', /use slow-link or zone-cut/);
+  assert.deepEqual(refused('', 'do: store-slow, target: apiserver, delay: 1s'), []);
+});

@@ -1,11 +1,11 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { FORM_FIELDS } from '../../scenario/model.ts';
 import { type StepKind } from '../../sim/hunt/kinds.ts';
-import { COMPOSE_FORM } from './fit.ts';
+import { COMPOSE_FORMS, composeFormOf, type FormName } from '../support/compose-form.ts';
 
 const YES = undefined;
 
-/** Why the containers of the compose form cannot do a kind; `undefined`: they can. A new kind needs a line here. */
+/** Why the containers of no form can do a kind; `undefined`: those of a form can. A new kind needs a line here. */
 export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> = {
   isolate: YES,
   'cut-to-api': YES,
@@ -37,6 +37,9 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'disk-slow': 'the processes of pods are no containers in the compose form; use pause',
   'disk-full': 'the processes of pods are no containers in the compose form',
   'expired-token': 'the credentials of the container form outlast a run',
+  'zone-cut': YES,
+  'zone-loss': YES,
+  'zone-upgrade': YES,
   'delete-pod': YES,
   'delete-again': YES,
   'delete-named': YES,
@@ -65,16 +68,31 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'use-room': 'no user of the container form does that yet',
 };
 
+const ONE_CONNECTION = 'an API server has one connection for the log and its changes; use slow-link or zone-cut';
+const ONE_ZONE = 'the form with one Redis has no zones; ask for 3 API servers, schedulers and controller managers';
+
+/** What only the other form can do. */
+export const FORM_REFUSALS: Readonly<Record<FormName, Readonly<Partial<Record<StepKind, string>>>>> = {
+  S: { 'zone-cut': ONE_ZONE, 'zone-loss': ONE_ZONE, 'zone-upgrade': ONE_ZONE },
+  H: { 'store-slow': ONE_CONNECTION, 'feed-lag': ONE_CONNECTION, 'store-unknown': ONE_CONNECTION },
+};
+
+const refusalOf = (kind: StepKind, form: FormName): string | undefined =>
+  CONTAINER_REFUSALS[kind] ?? FORM_REFUSALS[form][kind];
+
+export const canForm = (kind: StepKind, form: FormName): boolean => refusalOf(kind, form) === undefined;
+
 /** One sentence for each thing that the compose form cannot do. Empty: it can play the scenario. */
 export function refusalsOf({ form, schedule }: Scenario): readonly string[] {
-  const shapes = (Object.keys(COMPOSE_FORM) as (keyof typeof COMPOSE_FORM)[])
-    .filter((key) => form[key] !== COMPOSE_FORM[key])
+  const name = composeFormOf(form);
+  const shape = COMPOSE_FORMS[name];
+  const shapes = (Object.keys(shape) as (keyof typeof shape)[])
+    .filter((key) => form[key] !== shape[key])
     .map(
-      (key) =>
-        `form.${FORM_FIELDS[key].name}: the compose form has ${COMPOSE_FORM[key]}, and the file asks for ${form[key]}.`,
+      (key) => `form.${FORM_FIELDS[key].name}: the compose form has ${shape[key]}, and the file asks for ${form[key]}.`,
     );
   const kinds = [...new Set(schedule.map((step) => step.do))].flatMap((kind) => {
-    const why = CONTAINER_REFUSALS[kind];
+    const why = refusalOf(kind, name);
     return why === undefined ? [] : [`${kind}: containers cannot do this: ${why}.`];
   });
   const isObserved = schedule.some(({ targets }) => targets.includes('observer'));

@@ -48,6 +48,7 @@ test('the report of a run shows its steps, its lives, its API servers and its ve
     signs: [beat(10_500), beat(12_000)],
     commits: [],
     requests: [failed(2_000, 4_000)],
+    outages: [{ kind: 'isolate', ms: 1_250 }],
     beganAt: 10_000,
     beganMonotonic: 1_000,
     lengthMs: 20_000,
@@ -61,6 +62,7 @@ test('the report of a run shows its steps, its lives, its API servers and its ve
     '1 requests failed',
     'what happened',
     '7 writes',
+    'isolate: no write was acknowledged for 1.3 s',
   ])
     assert.ok(html.includes(text), text);
 });

@@ -4,7 +4,7 @@ import { Recorder } from '../../scenario/timeline/recorder.ts';
 import { renderTimeline } from '../../scenario/timeline/render.ts';
 import type { Request } from '../clients/asking.ts';
 import { lifeOf, type Sign } from '../losses/signs.ts';
-import type { PlayedStep, Verdict } from './play.ts';
+import type { Outage, PlayedStep, Verdict } from './play.ts';
 
 const CLIENTS = 'clients';
 /** Failures of one API server that are closer to each other are one time without it. */
@@ -14,14 +14,22 @@ const SHARES = [0.5, 0.99, 1] as const;
 
 /** The run as one HTML file: the timeline of the simulator, and beside it what clients have seen. */
 export function renderRun(scenario: Scenario, verdict: Omit<Verdict, 'html'>): string {
-  const { load, requests, broken } = verdict;
+  const { load, requests, outages, broken } = verdict;
   const began = verdict.beganMonotonic;
   const recorded = record(scenario, verdict);
   const lanes = serverLanes(requests, began);
   const verdicts = broken.map((story) => ({ rule: story.split(':')[0] ?? '', story }));
-  const facts = [...recorded.facts, 'Played on containers.', ...load.split('\n'), latencyOf(requests)];
+  const facts = [
+    ...recorded.facts,
+    'Played on containers.',
+    ...load.split('\n'),
+    latencyOf(requests),
+    ...outages.map(inWords),
+  ];
   return renderTimeline({ ...recorded, facts, lanes: [...recorded.lanes, ...lanes], broken: verdicts });
 }
+
+const inWords = ({ kind, ms }: Outage): string => `${kind}: no write was acknowledged for ${(ms / 1000).toFixed(1)} s`;
 
 /** In the times of the run: milliseconds after the workloads were up. */
 function record(

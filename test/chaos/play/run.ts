@@ -6,6 +6,7 @@ import { waitFor } from '../../support/wait.ts';
 import { docker } from '../losses/faults.ts';
 import { PlantedSources } from '../planted/sources.ts';
 import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
+import type { FormName } from '../support/compose-form.ts';
 import { describePods } from '../support/workloads.ts';
 import { clearWorkloads } from './clear.ts';
 import { Play, type Verdict } from './play.ts';
@@ -17,6 +18,7 @@ const START_DEADLINE_MS = 240_000;
 const NODE_MONITOR_GRACE_SECONDS = '20';
 
 export interface SessionOptions {
+  readonly form: FormName;
   readonly project: string;
   readonly say: (line: string) => void;
   /** All bugs that will be planted into these containers. */
@@ -40,16 +42,17 @@ export class Session implements AsyncDisposable {
     this.#say = say;
   }
 
-  static async start({ project, say, bugs, selfFencing }: SessionOptions): Promise<Session> {
+  static async start({ project, form, say, bugs, selfFencing }: SessionOptions): Promise<Session> {
     const settings = {
       HOLDFAST_SELF_FENCING: selfFencing ? 'exclusive' : 'off',
       HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
     };
-    say('the containers start');
+    say(`the containers of form ${form} start`);
     const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-planted-'));
     try {
       const sources = new PlantedSources(bugs, scratch);
       const cluster = await startComposeCluster(project, settings, {
+        form,
         profiles: ['storage'],
         files: [sources.composeFile],
       });

@@ -9,6 +9,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { DockerComposeEnvironment } from 'testcontainers';
 import { parse } from 'yaml';
 import { freePort } from '../../support/free-port.ts';
+import { apiServersOf, type FormName } from './compose-form.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -17,7 +18,8 @@ const LOG_LINES_SHOWN = '60';
 
 /** The distributed form under a project name, ports and folders of its own. */
 export interface ComposeCluster extends AsyncDisposable {
-  /** An administrator's client; either API server answers it. */
+  readonly form: FormName;
+  /** An administrator's client; any API server answers it. */
   readonly admin: ApiClient;
   /** The same administrator, once for each API server: nobody else answers it. */
   readonly users: readonly ApiClient[];
@@ -45,31 +47,37 @@ export interface ComposeCluster extends AsyncDisposable {
 export type Network = 'cluster' | 'control';
 
 export interface ComposeExtras {
+  /** S unless it says something else. */
+  readonly form?: FormName;
   readonly profiles?: readonly string[];
   /** Further compose files, absolute paths: what they say is added to docker-compose.yml. */
   readonly files?: readonly string[];
 }
 
-const COMPOSE_FILE = path.join(root, 'docker-compose.yml');
+const COMPOSE_FILES: Readonly<Record<FormName, readonly string[]>> = {
+  S: [path.join(root, 'docker-compose.yml')],
+  H: [path.join(root, 'docker-compose.yml'), path.join(root, 'docker-compose.ha.yml')],
+};
 
 export async function startComposeCluster(
   project: string,
   settings: Readonly<Record<string, string>>,
-  { profiles = [], files = [] }: ComposeExtras = {},
+  { form = 'S', profiles = [], files = [] }: ComposeExtras = {},
 ): Promise<ComposeCluster> {
   await execute(process.execPath, ['scripts/images/build.ts'], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES });
   const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-chaos-'));
   const sharedFolder = path.join(scratch, 'shared');
   await mkdir(sharedFolder);
   await chmod(sharedFolder, 0o777);
-  const ports = [await freePort(), await freePort(), await freePort()];
+  const ports: number[] = [];
+  for (const _ of apiServersOf(form)) ports.push(await freePort());
+  const composeFiles = [...COMPOSE_FILES[form], ...files];
   const environment = {
     ...settings,
     HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
     HOLDFAST_SHARED_DIR: sharedFolder,
-    HOLDFAST_PORT_1: ports[0],
-    HOLDFAST_PORT_2: ports[1],
-    HOLDFAST_CONSOLE_PORT: ports[2],
+    ...Object.fromEntries(ports.map((port, i) => [`HOLDFAST_PORT_${i + 1}`, port])),
+    HOLDFAST_CONSOLE_PORT: await freePort(),
   };
   const environmentFile = path.join(scratch, 'environment');
   await writeFile(
@@ -80,7 +88,7 @@ export async function startComposeCluster(
   );
   const compose = async (...args: string[]): Promise<string> => {
     const chosen = [
-      ...[COMPOSE_FILE, ...files].flatMap((file) => ['--file', file]),
+      ...composeFiles.flatMap((file) => ['--file', file]),
       ...profiles.flatMap((profile) => ['--profile', profile]),
     ];
     const common = ['compose', '--project-name', project, '--env-file', environmentFile, ...chosen];
@@ -92,7 +100,7 @@ export async function startComposeCluster(
   };
   try {
     // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
-    await new DockerComposeEnvironment(root, [COMPOSE_FILE, ...files])
+    await new DockerComposeEnvironment(root, composeFiles)
       .withProjectName(project)
       .withProfiles(...profiles)
       .withEnvironmentFile(environmentFile)
@@ -105,6 +113,7 @@ export async function startComposeCluster(
     const users = await Promise.all(servers.map((server) => connectAsAdmin(kubeconfig, [server])));
     const containerOf = (service: string): string => `${project}-${service}-1`;
     return {
+      form,
       admin,
       users: users.map((user) => user.admin),
       containerOf,

@@ -50,16 +50,7 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
       if (crashed.delete(target)) cluster.restart(target);
     };
   },
-  'masters-down': ({ cluster, crashed }) => {
-    const ended = cluster.controlPlane.filter((party) => !crashed.has(party));
-    for (const party of ended) {
-      cluster.crash(party);
-      crashed.add(party);
-    }
-    return () => {
-      for (const party of ended) if (crashed.delete(party)) cluster.restart(party);
-    };
-  },
+  'masters-down': (scene) => endParties(scene, scene.cluster.controlPlane),
   'crash-writing': ({ doomed, crashed }, { target, for: seconds = 0, value = 1 }) => {
     if (!crashed.has(target)) doomed.set(target, { writesLeft: value, seconds });
   },
@@ -107,11 +98,40 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   },
   'disk-slow': ({ cluster }, { target, value = 0 }) => cluster.disks.worsen(target, { slowMs: value }),
   'disk-full': ({ cluster }, { target }) => cluster.disks.worsen(target, { isFull: true }),
+  'zone-cut': ({ cluster: { network, controlPlane }, ways }, { target }) => {
+    const parties = partiesOfZone(controlPlane, target);
+    for (const party of parties) network.isolate(party);
+    const ends = parties.map((party) => change(ways.get(party), { isDown: true }));
+    return () => {
+      for (const party of parties) network.rejoin(party);
+      for (const end of ends) end?.();
+    };
+  },
+  'zone-loss': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
+  // Nobody there has a part of the store; the processes themselves end as in a loss.
+  'zone-upgrade': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
   'expired-token': ({ cluster: { expired } }, { target }) => {
     expired.add(target);
     return () => void expired.delete(target);
   },
 };
+
+function endParties({ cluster, crashed }: Scene, parties: readonly string[]): () => void {
+  const ended = parties.filter((party) => !crashed.has(party));
+  for (const party of ended) {
+    cluster.crash(party);
+    crashed.add(party);
+  }
+  return () => {
+    for (const party of ended) if (crashed.delete(party)) cluster.restart(party);
+  };
+}
+
+/** Those with the number of the zone; the first of a kind has none. */
+function partiesOfZone(parties: readonly string[], zone: string): readonly string[] {
+  const number = zone.replace('zone-', '');
+  return parties.filter((party) => (/-(\d)$/.exec(party)?.[1] ?? '1') === number);
+}
 
 /** Kinds of objects that most decisions rest on; the time of the step determines which. */
 const FOLLOWED = ['pods', 'nodes', 'persistentvolumes', 'configmaps', 'replicasets', 'statefulsets', 'jobs'];

@@ -1,14 +1,14 @@
 import type { Moment } from './moments.ts';
 
 export interface Kind {
-  readonly targets: 'node' | 'master' | 'api' | 'process' | 'pod' | 'app' | 'none';
+  readonly targets: 'node' | 'master' | 'api' | 'process' | 'zone' | 'pod' | 'app' | 'none';
   /** Shortest and longest time, seconds. */
   readonly for?: readonly [number, number];
   readonly value?: readonly [number, number];
   readonly isWhole?: boolean;
   /** What people and their automations react to with it. */
   readonly follows?: readonly Moment[];
-  /** Average number per minute, when the seed uses this kind. */
+  /** Average number per minute, when the seed uses this kind. 0: only files have it. */
   readonly perMinute: number;
 }
 
@@ -50,6 +50,10 @@ export const FAULTS = {
   'disk-slow': { targets: 'node', for: [5, 40], value: [100, 4000], perMinute: 0.7 },
   'disk-full': { targets: 'node', for: [5, 40], perMinute: 0.5 },
   'expired-token': { targets: 'process', for: [2, 40], perMinute: 0.7 },
+  // A zone has the API server, the scheduler and the controller manager of its number, and its part of the store.
+  'zone-cut': { targets: 'zone', for: [5, 40], perMinute: 0 },
+  'zone-loss': { targets: 'zone', for: [5, 40], perMinute: 0 },
+  'zone-upgrade': { targets: 'zone', for: [5, 60], perMinute: 0 },
 } as const satisfies Record<string, Kind>;
 
 export const USERS = {
@@ -112,6 +116,9 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'store-failover',
   'store-full',
   'masters-down',
+  'zone-cut',
+  'zone-loss',
+  'zone-upgrade',
   'expired-token',
   'crash',
   'crash-writing',

@@ -190,6 +190,7 @@ interface Focus {
 
 function turnedOn(kinds: Readonly<Record<string, Kind>>, chance: number, seed: number): Drawn[] {
   return Object.entries(kinds).flatMap(([name, kind]) => {
+    if (kind.perMinute === 0) return [];
     const random = createSeededRandom(seed, `plan/${name}`);
     return random.float() < chance ? [{ name: name as StepKind, kind, random }] : [];
   });
@@ -264,7 +265,7 @@ function drawMoment(random: Random, { follows }: Kind, chance: number): Pick<Ste
 /** The targets of a burst: its node, its control plane process, its application, and the pods there. */
 function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: Focus): readonly string[] {
   const of = { node: [node], app: [app], master: [master], process: [master, node], pod: [app, `@${node}`] };
-  return targets === 'api' || targets === 'none' ? targetsOf(targets, shape) : of[targets];
+  return targets === 'api' || targets === 'zone' || targets === 'none' ? targetsOf(targets, shape) : of[targets];
 }
 
 /** The names that a step may have as target. A pod may have other names, and be named by its node. */
@@ -277,6 +278,7 @@ export function targetsOf(targets: Kind['targets'], shape: Shape): readonly stri
     api: apis,
     master: [...apis, ...others],
     process: [...apis, ...others, ...nodes, OBSERVER],
+    zone: numbered('zone', shape.apiServers, 1),
     pod: PODS,
     app: APPS,
     none: [''],

@@ -81,6 +81,7 @@ const OWN_MACHINE = 'the machine of its nodes is yours; use kubelet-down';
 
 const OWN_CLOCK = 'all components share the clock of your machine';
 const OWN_DISK = 'its nodes share the disk of your machine';
+const ONE_ZONE = 'this cluster has one zone; `docker compose` has three with `docker-compose.ha.yml`';
 const WHOLE_BUS = 'the bus of one process loses nothing while it lasts; use bus-outage';
 
 /** The faults of scenario files that an embedded cluster cannot have, and why. */
@@ -103,6 +104,9 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['disk-slow', OWN_DISK],
   ['disk-full', OWN_DISK],
   ['masters-down', 'the API would end with them; use crash for one of them'],
+  ['zone-cut', ONE_ZONE],
+  ['zone-loss', ONE_ZONE],
+  ['zone-upgrade', ONE_ZONE],
   ['expired-token', 'its components have credentials that do not expire'],
 ]);
 

@@ -1,0 +1,16 @@
+import { docker, inNetworkOf } from '../losses/faults.ts';
+import type { End } from './users.ts';
+
+/** SIGKILL of all of them at once; they start again at the end. */
+export async function kill(...containers: readonly string[]): Promise<End> {
+  await docker('kill', '--signal', 'KILL', ...containers);
+  return () => docker('start', ...containers);
+}
+
+/** In front of the rules that are there, in this order. */
+export async function addRules(container: string, rules: readonly (readonly string[])[]): Promise<End> {
+  for (const rule of rules.toReversed()) await inNetworkOf(container, ['iptables', '--insert', ...rule]);
+  return async () => {
+    for (const rule of rules) await inNetworkOf(container, ['iptables', '--delete', ...rule]);
+  };
+}

@@ -1,0 +1,3 @@
+import { writeConsolePictures } from './console-pictures.ts';
+
+await writeConsolePictures();

@@ -7,6 +7,7 @@ import { holdfast } from '../support/holdfast-command.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { PartitionTour, PET, TOUR_FLAGS } from '../support/partition-tour.ts';
+import { waitFor } from '../support/wait.ts';
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs');
 const VIEWPORT = { width: 1360, height: 860 };
@@ -21,10 +22,11 @@ export async function writeConsolePictures(): Promise<void> {
   try {
     const page = await browser.newPage({ ignoreHTTPSErrors: true, viewport: VIEWPORT, colorScheme: 'light' });
     page.setDefaultTimeout(PAGE_DEADLINE_MS);
-    await page.goto(cluster.ready.console);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     const tour = new PartitionTour(cluster);
     const node = await tour.begin();
+    // Networks of the machine that come and go break connections of the browser.
+    await waitFor('the console', () => page.goto(cluster.ready.console).catch(() => undefined));
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await pictureWaits(page, cluster);
     await pictureTerminal(page);
     const fault = await tour.cut(node);
@@ -48,6 +50,7 @@ async function pictureWaits(page: Page, { ready }: HoldfastProcess): Promise<voi
   const revision = page.getByRole('region', { name: 'Revision 2' });
   await revision.locator('li', { hasText: 'waits for a node' }).getByRole('link').first().click();
   await page.getByRole('region', { name: 'Reasons by node' }).getByText('NodeUnschedulable').waitFor();
+  await page.getByRole('region', { name: 'What it waits for' }).waitFor();
   await picture(page, 'console-pending');
   await run('rollout', 'undo', 'deployment', 'web');
   await run('taint', 'node', 'node-2', 'gpu-');
@@ -93,6 +96,7 @@ const go = (page: Page, hash: string) => page.evaluate(`location.hash = ${JSON.s
 
 /** In 256 colours: a third of the bytes, and nothing to see of it. */
 async function picture(page: Page, name: string): Promise<void> {
+  await waitFor('a page that is connected', async () => (await page.locator('.live.reconnecting').count()) === 0);
   const file = path.join(DOCS, 'images', `${name}.png`);
   await page.screenshot({ path: file });
   const { status, error } = spawnSync('pngquant', ['--force', '--strip', '--ext', '.png', '256', file]);

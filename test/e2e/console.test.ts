@@ -186,6 +186,10 @@ test('a rollout shows its revisions with their pods, how far it is, and why it g
   const reasons = page.getByRole('region', { name: 'Reasons by node' });
   await reasons.getByRole('row', { name: 'hollow-1 NodeResourcesFit Insufficient cpu' }).waitFor();
   assert.equal(await reasons.locator('tbody tr').count(), 3);
+  const [left, right] = await Promise.all(
+    ['Facts', 'Events'].map((name) => page.getByRole('region', { name }).boundingBox()),
+  );
+  assert.ok((left?.x ?? 0) + (left?.width ?? 0) <= (right?.x ?? 0), 'no card is over another one');
   assert.deepEqual(await seriousFindings(page), []);
   await run('delete', 'deployment', 'stuck');
 });

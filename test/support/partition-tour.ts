@@ -10,7 +10,7 @@ const FAULTS = '/holdfast.io/play/v1/faults';
 export const PET = 'db-1';
 
 /** The flags of a cluster in which the tour of the README can be played without containers. */
-export const TOUR_FLAGS: readonly string[] = ['--memory', '--nodes', '3', '--play'];
+export const TOUR_FLAGS: readonly string[] = ['--memory', '--nodes', '3', '--play', '--pod-network=host'];
 
 /** The steps of "Cut a wire" in the README, in a cluster with buttons instead of containers. */
 export class PartitionTour {

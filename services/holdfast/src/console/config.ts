@@ -5,6 +5,7 @@ import { HEALTH_SETTING } from '@holdfast/platform/health-server';
 export const CONSOLE_SETTINGS = {
   'api-servers': { kind: 'list', help: 'addresses of the API servers, https://host:port' },
   'ca-file': { kind: 'file', help: 'PEM file of the authority that signed the API servers' },
+  'scheduler-status': { kind: 'string', help: 'status address of the scheduler, https://host:port: why pods wait' },
   host: { kind: 'string', help: 'address to listen on', default: '127.0.0.1' },
   port: { kind: 'integer', help: 'port to listen on; 0 takes a free one', default: 6480, min: 0, max: 65_535 },
   'tls-cert-file': { kind: 'file', help: 'PEM certificate of the console' },

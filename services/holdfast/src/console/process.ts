@@ -13,8 +13,9 @@ export async function startProcess({ settings }: ConsoleConfig, log: Log): Promi
     readAuthority(needed['ca-file']),
     readPair(needed['tls-cert-file'], needed['tls-key-file']),
   ]);
-  const { host, port } = settings;
-  const console = await createConsoleServer({ servers: needed['api-servers'], caPem, tls, host, port, clock, log });
+  const { host, port, 'scheduler-status': schedulerStatus } = settings;
+  const servers = needed['api-servers'];
+  const console = await createConsoleServer({ servers, schedulerStatus, caPem, tls, host, port, clock, log });
   const services = [
     opened('upstream', () => console.closeUpstream()),
     console.https,

@@ -210,3 +210,22 @@ test('each API server can be asked how it is, by name, in a session alone', asyn
   await second.stop();
   assert.equal((await readyz(names[1])).status, 503, 'nobody else answers for it');
 });
+
+test('why a pod waits is asked of the scheduler, as the person, and everything else of the API', async () => {
+  const placement = '/holdfast.io/scheduling/v1/namespaces/default/pods/web';
+  await using server = await startFakeServer(OK);
+  await using scheduler = await startFakeServer((_incoming, outgoing) =>
+    outgoing.writeHead(200, { 'content-type': 'application/json' }).end('{"kind":"PlacementReport"}'),
+  );
+  await using console = await startTestConsole([server], {
+    clock: createVirtualClock(),
+    schedulerStatus: scheduler.url,
+  });
+  const page = await console.signIn();
+  const { status, text } = await console.call('GET', `/ui/cluster${placement}`, page);
+  assert.deepEqual([status, text], [200, '{"kind":"PlacementReport"}']);
+  assert.equal((await console.call('GET', POD, page)).status, 200);
+  const asked = scheduler.asked.map(({ url, headers }) => [url, headers.authorization]);
+  assert.deepEqual(asked, [[placement, 'Bearer good']]);
+  assert.equal(server.asked.at(-1)?.url, '/api/v1/namespaces/default/pods/web');
+});

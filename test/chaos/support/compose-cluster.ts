@@ -71,13 +71,14 @@ export async function startComposeCluster(
   await chmod(sharedFolder, 0o777);
   const ports: number[] = [];
   for (const _ of apiServersOf(form)) ports.push(await freePort());
+  const consolePort = await freePort();
   const composeFiles = [...COMPOSE_FILES[form], ...files];
   const environment = {
     ...settings,
     HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
     HOLDFAST_SHARED_DIR: sharedFolder,
     ...Object.fromEntries(ports.map((port, i) => [`HOLDFAST_PORT_${i + 1}`, port])),
-    HOLDFAST_CONSOLE_PORT: await freePort(),
+    HOLDFAST_CONSOLE_PORT: consolePort,
   };
   const environmentFile = path.join(scratch, 'environment');
   await writeFile(
@@ -108,7 +109,7 @@ export async function startComposeCluster(
       .withClientOptions({ commandOptions: ['--wait'] })
       .up();
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
-    const servers = ports.slice(0, 2).map((port) => `https://127.0.0.1:${port}`);
+    const servers = ports.map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);
     const users = await Promise.all(servers.map((server) => connectAsAdmin(kubeconfig, [server])));
     const containerOf = (service: string): string => `${project}-${service}-1`;
@@ -119,7 +120,7 @@ export async function startComposeCluster(
       containerOf,
       kubeconfig,
       servers,
-      console: `https://127.0.0.1:${ports[2]}`,
+      console: `https://127.0.0.1:${consolePort}`,
       stateFolder: path.join(scratch, 'state'),
       sharedFolder,
       disconnect: async (service, network = 'cluster') => {

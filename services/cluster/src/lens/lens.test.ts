@@ -341,6 +341,57 @@ test('unreachable cuts requests and open watches, watchClosed ends them in order
   await asked;
 });
 
+test('a lens takes hold of the watches of its client that are open already, and of no others', async () => {
+  await using cluster = await startVirtual();
+  const operator = operatorOf(cluster);
+  const [open, ofAdmin] = [listen(operator, '0'), listen(cluster.client, '0')];
+  await cluster.settle();
+  const heard = ({ heard: all }: typeof open): readonly string[] =>
+    all.filter(({ name }) => name === 'one').map(({ value }) => value);
+  const write = async (value: string): Promise<void> => {
+    await cluster.client.update(CONFIG_MAPS, configMap('one', value));
+    await cluster.settle();
+  };
+  await cluster.client.create(CONFIG_MAPS, configMap('one', '0'));
+  using stale = await cluster.lens({ kind: 'stale', user });
+  await write('1');
+  assert.deepEqual(heard(open), ['0']);
+  stale.off();
+  await cluster.settle();
+  assert.deepEqual(heard(open), ['0', '1']);
+  using unobserved = await cluster.lens({ kind: 'unobserved', user, every: 2 });
+  await write('2');
+  await write('3');
+  assert.deepEqual(heard(open), ['0', '1', '3']);
+  unobserved.off();
+  assert.deepEqual(heard(ofAdmin), ['0', '1', '2', '3']);
+  using _unreachable = await cluster.lens({ kind: 'unreachable', user });
+  await assert.rejects(open.ended, TransportError);
+  await write('4');
+  assert.deepEqual(heard(ofAdmin), ['0', '1', '2', '3', '4']);
+  ofAdmin.stop();
+});
+
+for (const kind of ['watchClosed', 'expired'] as const) {
+  test(`${kind} ends a watch that was open before the lens`, async () => {
+    await using cluster = await startVirtual();
+    const open = listen(operatorOf(cluster), '0');
+    await cluster.settle();
+    using _lens = await cluster.lens({ kind, user });
+    await open.ended;
+  });
+}
+
+test('a watch in another form than JSON ends when a lens comes, and its client gets the next one through the lens', async () => {
+  await using cluster = await startVirtual();
+  const { fetch } = cluster.access({ name: user, groups: ['system:masters'] });
+  const accept = 'application/vnd.kubernetes.protobuf, application/json';
+  const answer = await fetch('/api/v1/namespaces/default/configmaps?watch=true', { headers: { accept } });
+  const whole = answer.arrayBuffer();
+  using _lens = await cluster.lens({ kind: 'stale', user });
+  await whole;
+});
+
 test('a lens is bound by user agent, and its random choices follow its seed', async () => {
   await using cluster = await startVirtual();
   const pattern = async (userAgent: string, seed: number): Promise<string> => {

@@ -3,10 +3,11 @@ import { StatusError } from '@holdfast/machinery';
 import { type Clock, createSeededRandom } from '@holdfast/platform';
 import { badOption } from '../options.ts';
 import type { RequestFilter } from '../requests.ts';
-import { statusAnswer } from './answers.ts';
+import { statusAnswer, watchAnswer } from './answers.ts';
 import { type Asked, readAsked } from './asked.ts';
 import { isOf, type LensClient, type UserOfToken } from './client-of.ts';
 import type { Lensing, LensingDeps, LensKind } from './kind.ts';
+import { type OpenWatch, OpenWatches } from './open-watches.ts';
 import { LENS_KINDS, type LensKindName, type LensSettings } from './registry.ts';
 import { Rule, type RuleSettings } from './rule.ts';
 import { checkSettings, type Setting } from './settings.ts';
@@ -57,6 +58,7 @@ export interface LensesDeps {
 export class Lenses {
   readonly #deps: LensesDeps;
   readonly #open = new Set<OpenLens>();
+  readonly #watches = new OpenWatches();
 
   constructor(deps: LensesDeps) {
     this.#deps = deps;
@@ -65,8 +67,9 @@ export class Lenses {
   async add(options: LensOptions): Promise<Lens> {
     checkOptions(options);
     const lens: OpenLens = new OpenLens(options, this.#deps, () => this.#open.delete(lens));
-    if (options.isOn ?? true) await lens.on();
     this.#open.add(lens);
+    await Promise.all(this.#watches.all().map((watch) => lens.takeHold(watch)));
+    if (options.isOn ?? true) await lens.on();
     return lens;
   }
 
@@ -75,7 +78,10 @@ export class Lenses {
     for (const lens of this.#open) lens.dispose();
   }
 
-  readonly filter: RequestFilter = async (request, next) => {
+  readonly filter: RequestFilter = async (request, next) =>
+    this.#watches.add(request, await this.#throughLenses(request, next));
+
+  async #throughLenses(request: ApiRequest, next: ApiHandler): Promise<ApiResponse> {
     if (this.#open.size === 0) return next(request);
     const wanted = [...this.#open].filter((lens) => lens.isAbout(request));
     if (wanted.length === 0) return next(request);
@@ -86,7 +92,7 @@ export class Lenses {
       if (error instanceof StatusError) return statusAnswer(error);
       throw error;
     }
-  };
+  }
 }
 
 class OpenLens implements Lens {
@@ -151,11 +157,23 @@ class OpenLens implements Lens {
     return lensing.pass?.(asked, next) ?? next(request);
   }
 
+  /** The watch was opened before the lens. */
+  async takeHold({ asked, tap }: OpenWatch): Promise<void> {
+    const lensing = this.#lensing;
+    if (lensing.pass === undefined || !this.isAbout(asked.request) || !this.#rule.selects(asked)) return;
+    // Its frames cannot be replaced by others. The client begins it anew, and the lens reads it as JSON.
+    if (OTHER_FORM.test(asked.request.headers['accept'] ?? '')) return tap.end();
+    await tap.insert(async (frames) => lensing.pass?.(asked, async () => watchAnswer(frames)) ?? watchAnswer(frames));
+  }
+
   async #hit({ info, name }: Asked): Promise<void> {
     const { verb, resource, namespace } = info;
     await this.#options.onHit?.({ verb, resource, namespace, name });
   }
 }
+
+/** Protobuf, tables, metadata alone. */
+const OTHER_FORM = /protobuf|as=/;
 
 /** The settings were checked by the table of this kind. */
 const opened = <K extends LensKindName>(

@@ -7,6 +7,9 @@ ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 RUN if getent passwd node; then userdel --remove node; fi
 # A named volume takes over the owner: the storage server runs as the user of the components.
 RUN mkdir /data && chown 1000:1000 /data
+# What a node needs to give pods addresses of their own (docker-compose.network.yml). A stand-in has them.
+RUN if ! { command -v ip && command -v nft; } >/dev/null; then \
+      apt-get update && apt-get install --yes --no-install-recommends iproute2 nftables && rm -rf /var/lib/apt/lists/*; fi
 WORKDIR /opt/holdfast
 COPY . .
 # A context that was prepared without a registry (scripts/images) brings node_modules along; any other installs them here.

@@ -3,15 +3,16 @@
 // machine that reaches no registry. The caller's Node becomes the Node of the image: run this with the pinned one.
 import { dockerSucceeds } from './docker.ts';
 import { buildHoldfastImage } from './holdfast-image.ts';
-import { buildStandIn, STAND_INS } from './stand-ins.ts';
+import { buildStandIn, kindOfImage, NODE_IMAGE, STAND_INS } from './stand-ins.ts';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** `offline` does not try to pull anything. */
 export function ensureImages(options: { readonly offline: boolean }): void {
   for (const standIn of STAND_INS) {
-    if (dockerSucceeds(['image', 'inspect', standIn.image])) continue;
-    if (!options.offline && dockerSucceeds(['pull', '--quiet', standIn.image])) {
+    const kind = kindOfImage(standIn);
+    if (kind === 'official' || kind === 'stand-in') continue;
+    if (kind === 'absent' && !options.offline && dockerSucceeds(['pull', '--quiet', standIn.image])) {
       say(`pulled ${standIn.image}`);
       continue;
     }
@@ -19,7 +20,9 @@ export function ensureImages(options: { readonly offline: boolean }): void {
     buildStandIn(standIn);
   }
   say('building holdfast:dev');
-  buildHoldfastImage();
+  // A stand-in has what an official image gets from Debian.
+  const isComplete = STAND_INS.some((each) => each.image === NODE_IMAGE && kindOfImage(each) === 'stand-in');
+  buildHoldfastImage({ network: isComplete ? 'none' : 'default' });
 }
 
 if (import.meta.main) {

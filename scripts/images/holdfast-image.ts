@@ -25,9 +25,9 @@ const SOURCES_LABEL = 'io.holdfast.sources';
 
 /**
  * `holdfast:dev` of the sources as they are now, unless it is that already. The dependencies are installed out here, so
- * the build needs no network.
+ * the build needs a network only for packages of Debian that its base does not have.
  */
-export function buildHoldfastImage(): void {
+export function buildHoldfastImage({ network }: { readonly network: 'none' | 'default' }): void {
   const sources = hashOfSources();
   if (hashInImage() === sources) return;
   const context = mkdtempSync(path.join(tmpdir(), 'holdfast-context-'));
@@ -42,7 +42,7 @@ export function buildHoldfastImage(): void {
     installDependencies(context);
     run(process.execPath, [BUNDLE, path.join(context, CONSOLE_FILES)], { cwd: root });
     const label = ['--label', `${SOURCES_LABEL}=${sources}`];
-    run('docker', ['build', '--quiet', '--network', 'none', ...label, '--tag', IMAGE, context], {
+    run('docker', ['build', '--quiet', '--network', network, ...label, '--tag', IMAGE, context], {
       env: { ...process.env, DOCKER_BUILDKIT: '0' },
     });
   } finally {

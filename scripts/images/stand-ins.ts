@@ -29,10 +29,12 @@ const BASE = [
 ];
 const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
+export const NODE_IMAGE = 'node:24.21.0-bookworm-slim';
+
 export const STAND_INS: readonly StandIn[] = [
   {
-    image: 'node:24.21.0-bookworm-slim',
-    packages: [...BASE, 'libstdc++6', 'util-linux', 'bsdutils'],
+    image: NODE_IMAGE,
+    packages: [...BASE, 'libstdc++6', 'util-linux', 'bsdutils', 'mount', 'iproute2', 'nftables', 'perl-base'],
     command: ['node'],
     finish: (rootfs) => copyFileSync(process.execPath, path.join(rootfs, 'usr/local/bin/node')),
   },
@@ -60,6 +62,30 @@ export const STAND_INS: readonly StandIn[] = [
     },
   },
 ];
+
+const STAND_IN_LABEL = 'io.holdfast.stand-in';
+
+/** What a stand-in is made of; one of other packages is built again. */
+const contentsOf = ({ packages }: StandIn): string => packages.join('_');
+
+export type ImageKind = 'official' | 'stand-in' | 'old stand-in' | 'absent';
+
+/** An image without our mark is official when it has the digest of a registry. */
+export function kindOfImage(standIn: StandIn): ImageKind {
+  const format = `{{len .RepoDigests}} {{index .Config.Labels "${STAND_IN_LABEL}"}}`;
+  const [digests = '', contents = ''] = tryInspect(standIn.image, format).split(' ');
+  if (digests === '') return 'absent';
+  if (contents === contentsOf(standIn)) return 'stand-in';
+  return contents === '' && digests !== '0' ? 'official' : 'old stand-in';
+}
+
+function tryInspect(image: string, format: string): string {
+  try {
+    return run('docker', ['image', 'inspect', '--format', format, image]).trim();
+  } catch {
+    return '';
+  }
+}
 
 export function buildStandIn(standIn: StandIn): void {
   const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-image-'));
@@ -132,7 +158,8 @@ function completeRootfs(rootfs: string): void {
 }
 
 function importImage(standIn: StandIn, rootfs: string): void {
-  const changes = [`ENV PATH=${SEARCH_PATH}`, `CMD ${JSON.stringify(standIn.command)}`];
+  const label = `LABEL ${STAND_IN_LABEL}=${contentsOf(standIn)}`;
+  const changes = [`ENV PATH=${SEARCH_PATH}`, `CMD ${JSON.stringify(standIn.command)}`, label];
   const flags = changes.flatMap((change) => ['--change', change]);
   const pack = 'tar --create --owner=0 --group=0 --numeric-owner --directory "$1" . | docker import';
   const imported = `${pack} ${flags.map(quote).join(' ')} - ${quote(standIn.image)}`;

@@ -124,9 +124,12 @@ export interface KubeletConfig {
   readonly logLevel: LogLevel;
 }
 
-/** `undefined` for `--help`. */
-export function readKubeletConfig(source: SettingSource): KubeletConfig | undefined {
-  const settings = readSettings(KUBELET_SETTINGS, source);
+/** `undefined` for `--help`. A program that is more than a kubelet has more settings. */
+export function readKubeletConfig(
+  source: SettingSource,
+  specs: typeof KUBELET_SETTINGS = KUBELET_SETTINGS,
+): KubeletConfig | undefined {
+  const settings = readSettings(specs, source);
   if (settings.help) return undefined;
   const needed = requireSettings<typeof KUBELET_SETTINGS, 'state-dir'>(settings, ['state-dir']);
   return {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient, ApiHandler } from '@holdfast/client';
-import { openComponent } from '@holdfast/client/component-config';
+import { type Component, openComponent } from '@holdfast/client/component-config';
 import {
   type Clock,
   createIds,
@@ -19,20 +19,37 @@ import { machineAddress, readMachineFacts } from './adapters/machine-facts.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createNodeLogDirectory } from './adapters/node-log-directory.ts';
 import { createNodeVolumeDirectories } from './adapters/node-volume-directories.ts';
-import { createProbeNetwork } from './adapters/probe-network.ts';
+import { createProbeNetwork, type Dial } from './adapters/probe-network.ts';
 import { createKubelet, type Kubelet } from './app.ts';
 import type { KubeletConfig } from './config.ts';
 import { isolationCaution } from './domain/isolation-caution.ts';
+import type { ClusterDns } from './domain/network-identity.ts';
 import { userRangePool } from './domain/user-ranges.ts';
 import { allocatableOf } from './eviction/allocatable.ts';
 import { NodeAddress } from './node/node-address.ts';
 import type { StaticPodSource } from './pod/static-pods.ts';
 import type { ContainerRuntime } from './runtime/port.ts';
+import type { ProcessNetwork } from './runtime/process/process-network.ts';
 import { createNodeAccess } from './server/node-access.ts';
 import type { NodeServer } from './server/node-server.ts';
 
+/** What a composition adds to the node: networks for its pods. */
+export interface PodNetworkPart {
+  readonly network: ProcessNetwork;
+  /** Connections to pods. */
+  readonly dial: Dial;
+  readonly dns: ClusterDns;
+  /** Starts before the kubelet and stops after it. */
+  readonly service: Service;
+}
+
+/** `undefined`: pods share the network of the machine. */
+export type OpenPodNetwork = (
+  tools: Omit<Component, 'connection'> & { readonly config: KubeletConfig },
+) => Promise<PodNetworkPart | undefined>;
+
 /** One node in its own process. Its pods continue to run when it stops. */
-export async function startProcess(config: KubeletConfig, log: Log): Promise<Service> {
+export async function startProcess(config: KubeletConfig, log: Log, openPodNetwork?: OpenPodNetwork): Promise<Service> {
   const {
     nodeName: name,
     nodeLabels: labels,
@@ -54,15 +71,18 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   });
   const { client, clock } = tools;
   const address = new NodeAddress({ read: machineAddress, clock, log });
-  const { runtime, runtimeName } = await openRuntime(config, { clock, log, nodeAddress: () => address.current() });
+  const pods = await openPodNetwork?.({ ...tools, config });
+  const nodeAddress = (): string => address.current();
+  const { runtime, runtimeName } = await openRuntime(config, { clock, log, nodeAddress, network: pods?.network });
   const caution = runtime.abilities === undefined ? undefined : isolationCaution(runtime.abilities);
   if (caution !== undefined) log.warn(caution);
   const server = await openServer(config, { client, clock, log, handle: (request) => kubelet.api(request) });
   const allocatable = allocatableOf(facts.allocatable, config.reserved, config.eviction);
-  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing, dns } = config;
+  const { taints, eviction, garbage, shutdownPeriods, userRanges, selfFencing } = config;
+  const { dns } = pods ?? config;
   const described = { ...facts, incarnation, runtimeName, allocatable, taints };
   const node = { ...described, ...(server === undefined ? {} : { kubeletPort: server.port() }) };
-  const network = createProbeNetwork(clock);
+  const network = createProbeNetwork(clock, pods?.dial);
   const staticPods = await openStaticPods(config, { clock, log });
   const probe = createMachineProbe(stateDirectory);
   const ways = { runtime, network, dns, staticPods };
@@ -76,6 +96,7 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
     shutdownPeriods,
     userRanges,
     selfFencing,
+    ownNetworks: pods !== undefined,
     ownIds: userRangePool(),
     machine: probe,
     csi: { root: stateDirectory },
@@ -85,13 +106,15 @@ export async function startProcess(config: KubeletConfig, log: Log): Promise<Ser
   };
   const kubelet: Kubelet = createKubelet(parts);
   const cni = await startContainerNetwork(config, { client, clock, log });
+  await pods?.service.start();
   await kubelet.start();
   const health = healthServers('kubelet', config.component['health-address'], () => kubelet.health());
   for (const each of health) await each.start();
   const closing = { stop: () => runtime.close() };
   const shuttingDown = { stop: () => kubelet.shutDown() };
   const servers = server === undefined ? [] : [server];
-  const running = [connection, closing, ...cni, kubelet, ...servers, shuttingDown, ...health];
+  const networks = pods === undefined ? cni : [...cni, pods.service];
+  const running = [connection, closing, ...networks, kubelet, ...servers, shuttingDown, ...health];
   return { ...kubelet, stop: () => stopInReverse(running) };
 }
 
@@ -151,12 +174,20 @@ async function openServer(
 /** Only the one that is used is loaded. */
 async function openRuntime(
   { stateDirectory, runtime: kind, runtimeEndpoint, sandboxImage, logs, nodeName, watchdogDevice }: KubeletConfig,
-  machine: { readonly clock: Clock; readonly log: Log; readonly nodeAddress: () => string },
+  {
+    network,
+    ...machine
+  }: {
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly nodeAddress: () => string;
+    readonly network: ProcessNetwork | undefined;
+  },
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   if (kind === 'process') {
     const { createProcessRuntime } = await import('./runtime/process/index.ts');
     return {
-      runtime: createProcessRuntime({ ...machine, stateDirectory, logs, watchdogDevice }),
+      runtime: createProcessRuntime({ ...machine, network, stateDirectory, logs, watchdogDevice }),
       runtimeName: 'process',
     };
   }

@@ -59,7 +59,7 @@ export function readProxyConfig(source: SettingSource): ProxyConfig | undefined 
       nodePortAddresses: networks('nodeport-addresses', settings['nodeport-addresses']),
       networkPolicies: !settings['without-network-policies'],
     },
-    healthz: placeOf(settings['healthz-bind-address']),
+    healthz: readHealthzPlace(settings['healthz-bind-address']),
     metricsAddress: metricsAddress === 'none' ? undefined : metricsAddress,
     removeRulesOnStop: settings['remove-rules-on-stop'],
     isCleanup: settings.cleanup,
@@ -79,7 +79,8 @@ function networks(setting: string, texts: readonly string[]): readonly string[] 
   throw badSetting(`--${setting} takes networks such as 10.244.0.0/16, not "${wrong}"`);
 }
 
-function placeOf(text: string): ProxyConfig['healthz'] {
+/** `undefined` for `none`. */
+export function readHealthzPlace(text: string): ProxyConfig['healthz'] {
   if (text === 'none') return undefined;
   const match = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);

@@ -1,4 +1,5 @@
 export { createProxy, type Proxy } from './app.ts';
+export { readHealthzPlace } from './config.ts';
 export { AddressPool } from './entrances/address-pool.ts';
 export { createDirectDial } from './entrances/direct-dial.ts';
 export { Entrances } from './entrances/entrances.ts';
@@ -12,5 +13,8 @@ export { createConntrackFlows } from './filter/conntrack-flows.ts';
 export { MemoryFilter } from './filter/memory-filter.ts';
 export { createNftFilter, type NftFilterOptions } from './filter/nft-filter.ts';
 export type { FlowTable, PacketFilter, StaleFlows } from './filter/port.ts';
+export { createHealthz } from './health/healthz.ts';
+export { HttpHealthPorts } from './health/http-health-ports.ts';
+export { isFollowing } from './health/proxy-health.ts';
 export type { StartingPod } from './policies/starting-pods.ts';
 export { DEFAULT_PROXY_OPTIONS, type ProxyDeps, type ProxyOptions, type RelayedServer } from './proxy-deps.ts';

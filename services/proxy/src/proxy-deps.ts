@@ -4,6 +4,7 @@ import type { ApiClient } from '@holdfast/client';
 import type { Clock, Ids, Log, Random } from '@holdfast/platform';
 import type { FlowTable, PacketFilter } from './filter/port.ts';
 import type { HealthPorts } from './health/port.ts';
+import type { MachineLink } from './ruleset/base.ts';
 
 export interface ProxyOptions {
   /** The networks of all pods. Empty: those of this node's `spec.podCIDRs`; then cluster addresses work from pods only. */
@@ -51,7 +52,7 @@ export interface ProxyDeps {
   /** Servers that answer in this network without rules. Absent: none. */
   readonly relayed?: readonly RelayedServer[] | undefined;
   /** The link over which programs of the machine reach this network. Policies do not bind them. Absent: there is none. */
-  readonly machineLink?: string | undefined;
+  readonly machineLink?: MachineLink | undefined;
   readonly filter: PacketFilter;
   readonly flows?: FlowTable | undefined;
   /** Serves the health check ports of services. Absent: they are closed. */

@@ -2,51 +2,28 @@ import { type Service as KubeService, SERVICES } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type ClusterNetwork, readClusterNetwork } from '@holdfast/controller-manager';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
-import type { OutsideTarget, PodNetwork, PolicyGate, Relay } from '@holdfast/kubelet/pod-network';
+import type { PodNetwork, PolicyGate } from '@holdfast/kubelet/pod-network';
 import { StatusError } from '@holdfast/machinery';
 import { ADMIN_USER } from '@holdfast/pki/credentials';
 import type { Log, Service } from '@holdfast/platform';
 import { badSetting } from '@holdfast/platform/config';
 import type { Proxy, RelayedServer, StartingPod } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
+import {
+  answeredAddresses,
+  DNS_SERVICE_ADDRESS,
+  isAnswered,
+  SERVICE_NETWORK,
+} from '../pod-network/cluster-addresses.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
-import { type PodNetworks, SERVICE_NETWORK } from './pod-network-choice.ts';
-
-/** The first address of the network of services, which the service `kubernetes` has. */
-const API_SERVICE_ADDRESS = '10.96.0.1';
-export const DNS_SERVICE_ADDRESS = '10.96.0.10';
-
-const API: Relay = { address: API_SERVICE_ADDRESS, port: 443, protocol: 'tcp', target: 'api' };
-const DNS: readonly Relay[] = (['tcp', 'udp'] as const).map((protocol) => ({
-  address: DNS_SERVICE_ADDRESS,
-  port: 53,
-  protocol,
-  target: 'dns',
-}));
-
-/** Policies for egress select the server of DNS as if it were the pods that answer in other clusters. */
-const DNS_SERVER: RelayedServer = {
-  address: DNS_SERVICE_ADDRESS,
-  seenAs: {
-    namespace: 'kube-system',
-    labels: { 'k8s-app': 'kube-dns' },
-    ports: [
-      { name: 'dns', containerPort: 53, protocol: 'UDP' },
-      { name: 'dns-tcp', containerPort: 53, protocol: 'TCP' },
-    ],
-  },
-};
-
-/** The agent of the network answers at these addresses itself. */
-const isOfAgent = ({ spec }: KubeService): boolean =>
-  spec.clusterIP === API_SERVICE_ADDRESS || spec.clusterIP === DNS_SERVICE_ADDRESS;
+import type { PodNetworks } from './pod-network-choice.ts';
 
 /** Whether pods reach the cluster address of a service. */
 export const routedBy =
   ({ canFilter }: PodNetworks) =>
   (service: KubeService): boolean =>
-    canFilter() || isOfAgent(service);
+    canFilter() || isAnswered(service);
 
 export interface ClusterPodNetwork extends Service {
   readonly network: PodNetwork;
@@ -62,20 +39,17 @@ export function createClusterNetwork(
   const { machine, config, front, directory, podNetworks } = deps;
   if (podNetworks === undefined) return undefined;
   const api = { tcp: () => ({ host: hostOnMachine(config.host), port: front.https.address().port }) };
-  const targets = new Map<string, OutsideTarget>([['api', api]]);
-  if (names !== undefined) targets.set('dns', dnsTarget(names));
+  const { targets, relays, relayed } = answeredAddresses(api, names);
   const network = podNetworks.createPodNetwork({
     ...machine,
     directory: directory.networkFolder,
     clusterNetwork: config.clusterCidr,
     serviceNetwork: SERVICE_NETWORK,
     targets,
-    relays: () => [API, ...(names === undefined ? [] : DNS)],
+    relays: () => relays,
   });
   front.nodes.reachPods((place) => (network.covers(place.host) ? network.dial(place) : undefined));
-  const rules = podNetworks.canFilter()
-    ? createRules(deps, network, [{ address: API_SERVICE_ADDRESS }, ...(names === undefined ? [] : [DNS_SERVER])])
-    : undefined;
+  const rules = podNetworks.canFilter() ? createRules(deps, network, relayed) : undefined;
   return {
     name: 'network of pods',
     network,
@@ -148,11 +122,6 @@ async function publishDns(client: ApiClient, log: Log): Promise<void> {
     log.warn('the service of DNS was not created', { error });
   }
 }
-
-const dnsTarget = (names: ClusterNames): OutsideTarget => ({
-  datagram: (query, source) => names.answer(query, source),
-  accept: (connection, source) => names.accept(connection, source),
-});
 
 /** For the controller that gives nodes their networks. */
 export function clusterNetworksOf({ clusterCidr, nodeCidrMaskSize }: StartConfig): readonly ClusterNetwork[] {

@@ -2,8 +2,8 @@ import type { MachineRulesHold } from '@holdfast/kubelet/pod-network';
 import type { Service } from '@holdfast/platform';
 import type { Proxy } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
+import { SERVICE_NETWORK } from '../pod-network/cluster-addresses.ts';
 import type { ComponentsDeps } from './components.ts';
-import { SERVICE_NETWORK } from './pod-network-choice.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
 
 /** The rules of services in the network of this machine, which containers reach each other through. */

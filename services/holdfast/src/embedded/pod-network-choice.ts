@@ -1,10 +1,8 @@
 import { OperatorError } from '@holdfast/platform';
 import type { StartConfig } from '../config.ts';
+import { SERVICE_NETWORK } from '../pod-network/cluster-addresses.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
-
-/** The addresses of services, as clusters made by kubeadm have them. */
-export const SERVICE_NETWORK = '10.96.0.0/12';
 
 export type PodNetworks = typeof import('@holdfast/kubelet/pod-network');
 

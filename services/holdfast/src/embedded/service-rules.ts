@@ -1,4 +1,4 @@
-import { MACHINE_LINK, type PodNetwork } from '@holdfast/kubelet/pod-network';
+import { MACHINE_ADDRESS, MACHINE_LINK, type PodNetwork } from '@holdfast/kubelet/pod-network';
 import { PROXY_USER } from '@holdfast/pki/credentials';
 import {
   createConntrackFlows,
@@ -24,7 +24,7 @@ export const createServiceRules = (
     isForAllNodes: true,
     filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
     relayed: to.relayed,
-    machineLink: MACHINE_LINK,
+    machineLink: { name: MACHINE_LINK, address: MACHINE_ADDRESS },
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },
   });
 

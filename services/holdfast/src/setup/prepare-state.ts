@@ -14,6 +14,7 @@ import {
   nodeUser,
   POD_GC_USER,
   PROMETHEUS_USER,
+  PROXY_USER,
   SCHEDULER_USER,
 } from '@holdfast/pki/credentials';
 import { COMPOSE_CONTEXT, formatKubeconfig } from '@holdfast/pki/kubeconfig';
@@ -85,6 +86,7 @@ async function prepare(config: SetupConfig, nowMs: number): Promise<void> {
   for (const nodeName of config.nodes) {
     const role: NatsRole = { kind: 'node', nodeName };
     writeComponent(material, { folder: nodeName, uid: ROOT_UID, user: nodeUser(nodeName), role });
+    writeProxyIdentity(material, nodeName);
     await writeCertificate(material, {
       folder: nodeName,
       file: 'kubelet',
@@ -292,6 +294,12 @@ function writeComponent(
   folder.write('token', tokenOf(material, component.user));
   const password = secretOf(material, busUser);
   folder.write('service.env', environmentFile({ HOLDFAST_BUS_USER: busUser, HOLDFAST_BUS_PASSWORD: password }));
+}
+
+/** What a node with networks for its pods reads services, nodes and policies with. */
+function writeProxyIdentity(material: Material, nodeName: string): void {
+  const folder = new StateFolder(path.join(material.config.stateDirectory, nodeName), ROOT_UID);
+  folder.write('proxy-token', tokenOf(material, PROXY_USER));
 }
 
 /** Additional identities of the controller manager for restricted actions, and the key that one of them signs with. */

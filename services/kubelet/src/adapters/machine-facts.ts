@@ -1,5 +1,14 @@
 import { readFileSync, statfsSync } from 'node:fs';
-import { arch, availableParallelism, hostname, networkInterfaces, platform, release, totalmem } from 'node:os';
+import {
+  arch,
+  availableParallelism,
+  hostname,
+  type NetworkInterfaceInfo,
+  networkInterfaces,
+  platform,
+  release,
+  totalmem,
+} from 'node:os';
 import type { NodeFacts } from '../domain/node-status.ts';
 import { MAX_PODS_PER_NODE } from '../limits.ts';
 
@@ -62,11 +71,20 @@ export function shareOf(
 const ARCHITECTURES: ReadonlyMap<string, string> = new Map(Object.entries({ x64: 'amd64', ia32: '386' }));
 
 /** The first address others can reach; a machine without network still runs pods for itself. */
-export function machineAddress(): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
-  const outside = addresses.filter(({ internal }) => !internal);
+export const machineAddress = (): string => addressAmong(networkInterfaces());
+
+type Interfaces = Readonly<
+  Record<string, readonly Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[] | undefined>
+>;
+
+/** Nobody else reaches an address of one link, such as the link to the network of pods. Pure. */
+export function addressAmong(interfaces: Interfaces): string {
+  const addresses = Object.values(interfaces).flatMap((each) => each ?? []);
+  const outside = addresses.filter(({ internal, address }) => !internal && !isOfLink(address));
   return (outside.find(({ family }) => family === 'IPv4') ?? outside[0])?.address ?? '127.0.0.1';
 }
+
+const isOfLink = (address: string): boolean => /^(?:169\.254\.|fe[89ab])/i.test(address);
 
 function diskKibibytes(directory: string): number {
   const { blocks, bsize } = statfsSync(directory);

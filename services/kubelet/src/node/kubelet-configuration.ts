@@ -37,8 +37,11 @@ const FIELDS: Readonly<Record<string, { readonly flag: Setting; readonly form: F
 };
 
 /** Adds the settings of the `--config` file below flags and variables. Without the flag nothing is loaded. */
-export async function withConfigurationFile(source: SettingSource): Promise<SettingSource> {
-  const { config: path, help } = readSettings(KUBELET_SETTINGS, source);
+export async function withConfigurationFile(
+  source: SettingSource,
+  specs: typeof KUBELET_SETTINGS = KUBELET_SETTINGS,
+): Promise<SettingSource> {
+  const { config: path, help } = readSettings(specs, source);
   if (path === undefined || help) return source;
   const settings = await readConfigurationFile(path, {
     what: "the kubelet's configuration",

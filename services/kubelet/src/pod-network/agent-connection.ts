@@ -25,7 +25,7 @@ export interface AgentConnectionDeps {
   readonly onLost: () => void;
 }
 
-type Ask = (request: AgentRequest) => Promise<unknown>;
+export type Ask = (request: AgentRequest) => Promise<unknown>;
 
 interface Pending {
   resolve(result: unknown): void;

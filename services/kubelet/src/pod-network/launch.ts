@@ -22,6 +22,7 @@ const TRIAL = [
   'set -e',
   'ip link set lo up',
   'ip link add trial0 type veth peer name trial1',
+  'mount -o remount,bind,rw /proc/sys 2>/dev/null || true',
   '[ "$(cat /proc/sys/net/ipv4/ip_forward)" = 1 ] || echo 1 >/proc/sys/net/ipv4/ip_forward',
   'mount -t tmpfs holdfast /tmp',
   ': >/tmp/kept',

@@ -32,3 +32,8 @@ test('the name of a link is short enough for the kernel, and each directory has 
   assert.ok(OWN.length <= 15);
   assert.notEqual(OWN, machineLinkName('/var/lib/two/network'));
 });
+
+test('routes between the nodes of the cluster are no obstacle', () => {
+  assert.equal(overlap(['10.244.1.0/24'], ['unreachable 10.244.0.0/16 proto 212\n'], 'hf-1'), '');
+  assert.match(overlap(['10.244.1.0/24'], ['unreachable 10.244.0.0/16 proto 21\n'], 'hf-1'), /another route/);
+});

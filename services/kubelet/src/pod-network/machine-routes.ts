@@ -25,14 +25,21 @@ async function routesInto(network: string): Promise<string> {
   return `${inside}${around}`;
 }
 
-/** `found`: for each network what `ip route` shows. The default route and those of the own link are no obstacle. Pure. */
+/** Marks the routes between nodes of a cluster. Numbers up to 186 are those of other programs. */
+export const NODE_ROUTES_PROTOCOL = 212;
+
+/**
+ * `found`: for each network what `ip route` shows. The default route, those between nodes and those of the own link are no
+ * obstacle. Pure.
+ */
 export function overlap(networks: readonly string[], found: readonly string[], ownLink: string): string {
   for (const [index, network] of networks.entries()) {
     const lines = (found[index] ?? '').split('\n').map((line) => line.trim());
-    const foreign = lines.find(
-      (line) => line !== '' && !line.startsWith('default') && !line.split(' ').includes(ownLink),
-    );
+    const foreign = lines.find((line) => line !== '' && !line.startsWith('default') && !isOurs(line, ownLink));
     if (foreign !== undefined) return `this machine has another route for ${network}: ${foreign}`;
   }
   return '';
 }
+
+const isOurs = (route: string, ownLink: string): boolean =>
+  route.split(' ').includes(ownLink) || `${route} `.includes(` proto ${NODE_ROUTES_PROTOCOL} `);

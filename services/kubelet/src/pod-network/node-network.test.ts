@@ -21,7 +21,7 @@ function rig(failure?: string) {
     },
     detach: async (key: string) => void did.push(`detach ${key}`),
   } as unknown as PodNetwork;
-  const client = { get: async () => ({ spec: { podCIDR: '10.244.1.0/24' } }) } as unknown as ApiClient;
+  const client = { find: async () => ({ spec: { podCIDR: '10.244.1.0/24' } }) } as unknown as ApiClient;
   const asked: AdmittedPod[] = [];
   const policies = {
     admit: (pod: AdmittedPod) => {

@@ -8,7 +8,7 @@ import type { PodNetwork } from './pod-network.ts';
 
 export interface NodeNetworkDeps {
   readonly network: PodNetwork;
-  readonly client: Pick<ApiClient, 'get'>;
+  readonly client: Pick<ApiClient, 'find'>;
   readonly clock: Clock;
   readonly nodeName: string;
   /** Network policies bind pods before these run. Absent: nothing enforces policies. */
@@ -77,11 +77,15 @@ const notInForce = (reason: string | undefined): RuntimeError =>
   );
 
 /** The controller sets it soon after the node was registered. */
-async function nodeCidr({ client, clock, nodeName: name }: NodeNetworkDeps): Promise<string> {
+export async function nodeCidr({
+  client,
+  clock,
+  nodeName: name,
+}: Pick<NodeNetworkDeps, 'client' | 'clock' | 'nodeName'>): Promise<string> {
   const giveUpAt = clock.monotonic() + NODE_NETWORK_WAIT_MS;
   for (;;) {
-    const { podCIDR } = (await client.get(NODES, { name })).spec;
-    if (podCIDR) return podCIDR;
+    const node = await client.find(NODES, { name });
+    if (node?.spec.podCIDR) return node.spec.podCIDR;
     if (clock.monotonic() >= giveUpAt)
       throw new RuntimeError('Unavailable', `node ${name} has no network for pods (spec.podCIDR) yet`);
     await clock.sleep(NODE_NETWORK_POLL_MS);

@@ -16,6 +16,8 @@ export interface Place {
 /** What pods reach outside their network: a server of this machine, or one that answers datagrams. */
 export interface OutsideTarget {
   readonly tcp?: () => Place | undefined;
+  /** A connection to the server, where more than one is. Rejects when none accepts it. */
+  readonly open?: () => Promise<Socket>;
   /** Takes over a connection of the pod with this address. */
   readonly accept?: (socket: Socket, source: string) => void;
   /** A connection to any place, for pods that connect to other networks. Rejects when it cannot be made. */
@@ -88,13 +90,25 @@ export class Outside {
     else if (protocol === 'tcp' && target?.accept !== undefined) {
       target.accept(socket, from);
       socket.resume();
-    } else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
+    } else if (protocol === 'tcp' && target?.open !== undefined) void joinOpened(socket, target.open());
+    else if (place !== undefined) join(socket, connect({ ...place, allowHalfOpen: true }));
     else socket.destroy();
   }
 }
 
 /** The agent is our own program. */
 const decode = (text: string): OutsideLine => JSON.parse(text) as OutsideLine;
+
+/** The relay has accepted the connection already: one that leads nowhere ends. */
+async function joinOpened(socket: Socket, opened: Promise<Socket>): Promise<void> {
+  try {
+    const outer = await opened;
+    if (socket.destroyed) outer.destroy();
+    else join(socket, outer);
+  } catch {
+    socket.destroy();
+  }
+}
 
 /** The agent is told whether the connection was made; then its bytes follow. */
 async function reachOut(socket: Socket, reached: Promise<Socket>): Promise<void> {

@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
 import { RuntimeError } from '../runtime/port.ts';
-import { readNetwork } from './agent/address-pool.ts';
+import { gatewayOf, readNetwork } from './agent/address-pool.ts';
+import type { ClusterPart } from './agent/plan.ts';
 import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
-import { AgentConnection } from './agent-connection.ts';
+import { AgentConnection, type Ask } from './agent-connection.ts';
 import { type DatagramLine, type DatagramListener, datagramLine } from './datagram-line.ts';
 import { machineLinkName, machineLinkRefusal } from './machine-routes.ts';
 import { OtherDatagrams } from './other-datagrams.ts';
@@ -23,6 +24,8 @@ export interface PodNetworkDeps extends ClusterNetworks {
   readonly targets: ReadonlyMap<string, OutsideTarget>;
   /** Where in the network they are reached. */
   readonly relays: () => readonly Relay[];
+  /** The network of the pods here, where other nodes have other parts of the cluster's network. Absent: all pods are here. */
+  readonly ownNetwork?: () => Promise<string>;
 }
 
 /** The network of a cluster's process pods: each has a namespace with an address of its own. */
@@ -84,10 +87,11 @@ class AgentNetwork implements PodNetwork {
       ...deps,
       directory,
       onOpen: async (ask) => {
+        const part = await this.#part();
         await Promise.all([
           ask({ method: 'serve', relays: this.#deps.relays() }),
-          this.#leadOut(ask),
-          this.#linkMachine(ask),
+          this.#leadOut(ask, part),
+          this.#linkMachine(ask, part),
         ]);
         for (const listener of this.#openings) listener();
       },
@@ -98,22 +102,33 @@ class AgentNetwork implements PodNetwork {
     });
   }
 
+  async #part(): Promise<ClusterPart | undefined> {
+    const { clusterNetwork: all, ownNetwork } = this.#deps;
+    if (ownNetwork === undefined) return undefined;
+    const own = await ownNetwork();
+    const network = readNetwork(own);
+    if (network === undefined) throw new RuntimeError('Unsupported', `"${own}" is not a network for pods`);
+    return { all, own, gateway: gatewayOf(network) };
+  }
+
   /** The start has told what the machine does not have for it. */
-  async #leadOut(ask: (request: AgentRequest) => Promise<unknown>): Promise<void> {
+  async #leadOut(ask: Ask, part: ClusterPart | undefined): Promise<void> {
     if (wayOutRefusal() !== '') return;
-    const request = { method: 'leadOut', network: this.#deps.clusterNetwork, target: OTHER_NETWORKS } as const;
+    const network = part?.own ?? this.#deps.clusterNetwork;
+    const request = { method: 'leadOut', network, target: OTHER_NETWORKS } as const;
     await this.#wayOut.begin(() => ask(request));
   }
 
   /** Pods work without it, and port-forward reaches them. */
-  async #linkMachine(ask: (request: AgentRequest) => Promise<unknown>): Promise<void> {
+  async #linkMachine(ask: Ask, part: ClusterPart | undefined): Promise<void> {
     const { clusterNetwork, serviceNetwork, log } = this.#deps;
-    const networks = [clusterNetwork, ...(serviceNetwork === undefined ? [] : [serviceNetwork])];
+    const networks = [part?.own ?? clusterNetwork, ...(serviceNetwork === undefined ? [] : [serviceNetwork])];
     const name = machineLinkName(this.#deps.directory);
     // The start has told why.
     if ((await machineLinkRefusal(networks, name)) !== '') return;
+    const link = { name, namespace: `/proc/${process.pid}/ns/net`, networks };
     try {
-      await ask({ method: 'linkMachine', name, namespace: `/proc/${process.pid}/ns/net`, networks });
+      await ask({ method: 'linkMachine', ...link, ...(part === undefined ? {} : { part }) });
     } catch (error) {
       log.warn('this machine does not reach pods at their addresses; kubectl port-forward does', { error });
     }

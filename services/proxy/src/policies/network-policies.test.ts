@@ -28,7 +28,7 @@ const SLOTS = [0, 1, 2, 3, 4];
 const OUTSIDE = '203.0.113.9';
 const addressOf = (slot: number): string => `10.244.0.${slot + 2}`;
 
-const MACHINE_LINK = 'machine0';
+const MACHINE_LINK = { name: 'machine0', address: '169.254.244.6' };
 
 async function rig(options: Partial<ProxyOptions> = {}, relayed: readonly RelayedServer[] = []) {
   const clock = createVirtualClock();
@@ -255,7 +255,9 @@ test('policies do not bind programs of the machine, which arrive over a link of 
   const flow = { source: OUTSIDE, destination: addressOf(0), protocol: 'TCP', port: 80 } as const;
   assert.equal(to.passes(flow), false);
   assert.equal(to.passes({ ...flow, link: 'pod1' }), false);
-  assert.equal(to.passes({ ...flow, link: MACHINE_LINK }), true);
+  assert.equal(to.passes({ ...flow, link: MACHINE_LINK.name }), false);
+  assert.equal(to.passes({ ...flow, source: MACHINE_LINK.address, link: MACHINE_LINK.name }), true);
+  assert.equal(to.passes({ ...flow, source: MACHINE_LINK.address, link: 'pod1' }), false);
   await to.proxy.stop();
 });
 

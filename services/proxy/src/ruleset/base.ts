@@ -1,7 +1,7 @@
 import type { Node } from '@holdfast/api';
 import { addressesOf, mergeRanges, rangeOf, rangeTexts, withoutRanges } from '../addresses/ranges.ts';
 import { type Fragment, FragmentBuilder } from './fragment.ts';
-import { type Family, type Hook, type Rule, rule, verdict } from './model.ts';
+import { type Family, type Hook, type Match, type Rule, rule, verdict } from './model.ts';
 import {
   CLUSTER_ADDRESSES,
   EGRESS_PODS_MAP,
@@ -26,12 +26,19 @@ export interface BaseOptions {
   readonly nodePortAddresses: readonly string[];
 }
 
+/** Programs of the machine reach this network over it; policies do not bind them, as those of a node. */
+export interface MachineLink {
+  readonly name: string;
+  /** The machine's address on it. Others may come over the link, too, such as pods of other nodes. */
+  readonly address: string;
+}
+
 export interface BaseView {
   readonly node: Node | undefined;
   /** Cluster addresses at which something else answers. No service takes them over. */
   readonly relayed?: readonly string[];
-  /** The link to the machine, whose programs policies do not bind, as those of a node. Absent: no such link. */
-  readonly machineLink?: string | undefined;
+  /** Absent: the machine has no link to this network. */
+  readonly machineLink?: MachineLink | undefined;
 }
 
 export const BASE_UNIT = 'base';
@@ -62,7 +69,7 @@ export function baseFragment(
   for (const text of podNetworks(family, node, options)) builder.element(POD_NETWORKS, text);
   for (const text of nodeNetworks(family, node, options)) builder.element(NODE_ADDRESSES, text);
   addServiceChains(builder, options);
-  addPolicyChains(builder, machineLink);
+  addPolicyChains(builder, machineLink && linkMatches(machineLink, family));
   const addresses = addressesOf(relayed, family);
   for (const address of addresses) builder.element(RELAYED_ADDRESSES, address);
   if (addresses.length > 0) addRelayChain(builder);
@@ -126,11 +133,14 @@ function addRelayChain({ chains }: FragmentBuilder): void {
  * gives it. Traffic between a node and its own pods passes neither: it is not forwarded, or is let through where it arrives
  * over a link of its own.
  */
-function addPolicyChains({ chains }: FragmentBuilder, machineLink: string | undefined): void {
+const linkMatches = ({ name, address }: MachineLink, family: Family): readonly Match[] =>
+  addressesOf([address], family).map((source) => ({ kind: 'link', name, source }));
+
+function addPolicyChains({ chains }: FragmentBuilder, links: readonly Match[] = []): void {
   const free = [
     KNOWN,
     verdict('accept', { kind: 'pair', set: OWN_PAIRS }),
-    ...(machineLink === undefined ? [] : [verdict('accept', { kind: 'link', name: machineLink })]),
+    ...links.map((link) => verdict('accept', link)),
   ];
   const forward = (priority: number): Hook => ({ type: 'filter', hook: 'forward', priority });
   chains.set('policy-egress', {

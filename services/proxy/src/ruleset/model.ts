@@ -12,8 +12,8 @@ export type Match =
   | { readonly kind: 'address'; readonly side: Side; readonly set: string; readonly not?: true }
   /** Networks, addresses and `first-last`. */
   | { readonly kind: 'ranges'; readonly side: Side; readonly ranges: readonly string[]; readonly not?: true }
-  /** The packet arrives over this link. */
-  | { readonly kind: 'link'; readonly name: string }
+  /** The packet arrives over this link from this address. */
+  | { readonly kind: 'link'; readonly name: string; readonly source: string }
   /** The address is one of this machine. */
   | { readonly kind: 'local'; readonly side: Side }
   /** Source and destination together. */

@@ -120,7 +120,7 @@ function renderMatch(family: Family, match: Match): string {
     case 'ranges':
       return `${family} ${match.side} ${match.not === true ? '!= ' : ''}{ ${match.ranges.join(', ')} }`;
     case 'link':
-      return `iifname "${match.name}"`;
+      return `iifname "${match.name}" ${family} saddr ${match.source}`;
     case 'local':
       return `fib ${match.side} type local`;
     case 'pair':

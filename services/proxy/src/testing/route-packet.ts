@@ -175,7 +175,7 @@ class Walk {
       case 'ranges':
         return isInRanges(match.side === 'saddr' ? source : destination, match.ranges) !== (match.not === true);
       case 'link':
-        return this.#packet.link === match.name;
+        return this.#packet.link === match.name && source === match.source;
       case 'local':
         return own.has(match.side === 'saddr' ? source : destination);
       case 'pair':

@@ -1,5 +1,5 @@
 import { helper } from '../../runtime/helpers.ts';
-import { agentSideCommands, MACHINE_LINK, MACHINE_RULES, machineSideCommands } from './plan.ts';
+import { agentSideCommands, type ClusterPart, MACHINE_LINK, machineRules, machineSideCommands } from './plan.ts';
 import { run } from './run.ts';
 
 export interface MachineLink {
@@ -9,17 +9,19 @@ export interface MachineLink {
   readonly namespace: string;
   /** What the machine reaches over the link. */
   readonly networks: readonly string[];
+  /** Absent: all pods of the cluster are here. */
+  readonly part?: ClusterPart;
 }
 
 /**
  * Leads programs of the machine to pods and services at their addresses. The kernel removes the link and its routes with
  * the agent's namespace, however the agent ends. Replaces the link of an earlier control plane.
  */
-export async function linkMachine({ name, namespace, networks }: MachineLink): Promise<void> {
+export async function linkMachine({ name, namespace, networks, part }: MachineLink): Promise<void> {
   await unlinkMachine();
-  await run([helper('nft'), '-f', '-'], MACHINE_RULES);
+  await run([helper('nft'), '-f', '-'], machineRules(part));
   try {
-    await run(ipBatch(), agentSideCommands(name, namespace));
+    await run(ipBatch(), agentSideCommands(name, namespace, part));
     const enter = [helper('nsenter'), `--net=${namespace}`, '--'];
     await run([...enter, ...ipBatch()], machineSideCommands(name, networks));
   } catch (error) {

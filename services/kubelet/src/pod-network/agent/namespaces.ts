@@ -56,6 +56,8 @@ export class Namespaces {
     rmSync(this.#directory, { recursive: true, force: true });
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     await run(ip(), BASE_COMMANDS);
+    // Engines show it read-only; a machine's own is no mount. Nobody else has this mount namespace.
+    await run([helper('mount'), '-o', 'remount,bind,rw', '/proc/sys']).catch(() => undefined);
     for (const setting of BASE_SETTINGS) set(setting);
     if (hasHelper('nft')) await run([helper('nft'), '-f', '-'], SHARE_RULES).catch(tell);
   }

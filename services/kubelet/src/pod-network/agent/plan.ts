@@ -135,47 +135,79 @@ ${counters('connections', 'datagrams')}
 
 /** The agent's end of the link to the machine. */
 export const MACHINE_LINK = 'machine0';
-const MACHINE = '169.254.244.6';
+/** The machine's address on it. */
+export const MACHINE_ADDRESS = '169.254.244.6';
 const AGENT = '169.254.244.5';
+
+/** The part of a cluster's network that this agent has, where other nodes have the others. */
+export interface ClusterPart {
+  /** The network of all pods. */
+  readonly all: string;
+  /** The network of the pods here. */
+  readonly own: string;
+  /** Its first address, which is the agent's. */
+  readonly gateway: string;
+}
 
 /**
  * Run in the agent's namespace. The other end is made in that of the machine. Without addresses of IPv6: the machine would
  * have one that the rules do not guard, and each of its browsers would see the network change when it is ready.
+ * The agent's address has the scope of the link: translated flows get the gateway of the pods as their source.
  */
-export const agentSideCommands = (name: string, machineNamespace: string): string =>
+export const agentSideCommands = (name: string, machineNamespace: string, part?: ClusterPart): string =>
   lines(
     `link add ${MACHINE_LINK} type veth peer name ${name} netns ${machineNamespace}`,
     `link set ${MACHINE_LINK} addrgenmode none`,
-    `addr add ${AGENT}/32 dev ${MACHINE_LINK}`,
+    `addr add ${AGENT}/32 dev ${MACHINE_LINK} scope link`,
     `link set ${MACHINE_LINK} up`,
-    `route add ${MACHINE}/32 dev ${MACHINE_LINK}`,
+    `route add ${MACHINE_ADDRESS}/32 dev ${MACHINE_LINK}`,
+    ...(part === undefined ? [] : partCommands(part)),
   );
+
+/** The machine knows the ways to the other nodes. An address of an own pod that is gone is nobody's. */
+const partCommands = ({ all, own, gateway }: ClusterPart): readonly string[] => [
+  `addr replace ${gateway}/32 dev lo`,
+  `route replace unreachable ${own}`,
+  `route replace ${all} via ${MACHINE_ADDRESS} dev ${MACHINE_LINK} src ${gateway}`,
+];
 
 /** Run in the machine's namespace, after those. A route that is there already is somebody else's, and makes this fail. */
 export const machineSideCommands = (name: string, networks: readonly string[]): string =>
   lines(
     `link set ${name} addrgenmode none`,
-    `addr add ${MACHINE}/32 dev ${name}`,
+    `addr add ${MACHINE_ADDRESS}/32 dev ${name}`,
     `link set ${name} up`,
     `route add ${AGENT}/32 dev ${name}`,
-    ...networks.map((network) => `route add ${network} via ${AGENT} dev ${name} src ${MACHINE}`),
+    ...networks.map((network) => `route add ${network} via ${AGENT} dev ${name} src ${MACHINE_ADDRESS}`),
   );
 
 /**
  * Rules of the agent's namespace: the machine opens connections to pods, and pods open none to the machine. Nobody else
- * has its address, so a pod cannot pass for it, and nothing that the machine would forward comes in.
+ * has its address, so a pod cannot pass for it, and of what the machine would forward only pods of other nodes come in:
+ * what says that it is a pod of this one comes from elsewhere and lies.
  */
-export const MACHINE_RULES = `table ip holdfast-machine
+export const machineRules = (part?: ClusterPart): string => `table ip holdfast-machine
 delete table ip holdfast-machine
 table ip holdfast-machine {
   chain arriving {
     type filter hook prerouting priority raw; policy accept;
-    iifname "${MACHINE_LINK}" ip saddr != ${MACHINE} drop
-    iifname != "${MACHINE_LINK}" ip saddr ${MACHINE} drop
+    iifname != "${MACHINE_LINK}" ip saddr ${MACHINE_ADDRESS} drop
+${
+  part === undefined
+    ? ''
+    : `    iifname "${MACHINE_LINK}" ip saddr ${part.own} drop
+    iifname "${MACHINE_LINK}" ip saddr ${part.all} ip daddr ${part.own} accept
+`
+}    iifname "${MACHINE_LINK}" ip saddr != ${MACHINE_ADDRESS} drop
   }
   chain leaving {
     type filter hook forward priority filter - 10; policy accept;
-    oifname "${MACHINE_LINK}" ct state != { established, related } reject with icmp type admin-prohibited
+${
+  part === undefined
+    ? ''
+    : `    oifname "${MACHINE_LINK}" ip saddr ${part.own} ip daddr ${part.all} accept
+`
+}    oifname "${MACHINE_LINK}" ct state != { established, related } reject with icmp type admin-prohibited
   }
 }
 `;

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+
+const FORWARDS = '/proc/sys/net/ipv4/ip_forward';
+
+/** Why this machine does not pass packets on between its networks; '' when it does. */
+export function forwardingRefusal(): string {
+  try {
+    return readFileSync(FORWARDS, 'utf8').trim() === '1'
+      ? ''
+      : 'this machine does not forward packets (net.ipv4.ip_forward)';
+  } catch {
+    return 'this machine does not say whether it forwards packets';
+  }
+}

@@ -32,6 +32,9 @@ export const POD_RETRY_MAX_MS = 30_000;
 export const RUNTIME_RELIST_MS = 30_000;
 /** Retry interval after a container could not be created. */
 export const START_RETRY_MS = 10_000;
+/** The first event about a pull that takes long; each later one waits twice as long as the one before, up to the maximum. */
+export const PULL_PROGRESS_FIRST_MS = 15_000;
+export const PULL_PROGRESS_MAX_MS = 120_000;
 /** How long a status shows the reason of a failed pull before it shows the back-off. */
 export const IMAGE_ERROR_SHOWN_MS = 1_000;
 /** Limit for a node's status, as in Kubernetes. */

@@ -1,16 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  realpathSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -20,6 +9,7 @@ import { unlessRoot } from '@holdfast/testing';
 import { VolumeError } from '../domain/volume-files.ts';
 import { VOLUME_WORK_MS } from '../limits.ts';
 import { hasForeignMounts } from '../runtime/pod-directories.ts';
+import { mountSilent, unlessFuse } from '../testing/silent-mount.ts';
 import { VolumeWorkers } from './volume-workers.ts';
 
 function folderOf(t: TestContext): string {
@@ -45,7 +35,7 @@ test('work is done by a process of its own, with the words of a refusal', async 
 });
 
 test('a server that falls silent inside an opening holds one process, and neither the kubelet nor other volumes', {
-  skip: unlessFuse(),
+  skip: unlessRoot() || unlessFuse(),
 }, async (t) => {
   const folder = folderOf(t);
   const silent = await mountSilent(t);
@@ -63,7 +53,7 @@ test('a server that falls silent inside an opening holds one process, and neithe
   await refused;
 });
 
-test('processes that wait are bounded', { skip: unlessFuse() }, async (t) => {
+test('processes that wait are bounded', { skip: unlessRoot() || unlessFuse() }, async (t) => {
   const folder = folderOf(t);
   const silent = await mountSilent(t);
   const clock = createVirtualClock();
@@ -100,30 +90,3 @@ test('file systems of the machine itself need no process', () => {
     'a machine that does not list them',
   );
 });
-
-function unlessFuse(): string | false {
-  return unlessRoot() || (existsSync('/dev/fuse') ? false : 'needs /dev/fuse, which containers usually lack');
-}
-
-/** A FUSE file system without a server: every call into it waits. */
-async function mountSilent(t: TestContext): Promise<string> {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-silent-')));
-  const device = openSync('/dev/fuse', 'r+');
-  const options = 'fd=3,rootmode=40000,user_id=0,group_id=0';
-  await run(['mount', '-c', '-i', '-t', 'fuse', '-o', options, 'holdfast-silent', path], device);
-  t.after(async () => {
-    // Its calls fail then.
-    closeSync(device);
-    await run(['umount', '-c', '-l', path]);
-    rmdirSync(path);
-  });
-  return path;
-}
-
-async function run([program = '', ...args]: readonly string[], descriptor?: number): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit', descriptor ?? 'ignore'] });
-  const ended = Promise.withResolvers<number | null>();
-  child.once('error', ended.reject);
-  child.once('close', ended.resolve);
-  assert.equal(await ended.promise, 0, `${program} ${args.join(' ')}`);
-}

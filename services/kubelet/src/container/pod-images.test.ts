@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod, Secret } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { type Clock, createSystemClock } from '@holdfast/platform';
+import { type Clock, createSystemClock, type Timer } from '@holdfast/platform';
 import { CONTAINER_BACK_OFF_INITIAL_MS } from '../limits.ts';
 import { eventually } from '../runtime/contract.ts';
 import type { RegistryCredentials, RuntimeImages } from '../runtime/port-images.ts';
@@ -43,6 +43,7 @@ class World {
   readonly told: string[] = [];
   readonly results: (string | undefined)[] = [];
   readonly signals: AbortSignal[] = [];
+  readonly timers = new Set<() => void>();
   now = 1_000_000;
   failure: string | undefined;
   blocked: Promise<void> = Promise.resolve();
@@ -51,7 +52,7 @@ class World {
     client: {
       find: async (_ref: unknown, at: { name: string }) => (at.name === 'logins' ? secret : undefined),
     } as unknown as ApiClient,
-    clock: { ...createSystemClock(), now: () => this.now } satisfies Clock,
+    clock: { ...createSystemClock(), now: () => this.now, timer: (_ms, fire) => this.#timer(fire) } satisfies Clock,
     tell: (_pod, { type, reason, message }: PodEvent) => this.told.push(`${type} ${reason} ${message}`),
     onPulled: (_pod, _container, failure) => this.results.push(failure?.reason),
   });
@@ -63,13 +64,19 @@ class World {
     );
   }
 
+  #timer(fire: () => void): Timer {
+    this.timers.add(fire);
+    return { cancel: () => void this.timers.delete(fire) };
+  }
+
   #runtime(): RuntimeImages {
     return {
       status: async (name) =>
         this.present.has(name) ? { id: `id of ${name}`, names: [name], sizeBytes: 7 } : undefined,
-      pull: async (name, login: RegistryCredentials | undefined, signal) => {
+      pull: async (name, login: RegistryCredentials | undefined, { signal, onProgress }) => {
         this.logins.push(login?.username);
         this.signals.push(signal);
+        onProgress?.({ bytes: 1_000_000, totalBytes: 4_000_000, layers: 2, layersDone: 1 });
         await this.blocked;
         if (this.failure !== undefined || login?.username === 'wrong') throw new Error(this.failure ?? 'denied');
         this.present.add(name);
@@ -100,8 +107,19 @@ test('a pull runs in parallel to the pod, and is one pull for all requests', asy
   assert.equal((await world.wait(container('app:1'))).reason, undefined, 'nothing is wrong, it takes time');
   await eventually(() => world.logins.length > 0, 'the pull began');
   assert.equal((await world.wait(container('app:1'))).reason, undefined);
+  const [late] = world.timers;
+  late?.();
+  assert.match(
+    world.told.at(-1) ?? '',
+    /^Normal PullProgress Still pulling image "app:1" after .*: 1 of 2 layers, 1\.0 of 4\.0 MB$/,
+  );
   resolve();
   await eventually(() => world.results.length > 0, 'the pull ended');
+  assert.match(
+    world.told.at(-1) ?? '',
+    /^Normal Pulled Successfully pulled image "app:1" in \d+m?s \(\d+m?s including waiting\)\. Image size: 7 bytes\.$/,
+  );
+  assert.equal(world.timers.size <= 1, true, 'the end of a pull cancels its events');
   assert.equal((await world.images.ensure(pod, container('app:1'))).id, 'id of app:1');
   assert.deepEqual(world.logins, [undefined]);
   assert.ok(world.told.some((text) => text.startsWith('Normal Pulled Successfully pulled image "app:1"')));

@@ -3,11 +3,13 @@ import type { ApiClient } from '@holdfast/client';
 import { type Clock, describeError } from '@holdfast/platform';
 import { type BackOff, nextBackOff } from '../domain/back-off.ts';
 import { type ImageName, parseImageName } from '../domain/image-name.ts';
+import { pullDuration, pullProgressText } from '../domain/pull-progress.ts';
 import { credentialsFor } from '../domain/registry-credentials.ts';
 import { IMAGE_ERROR_SHOWN_MS, START_RETRY_MS } from '../limits.ts';
-import type { ImageStatus, RegistryCredentials, RuntimeImages } from '../runtime/port-images.ts';
+import type { ImageStatus, PullProgress, RegistryCredentials, RuntimeImages } from '../runtime/port-images.ts';
 import { readTexts } from '../volumes/referenced-data.ts';
 import type { TellPod } from './pod-events.ts';
+import { PullProgressEvents } from './pull-progress-events.ts';
 
 export interface PodImagesDeps {
   readonly images: RuntimeImages;
@@ -113,10 +115,13 @@ export class PodImages {
     const { clock, images, onPulled } = this.#deps;
     const { name, key } = of;
     const startedAt = clock.monotonic();
+    const progress = new PullProgressEvents(clock, (elapsedMs, said) =>
+      this.#tell(pod, container, 'Normal', 'PullProgress', pullProgressText(quoted(container), elapsedMs, said)),
+    );
     try {
-      await this.#tryLogins(name, await this.#credentials(pod, name));
+      await this.#tryLogins(name, await this.#credentials(pod, name), (said) => progress.take(said));
       const { sizeBytes = 0 } = (await images.status(name.full)) ?? {};
-      const took = `${((clock.monotonic() - startedAt) / 1000).toFixed(3)}s`;
+      const took = pullDuration(clock.monotonic() - startedAt);
       const message = `Successfully pulled image ${quoted(container)} in ${took} (${took} including waiting). Image size: ${sizeBytes} bytes.`;
       this.#tell(pod, container, 'Normal', 'Pulled', message);
       this.#pulls.set(key, { kind: 'done' });
@@ -125,6 +130,8 @@ export class PodImages {
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       onPulled(pod, container, this.#failed(pod, container, { key, message: describeError(error) }));
+    } finally {
+      progress.stop();
     }
   }
 
@@ -140,18 +147,23 @@ export class PodImages {
   }
 
   /** Tries credentials until one succeeds; without any it pulls anonymously. */
-  async #tryLogins(name: ImageName, logins: readonly RegistryCredentials[]): Promise<void> {
+  async #tryLogins(
+    name: ImageName,
+    logins: readonly RegistryCredentials[],
+    onProgress: (progress: PullProgress) => void,
+  ): Promise<void> {
     const { images } = this.#deps;
     const { signal } = this.#stopping;
+    const watch = { signal, onProgress };
     for (const login of logins.slice(0, -1)) {
       try {
-        await images.pull(name.full, login, signal);
+        await images.pull(name.full, login, watch);
         return;
       } catch {
         if (signal.aborted) break;
       }
     }
-    await images.pull(name.full, logins.at(-1), signal);
+    await images.pull(name.full, logins.at(-1), watch);
   }
 
   async #credentials(pod: Pod, name: ImageName): Promise<readonly RegistryCredentials[]> {

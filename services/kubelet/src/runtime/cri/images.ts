@@ -11,7 +11,7 @@ export function createImages(connection: CriConnection): RuntimeImages {
       );
       return answer.image === undefined ? undefined : imageStatus(answer.image);
     },
-    pull: async (image, credentials, signal) => {
+    pull: async (image, credentials, { signal }) => {
       const request = { image: { image }, ...(credentials === undefined ? {} : { auth: authOf(credentials) }) };
       const answer = await connection.call({ deadlineMs: PULL_DEADLINE_MS, signal }, ({ images }, options) =>
         images.pullImage(request, options),

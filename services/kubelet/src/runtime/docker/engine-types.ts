@@ -75,7 +75,11 @@ export interface EngineEvent {
   readonly Actor?: { readonly Attributes?: Texts };
 }
 
-export interface PullProgress {
+/** One line of a pull. */
+export interface PullLine {
+  readonly id?: string;
+  readonly status?: string;
+  readonly progressDetail?: { readonly current?: number; readonly total?: number };
   readonly error?: string;
   readonly errorDetail?: { readonly message?: string };
 }

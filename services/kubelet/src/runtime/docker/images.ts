@@ -1,18 +1,19 @@
 import { existsSync } from 'node:fs';
 import { RuntimeError } from '../port.ts';
-import type { ImageStatus, RegistryCredentials, RuntimeImages } from '../port-images.ts';
+import type { ImageStatus, PullWatch, RegistryCredentials, RuntimeImages } from '../port-images.ts';
 import { type Engine, isCode, part } from './engine.ts';
-import type { EngineInfo, InspectedImage, ListedContainer, ListedImage, PullProgress } from './engine-types.ts';
+import type { EngineInfo, InspectedImage, ListedContainer, ListedImage, PullLine } from './engine-types.ts';
 import { fullImageName, pullName } from './image-names.ts';
 import { JsonLines } from './json-lines.ts';
 import { PULL_STALL_MS, WORK_DEADLINE_MS } from './limits.ts';
+import { PullLayers } from './pull-layers.ts';
 
 export function createImages(engine: Engine, sandboxImage: string): RuntimeImages {
   const status = (image: string): Promise<ImageStatus | undefined> => inspectImage(engine, image);
   return {
     status,
-    pull: async (image, credentials, signal) => {
-      await pullImage(engine, image, { ...(credentials === undefined ? {} : { credentials }), signal });
+    pull: async (image, credentials, watch) => {
+      await pullImage(engine, image, { ...(credentials === undefined ? {} : { credentials }), ...watch });
       return (await status(image))?.id ?? image;
     },
     list: async () => {
@@ -73,13 +74,16 @@ async function removeImage(engine: Engine, id: string): Promise<void> {
   if ((await inspectImage(engine, id)) !== undefined) await remove(id);
 }
 
-export interface PullOptions {
+export interface PullOptions extends Partial<PullWatch> {
   readonly credentials?: RegistryCredentials;
-  readonly signal?: AbortSignal;
 }
 
 /** Rejects with the sentence of the engine or of the registry. */
-export async function pullImage(engine: Engine, image: string, { credentials, signal }: PullOptions): Promise<void> {
+export async function pullImage(
+  engine: Engine,
+  image: string,
+  { credentials, signal, onProgress }: PullOptions,
+): Promise<void> {
   const answer = await engine.open({
     method: 'POST',
     path: '/images/create',
@@ -88,9 +92,13 @@ export async function pullImage(engine: Engine, image: string, { credentials, si
     ...(credentials === undefined ? {} : { headers: { 'x-registry-auth': authOf(credentials) } }),
     ...(signal === undefined ? {} : { signal }),
   });
-  const lines = new JsonLines<PullProgress>();
+  const lines = new JsonLines<PullLine>();
+  const layers = new PullLayers();
   for await (const chunk of engine.untilStalled(answer, PULL_STALL_MS)) {
-    const failed = lines.push(chunk).find(({ error }) => error !== undefined);
+    const said = lines.push(chunk);
+    for (const line of said) layers.take(line);
+    onProgress?.(layers.progress);
+    const failed = said.find(({ error }) => error !== undefined);
     if (failed !== undefined) throw new RuntimeError('Internal', failed.errorDetail?.message ?? failed.error ?? '');
   }
 }

@@ -47,3 +47,6 @@ export const PORT_CONNECT_MS = 10_000;
 invariant(QUICK_DEADLINE_MS < WORK_DEADLINE_MS, 'longer work has a longer deadline');
 invariant(LEFT_OVER_GRACE_MS < STOP_CONFIRM_MS, 'a leftover container has its grace before its stop fails');
 invariant(LOG_DRAIN_MS < QUICK_DEADLINE_MS, 'a missing end of a log delays no list beyond its deadline');
+
+/** Of one pull. Images have 127 layers at most; more are not counted. */
+export const PULL_LAYERS_MAX = 200;

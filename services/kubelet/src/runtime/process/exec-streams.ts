@@ -9,7 +9,8 @@ import { type BesideRequest, besideLaunch } from './exec.ts';
 import { EXEC_DRAIN_MS } from './limits.ts';
 import { type ProcessEntry, processEntries } from './process-table.ts';
 import type { ExecOptions } from './protocol.ts';
-import { containerEnvironment, isDirectory, isIsolated, ownDirectory, readFailure } from './spawn.ts';
+import { containerEnvironment, isIsolated, ownDirectory, readFailure } from './spawn.ts';
+import { isDirectory } from './spawn-paths.ts';
 import { resizeTerminal } from './terminal.ts';
 
 export interface OpenExec {

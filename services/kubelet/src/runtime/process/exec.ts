@@ -6,7 +6,7 @@ import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
 import { enterNetwork } from './sandbox-network.ts';
 import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnRequest } from './spawn.ts';
 
-export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'> {
+export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'> {
   /** First process of the container. */
   readonly leader: number;
 }

@@ -39,6 +39,9 @@ export const ATTACH_POLL_MS = 200;
 /** Connection deadline for a port of a local pod. */
 export const PORT_CONNECT_MS = 10_000;
 
+/** Deadline of a look at what a container is to see, below that of the request for its start; and how many wait at most. */
+export const VIEW_DEADLINE_MS = 8_000;
+export const VIEW_WORKERS_MAX = 16;
 /** Deadline of the test whether this user may mount. */
 export const ABILITY_TEST_MS = 5_000;
 

@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chownSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chownSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { HELPER_ENVIRONMENT, hasHelper } from '../helpers.ts';
-import type { ContainerConfig, SandboxConfig } from '../port.ts';
+import { type ContainerConfig, RuntimeError, type SandboxConfig } from '../port.ts';
 import { ALL_WELL, becomeInPlace, isRoot, START_TOLD, START_UNTOLD } from './become.ts';
 import { carryEnvironment } from './carried-environment.ts';
 import { isolatedCommand } from './isolation.ts';
-import { writeIsolationScript } from './isolation-script.ts';
 import { FAILURE_MAX_LENGTH } from './limits.ts';
 import type { NodeIsolation } from './node-isolation.ts';
 import { CONTAINER_MARKER } from './process-table.ts';
 import { enterNetwork, type SandboxNetwork } from './sandbox-network.ts';
 import { terminalCommand } from './terminal.ts';
 import { OWN_DIRECTORY } from './user-namespace.ts';
+import type { ViewWork } from './view-workers.ts';
 
 export interface SpawnRequest {
   readonly containerId: string;
@@ -25,6 +25,7 @@ export interface SpawnRequest {
   readonly rootPath: string;
   readonly logPath: string;
   readonly node: () => NodeIsolation;
+  readonly views: ViewWork;
 }
 
 export type SpawnOutcome =
@@ -43,12 +44,13 @@ export async function spawnContainer(request: SpawnRequest): Promise<SpawnOutcom
   const log = openSync(request.logPath, 'a', 0o600);
   try {
     const { workingDir } = config;
-    if (isIsolated(request)) return await spawnLaunch(request, isolatedLaunch(request), log);
-    if (workingDir !== undefined && !isDirectory(workingDir))
+    if (isIsolated(request)) return await spawnLaunch(request, await isolatedLaunch(request), log);
+    if (workingDir !== undefined && !(await request.views.isDirectory(workingDir)))
       return { failure: `working directory "${workingDir}" does not exist on this machine` };
     const plain = plainLaunch(request, [...config.command, ...config.args], config.tty === true);
     return await spawnLaunch(request, plain, log);
   } catch (error) {
+    if (error instanceof RuntimeError) throw error;
     return { failure: `exec: "${config.command[0]}": ${error instanceof Error ? error.message : String(error)}` };
   } finally {
     closeSync(log);
@@ -85,7 +87,7 @@ export interface Launch {
 
 /** `command` of `/bin/sh -c START... holdfast <directory> <command>...`, run by `helpers` that become the container's user. */
 export function carriedLaunch(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
   { command, cwd, tty }: { readonly command: readonly string[]; readonly cwd: string; readonly tty: boolean },
 ): Launch {
   const own = containerEnvironment(request);
@@ -102,7 +104,7 @@ export function carriedLaunch(
 
 /** In the machine's own view. Without another user, network or terminal no helper is needed. */
 export function plainLaunch(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
   words: readonly string[],
   tty: boolean,
   tellFailure = true,
@@ -120,9 +122,9 @@ export function plainLaunch(
   return carriedLaunch(request, { command, cwd, tty });
 }
 
-function isolatedLaunch(request: SpawnRequest): Launch {
-  const { config, workPath, rootPath, sandbox, node } = request;
-  const script = writeIsolationScript(rootPath, { config: withOwnDirectory(request), sandbox, node: node() });
+async function isolatedLaunch(request: SpawnRequest): Promise<Launch> {
+  const { config, workPath, rootPath, sandbox, node, views } = request;
+  const script = await views.writeScript(rootPath, { config: withOwnDirectory(request), sandbox, node: node() });
   const isolated = isolatedCommand(script, { config, directory: config.workingDir ?? OWN_DIRECTORY });
   const command = [...enterNetwork(request.network), ...isolated];
   return carriedLaunch(request, { command, cwd: workPath, tty: config.tty === true });
@@ -167,7 +169,7 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
 
 /** Without this process's own environment: it may contain credentials of the node. */
 export function containerEnvironment(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node'>,
+  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
 ): Record<string, string> {
   return {
     PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
@@ -188,8 +190,4 @@ function spawnFailure(child: ChildProcess, program: string): Promise<string> {
       else resolve(`exec: "${program}": ${error.message}`);
     });
   });
-}
-
-export function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -13,6 +13,7 @@ import { lockAddress, socketPath } from './socket-path.ts';
 import { bindLock, closeInherited, machineClock } from './standalone.ts';
 import { Supervisor } from './supervisor.ts';
 import { createSupervisorServer } from './supervisor-server.ts';
+import { createViewWorkers } from './view-workers.ts';
 
 const VERSION = 'holdfast-process://0.1.0';
 
@@ -33,6 +34,7 @@ async function main(stateArgument: string): Promise<void> {
     bootId,
     logLimits: () => readLogLimits(stateDirectory),
     isolation: () => readNodeIsolation(stateDirectory),
+    views: createViewWorkers({ clock: machineClock }),
     fencing: { now: bootTimeMs, deadline: () => deadline.read() },
     newId: () => crypto.randomUUID(),
     onChange: (podUid) => server.tellChanged(podUid),

@@ -15,6 +15,7 @@ import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from '
 import type { SandboxNetwork } from './sandbox-network.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
 import { SupervisedState } from './supervised-state.ts';
+import type { ViewWork } from './view-workers.ts';
 
 export interface SupervisorDeps {
   readonly clock: Clock;
@@ -26,6 +27,7 @@ export interface SupervisorDeps {
   readonly logLimits: () => LogLimits;
   /** The same. */
   readonly isolation: () => NodeIsolation;
+  readonly views: ViewWork;
   /** The node's promise, on a clock that includes suspend. */
   readonly fencing: { readonly now: () => number; readonly deadline: () => FencingDeadline | undefined };
   readonly onChange: (podUid: string) => void;
@@ -180,6 +182,7 @@ export class Supervisor {
         rootPath: this.#deps.files.rootPath(record),
         logPath: this.#deps.files.logPath(record),
         node: this.#deps.isolation,
+        views: this.#deps.views,
       });
       if ('failure' in outcome) {
         this.#exited(container, { ...this.#ends.exitNow(128, 'StartError'), message: outcome.failure });

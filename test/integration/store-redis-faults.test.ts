@@ -12,7 +12,7 @@ import {
   OperatorError,
 } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import type { Change, DurableStore, Store } from '@holdfast/store';
+import { type Change, type DurableStore, type Store, StoreHalted } from '@holdfast/store';
 import { changesUpTo, checkChain, checkHistory } from '@holdfast/store/contract';
 import { createRedisStore, type RedisStoreOptions } from '@holdfast/store/redis';
 import { Redis } from 'ioredis';
@@ -306,6 +306,17 @@ for (const [what, revision, writeId, complaint] of [
     await until(async () => complaint.test((await store.health()).join()), 'the store is halted');
   });
 }
+
+test('redis: I6: a history that ends elsewhere than at the revision of the store halts it', async (t) => {
+  await using server = await startRedis();
+  const store = await open(t, server.url);
+  await store.write([{ kind: 'create', key: 'core/pods/default/a', value: '{}' }]);
+  await intrude(t, server.url).hset('{k8s}:m', 'rev', '5');
+  const other = await open(t, server.url);
+  const complaint = /the history ends at 1, the store is at 5/;
+  await until(async () => complaint.test((await other.health()).join()), 'the store is halted');
+  await assert.rejects(other.write([{ kind: 'create', key: 'core/pods/default/b', value: '{}' }]), StoreHalted);
+});
 
 test('redis: a follower that lags behind the compaction of another process is notified', async (t) => {
   await using server = await startRedis();

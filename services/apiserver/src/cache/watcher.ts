@@ -19,6 +19,8 @@ export interface WatcherOptions {
   readonly render: RenderFrame;
   /** Told the revision of each frame when the client takes it. */
   readonly delivered?: ((revision: number) => void) | undefined;
+  /** Told what happened that must not: the watcher was cut. */
+  readonly broken?: ((story: string) => void) | undefined;
   /** Called once when the watcher ended, for whatever reason. */
   readonly onEnd: (watcher: Watcher) => void;
 }
@@ -40,6 +42,8 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   /** Frames of the initial state still queued: as many as the resource has objects, whatever the client's pace. */
   #initialFrames = 0;
   #after: number;
+  /** The revision of the last bookmark: the client believes that it has heard of everything up to it. */
+  #promised = 0;
   #ended = false;
   #waiting: ((result: IteratorResult<WatchFrame>) => void) | undefined;
 
@@ -52,12 +56,19 @@ export class Watcher implements AsyncIterable<WatchFrame> {
   /** Delivers a change as this watcher sees it: entering the selection is ADDED, leaving it is DELETED. */
   offer(event: CacheEvent): void {
     if (event.revision <= this.#after) return;
+    if (event.revision <= this.#promised) return this.#breakOff(event.revision);
     this.#after = event.revision;
     const seen = this.#view(event);
     if (seen !== undefined) {
       const { revision, current } = event;
       this.enqueue(() => this.#options.render(seen.type, seen.object, event), { revision, bytes: current.size });
     }
+  }
+
+  /** Tells the client that it has heard of everything up to a revision. */
+  promise(make: () => WatchFrame, revision: number): void {
+    this.#promised = Math.max(this.#promised, revision);
+    this.enqueue(make, { revision });
   }
 
   /** Appends a frame in order; it is rendered when the client takes it. */
@@ -116,6 +127,12 @@ export class Watcher implements AsyncIterable<WatchFrame> {
         return Promise.resolve({ done: true, value: undefined });
       },
     };
+  }
+
+  /** Invariant I10: no change comes behind a bookmark that counts it in. */
+  #breakOff(revision: number): void {
+    this.#options.broken?.(`a change of revision ${revision} came behind a bookmark of ${this.#promised}`);
+    this.cut();
   }
 
   #next(): Promise<IteratorResult<WatchFrame>> {

@@ -115,6 +115,7 @@ function openWatcher(core: Core, context: ResourceContext, following: Following)
     queueFramesMax: WATCHER_QUEUE_FRAMES_MAX,
     render: rendering.change,
     delivered: seenNotes(core, context, following.definition),
+    broken: (reason) => core.log.error('a watch was cut: it would have missed a change', { reason }),
     onEnd: () => {
       cache.watchers.delete(watcher);
       timeout.cancel();
@@ -146,7 +147,7 @@ function offerBookmark(core: Core, offered: OfferedBookmark): void {
   const { watcher, rendering, after, endsInitial } = offered;
   if (!endsInitial && (!current || revision < after)) return;
   const annotations = core.lineage.annotations(offered.request, revision);
-  watcher.enqueue(() => rendering.bookmark({ revision, endsInitial, annotations }), { revision });
+  watcher.promise(() => rendering.bookmark({ revision, endsInitial, annotations }), revision);
 }
 
 interface OfferedBookmark {

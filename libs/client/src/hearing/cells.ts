@@ -45,11 +45,25 @@ export function knowsCell(changes: readonly HistoryChange[], user: string): Cell
 }
 
 /** By the checks of `/readyz?verbose`. */
-export function storeCell(readyz: string | undefined): Cell {
+export const storeCell = (readyz: string | undefined): Cell =>
+  checkCell(readyz, { check: 'etcd', well: 'reaches it', ill: 'does not reach it' });
+
+/** Whether the copy from which a server answers follows the store. */
+export const feedCell = (readyz: string | undefined): Cell =>
+  checkCell(readyz, { check: 'informer-sync', well: 'follows the store', ill: 'does not follow the store' });
+
+function checkCell(
+  readyz: string | undefined,
+  { check, well, ill }: { readonly check: string; readonly well: string; readonly ill: string },
+): Cell {
   if (readyz === undefined) return { state: 'unknown', text: 'not known' };
-  const line = readyz.split('\n').find((each) => /^\[[+-]\]etcd\b/.test(each));
-  if (line === undefined) return { state: 'unknown', text: 'not reported' };
-  const said = line.replace(/^\[[+-]\]etcd (?:ok|failed)[:;, ]*/, '').trim();
-  if (line.startsWith('[-]')) return { state: 'silent', text: said === '' ? 'does not reach it' : said };
-  return { state: 'hears', text: said === '' ? 'reaches it' : said };
+  const found = readyz
+    .split('\n')
+    .map((line) => /^\[([+-])\](\S+) (?:ok|failed)[:;, ]*(.*)$/.exec(line))
+    .find((parts) => parts?.[2] === check);
+  if (found === undefined || found === null) return { state: 'unknown', text: 'not reported' };
+  const [, sign, , rest = ''] = found;
+  const said = rest.trim().replace(/^\((.*)\)$/, '$1');
+  if (sign === '-') return { state: 'silent', text: said || ill };
+  return { state: 'hears', text: said || well };
 }

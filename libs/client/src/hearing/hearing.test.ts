@@ -26,8 +26,16 @@ const change = (revision: number, seconds: number, user: string, any?: number): 
   ...(any === undefined ? {} : { seen: { any: String(any) } }),
 });
 
-const READY = '[+]ping ok\n[+]etcd ok: survives the loss of one\n[+]informer-sync ok\n';
-const QUIET: HearingFacts = { nodes: [], nodeLeases: [], componentLeases: [], changes: [], readyz: READY, now: NOW };
+const READY = '[+]ping ok\n[+]etcd ok (log; survives the loss of one)\n[+]informer-sync ok\n';
+const answering = (readyz: string | undefined) => [{ name: 'API server', readyz }];
+const QUIET: HearingFacts = {
+  nodes: [],
+  nodeLeases: [],
+  componentLeases: [],
+  changes: [],
+  servers: answering(READY),
+  now: NOW,
+};
 const rows = (facts: Partial<HearingFacts>): readonly string[] =>
   partiesOf({ ...QUIET, ...facts }).map(({ name, isHeard, knows, store }) =>
     [name, ...[isHeard, knows, store].map(({ state, text }) => `${state} ${text}`.trim())].join(' | '),
@@ -55,15 +63,25 @@ test('a node is heard while its lease lasts; then its silence and what was concl
   );
 });
 
-test('the API server that answers reports whether it reaches the store', () => {
-  assert.equal(rows({})[0], 'API server | hears answers | none | hears survives the loss of one');
-  const failed = '[+]ping ok\n[-]etcd failed: the store has not answered for 5 s\n';
-  assert.equal(
-    rows({ readyz: failed })[0],
-    'API server | hears answers | none | silent the store has not answered for 5 s',
+test('each API server reports whether it reaches the store, and whether it hears of changes', () => {
+  const well = 'hears answers | hears follows the store | hears log; survives the loss of one';
+  assert.equal(rows({})[0], `API server | ${well}`);
+  const failed =
+    '[+]ping ok\n[-]etcd failed: the store has not answered for 5 s\n[-]informer-sync failed: pods are behind\n';
+  assert.deepEqual(
+    rows({
+      servers: [
+        { name: 'a-1', readyz: READY },
+        { name: 'a-2', readyz: failed },
+        { name: 'a-3', readyz: undefined },
+      ],
+    }),
+    [
+      `a-1 | ${well}`,
+      'a-2 | hears answers | silent pods are behind | silent the store has not answered for 5 s',
+      'a-3 | silent does not answer | unknown not known | unknown not known',
+    ],
   );
-  const silent = partiesOf({ ...QUIET, readyz: undefined })[0];
-  assert.deepEqual([silent?.isHeard.state, silent?.store.state], ['silent', 'unknown']);
 });
 
 test('what a party knew when it last wrote says whether it hears of changes', () => {
@@ -91,9 +109,25 @@ test('in a busy cluster a shorter time is asked, so that the newest changes are 
       const more = asked.length === 1 ? { continue: 'more' } : {};
       return { metadata: { resourceVersion: '9', ...more }, items: [change(9, 1, 'alice')] };
     },
-    readyz: async () => READY,
+    servers: async () => answering(READY),
     now: 0,
   });
   assert.deepEqual(asked, ['60s', '10s']);
   assert.equal(facts.now, NOW - 1000, 'the clock of the server');
+});
+
+test('of the past the leases and changes of that moment are read, and no server is asked', async () => {
+  const asked: string[] = [];
+  const facts = await readHearing({
+    reader: { unread: new Set(), find: async () => 'absent', list: async () => [], events: async () => [] },
+    read: async (_path, query) => {
+      asked.push(`${query?.get('fromTime')} ${query?.get('toTime')}`);
+      return { metadata: { resourceVersion: '9' }, items: [change(9, 100, 'alice')] };
+    },
+    servers: () => Promise.reject(new Error('nobody is asked')),
+    now: NOW + 3_600_000,
+    at: NOW,
+  });
+  assert.deepEqual(asked, ['2026-01-01T00:00:00Z 2026-01-01T00:01:00Z']);
+  assert.deepEqual([facts.now, facts.servers], [NOW, []]);
 });

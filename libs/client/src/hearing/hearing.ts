@@ -1,7 +1,14 @@
 import { FENCED, type Lease, type Node, nodeCondition, promiseOf } from '@holdfast/api/facts';
 import { parseTime } from '@holdfast/platform/time';
 import type { HistoryChange } from '../history/documents.ts';
-import { type Cell, heardCell, knowsCell, storeCell } from './cells.ts';
+import { type Cell, feedCell, heardCell, knowsCell, storeCell } from './cells.ts';
+
+/** What an API server says of itself. */
+export interface ServerReport {
+  readonly name: string;
+  /** Its `/readyz?verbose`; undefined: no answer. */
+  readonly readyz: string | undefined;
+}
 
 /** What the components reported. Nothing else decides what the matrix shows. */
 export interface HearingFacts {
@@ -11,8 +18,8 @@ export interface HearingFacts {
   readonly componentLeases: readonly Lease[];
   /** The latest changes, oldest first; empty without a history. */
   readonly changes: readonly HistoryChange[];
-  /** `/readyz?verbose` of the API server that answers; undefined: no answer. */
-  readonly readyz: string | undefined;
+  /** The API servers that can be asked one by one, or the one that answers; empty: of the past nobody keeps it. */
+  readonly servers: readonly ServerReport[];
   /** Milliseconds since the epoch, by the clock of the server where it is known. */
   readonly now: number;
 }
@@ -31,25 +38,26 @@ export interface Party {
 
 const NONE: Cell = { state: 'none', text: '' };
 
-/** Returns the rows: the API server that answers, the nodes, and the components that elect a leader. */
+/** Returns the rows: the API servers, the nodes, and the components that elect a leader. */
 export function partiesOf(facts: HearingFacts): readonly Party[] {
-  const { nodes, nodeLeases, componentLeases, readyz } = facts;
+  const { nodes, nodeLeases, componentLeases, servers } = facts;
   const leases = new Map(nodeLeases.map((lease) => [lease.metadata.name ?? '', lease]));
-  const server: Party = {
-    kind: 'server',
-    name: 'API server',
-    isHeard: readyz === undefined ? { state: 'silent', text: 'does not answer' } : { state: 'hears', text: 'answers' },
-    knows: NONE,
-    store: storeCell(readyz),
-  };
   return [
-    server,
+    ...servers.map(serverParty),
     ...nodes.map((node) => nodeParty(facts, node, leases.get(node.metadata.name ?? ''))).toSorted(byName),
     ...componentLeases.map((lease) => componentParty(facts, lease)).toSorted(byName),
   ];
 }
 
 const byName = (a: Party, b: Party): number => a.name.localeCompare(b.name, 'en', { numeric: true });
+
+const serverParty = ({ name, readyz }: ServerReport): Party => ({
+  kind: 'server',
+  name,
+  isHeard: readyz === undefined ? { state: 'silent', text: 'does not answer' } : { state: 'hears', text: 'answers' },
+  knows: feedCell(readyz),
+  store: storeCell(readyz),
+});
 
 function nodeParty(facts: HearingFacts, node: Node, lease: Lease | undefined): Party {
   const { name = '' } = node.metadata;

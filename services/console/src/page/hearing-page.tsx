@@ -9,17 +9,22 @@ const AGAIN_MS = 4_000;
 
 /** The partition matrix: who hears whom, from what the components report. */
 export function HearingPage(): VNode {
-  const { api, machine, at } = useShell();
+  const { api, machine, at, offers, guard } = useShell();
+  const isPast = at.value !== '';
   const { found, failure } = useFollowed({
     key: 'hearing',
-    read: () => readParties(api, machine.now()),
+    read: () => readParties(api, { machine, guard, servers: offers.value.servers, at: at.value }),
     again: () => AGAIN_MS,
   });
   return (
     <div class="page hearing">
       <div class="title">
         <h1>Who hears whom</h1>
-        <span class="sum">{at.value === '' ? 'as the components report it' : 'now: the past of this is not kept'}</span>
+        <span class="sum">
+          {isPast
+            ? 'as the history has it: what API servers said of themselves is not kept'
+            : 'as the components report it'}
+        </span>
       </div>
       {failure !== '' && (
         <p class="refusal" role="alert">
@@ -44,7 +49,7 @@ function Matrix({ parties }: { readonly parties: readonly Party[] }): VNode {
         <thead>
           <tr>
             <th scope="col">Who</th>
-            <th scope="col">The API server hears it</th>
+            <th scope="col">The API hears it</th>
             <th scope="col">It hears of changes</th>
             <th scope="col">It reaches the store</th>
           </tr>

@@ -92,13 +92,26 @@ export async function signIn(fetch: Fetch, credential: { code: string } | { toke
 export interface Offers {
   /** The cluster was started for faults. */
   readonly play: boolean;
+  /** Names of API servers that can be asked one by one; empty: there is one. */
+  readonly servers: readonly string[];
 }
 
-export const NO_OFFERS: Offers = { play: false };
+export const NO_OFFERS: Offers = { play: false, servers: [] };
 
 export async function readOffers(fetch: Fetch, guard: string): Promise<Offers> {
   const response = await fetch('/ui/session', { method: 'GET', headers: { [GUARD_HEADER]: guard } });
   return response.ok ? { ...NO_OFFERS, ...((await response.json()) as Partial<Offers>) } : NO_OFFERS;
+}
+
+/** `/readyz?verbose` of one API server, also of one that is not ready; undefined: no answer. */
+export async function readServerHealth(fetch: Fetch, guard: string, name: string): Promise<string | undefined> {
+  try {
+    const init = { method: 'GET', headers: { [GUARD_HEADER]: guard, accept: 'text/plain' } };
+    const response = await fetch(`/ui/servers/${name}/readyz?verbose=`, init);
+    return response.status === 200 || response.status === 500 ? await response.text() : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Opens one WebSocket, at once. */

@@ -1,5 +1,5 @@
 import { percentile } from '../../test/chaos/losses/report.ts';
-import type { Outage } from '../../test/chaos/play/play.ts';
+import type { Outage } from '../../test/chaos/play/outages.ts';
 
 /** A row for each kind of fault: how long no write was acknowledged. */
 export function formatOutages(outages: readonly Outage[]): string {

@@ -6,7 +6,7 @@ import type { Step } from '../../sim/hunt/plan.ts';
 import { addressesOf, docker, NodeFaults, readProc } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
-import { busesOf, serviceOf, storesOf } from '../support/compose-form.ts';
+import { busesOf, mastersOf, serviceOf, storesOf } from '../support/compose-form.ts';
 import { addRules, kill } from './containers.ts';
 import { detourToApi, detourToStore } from './detour.ts';
 import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
@@ -61,6 +61,7 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
   'bus-outage': (cluster) => kill(...busesOf(cluster.form).map((bus) => cluster.containerOf(bus))),
   'store-failover': async (cluster) =>
     kill(cluster.containerOf(cluster.form === 'S' ? 'redis' : await leaderOfLog(cluster))),
+  'masters-down': (cluster) => kill(...mastersOf(cluster.form).map((master) => cluster.containerOf(master))),
   ...ZONE_FAULTS,
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),
   'kill-process': async (cluster, step) => {

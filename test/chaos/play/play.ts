@@ -1,4 +1,4 @@
-import { PODS, type Pod } from '@holdfast/api';
+import { CONFIG_MAPS, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
@@ -18,6 +18,7 @@ import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { describePods } from '../support/workloads.ts';
 import { beginStep, meantNow } from './actions.ts';
 import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
+import { type Outage, outagesOf } from './outages.ts';
 import { renderRun } from './report.ts';
 import { type LoggedCommit, StoreLog } from './store-log.ts';
 import { StoredRules } from './stored-rules.ts';
@@ -28,19 +29,12 @@ import { createApp, createOne, named } from './workloads.ts';
 const POLL_MS = 100;
 const ASKED_AGAIN = 5;
 const ASK_AGAIN_MS = 500;
-const SOON_AFTER_MS = 5_000;
 
 /** A step as it was played; milliseconds after the workloads were up. */
 export interface PlayedStep {
   readonly step: Step;
   readonly fromMs: number;
   readonly toMs: number;
-}
-
-/** The longest time without an acknowledged write while a fault lasted, or soon after its end. */
-export interface Outage {
-  readonly kind: Step['do'];
-  readonly ms: number;
 }
 
 /** What the checkers beside the containers say. */
@@ -110,6 +104,7 @@ export class Play {
     });
     await Promise.all([load.stop(), clients.stop(), patient.stop()]);
     const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
+    await log.reach(await revisionNow(admin));
     await clients.finish(log);
     stopRules();
     const commits = log.commits.slice(first);
@@ -127,7 +122,7 @@ export class Play {
       signs: [...signs.values()].flat(),
       commits,
       requests: clients.requests,
-      outages: this.#outages(patient),
+      outages: outagesOf(this.#steps, { patient, beganMs: this.#began, nowMs: clock.monotonic() }),
       beganAt: this.#beganAt,
       beganMonotonic: this.#began,
       lengthMs: this.#elapsedMs,
@@ -138,16 +133,6 @@ export class Play {
 
   get #elapsedMs(): number {
     return clock.monotonic() - this.#began;
-  }
-
-  #outages(patient: PatientClients): readonly Outage[] {
-    return this.#steps
-      .filter(({ step }) => isFault(step.do))
-      .map(({ step, fromMs, toMs }) => {
-        const from = this.#began + fromMs;
-        const to = Math.min(this.#began + toMs + SOON_AFTER_MS, clock.monotonic());
-        return { kind: step.do, ms: patient.longestWithout(from, to) };
-      });
   }
 
   async #sleepUntil(seconds: number): Promise<void> {
@@ -259,6 +244,10 @@ const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({
   now: () => clock.monotonic(),
   sleep: (ms) => clock.sleep(ms),
 });
+
+async function revisionNow(admin: ApiClient): Promise<number> {
+  return Number((await admin.list(CONFIG_MAPS, { namespace: 'default' })).resourceVersion);
+}
 
 async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
   return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(

@@ -24,7 +24,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'store-failover': YES,
   'store-full': 'the store is a Redis server, whose memory has no limit there',
   crash: YES,
-  'masters-down': 'no step kills several containers at one moment; use crash for each',
+  'masters-down': YES,
   'kubelet-down':
     'the kubelet is the first process of its container, and its pods end with it; use pause or power-loss',
   'power-loss': YES,

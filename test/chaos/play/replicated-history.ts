@@ -10,15 +10,21 @@ import { storesOf } from '../support/compose-form.ts';
 import type { Reading } from './store-log.ts';
 
 const LOOK_MS = 300;
+/** After restarts the servers may have other addresses: a store that cannot serve for so long is opened anew. */
+const TROUBLE_MS = 8_000;
 const STORE_USER = /^HOLDFAST_STORE_USER=(\S+)/m;
 
-/** Reads the history of form H as one more process of the log, until its store ends. */
+/** Reads the history of form H as one more process of the log, until its store cannot serve any more. */
 export async function readReplicatedLog(cluster: ComposeCluster, { last, take, isOver }: Reading): Promise<void> {
   const store = await openStore(cluster);
   const over = new AbortController();
   const clock = createSystemClock();
   const looking = (async (): Promise<void> => {
-    while (!isOver() && !over.signal.aborted) await clock.sleep(LOOK_MS);
+    let wellAt = clock.monotonic();
+    while (!isOver() && !over.signal.aborted && clock.monotonic() - wellAt < TROUBLE_MS) {
+      if ((await store.health()).length === 0) wellAt = clock.monotonic();
+      await clock.sleep(LOOK_MS);
+    }
     over.abort();
   })();
   try {

@@ -4,7 +4,8 @@ import { Recorder } from '../../scenario/timeline/recorder.ts';
 import { renderTimeline } from '../../scenario/timeline/render.ts';
 import type { Request } from '../clients/asking.ts';
 import { lifeOf, type Sign } from '../losses/signs.ts';
-import type { Outage, PlayedStep, Verdict } from './play.ts';
+import type { Outage } from './outages.ts';
+import type { PlayedStep, Verdict } from './play.ts';
 
 const CLIENTS = 'clients';
 /** Failures of one API server that are closer to each other are one time without it. */

@@ -1,11 +1,13 @@
 import { createSystemClock } from '@holdfast/platform';
 import type { StoredObject } from '@holdfast/store';
 import { type Commit, CommittedState } from '../../sim/committed.ts';
+import { waitFor } from '../../support/wait.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { readRedis } from './redis-history.ts';
 import { readReplicatedLog } from './replicated-history.ts';
 
 const AGAIN_MS = 300;
+const READ_WITHIN_MS = 60_000;
 
 /** A commit, and when it was read here. */
 export interface LoggedCommit extends Commit {
@@ -52,6 +54,12 @@ export class StoreLog implements AsyncDisposable {
   onCommit(listener: (commit: LoggedCommit) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  /** What checkers take for the truth has to be all of it. */
+  async reach(revision: number): Promise<void> {
+    const isRead = async (): Promise<boolean> => this.#last >= revision;
+    await waitFor(`the history of the store to be read up to ${revision}`, isRead, READ_WITHIN_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -29,6 +29,14 @@ export const storesOf = (form: FormName): readonly string[] =>
 /** Those that tell of changes: in H the log is told by the servers that keep it. */
 export const busesOf = (form: FormName): readonly string[] => (form === 'S' ? ['nats'] : storesOf(form));
 
+/** Every process of the control plane. */
+export function mastersOf(form: FormName): readonly string[] {
+  const { schedulers, managers } = COMPOSE_FORMS[form];
+  const several = (name: string, count: number): readonly string[] =>
+    Array.from({ length: count }, (_, i) => (i === 0 ? name : `${name}-${i + 1}`));
+  return [...apiServersOf(form), ...several('scheduler', schedulers), ...several('controller-manager', managers)];
+}
+
 /** The services of `zone-2` of form H, in the order in which they are upgraded: clients of others first. */
 export function servicesOfZone(zone: string): readonly string[] {
   const number = zone.replace('zone-', '');

@@ -5,6 +5,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from '../support/wait.ts';
 import { type ComposeCluster, startComposeCluster } from './support/compose-cluster.ts';
 import { doubleLives, readLives } from './support/heartbeats.ts';
+import { assertOwnAddresses, assertServicesReachPods, createGreeters, NETWORK_FILE } from './support/pod-networks.ts';
 import {
   allReady,
   chooseVictim,
@@ -36,12 +37,16 @@ const clock = createSystemClock();
 describe('partition of a node in the distributed form', () => {
   let cluster: ComposeCluster;
   before(async () => {
-    cluster = await startComposeCluster('holdfast-chaos-partition', {
+    const settings = {
       HOLDFAST_NODE_MONITOR_GRACE_SECONDS: String(NODE_MONITOR_GRACE_SECONDS),
       // This tests the guarantees without a watchdog.
       HOLDFAST_SELF_FENCING: 'off',
-    });
+      // A node without the rights for it must not start: it would run the tests without the network that they are about.
+      HOLDFAST_POD_NETWORK: 'private',
+    };
+    cluster = await startComposeCluster('holdfast-chaos-partition', settings, { files: [NETWORK_FILE] });
     await createWorkloads(cluster.admin);
+    await createGreeters(cluster);
     await waitFor('every pod to be ready', () => allReady(cluster.admin), SETTLE_DEADLINE_MS);
   });
   after(() => cluster?.[Symbol.asyncDispose]());
@@ -55,6 +60,14 @@ describe('partition of a node in the distributed form', () => {
       throw error;
     }
   };
+
+  test(
+    'a pod reaches pods of every node at the address and by the name of their service, and the API at its own',
+    explained(async () => {
+      await assertServicesReachPods(cluster, 'asker');
+      await assertOwnAddresses(cluster);
+    }),
+  );
 
   test(
     '[TEST-01] [TEST-07] [SAFE-22] [SAFE-23] [SAFE-25] [SAFE-30] [SAFE-32] a node that is cut off longer than the ' +
@@ -128,5 +141,10 @@ describe('partition of a node in the distributed form', () => {
       await waitFor('every pod to be ready again', () => allReady(admin), SETTLE_DEADLINE_MS);
       await nobodyLivesOutsideTheStore(admin, sharedFolder);
     }),
+  );
+
+  test(
+    'after the cuts the ways between the nodes are there again',
+    explained(() => assertServicesReachPods(cluster, 'asker-afterwards')),
   );
 });

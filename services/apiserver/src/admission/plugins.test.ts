@@ -81,6 +81,21 @@ test('a kubelet can neither remove its taints nor attract workloads by labels', 
   assert.equal((await change({ metadata: { labels: { 'example.com/a': 'c' } } })).status, 200);
 });
 
+test('a kubelet cannot choose the network of its pods, and keeps the one that it was given', async () => {
+  const nodes = '/api/v1/nodes';
+  const spec = { podCIDR: '10.244.7.0/24', podCIDRs: ['10.244.7.0/24'] };
+  const refusal = /node "a" is not allowed to choose its networks \(spec\.podCIDRs\)$/;
+  const register = (body: object) =>
+    api.call('POST', nodes, { as: 'node-a', body: { metadata: { name: 'a' }, ...body } });
+  assert.match((await register({ spec: { podCIDR: '10.0.0.0/8' } })).textAt('message'), refusal);
+  assert.equal((await register({})).status, 201);
+  const change = (as: string | undefined, body: object) =>
+    api.call('PATCH', `${nodes}/a`, { ...(as === undefined ? {} : { as }), body });
+  assert.match((await change('node-a', { spec })).textAt('message'), refusal);
+  assert.equal((await change(undefined, { spec })).status, 200);
+  assert.equal((await change('node-a', { metadata: { labels: { 'example.com/a': 'b' } } })).status, 200);
+});
+
 test('an ingress that names no class gets the default one', async () => {
   const ingress = (name: string, extra: object = {}, annotations: object = {}) =>
     api.call('POST', '/apis/networking.k8s.io/v1/namespaces/default/ingresses', {

@@ -59,6 +59,10 @@ function checkNode(request: AdmissionRequest, node: string): void {
   if (old !== undefined && !deepEqual(wanted.spec.taints ?? [], old.spec.taints ?? [])) {
     throw refuse(request, `node "${node}" is not allowed to modify taints`);
   }
+  // A controller gives networks to nodes. One that chose its own could take those of others, or all.
+  if (!deepEqual(wanted.spec.podCIDRs ?? [], old?.spec.podCIDRs ?? [])) {
+    throw refuse(request, `node "${node}" is not allowed to choose its networks (spec.podCIDRs)`);
+  }
   // With the owner gone, garbage collection would delete the Node, and it would be registered again with any labels and
   // taints.
   if (old !== undefined && !deepEqual(wanted.metadata.ownerReferences ?? [], old.metadata.ownerReferences ?? [])) {

@@ -28,11 +28,11 @@ export async function writeConsolePictures(): Promise<void> {
     await waitFor('the console', () => page.goto(cluster.ready.console).catch(() => undefined));
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await pictureWaits(page, cluster);
-    await pictureTerminal(page);
     const fault = await tour.cut(node);
     await pictureLoss(page, node);
     await tour.mend(fault, node);
     await writeFilm(cluster, node);
+    await pictureTerminal(page);
   } finally {
     await browser.close();
   }
@@ -59,15 +59,25 @@ async function pictureWaits(page: Page, { ready }: HoldfastProcess): Promise<voi
 
 async function pictureTerminal(page: Page): Promise<void> {
   await go(page, `#/object/core/v1/pods/default/${PET}?tab=terminal`);
-  await page.getByLabel('Command').fill('sh');
-  await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText('Connected.').waitFor();
-  const terminal = page.getByRole('textbox', { name: `Terminal of ${PET}` });
-  await terminal.click();
+  await waitFor('a terminal that stays connected', () =>
+    typeIntoTerminal(page).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await picture(page, 'console-terminal');
+}
+
+async function typeIntoTerminal(page: Page): Promise<void> {
+  const within = { timeout: 10_000 };
+  await page.reload();
+  await page.getByLabel('Command').fill('sh', within);
+  await page.getByRole('button', { name: 'Run' }).click(within);
+  const terminal = page.getByRole('textbox', { name: 'Terminal of main' });
+  await terminal.click(within);
   await page.keyboard.type('hostname; date +%Y; echo "exit code $?"');
   await page.keyboard.press('Enter');
-  await terminal.getByText(/exit code 0/).waitFor();
-  await picture(page, 'console-terminal');
+  await terminal.getByText(/exit code 0/).waitFor(within);
 }
 
 /** The node is cut off, and its pod runs elsewhere. */

@@ -14,7 +14,7 @@ export const GET = defineCommand({
   settings: {
     'all-namespaces': { kind: 'boolean', short: 'A', help: 'Objects of all namespaces' },
     selector: { kind: 'string', short: 'l', help: 'Only objects with these labels' },
-    json: { kind: 'boolean', help: 'The same as --output json' },
+    json: { kind: 'boolean', help: 'One JSON document a line' },
     output: { kind: 'string', short: 'o', help: `One of ${OUTPUTS.join(', ')}`, default: 'table' },
   },
   act: async ({ settings, words }, session, { print, tell, paint = PLAIN }) => {
@@ -26,7 +26,7 @@ export const GET = defineCommand({
       const answer = await session.read(path, output === 'json' ? 'application/json' : TABLE, query);
       const lines =
         output === 'json'
-          ? [JSON.stringify(answer, undefined, 2)]
+          ? [JSON.stringify(answer, undefined, settings.json ? undefined : 2)]
           : formatTable(answer, { wide: output === 'wide', namespaces, paint: paintHead(paint) });
       if (lines.length === 0) tell('No resources found.');
       for (const line of lines) print(line);

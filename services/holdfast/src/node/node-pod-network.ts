@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectComponent } from '@holdfast/client/component-config';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
@@ -10,6 +9,7 @@ import {
   MACHINE_LINK,
   nodeCidr,
   type PodNetwork,
+  readRouteTable,
   runProgram,
 } from '@holdfast/kubelet/pod-network';
 import { opened, type Service, stopInReverse } from '@holdfast/platform';
@@ -168,7 +168,7 @@ const createRoutes = ({ clusterNetwork, kubelet: { nodeName } }: NodeConfig, too
     clusterNetwork,
     serviceNetwork: SERVICE_NETWORK,
     ip: (args, input) => runProgram('ip', args, input),
-    table: () => readFile('/proc/net/route', 'utf8'),
+    table: readRouteTable,
   });
 
 /** Node ports and host ports, at every address of the machine. */

@@ -1,7 +1,6 @@
 import { startProcess } from '@holdfast/kubelet/node-process';
 import { type Log, OperatorError, type Service } from '@holdfast/platform';
 import type { NodeConfig } from './config.ts';
-import { forwardingRefusal } from './forwarding.ts';
 
 /** A kubelet whose pods have addresses of their own, where this machine allows it. */
 export async function startNode(config: NodeConfig, log: Log): Promise<Service> {
@@ -22,7 +21,7 @@ async function whyShared({ podNetwork, kubelet, proxyTokenFile }: NodeConfig): P
   if (kubelet.runtime !== 'process') return 'a container runtime has a network of its own';
   if (proxyTokenFile === undefined) return '--proxy-token-file is not set';
   if (process.getuid?.() !== 0) return 'only root may route packets';
-  const { canFilter, networkRefusal } = await import('@holdfast/kubelet/pod-network');
+  const { canFilter, forwardingRefusal, networkRefusal } = await import('@holdfast/kubelet/pod-network');
   if (!canFilter()) return 'nft is not installed';
   const refusal = forwardingRefusal() || (await networkRefusal());
   return refusal === '' ? undefined : refusal;

@@ -4,6 +4,7 @@ import { run } from './agent/run.ts';
 export { MACHINE_ADDRESS, MACHINE_LINK } from './agent/plan.ts';
 export type { Relay } from './agent/protocol.ts';
 export { wayOutProtocols, wayOutRefusal } from './agent/transparency.ts';
+export { forwardingRefusal, readRouteTable } from './forwarding.ts';
 export { canFilter, networkRefusal } from './launch.ts';
 export { machineLinkName, machineLinkRefusal, NODE_ROUTES_PROTOCOL } from './machine-routes.ts';
 export {

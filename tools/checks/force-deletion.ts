@@ -76,6 +76,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   ),
 
   // Other things that are called force.
+  'test/docs/console-pictures.ts': 'pngquant --force writes over a picture',
   'test/e2e/kubectl-edit.test.ts': 'replace --force of a ConfigMap',
   'test/e2e/kubectl-nodes.test.ts': 'drain --force takes pods without an owner; it evicts them gracefully',
 };

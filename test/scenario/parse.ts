@@ -187,10 +187,12 @@ function readTargets(field: Field, kind: StepKind, form: Form): readonly string[
   });
 }
 
+const NODES_AMONG: ReadonlySet<string> = new Set(['node', 'listener', 'process']);
+
 function isTarget(target: string, kind: StepKind, form: Form): boolean {
   const { targets } = KINDS[kind];
   if (targets === 'pod') return POD_TARGET.test(target);
-  const isNodeOf = APPS.some((app) => target === `node-of-${app}`) && (targets === 'node' || targets === 'process');
+  const isNodeOf = APPS.some((app) => target === `node-of-${app}`) && NODES_AMONG.has(targets);
   return isNodeOf || namesOf(kind, form).includes(target);
 }
 

@@ -2,7 +2,7 @@ import { BUS_PARTY } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import { goodWay, type StoreWay } from './faulty-store.ts';
 import type { FaultKind } from './kinds.ts';
-import type { Step } from './plan.ts';
+import { heardKind } from './listeners.ts';
 import { type Action, findPod, isOff, type Scene } from './scene.ts';
 
 export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
@@ -39,8 +39,9 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   'feed-lag': ({ ways }, { target, value = 0 }) => change(ways.get(target), { feedMs: value }),
   'store-unknown': ({ ways }, { target, value = 0 }) => change(ways.get(target), { unknown: value }),
   'store-full': ({ ways }) => changeAll([...ways.values()], { isFull: true }),
-  'late-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, kindOf(step), { lateMs: step.value ?? 0 }),
-  'lost-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, kindOf(step), { isLost: true }),
+  'late-kind': ({ cluster }, step) =>
+    cluster.channels.worsen(step.target, heardKind(step), { lateMs: step.value ?? 0 }),
+  'lost-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, heardKind(step), { isLost: true }),
   // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
   'store-failover': ({ ways }) => changeAll([...ways.values()], { isDown: true }),
   crash: ({ cluster, crashed }, { target }) => {
@@ -132,10 +133,6 @@ function partiesOfZone(parties: readonly string[], zone: string): readonly strin
   const number = zone.replace('zone-', '');
   return parties.filter((party) => (/-(\d)$/.exec(party)?.[1] ?? '1') === number);
 }
-
-/** Kinds of objects that most decisions rest on; the time of the step determines which. */
-const FOLLOWED = ['pods', 'nodes', 'persistentvolumes', 'configmaps', 'replicasets', 'statefulsets', 'jobs'];
-const kindOf = ({ at }: Step): string => FOLLOWED[Math.round(at * 1000) % FOLLOWED.length] ?? 'pods';
 
 /** A process has sent a write: the end of a process that was waiting for that. */
 export function wrote(scene: Scene, party: string): void {

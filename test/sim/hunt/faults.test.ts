@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIG_MAPS, NODES, type Node, PODS } from '@holdfast/api';
+import { CONFIG_MAPS, PODS, type Pod } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
 import { SimCluster } from '../cluster.ts';
 import { FAULT_ACTIONS } from './fault-actions.ts';
@@ -11,8 +11,14 @@ import type { Scene } from './scene.ts';
 const UP_MS = 20_000;
 /** Until then a follower watches as well. */
 const BUS_TRUSTED_MS = 65_000;
-/** The time of a step determines the kind of objects. */
-const NODES_AT = 0.001;
+
+const podNamed = (name: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace: 'default', name },
+  spec: { containers: [{ name: 'main', image: 'busybox', resources: {} }] },
+  status: {},
+});
 
 /** A small cluster, and the parts of a scene that faults of processes need. */
 async function setScene() {
@@ -67,12 +73,11 @@ test('an expired credential is refused, of this process alone', async () => {
 
 test('a follower does not hear of one kind of objects, and recovers by itself', async () => {
   const { cluster, begin } = await setScene();
-  const nodes = cluster.follow('observer', NODES);
+  const pods = cluster.follow('observer', PODS);
   await cluster.kernel.runFor(BUS_TRUSTED_MS);
-  const knows = (name: string): boolean => nodes.get({ name }) !== undefined;
-  const end = begin('lost-kind', 'observer', { at: NODES_AT });
-  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'another' }, spec: {}, status: {} } as Node;
-  await cluster.ask(cluster.admin.create(NODES, node));
+  const knows = (name: string): boolean => pods.get({ namespace: 'default', name }) !== undefined;
+  const end = begin('lost-kind', 'observer');
+  await cluster.ask(cluster.admin.create(PODS, podNamed('another')));
   await cluster.kernel.runFor(1_000);
   assert.equal(knows('another'), false);
   await cluster.kernel.runUntil('the heartbeats show the loss', () => knows('another'), UP_MS);
@@ -92,16 +97,9 @@ test('all processes of the control plane end at one moment, and start again', as
 
 test('a node whose disk is full starts nothing new until there is room, and a slow one takes its time', async () => {
   const { cluster, begin } = await setScene();
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { namespace: 'default', name: 'p' },
-    spec: { containers: [{ name: 'main', image: 'busybox', resources: {} }] },
-    status: {},
-  };
   const full = begin('disk-full', 'node-1');
   const slow = begin('disk-slow', 'node-1', { value: 500 });
-  await cluster.ask(cluster.admin.create(PODS, pod));
+  await cluster.ask(cluster.admin.create(PODS, podNamed('p')));
   const phase = (): string | undefined => cluster.committed.list(PODS)[0]?.status.phase;
   await cluster.kernel.runFor(UP_MS);
   assert.equal(phase(), 'Pending');

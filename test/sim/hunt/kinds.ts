@@ -1,7 +1,7 @@
 import type { Moment } from './moments.ts';
 
 export interface Kind {
-  readonly targets: 'node' | 'master' | 'api' | 'process' | 'zone' | 'pod' | 'app' | 'none';
+  readonly targets: 'node' | 'master' | 'api' | 'listener' | 'process' | 'zone' | 'pod' | 'app' | 'none';
   /** Shortest and longest time, seconds. */
   readonly for?: readonly [number, number];
   readonly value?: readonly [number, number];
@@ -22,8 +22,8 @@ export const FAULTS = {
   'bus-outage': { targets: 'none', for: [5, 60], perMinute: 0.6 },
   'lossy-bus': { targets: 'process', for: [10, 90], value: [0.1, 0.6], perMinute: 1 },
   // A subscription of one kind of objects falls behind, or loses what is sent meanwhile; the others of the process do not.
-  'late-kind': { targets: 'process', for: [5, 60], value: [200, 5000], perMinute: 1 },
-  'lost-kind': { targets: 'process', for: [2, 40], perMinute: 1 },
+  'late-kind': { targets: 'listener', for: [5, 60], value: [200, 5000], perMinute: 1 },
+  'lost-kind': { targets: 'listener', for: [2, 40], perMinute: 1 },
   'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
   // What the store tells of changes arrives late: caches and informers behind it lag, and reads do not.
   'feed-lag': { targets: 'api', for: [5, 60], value: [200, 20_000], perMinute: 1 },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DELAYS } from './kinds.ts';
-import { isCalm, planOf } from './plan.ts';
+import { heardKind } from './listeners.ts';
+import { type HuntPlan, isCalm, planOf } from './plan.ts';
 
 const SEEDS = Array.from({ length: 200 }, (_, i) => i + 1);
 
@@ -36,4 +37,30 @@ test('users do after a moment what people do because of it', () => {
   const because = deletions.filter(({ when }) => when === 'node-lost');
   assert.ok(because.length * 4 > deletions.length, `${because.length} of ${deletions.length} deletions`);
   assert.ok(because.length < deletions.length, 'others come at any time');
+});
+
+test('what is late or lost is what its process decides on', () => {
+  const steps = SEEDS.flatMap((seed) => planOf(seed).steps).filter(({ do: kind }) => kind.endsWith('-kind'));
+  assert.ok(steps.length > 20, `${steps.length} steps`);
+  assert.ok(steps.every(({ target }) => !target.startsWith('apiserver')));
+  const ofManagers = steps.filter(({ target }) => target.startsWith('controller-manager'));
+  assert.ok(ofManagers.length * 5 > steps.length, `${ofManagers.length} of ${steps.length} steps`);
+  assert.ok(new Set(ofManagers.map(heardKind)).size > 3);
+  const ofNodes = steps.filter(({ target }) => target.startsWith('node-'));
+  assert.deepEqual([...new Set(ofNodes.map(heardKind))], ['pods']);
+});
+
+test('an API server ends while something is delayed', () => {
+  const isRestarted = ({ steps }: HuntPlan): boolean =>
+    steps.some(
+      ({ do: kind, at, for: lasts = 0 }) =>
+        DELAYS.has(kind) &&
+        !kind.startsWith('crash') &&
+        steps.some(
+          (step) => step.do === 'crash' && step.target.startsWith('apiserver') && step.at > at && step.at < at + lasts,
+        ),
+    );
+  const plans = SEEDS.map((seed) => planOf(seed)).filter(({ steps }) => steps.some((step) => step.do === 'crash'));
+  const restarted = plans.filter(isRestarted);
+  assert.ok(restarted.length * 2 > plans.length, `${restarted.length} of ${plans.length} plans`);
 });

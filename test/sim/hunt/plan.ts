@@ -57,6 +57,7 @@ export const WHOLE_WITHIN_SECONDS = 280;
 
 /** A controller of a user, which follows all pods. */
 export const OBSERVER = 'observer';
+const MANAGER = 'controller-manager';
 export const APPS = ['db', 'web', 'disk'] as const;
 export type App = (typeof APPS)[number];
 /** The replicas of each application where a plan says nothing else. */
@@ -126,6 +127,8 @@ const MELEE_SECONDS = [0.02, 1] as const;
 const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
 /** It begins this long before the burst, and ends at most this long after it. */
 const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
+/** People and probes restart what is slow: an API server ends while something is delayed, if the seed has crashes. */
+const CHANCE_OF_A_RESTART = 0.5;
 
 /**
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
@@ -225,7 +228,7 @@ interface Place {
   readonly focus: Focus;
 }
 
-/** A fault that lasts at least as long as the burst, whatever else its kind draws. */
+/** A fault that lasts at least as long as the burst, whatever else its kind draws; and a restart meanwhile. */
 function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: Place): Step[] {
   const chance = random.float() - CHANCE_OF_WEATHER.delay;
   const weather = chance < 0 ? 'delay' : 'outage';
@@ -236,7 +239,16 @@ function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: 
   const at = Math.max(0, focus.at - drawn.random.float() * WEATHER_MARGIN_SECONDS.before);
   if (step.for === undefined) return [{ ...step, at: rounded(at) }];
   const spare = drawn.random.float() * WEATHER_MARGIN_SECONDS[weather];
-  return [{ ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + spare) }];
+  const lasting = { ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + spare) };
+  return weather === 'delay' ? [lasting, ...drawRestart(kinds, { shape, focus }, lasting)] : [lasting];
+}
+
+function drawRestart(kinds: readonly Drawn[], { shape, focus }: Place, { target }: Step): Step[] {
+  const crash = kinds.find(({ name }) => name === 'crash');
+  if (crash === undefined || crash.random.float() >= CHANCE_OF_A_RESTART) return [];
+  const apis = targetsOf('api', shape);
+  const { when: _, lag: __, ...step } = drawStep(crash, shape, focus);
+  return [{ ...step, target: apis.includes(target) ? target : pick(crash.random, apis) }];
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {
@@ -264,7 +276,8 @@ function drawMoment(random: Random, { follows }: Kind, chance: number): Pick<Ste
 
 /** The targets of a burst: its node, its control plane process, its application, and the pods there. */
 function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: Focus): readonly string[] {
-  const of = { node: [node], app: [app], master: [master], process: [master, node], pod: [app, `@${node}`] };
+  const listener = targetsOf('api', shape).includes(master) ? [MANAGER, node] : [master, node];
+  const of = { node: [node], app: [app], master: [master], listener, process: [master, node], pod: [app, `@${node}`] };
   return targets === 'api' || targets === 'zone' || targets === 'none' ? targetsOf(targets, shape) : of[targets];
 }
 
@@ -272,11 +285,13 @@ function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: F
 export function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
   const nodes = numbered('node', shape.nodes, 1);
   const apis = numbered('apiserver', shape.apiServers, 0);
-  const others = [...numbered('scheduler', shape.schedulers, 0), ...numbered('controller-manager', shape.managers, 0)];
+  const others = [...numbered('scheduler', shape.schedulers, 0), ...numbered(MANAGER, shape.managers, 0)];
   const of = {
     node: nodes,
     api: apis,
     master: [...apis, ...others],
+    // An API server hears of changes from the store alone.
+    listener: [...others, ...nodes, OBSERVER],
     process: [...apis, ...others, ...nodes, OBSERVER],
     zone: numbered('zone', shape.apiServers, 1),
     pod: PODS,

@@ -13,7 +13,7 @@ export interface Commit {
 
 interface Entry {
   readonly revision: Revision;
-  readonly value: string;
+  readonly source: WriteOperation | StoredObject;
   object?: KubeObject;
 }
 
@@ -36,6 +36,8 @@ function parsedOnce(source: WriteOperation | StoredObject): KubeObject {
 /** A copy of the store's content: tests read it as often as needed without requests to the API. */
 export class CommittedState {
   readonly #entries = new Map<string, Entry>();
+  /** What was listed since the last change of a kind, by the prefix of its keys. */
+  readonly #lists = new Map<string, readonly KubeObject[]>();
   #version = 0;
 
   /** Grows with every change. */
@@ -45,15 +47,17 @@ export class CommittedState {
 
   apply({ revision, operation }: Commit): void {
     this.#version++;
+    this.#lists.delete(prefixOf(operation.key));
     if (operation.kind === 'delete') this.#entries.delete(operation.key);
-    else this.#entries.set(operation.key, { revision, value: operation.value });
+    else this.#entries.set(operation.key, { revision, source: operation });
   }
 
   /** Other data were put in place. */
   replace(objects: readonly StoredObject[]): void {
     this.#version++;
+    this.#lists.clear();
     this.#entries.clear();
-    for (const { key, revision, value } of objects) this.#entries.set(key, { revision, value });
+    for (const stored of objects) this.#entries.set(stored.key, { revision: stored.revision, source: stored });
   }
 
   /** Signals another event to waiting code. */
@@ -63,17 +67,22 @@ export class CommittedState {
 
   list<T extends KubeObject>(resource: ResourceRef<T>): readonly T[] {
     const prefix = resourcePrefix(resource.group, resource.plural);
-    const keys = [...this.#entries.keys()].filter((key) => key.startsWith(prefix)).toSorted();
-    return keys.map((key) => this.#objectAt(key) as T);
+    const known = this.#lists.get(prefix) ?? this.#listed(prefix);
+    this.#lists.set(prefix, known);
+    return known as readonly T[];
   }
 
-  #objectAt(key: string): KubeObject | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    entry.object ??= withRevision(JSON.parse(entry.value) as KubeObject, entry.revision);
-    return entry.object;
+  #listed(prefix: string): readonly KubeObject[] {
+    const entries = [...this.#entries].filter(([key]) => key.startsWith(prefix));
+    return entries.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => objectIn(entry));
   }
 }
+
+/** A key begins with the prefix of its resource. */
+const prefixOf = (key: string): string => key.slice(0, key.indexOf('/', key.indexOf('/') + 1) + 1);
+
+const objectIn = (entry: Entry): KubeObject =>
+  (entry.object ??= withRevision(parsedOnce(entry.source), entry.revision));
 
 const withRevision = (object: KubeObject, revision: Revision): KubeObject => ({
   ...object,

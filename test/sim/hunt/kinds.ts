@@ -125,5 +125,14 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'pause',
 ]);
 
+/** They keep or delay what the bus tells; a process that watches the API beside the bus does not notice. */
+export const BUS_FAULTS: ReadonlySet<string> = new Set([
+  'bus-outage',
+  'lossy-bus',
+  'late-kind',
+  'lost-kind',
+  'feed-lag',
+]);
+
 /** A node is not heard, and its users may still live. */
 export const OUTAGES: ReadonlySet<string> = new Set(['isolate', 'cut-to-api', 'cut-from-api', 'kubelet-down']);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DELAYS } from './kinds.ts';
+import { BUS_FAULTS, DELAYS } from './kinds.ts';
 import { heardKind } from './listeners.ts';
 import { type HuntPlan, isCalm, planOf } from './plan.ts';
 
@@ -63,4 +63,15 @@ test('an API server ends while something is delayed', () => {
   const plans = SEEDS.map((seed) => planOf(seed)).filter(({ steps }) => steps.some((step) => step.do === 'crash'));
   const restarted = plans.filter(isRestarted);
   assert.ok(restarted.length * 2 > plans.length, `${restarted.length} of ${plans.length} plans`);
+});
+
+test('most plans with a fault of the bus begin when the bus is all that is heard', () => {
+  const plans = SEEDS.map((seed) => planOf(seed));
+  const [ofBus, others] = [true, false].map((is) =>
+    plans.filter(({ steps }) => steps.some((step) => BUS_FAULTS.has(step.do)) === is),
+  );
+  const rested = (some: readonly HuntPlan[] = []): number =>
+    some.filter(({ isRested }) => isRested).length / some.length;
+  assert.ok(rested(ofBus) > 0.7, `${rested(ofBus)}`);
+  assert.ok(rested(others) > 0.1 && rested(others) < 0.5, `${rested(others)}`);
 });

@@ -1,5 +1,5 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
-import { DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
+import { BUS_FAULTS, DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
 import { MOMENTS, type Moment } from './moments.ts';
 
 /** One fault or one user action, as data, so that a schedule can be saved, read and shrunk. */
@@ -106,8 +106,8 @@ export function profileNamed(name = 'standard'): ProfileName {
 const CHANCE_OF_CALM = 0.3;
 /** They cost a third of the speed and matter to few bugs. */
 const CHANCE_OF_EVENTS = 0.2;
-/** Rest costs little: a minute in which nothing happens. */
-const CHANCE_OF_REST = 0.5;
+/** A minute in which nothing happens. Before it is over, nothing shows what goes wrong with the bus. */
+const CHANCE_OF_REST = { bus: 0.85, other: 0.3 };
 const STOP_SECONDS = [2, 4, 4, 7, 9];
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
@@ -129,6 +129,8 @@ const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
 const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
 /** People and probes restart what is slow: an API server ends while something is delayed, if the seed has crashes. */
 const CHANCE_OF_A_RESTART = 0.5;
+/** It is back before its absence makes others look at the API by themselves. */
+const RESTART_SECONDS = [1, 8] as const;
 
 /**
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
@@ -150,7 +152,6 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
     hasDisks: random.float() < 0.5,
     startsEmpty: random.float() < empty,
     keepsEvents: random.float() < CHANCE_OF_EVENTS,
-    isRested: createSeededRandom(seed, 'plan/rest').float() < CHANCE_OF_REST,
     stopSeconds: pick(random, STOP_SECONDS),
     seconds: Math.round(between(random, seconds)),
   };
@@ -161,7 +162,12 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
     ...turnedOn(USERS, pick(random, ofUsers), seed),
   ];
   const steps = [...kinds.flatMap((kind) => drawAlone(kind, shape)), ...drawBursts(kinds, shape)];
-  return { ...shape, steps: steps.toSorted((a, b) => a.at - b.at) };
+  return { ...shape, isRested: drawRest(seed, kinds), steps: steps.toSorted((a, b) => a.at - b.at) };
+}
+
+function drawRest(seed: number, kinds: readonly Drawn[]): boolean {
+  const ofBus = kinds.some(({ name }) => BUS_FAULTS.has(name));
+  return createSeededRandom(seed, 'plan/rest').float() < CHANCE_OF_REST[ofBus ? 'bus' : 'other'];
 }
 
 export const replicasOf = ({ replicas }: Pick<HuntPlan, 'replicas'>): Readonly<Record<App, number>> => ({
@@ -248,7 +254,8 @@ function drawRestart(kinds: readonly Drawn[], { shape, focus }: Place, { target 
   if (crash === undefined || crash.random.float() >= CHANCE_OF_A_RESTART) return [];
   const apis = targetsOf('api', shape);
   const { when: _, lag: __, ...step } = drawStep(crash, shape, focus);
-  return [{ ...step, target: apis.includes(target) ? target : pick(crash.random, apis) }];
+  const lasts = rounded(between(crash.random, RESTART_SECONDS));
+  return [{ ...step, for: lasts, target: apis.includes(target) ? target : pick(crash.random, apis) }];
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {

@@ -5,7 +5,7 @@ import { addressesOf, docker } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { servicesOfZone, storesOf } from '../support/compose-form.ts';
 import { addRules, kill } from './containers.ts';
-import type { Begin } from './users.ts';
+import type { Begin, End } from './users.ts';
 
 const MONITOR_PORT = 8222;
 const ASK_TIMEOUT_MS = 2_000;
@@ -17,8 +17,14 @@ export const ZONE_FAULTS: Readonly<Record<'zone-cut' | 'zone-loss' | 'zone-upgra
   'zone-cut': async (cluster, { target }) => {
     const own = servicesOfZone(target).map((service) => cluster.containerOf(service));
     const friends = (await Promise.all(own.map(addressesOf))).flat();
-    const ends = await Promise.all(own.map((container) => addRules(container, onlyAmong(friends))));
-    return () => allSettled(ends.map((end) => end()));
+    const begun = await Promise.allSettled(own.map((container) => addRules(container, onlyAmong(friends))));
+    const ends = begun.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const end: End = () => Promise.allSettled(ends.map((each) => each()));
+    const failed = begun.find((each) => each.status === 'rejected');
+    if (failed === undefined) return end;
+    // A container that has ended meanwhile, for one: half a cut is none.
+    await end();
+    throw failed.reason;
   },
   'zone-loss': (cluster, { target }) => kill(...servicesOfZone(target).map((service) => cluster.containerOf(service))),
   'zone-upgrade': async (cluster, { target }) => {
@@ -78,8 +84,4 @@ async function replace(container: string): Promise<void> {
   const isHealthy = async (): Promise<boolean> =>
     (await docker('inspect', '--format', '{{.State.Health.Status}}', container)) === 'healthy';
   await waitFor(`${container} to be healthy`, isHealthy, HEALTHY_WITHIN_MS);
-}
-
-async function allSettled(ends: readonly Promise<unknown>[]): Promise<void> {
-  await Promise.allSettled(ends);
 }

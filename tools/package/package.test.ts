@@ -45,6 +45,7 @@ const TEST = `
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCluster } from '@holdfast/cluster';
+import { PODS } from '@holdfast/cluster/api';
 
 test('pods run', async () => {
   await using cluster = await startCluster({ hollowNodes: 1, clock: 'virtual', https: true });
@@ -57,7 +58,7 @@ test('pods run', async () => {
   assert.equal(made.status, 201);
   await using fork = await (await cluster.snapshot()).fork();
   await fork.advance('5s');
-  const pod = await (await fork.fetch('/api/v1/namespaces/default/pods/one')).json();
+  const pod = await fork.client.get(PODS, { namespace: 'default', name: 'one' });
   assert.equal(pod.status.phase, 'Running');
   assert.match(cluster.kubeconfig, /server: https:/);
 });
@@ -126,7 +127,7 @@ test('the package has types, a licence, and no dependency that has to be fetched
   const manifest = JSON.parse(readFileSync(path.join(home, 'package.json'), 'utf8'));
   assert.deepEqual(Object.keys(manifest.dependencies), manifest.bundleDependencies);
   assert.doesNotMatch(JSON.stringify(manifest), /workspace:|devDependencies/);
-  for (const { types } of [manifest.exports['.'], manifest.exports['./testenv']]) {
+  for (const { types } of [manifest.exports['.'], manifest.exports['./api'], manifest.exports['./testenv']]) {
     assert.match(readFileSync(path.join(home, types), 'utf8'), /export/);
   }
   assert.ok(readdirSync(path.join(home, 'lib/services/console/built')).includes('index.html'));

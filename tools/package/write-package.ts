@@ -10,7 +10,11 @@ const PACKAGE = 'services/cluster';
 const PROGRAM = 'services/holdfast/src/main.ts';
 /** The room of the program needs all others. */
 const WHOLE = '@holdfast/holdfast';
-const ENTRIES = { '.': `${PACKAGE}/src/index.ts`, './testenv': `${PACKAGE}/src/testenv/index.ts` };
+const ENTRIES = {
+  '.': `${PACKAGE}/src/index.ts`,
+  './api': 'libs/api/src/index.ts',
+  './testenv': `${PACKAGE}/src/testenv/index.ts`,
+};
 const LAUNCHER = 'bin/holdfast.js';
 const DESCRIPTION = 'A real Kubernetes control plane inside your test: API server, scheduler, controllers and nodes.';
 

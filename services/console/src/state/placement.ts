@@ -4,7 +4,7 @@ import type { ApiObject } from './object.ts';
 
 /** True for a pod that the scheduler still has to place. */
 export function waitsForNode({ kind, metadata, spec }: ApiObject): boolean {
-  return kind === 'Pod' && metadata.deletionTimestamp === undefined && (spec?.['nodeName'] ?? '') === '';
+  return kind === 'Pod' && (metadata.deletionTimestamp ?? '') === '' && (spec?.['nodeName'] ?? '') === '';
 }
 
 /** The scheduler's reasons, node by node; `undefined` where nobody tells them. */

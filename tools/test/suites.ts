@@ -59,7 +59,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'chaos',
     files: ['test/chaos/**/*.test.ts'],
-    programs: ['kubectl', 'chromium'],
+    programs: ['kubectl'],
     docker: true,
     concurrency: 1,
     timeoutSecondsPerTest: 900,

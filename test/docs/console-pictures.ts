@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { startBrowser } from '../support/browser.ts';
+import { startBrowser, visit } from '../support/browser.ts';
 import { holdfast } from '../support/holdfast-command.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
@@ -24,8 +24,7 @@ export async function writeConsolePictures(): Promise<void> {
     page.setDefaultTimeout(PAGE_DEADLINE_MS);
     const tour = new PartitionTour(cluster);
     const node = await tour.begin();
-    // Networks of the machine that come and go break connections of the browser.
-    await waitFor('the console', () => page.goto(cluster.ready.console).catch(() => undefined));
+    await visit(page, cluster.ready.console);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await pictureWaits(page, cluster);
     const fault = await tour.cut(node);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createSystemClock, formatMicroTime } from '@holdfast/platform';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { seriousFindings, startBrowser } from '../support/browser.ts';
+import { seriousFindings, startBrowser, visit } from '../support/browser.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
@@ -28,7 +28,9 @@ before(async () => {
   page.on('console', (message) => {
     // Interfaces of other programs come and go, and the page asks again. Refusals are what tests ask for, and what an
     // explanation looks for may be absent.
-    const isExpected = /ERR_NETWORK_CHANGED|ERR_SOCKET_NOT_CONNECTED|status of (?:401|404|409)/.test(message.text());
+    const isExpected = /ERR_NETWORK_CHANGED|chrome-error:|ERR_SOCKET_NOT_CONNECTED|status of (?:401|404|409)/.test(
+      message.text(),
+    );
     if (message.type() === 'error' && !isExpected) complaints.push(message.text());
   });
   page.on('request', (request) => {
@@ -46,7 +48,7 @@ const go = (hash: string): Promise<void> => page.evaluate(`location.hash = ${JSO
 const tiles = (state: string) => page.locator(`.cards a.tile.${state}`);
 
 test('the link of the start line signs in once, and the overview follows the cluster', async () => {
-  await page.goto(cluster.ready.console);
+  await visit(page, cluster.ready.console);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   assert.equal(new URL(page.url()).hash, '#/overview', 'the code has left the address');
   await waitFor('a tile for each pod', async () => (await tiles('running').count()) === 4);
@@ -55,7 +57,7 @@ test('the link of the start line signs in once, and the overview follows the clu
   await waitFor('tiles of the new pods', async () => (await tiles('running').count()) === 6);
   const second = await context.newPage();
   await second.goto('about:blank');
-  await second.goto(cluster.ready.console);
+  await visit(second, cluster.ready.console);
   await second.getByText('This link was used before').waitFor();
   await second.close();
 });
@@ -247,7 +249,7 @@ test('the console may do what its user may do, and says what it may not', async 
   const token = (await run('create', 'token', 'reader')).trim();
   const other = await browser.newContext({ ignoreHTTPSErrors: true });
   const theirs = await other.newPage();
-  await theirs.goto(`${cluster.ready.url}/ui/`);
+  await visit(theirs, `${cluster.ready.url}/ui/`);
   await theirs.getByLabel(/paste a token/).fill(token);
   assert.deepEqual(await seriousFindings(theirs), []);
   await theirs.getByRole('button', { name: 'Sign in' }).click();

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { waitFor } from './wait.ts';
 
 /** Debian's Chromium without its sandbox, which root cannot use. It opens only pages of the test. */
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+
+/** Opens a page. Networks of the machine that come and go, such as those of pods, break connections of the browser. */
+export const visit = (page: Page, url: string): Promise<unknown> =>
+  waitFor(`the page ${new URL(url).pathname}`, () => page.goto(url));
 
 interface Finding {
   readonly id: string;

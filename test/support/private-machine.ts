@@ -1,5 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
+
+/** Debian's packages, and a program of each. */
+const NEEDED = [
+  ['iproute2', 'ip'],
+  ['nftables', 'nft'],
+  ['curl', 'curl'],
+] as const;
 
 /** The network of a machine of its own: what is loaded into it reaches nobody else, and ends with it. */
 export class PrivateMachine implements AsyncDisposable {
@@ -14,6 +22,8 @@ export class PrivateMachine implements AsyncDisposable {
   }
 
   static async start(): Promise<PrivateMachine> {
+    const missing = NEEDED.filter(([, program]) => findOnPath(program) === undefined);
+    if (missing.length > 0) ensurePackages(missing.map(([name]) => name));
     const keeper = spawn('unshare', ['--net', '--', 'sh', '-c', 'echo ready; exec sleep 3600'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -45,6 +55,6 @@ export class PrivateMachine implements AsyncDisposable {
       'route add default via 172.31.77.1',
     ];
     for (const command of commands) this.run('ip', ...command.split(' '));
-    this.run('sysctl', '-q', '-w', 'net.ipv4.ip_forward=1');
+    this.run('sh', '-c', 'echo 1 >/proc/sys/net/ipv4/ip_forward');
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { LEASES, NODES, PODS, type Pod, promiseOf, STATEFUL_SETS } from '@holdfast/api';
@@ -11,6 +11,8 @@ import { startWholeCluster, type WholeCluster } from '../support/whole-cluster.t
 
 const clock = createSystemClock();
 const NODE_NAMES = ['n1', 'n2', 'n3'];
+
+const AHEAD_OF_PODS = -15;
 
 interface Scene {
   readonly cluster: WholeCluster;
@@ -81,11 +83,13 @@ async function runningPet({ admin }: WholeCluster): Promise<Pod | undefined> {
   return pod?.status.phase === 'Running' && pod.metadata.deletionTimestamp === undefined ? pod : undefined;
 }
 
-function supervisorsOf(directory: string): readonly number[] {
+const supervisorsOf = (directory: string): readonly number[] => programsOf('supervisor', directory);
+
+function programsOf(program: 'supervisor' | 'watchdog', directory: string): readonly number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
     .map(Number)
-    .filter((pid) => commandLine(pid).includes(`supervisor-main.mjs\0${directory}\0`));
+    .filter((pid) => commandLine(pid).includes(`${program}-main.mjs\0${directory}\0`));
 }
 
 function commandLine(pid: number): string {
@@ -139,6 +143,9 @@ for (const stopped of ['nothing', 'its supervisor'] as const) {
   test(`[SAFE-22] [SAFE-32] [FENCE-11] a process node is cut off (stopped as well: ${stopped}): its pet runs elsewhere, automatically, and never twice`, async (t) => {
     const { cluster, directory, lives, lost } = await createScene(t);
     const old = await runningPet(cluster);
+    const priorities = programsOf('watchdog', join(directory, lost)).map((pid) => getPriority(pid));
+    // Only root may have a better one.
+    assert.deepEqual(priorities, [process.getuid?.() === 0 ? AHEAD_OF_PODS : 0], 'load of pods delays no watchdog');
     for (const pid of stopped === 'nothing' ? [] : supervisorsOf(join(directory, lost))) process.kill(pid, 'SIGSTOP');
     const cutAtMs = clock.monotonic();
     cluster.nodes[lost]?.cut(true);

@@ -58,6 +58,8 @@ export const SOCKET_PATH_MAX_BYTES = 107;
 
 /** Check interval of supervisor and watchdog for the deadline of the node's promise. */
 export const WATCHDOG_LOOK_MS = 200;
+/** The scheduling priority of the watchdog: ahead of pods and kubelet, which have 0. */
+export const WATCHDOG_NICENESS = -15;
 export const WATCHDOG_START_DEADLINE_MS = 3_000;
 /** A watchdog that takes longer to answer counts as none. */
 export const WATCHDOG_ANSWER_MS = 1_000;

@@ -1,9 +1,10 @@
 import { realpathSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
+import { setPriority } from 'node:os';
 import { ClassCgroups, COVERED_CLASSES } from '../class-cgroups.ts';
 import { bootTimeMs } from './boot-clock.ts';
 import { createDeadlineFile } from './deadline-file.ts';
-import { WATCHDOG_LOOK_MS, WATCHDOG_START_GRACE_MS } from './limits.ts';
+import { WATCHDOG_LOOK_MS, WATCHDOG_NICENESS, WATCHDOG_START_GRACE_MS } from './limits.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { coveredRecords } from './records.ts';
@@ -20,6 +21,7 @@ import { readDevicePath, WatchdogDevice } from './watchdog-device.ts';
 async function main(stateArgument: string): Promise<void> {
   closeInherited();
   spareMemory();
+  goFirst();
   const stateDirectory = realpathSync(stateArgument);
   const connections = new Set<Socket>();
   let wasAsked = false;
@@ -70,6 +72,15 @@ function spareMemory(): void {
     writeFileSync('/proc/self/oom_score_adj', '-900');
   } catch {
     // Only root may.
+  }
+}
+
+/** Pods that take all cores do not delay it. It starts no processes that would inherit this. */
+function goFirst(): void {
+  try {
+    setPriority(WATCHDOG_NICENESS);
+  } catch {
+    // Needs CAP_SYS_NICE.
   }
 }
 

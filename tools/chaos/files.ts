@@ -82,7 +82,7 @@ export interface PlayFilesOptions {
   readonly say: (line: string) => void;
   /** Where the report of each run is written. */
   readonly reports: string | undefined;
-  readonly onPlayed?: (played: Played) => void;
+  readonly onPlayed?: ((played: Played) => void) | undefined;
 }
 
 /** Plays one after the other. Those of one form share their containers, until a run leaves them unusable. */

@@ -9,7 +9,7 @@ import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts'
 import { runLosses } from '../../test/chaos/losses/run.ts';
 import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
-import { drawScenarios, playAll, readFiles, repeated, type Work } from './files.ts';
+import { drawScenarios, type Played, playAll, readFiles, repeated, type Work } from './files.ts';
 import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
 import { formatOutages } from './outages.ts';
 import { notePlantedRuns } from './planted-runs.ts';
@@ -26,6 +26,7 @@ const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [-
                      --planted: with these bugs of docs/internals/planted-bugs.md, without that of the file, or both ways
                      --html: writes a report of each run
                      --form: draws them for one Redis (S) or for three zones (H); a file says its form itself
+                     --json: one JSON document for each that was played, and one for the end
                      --times: each again and again, with the next seeds
        npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
@@ -63,13 +64,24 @@ async function playScenarios(settings: PlaySettings): Promise<number> {
     return 2;
   }
   ensureDocker();
-  const played = await playAll(works, { project: PROJECT, say, reports: settings.reports });
+  const onPlayed = settings.isJson ? (each: Played): void => print(JSON.stringify(documentOf(each))) : undefined;
+  const played = await playAll(works, { project: PROJECT, say, reports: settings.reports, onPlayed });
   if (settings.planted === 'both') notePlantedRuns(played);
   const wrong = played.filter(({ verdict }) => verdict === undefined || verdict.broken.length > 0);
   say(formatOutages(played.flatMap(({ verdict }) => verdict?.outages ?? [])));
+  if (settings.isJson) print(JSON.stringify({ event: 'end', played: played.length, broken: wrong.length }));
   if (played.length > 1) say(`${played.length} played, ${wrong.length} of them with something broken`);
   return wrong.length === 0 ? 0 : 1;
 }
+
+const documentOf = ({ name, scenario, bugs, verdict }: Played): object => ({
+  event: 'played',
+  file: name,
+  scenario: scenario.name,
+  bugs,
+  holds: verdict !== undefined && verdict.broken.length === 0,
+  broken: verdict?.broken ?? ['the run failed'],
+});
 
 /** The bug of a file is that in which it was found, unless the caller says something else. */
 function worksOf({ files, random, seed, form, times, planted }: PlaySettings): readonly Work[] {
@@ -95,6 +107,7 @@ interface PlaySettings {
   readonly times: number;
   readonly planted: string | undefined;
   readonly reports: string | undefined;
+  readonly isJson: boolean;
 }
 
 interface LossSettings {
@@ -120,6 +133,7 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
         planted: { type: 'string' },
         html: { type: 'string' },
+        json: { type: 'boolean', default: false },
       },
     });
     const { planted } = values;
@@ -129,7 +143,7 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
       const reports = values.html === undefined ? undefined : fromHere(values.html);
       const random = values.random === undefined ? 0 : whole('random', values.random);
       const [form, times] = [formNamed(values.form), whole('times', values.times)];
-      return { play: { files, random, seed, form, times, planted, reports } };
+      return { play: { files, random, seed, form, times, planted, reports, isJson: values.json } };
     }
     const losses = {
       losses: whole('losses', values.losses ?? ''),
@@ -176,6 +190,12 @@ function namesOf<T extends string>(option: string, text: string, known: Readonly
   });
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** With --json the output is for programs, and this is beside it. */
+function say(text: string): void {
+  if ('play' in options && options.play.isJson) process.stderr.write(`${text}\n`);
+  else print(text);
 }

@@ -13,6 +13,8 @@ export interface FreshOptions {
   readonly from: number;
   readonly profile: ProfileName;
   readonly say: (text: string) => void;
+  /** Findings and the end, for programs. */
+  readonly document?: ((result: object) => void) | undefined;
   /** The folder for scenario files. */
   readonly folder: string;
 }
@@ -23,7 +25,7 @@ const MINUTE_MS = 60_000;
 const BYTES_PER_MB = 1024 * 1024;
 
 /** Runs fresh seeds until the time is over or an interrupt. Resolves with the exit code. */
-export async function huntFresh({ minutes, jobs, from, profile, say, folder }: FreshOptions): Promise<number> {
+export async function huntFresh({ minutes, jobs, from, profile, say, document, folder }: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
   const over = new AbortController();
@@ -48,7 +50,9 @@ export async function huntFresh({ minutes, jobs, from, profile, say, folder }: F
   const kept: Promise<void>[] = [];
   const keep = (seed: number, scenario: Scenario): void => {
     const { length: drawn } = planOf(seed, profile).steps;
-    kept.push(keepFinding({ file: path.join(folder, `seed-${seed}.yaml`), scenario, drawn, say }));
+    const file = path.join(folder, `seed-${seed}.yaml`);
+    document?.({ event: 'finding', seed, file, rule: scenario.found?.rule, story: scenario.found?.story });
+    kept.push(keepFinding({ file, scenario, drawn, say }));
   };
   say(
     `${minutes} minutes, ${jobs} job(s), ${profile} profile, seeds from ${from}; Ctrl-C finishes the seeds under way`,
@@ -61,6 +65,7 @@ export async function huntFresh({ minutes, jobs, from, profile, say, folder }: F
   clearTimeout(ends);
   clearInterval(progress);
   say(tally.inWords());
+  document?.({ event: 'end', ...tally.counts() });
   say(tally.found === 0 ? 'no rule was broken' : `${tally.found} seeds broke a rule: see ${folder}`);
   return tally.found === 0 ? 0 : 1;
 }
@@ -112,6 +117,10 @@ export class Tally {
     this.#cpuMs += cpuMs;
     this.#peakBytes = Math.max(this.#peakBytes, peakBytes);
     this.found += scenario === undefined ? 0 : 1;
+  }
+
+  counts(): object {
+    return { seeds: this.#seeds, found: this.found, steps: this.#steps, simulatedSeconds: this.#simulatedSeconds };
   }
 
   inWords(): string {

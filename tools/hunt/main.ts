@@ -19,9 +19,11 @@ const USAGE = `usage: npm run hunt -- [--minutes N] [--jobs N] [--from SEED] [--
                                                                 most N seeds (400) and minutes,
                                                                 and writes ${TABLE}; --resume goes on after the seeds
                                                                 that were played in vain; --together plants N at once (1)
+       --json                                                   one JSON document a line, of a scenario or of fresh seeds
 `;
 
 const options = readOptions();
+const document = options.isJson ? (result: object): void => print(JSON.stringify(result)) : undefined;
 process.exit(await hunt());
 
 async function hunt(): Promise<number> {
@@ -39,9 +41,9 @@ async function hunt(): Promise<number> {
     hunts,
   } = options;
   if (file !== undefined)
-    return replay({ file: fromHere(file), html: html === undefined ? undefined : fromHere(html), say });
+    return replay({ file: fromHere(file), html: html === undefined ? undefined : fromHere(html), say, document });
   if (which === undefined)
-    return huntFresh({ minutes, jobs, from, profile, say, folder: path.join(root, 'hunt-found') });
+    return huntFresh({ minutes, jobs, from, profile, say, document, folder: path.join(root, 'hunt-found') });
   const files = { results: path.join(root, RESULTS), table: path.join(root, TABLE) };
   return huntPlanted({ which, seeds, minutes, jobs, resumes, together, hunts, say, ...files });
 }
@@ -61,6 +63,7 @@ function readOptions() {
         together: { type: 'string', default: '1' },
         hunts: { type: 'string', default: '1' },
         resume: { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
       },
     });
     const from = whole('from', values.from ?? String(Math.floor(Date.now() / 1000)));
@@ -78,6 +81,7 @@ function readOptions() {
       html,
       planted,
       resumes,
+      isJson: values.json,
       together: whole('together', values.together),
       hunts: whole('hunts', values.hunts),
     };
@@ -98,6 +102,12 @@ function fromHere(file: string): string {
   return path.resolve(process.env['INIT_CWD'] ?? '.', file);
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
+}
+
+/** With --json the output is for programs, and this is beside it. */
+function say(text: string): void {
+  if (options.isJson) process.stderr.write(`${text}\n`);
+  else print(text);
 }

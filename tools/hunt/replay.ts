@@ -10,6 +10,8 @@ export interface ReplayOptions {
   /** Where the timeline is written. */
   readonly html?: string | undefined;
   readonly say: (text: string) => void;
+  /** Told once, for programs. */
+  readonly document?: ((result: object) => void) | undefined;
 }
 
 /** One run in a process of its own. */
@@ -29,7 +31,7 @@ export async function playAlone(
 }
 
 /** Plays a scenario file in a process of its own. Exit code 1: it breaks a rule. 2: it is no scenario. */
-export async function replay({ file, html, say }: ReplayOptions): Promise<number> {
+export async function replay({ file, html, say, document }: ReplayOptions): Promise<number> {
   let scenario: Scenario;
   try {
     scenario = readScenario(file);
@@ -41,9 +43,12 @@ export async function replay({ file, html, say }: ReplayOptions): Promise<number
   const played = await playAlone(file, { planted: scenario.found?.planted, html });
   if ('why' in played) {
     say(`the process of the run ended: ${played.why}`);
+    document?.({ event: 'played', scenario: scenario.name, holds: false, failure: played.why });
     return 1;
   }
   const { violation, traceHash } = played;
+  const holds = violation === undefined;
+  document?.({ event: 'played', scenario: scenario.name, holds, ...violation, trace: traceHash, html });
   say(violation === undefined ? 'no rule is broken' : `a rule is broken: ${violation.story}`);
   say(`trace ${traceHash}${comparedWith(scenario, traceHash)}`);
   if (html !== undefined) say(`timeline: ${html}`);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -110,12 +110,20 @@ test('the program of an installed package runs a command with a cluster', () => 
   assert.match(seen, /server: https:\/\/127\.0\.0\.1:\d+\n/);
 });
 
+test('the program of an installed package tells an old Node what it needs', () => {
+  const program = path.join(consumer, 'node_modules/@holdfast/cluster/bin/holdfast.cjs');
+  const old = `Object.defineProperty(process, 'version', { value: 'v20.1.0' }); require(${JSON.stringify(program)});`;
+  const { status, stderr } = spawnSync(process.execPath, ['-e', old], { encoding: 'utf8' });
+  assert.deepEqual([status, stderr], [2, 'holdfast: Node v20.1.0 is too old\n  Use Node 24 or later.\n']);
+});
+
 test('the program of an installed package starts a cluster in the background and ends it', () => {
   const program = path.join(consumer, 'node_modules', '.bin', 'holdfast');
   const ready = run(program, ['up', '-d', '--memory', '--merge']);
   try {
     assert.match(ready, /"default" is ready after .*\n {2}API +https:\/\/127\.0\.0\.1:\d+\n/);
     assert.match(run(program, ['status']), /Nodes +1 of 1 ready\n[^]*Health +ok\n/);
+    assert.match(run(program, ['get', 'nodes']), /node-1 +Ready/, 'the only cluster is meant');
     assert.match(readFileSync(path.join(folder, '.kube', 'config'), 'utf8'), /name: holdfast-default/);
   } finally {
     assert.match(run(program, ['down']), /"default" is gone/);

@@ -15,7 +15,8 @@ const ENTRIES = {
   './api': 'libs/api/src/index.ts',
   './testenv': `${PACKAGE}/src/testenv/index.ts`,
 };
-const LAUNCHER = 'bin/holdfast.js';
+const LAUNCHER = 'bin/holdfast.cjs';
+const NODE_MAJOR_MIN = 24;
 const DESCRIPTION = 'A real Kubernetes control plane inside your test: API server, scheduler, controllers and nodes.';
 
 export interface WrittenPackage {
@@ -63,7 +64,7 @@ function manifestOf(libraries: ReadonlyMap<string, string>): object {
     description: DESCRIPTION,
     license: 'Apache-2.0',
     type: 'module',
-    engines: { node: '>=24' },
+    engines: { node: `>=${NODE_MAJOR_MIN}` },
     bin: { holdfast: LAUNCHER },
     exports: {
       ...Object.fromEntries(Object.entries(ENTRIES).map(([key, file]) => [key, exportOf(file)])),
@@ -82,11 +83,15 @@ const exportOf = (file: string): object => ({
   default: `./lib/${file.replace(/\.ts$/, '.js')}`,
 });
 
+/** CommonJS by its name: every Node reads it, and an old one says what is wrong with it. */
 const launcher = (): string => `#!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
-
-enableCompileCache();
-await import('../lib/${PROGRAM.replace(/\.ts$/, '.js')}');
+const { version } = process;
+if (Number.parseInt(version.slice(1), 10) < ${NODE_MAJOR_MIN}) {
+  process.stderr.write('holdfast: Node ' + version + ' is too old\\n  Use Node ${NODE_MAJOR_MIN} or later.\\n');
+  process.exit(2);
+}
+require('node:module').enableCompileCache();
+import('../lib/${PROGRAM.replace(/\.ts$/, '.js')}');
 `;
 
 function write(file: string, text: string): void {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { rootCertificates } from 'node:tls';
 import { formatKubeconfig } from '@holdfast/pki/kubeconfig';
-import { kubeconfigFile, readAccess } from './kubeconfig.ts';
+import { readAccess } from './kubeconfig.ts';
 
 let folder = '';
 before(() => {
@@ -73,11 +73,4 @@ test('unsupported kubeconfig settings are refused by name, not ignored', () => {
   assert.throws(() => readAccess(written('current-context: gone')), /has no context "gone"/);
   assert.throws(() => readAccess(written('a: [')), /not valid YAML/);
   assert.throws(() => readAccess(path.join(folder, 'absent')), /cannot be read/);
-});
-
-test('the flag overrides KUBECONFIG, which overrides the file in the working directory; several files are refused', () => {
-  assert.equal(kubeconfigFile('a', { KUBECONFIG: 'b' }), 'a');
-  assert.equal(kubeconfigFile(undefined, { KUBECONFIG: 'b' }), 'b');
-  assert.equal(kubeconfigFile(undefined, { KUBECONFIG: '' }), '.holdfast/kubeconfig');
-  assert.throws(() => kubeconfigFile(undefined, { KUBECONFIG: ['a', 'b'].join(path.delimiter) }), /several files/);
 });

@@ -16,21 +16,6 @@ export interface Access {
   readonly clientCertificate: { readonly certPem: string; readonly keyPem: string } | undefined;
 }
 
-/** The file that `npm start` writes. */
-const OWN_KUBECONFIG = '.holdfast/kubeconfig';
-
-/**
- * Returns the flag, then KUBECONFIG, then the file of `npm start` in this folder. It never uses the file in the home
- * directory: a command that can do harm must not guess a cluster.
- */
-export function kubeconfigFile(flag: string | undefined, env: Readonly<Record<string, string | undefined>>): string {
-  const named = env['KUBECONFIG'] ?? '';
-  if (flag !== undefined) return flag;
-  if (named === '') return OWN_KUBECONFIG;
-  if (!named.includes(path.delimiter)) return named;
-  throw unusable('KUBECONFIG names several files', 'Name one file with --kubeconfig.');
-}
-
 export function readAccess(file: string): Access {
   const config = asRecord(parseFile(file));
   const entry = (part: Part, name = ''): Fields => {

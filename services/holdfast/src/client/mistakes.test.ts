@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
-import { runCommand } from './run.ts';
+import { runCommandLine } from './run.ts';
 
 async function run(typed: string) {
-  const [command = '', ...argv] = typed.split(' ');
-  const lines: string[] = [];
-  const note = (line: string): void => void lines.push(line);
-  const code = await runCommand(command, argv, { print: note, tell: note, env: {}, clock: createSystemClock() });
-  return { code, text: lines.join('\n') };
+  const written: string[] = [];
+  const stream = { isTTY: false, write: (text: string) => written.push(text) };
+  const env = { XDG_STATE_HOME: '/no/such' };
+  const deps = { output: stream, errors: stream, env, clock: createSystemClock() };
+  const code = await runCommandLine(typed.split(' '), deps);
+  return { code, text: written.join('').trimEnd() };
 }
 
 test('a mistake is told in one sentence, and the next step names what was probably meant', async () => {
@@ -36,4 +37,10 @@ test('help of a command is its help', async () => {
   const { code, text } = await run('help down');
   assert.equal(code, 0);
   assert.match(text, /^holdfast down \[--name NAME \| --all\]\n[^]*Example: holdfast down --name shop$/);
+});
+
+test('the version is told to those who ask for it in any way, and to programs', async () => {
+  for (const typed of ['version', '--version', '-v'])
+    assert.match((await run(typed)).text, /^holdfast \d+\.\d+\.\d+, Kubernetes v1\.32\.0, Node \d+\.\d+\.\d+$/);
+  assert.deepEqual(Object.keys(JSON.parse((await run('version --json')).text)), ['version', 'kubernetes', 'node']);
 });

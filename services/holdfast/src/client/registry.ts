@@ -158,4 +158,9 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     words: ['bash', 'zsh', 'fish'],
     load: async () => (await import('./commands/completion.ts')).COMPLETION,
   },
+  version: {
+    summary: 'Print the version',
+    example: 'version --json',
+    load: async () => (await import('./commands/version.ts')).VERSION,
+  },
 };

@@ -10,11 +10,14 @@ import { PLAIN } from './terminal/paint.ts';
 const OUR_FAULT = 70;
 const COMMAND_WIDTH = 12;
 const HELP_WORDS = new Set(['help', '--help', '-h']);
+/** People try the flag, too. */
+const VERSION_FLAGS = new Set(['--version', '-v']);
 
 /** Runs what a person typed, and returns the exit code. */
 export function runCommandLine(typed: readonly string[], process: Omit<TerminalDeps, 'noColor'>): Promise<number> {
   const { noColor, rest } = takeNoColor(typed);
-  const [name = 'help', ...argv] = rest;
+  const [typedName = 'help', ...argv] = rest;
+  const name = VERSION_FLAGS.has(typedName) ? 'version' : typedName;
   return runCommand(name, argv, openTerminal({ ...process, noColor }));
 }
 

@@ -40,7 +40,7 @@ async function sessionWith(t: TestContext, answer: RequestListener) {
     env: {},
     clock: createSystemClock(),
   };
-  const session = await openSession({ namespace: undefined, kubeconfig: file }, terminal);
+  const session = await openSession({ namespace: undefined, name: undefined, kubeconfig: file }, terminal);
   t.after(async () => {
     await session[Symbol.asyncDispose]();
     server.closeAllConnections();

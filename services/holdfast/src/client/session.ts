@@ -12,14 +12,19 @@ import { createHttpsTransport } from '@holdfast/client/https';
 import { describeError, OperatorError } from '@holdfast/platform';
 import type { SettingSpecs, Settings } from '@holdfast/platform/config';
 import type { Terminal } from './command.ts';
-import { type Access, kubeconfigFile, readAccess } from './kubeconfig.ts';
+import { type Access, readAccess } from './kubeconfig.ts';
+import { kubeconfigFile } from './kubeconfig-choice.ts';
 import { plainName } from './misuse.ts';
 import { PLAIN } from './terminal/paint.ts';
 import { warningsOf } from './warnings.ts';
 
 export const CONNECTION_SETTINGS = {
   namespace: { kind: 'string', short: 'n', help: 'Namespace; default: that of the kubeconfig' },
-  kubeconfig: { kind: 'string', help: 'Kubeconfig file; default: KUBECONFIG, then .holdfast/kubeconfig' },
+  name: { kind: 'string', help: 'A cluster of `up`' },
+  kubeconfig: {
+    kind: 'string',
+    help: 'Kubeconfig file; default: KUBECONFIG, then .holdfast/kubeconfig, then that of the only cluster of `up`',
+  },
 } as const satisfies SettingSpecs;
 export type ConnectionSettings = typeof CONNECTION_SETTINGS;
 
@@ -40,7 +45,7 @@ export interface Session extends AsyncDisposable {
 const USER_AGENT = 'holdfast';
 
 export async function openSession(settings: Settings<ConnectionSettings>, terminal: Terminal): Promise<Session> {
-  const access = readAccess(kubeconfigFile(settings.kubeconfig, terminal.env));
+  const access = readAccess(kubeconfigFile(settings, terminal.env));
   const { server, caPem, clientCertificate } = access;
   const connect = (address: string): ApiTransport => {
     const https = createHttpsTransport({

@@ -8,6 +8,7 @@ const SETTINGS = {
   random: { kind: 'integer', help: 'Plays so many schedules that are drawn from the seed', min: 1, max: 1_000 },
   seed: { kind: 'integer', help: 'The seed of --random', min: 1, max: 2 ** 32 - 1 },
   html: { kind: 'string', help: 'Writes a report of each run to this folder' },
+  json: { kind: 'boolean', help: 'Print one JSON document a line; what people read goes to standard error' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
@@ -24,7 +25,8 @@ export const CHAOS: Command = {
       terminal.print(`holdfast chaos FILE... | --all | --random N\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
       return 0;
     }
-    return runInCheckout({ command: 'chaos', script: 'chaos', args: scriptArguments(words, settings) }, terminal);
+    const args = [...scriptArguments(words, settings), ...(settings.json ? ['--json'] : [])];
+    return runInCheckout({ command: 'chaos', script: 'chaos', args }, terminal);
   },
 };
 

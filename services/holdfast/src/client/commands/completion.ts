@@ -6,7 +6,10 @@ import { completedCommands } from '../completion/model.ts';
 import { zshCompletion } from '../completion/zsh.ts';
 import { misuse } from '../misuse.ts';
 
-const SETTINGS = { help: { kind: 'boolean', short: 'h', help: 'Print this help' } } as const satisfies SettingSpecs;
+const SETTINGS = {
+  json: { kind: 'boolean', help: 'Print one JSON document a command, with its flags, instead of a script' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
 
 const SHELLS = new Map([
   ['bash', bashCompletion],
@@ -27,6 +30,10 @@ export const COMPLETION: Command = {
     const names = [...SHELLS.keys()].join(', ');
     if (settings.help) {
       terminal.print(`holdfast completion bash | zsh | fish\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      return;
+    }
+    if (settings.json) {
+      for (const each of await completedCommands()) terminal.print(JSON.stringify(each));
       return;
     }
     const script = SHELLS.get(words[0] ?? '');

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { ClusterHome } from '../../local/cluster-home.ts';
 import type { Command } from '../command.ts';
 import type { Subject } from '../doctor/check.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -10,6 +11,7 @@ import { type Paint, PLAIN } from '../terminal/paint.ts';
 const SETTINGS = {
   port: { kind: 'integer', help: 'Port of the API', default: 6443, min: 0, max: 65_535 },
   host: { kind: 'string', help: 'Address to listen on', default: '127.0.0.1' },
+  name: { kind: 'string', help: 'A cluster of `up`, instead of --data-dir' },
   'data-dir': { kind: 'string', help: 'Directory of data, certificates and kubeconfig', default: '.holdfast' },
   kubeconfig: { kind: 'string', help: 'Kubeconfig of the cluster; default: that of the data directory' },
   json: { kind: 'boolean', help: 'One JSON document a line: check, verdict, message, nextStep' },
@@ -30,7 +32,8 @@ export const DOCTOR: Command = {
       return 0;
     }
     if (words[0] !== undefined) throw misuse(`doctor does not know "${words[0]}"`, 'Use flags; --help lists them.');
-    const dataDir = path.resolve(settings['data-dir']);
+    const named = settings.name === undefined ? undefined : new ClusterHome(settings.name, terminal.env);
+    const dataDir = named?.dataDirectory ?? path.resolve(settings['data-dir']);
     const kubeconfig = settings.kubeconfig ?? path.join(dataDir, 'kubeconfig');
     const findings = await examine({ host: settings.host, port: settings.port, dataDir, kubeconfig, terminal });
     for (const finding of findings) {

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import { API_SERVER_FLAGS, createEtcdOf, describeFlags, ETCD_FLAGS, startApiServerOf } from '@holdfast/cluster/envtest';
 import { describeError, OperatorError } from '@holdfast/platform';
+import { describeFlags as describeSettings, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { askedToEnd } from '../signals.ts';
@@ -25,20 +26,28 @@ const PROGRAMS = new Map<string, (argv: readonly string[], terminal: Terminal) =
   ['kubectl', runKubectl],
 ]);
 
+const SETTINGS = {
+  json: { kind: 'boolean', help: 'Print a JSON document with "folder"' },
+  help: { kind: 'boolean', short: 'h', help: 'Print this help' },
+} as const satisfies SettingSpecs;
+
 export const ENVTEST: Command = {
-  settings: {},
+  settings: SETTINGS,
   run: async (argv, terminal) => {
     const [first, ...rest] = argv;
     const program = first === undefined ? undefined : PROGRAMS.get(first);
     if (program !== undefined) return program(rest, terminal);
-    if (first === '--help' || first === '-h') {
-      terminal.print(ABOUT);
+    const { settings, words } = readArguments(SETTINGS, argv);
+    if (settings.help) {
+      terminal.print(`${ABOUT}\n\n${describeSettings(SETTINGS).trimEnd()}`);
       return 0;
     }
-    if (first === undefined || first.startsWith('-') || rest.length > 0) {
+    const [named] = words;
+    if (named === undefined || words.length > 1) {
       throw misuse('envtest needs one directory', 'Name it, as in `holdfast envtest ./bin/envtest`.');
     }
-    terminal.print(await writeLaunchers(path.resolve(first)));
+    const folder = await writeLaunchers(path.resolve(named));
+    terminal.print(settings.json ? JSON.stringify({ folder }) : folder);
     return 0;
   },
 };

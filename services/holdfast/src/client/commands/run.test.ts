@@ -28,6 +28,16 @@ test('run gives a command a cluster, ends with its code, and leaves nothing', as
   assert.match(seen.text, /server: https:\/\/127\.0\.0\.1:\d+/);
   assert.equal(existsSync(seen.file), false);
   assert.equal(await run('--hollow-nodes=0', '--', process.execPath, '-e', PROGRAM, file, 'signal'), 128 + 15);
+  lines.length = 0;
+  assert.equal(await run('--hollow-nodes=0', '--json', '--', 'false'), 1);
+  const documents = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(
+    documents.map(({ event, code }) => [event, code]),
+    [
+      ['ready', undefined],
+      ['end', 1],
+    ],
+  );
   assert.equal(await run('--hollow-nodes=0', '--', '/no/such/program'), 127);
   assert.equal(await run(), 2);
   assert.equal(await run('--process-nodes=51', '--', 'true'), 2);

@@ -11,6 +11,7 @@ const SETTINGS = {
   'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 1, min: 0, max: 1_000 },
   'process-nodes': { kind: 'integer', help: 'Nodes whose pods are processes', default: 0, min: 0, max: 50 },
   from: { kind: 'string', help: 'A snapshot file to continue from' },
+  json: { kind: 'boolean', help: 'On standard error: one JSON document when it is ready, and one at the end' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
@@ -37,7 +38,11 @@ export const RUN: Command = {
     try {
       const kubeconfig = path.join(folder, 'kubeconfig');
       await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
-      return await exitCodeOf(program, args, { ...terminal.env, KUBECONFIG: kubeconfig });
+      const report = (document: object): void => void (settings.json && terminal.tell(JSON.stringify(document)));
+      report({ event: 'ready', url: cluster.url, kubeconfig });
+      const code = await exitCodeOf(program, args, { ...terminal.env, KUBECONFIG: kubeconfig });
+      report({ event: 'end', code });
+      return code;
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

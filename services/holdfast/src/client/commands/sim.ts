@@ -8,6 +8,7 @@ const SETTINGS = {
   minutes: { kind: 'integer', help: 'Without a scenario: plays fresh seeds for so long', min: 1, max: 100_000 },
   from: { kind: 'integer', help: 'The first seed; default: of the time', min: 1, max: 2 ** 32 - 1 },
   profile: { kind: 'enum', values: ['short', 'standard', 'long'], help: 'Size of the worlds', default: 'standard' },
+  json: { kind: 'boolean', help: 'Print one JSON document a line; what people read goes to standard error' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
@@ -24,7 +25,7 @@ export const SIM: Command = {
       terminal.print(`holdfast sim FILE | --minutes N\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
       return 0;
     }
-    const args = scriptArguments(words, settings);
+    const args = [...scriptArguments(words, settings), ...(settings.json ? ['--json'] : [])];
     return runInCheckout({ command: 'sim', script: 'hunt', args }, terminal);
   },
 };

@@ -18,7 +18,7 @@ export const API: Check = {
 };
 
 async function readHealth({ kubeconfig, terminal }: Subject): Promise<string> {
-  await using session = await openSession({ kubeconfig, namespace: undefined }, terminal);
+  await using session = await openSession({ kubeconfig, name: undefined, namespace: undefined }, terminal);
   const { body } = await session.ask('/readyz', new URLSearchParams({ verbose: '' }));
   return body.kind === 'text' ? body.text : '';
 }

@@ -32,7 +32,7 @@ export function judgeClock(nowMs: number, aheadMs: number | undefined): Judgemen
 async function serverAheadMs({ kubeconfig, terminal }: Subject): Promise<number | undefined> {
   if (!existsSync(kubeconfig)) return undefined;
   try {
-    await using session = await openSession({ kubeconfig, namespace: undefined }, terminal);
+    await using session = await openSession({ kubeconfig, name: undefined, namespace: undefined }, terminal);
     const { headers } = await session.ask('/readyz');
     const date = parseHttpDate(headers['date'] ?? '');
     return date === undefined ? undefined : date - terminal.clock.now();

@@ -16,6 +16,20 @@ const POD = JSON.stringify({
   spec: { containers: [{ name: 'main', image: 'none', command: ['sleep', '3600'] }] },
 });
 
+const API_WITHOUT_SERVICE = JSON.stringify({
+  apiVersion: 'apiregistration.k8s.io/v1',
+  kind: 'APIService',
+  metadata: { name: 'v1.lost.example.com' },
+  spec: {
+    group: 'lost.example.com',
+    version: 'v1',
+    groupPriorityMinimum: 100,
+    versionPriority: 100,
+    insecureSkipTLSVerify: true,
+    service: { namespace: 'default', name: 'lost' },
+  },
+});
+
 interface Row {
   readonly metric: string;
   readonly labels: readonly string[];
@@ -42,6 +56,7 @@ test('rules of kube-prometheus find their metrics as the page says', async (t) =
   await using cluster = await HoldfastProcess.start(['--memory', '--scheduler-status-address', status]);
   const { kubeconfig } = cluster.ready;
   await kubectl(kubeconfig, ['create', '-f', '-'], POD);
+  await kubectl(kubeconfig, ['create', '-f', '-'], API_WITHOUT_SERVICE);
   await kubectl(kubeconfig, ['wait', 'pod/one', '--for=condition=Ready', '--timeout=60s']);
   const server = `https://${status}`;
   const scheduler = ['--server', server, '--insecure-skip-tls-verify'];

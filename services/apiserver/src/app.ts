@@ -16,6 +16,7 @@ import { createAdmissionMetrics } from './admission/metrics.ts';
 import type { OptionalPlugin } from './admission/optional-plugins-setting.ts';
 import { createPolicyStatus } from './admission/policy-status.ts';
 import { Aggregation } from './aggregation/aggregation.ts';
+import { addAvailabilityMetrics } from './aggregation/availability-metrics.ts';
 import type { FrontProxy } from './aggregation/remote-connection.ts';
 import { createClaimReader } from './allocation/claims.ts';
 import { addressRange, DEFAULT_SERVICE_NETWORK, type Range } from './allocation/ranges.ts';
@@ -277,6 +278,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const seats = deps.seats ?? SERVER_SEATS;
   const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
   const metrics = createApiMetrics({ registry, store, storeForm: deps.storeForm, cache, kinds, flowControl });
+  addAvailabilityMetrics(registry, aggregation.apis);
   const convert: Converter = (object, kinds) =>
     asEquivalent({ reader, ids, clock, log, webhooks, metrics }, object, kinds);
   const admission = createAdmission(deps, { store, cache, reader, kinds, convert, webhooks, access, registry });

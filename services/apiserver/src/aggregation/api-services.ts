@@ -32,6 +32,16 @@ interface Registered {
   readonly remote: RemoteApi | undefined;
   /** A change of it triggers a new check. */
   readonly specText: string;
+  /** Why requests are not forwarded, '' before the first check; absent: they are. */
+  readonly unavailable: string | undefined;
+}
+
+/** How the API of a registration is, for metrics. */
+export interface ApiHealth {
+  readonly name: string;
+  readonly isAvailable: boolean;
+  /** How often it became unavailable, by reason. */
+  readonly losses: ReadonlyMap<string, number>;
 }
 
 export interface ApiServicesDeps {
@@ -42,6 +52,9 @@ export interface ApiServicesDeps {
 }
 
 const DEFAULT_PORT = 443;
+/** Reasons are written by whoever checks an API: more of one API are not counted. */
+const REASONS_MAX = 8;
+const NO_LOSSES: ReadonlyMap<string, number> = new Map();
 
 /**
  * The server of each group-version by the watch cache: a caller that has waited for a revision sees its registrations.
@@ -51,6 +64,7 @@ export class ApiServices implements ObjectFeed {
   readonly resource = API_SERVICES.plural;
   readonly #deps: ApiServicesDeps;
   readonly #byName = new Map<string, Registered>();
+  readonly #losses = new Map<string, Map<string, number>>();
   /** By group, then by version. Usually empty. */
   readonly #remotes = new Map<string, Map<string, RemoteApi>>();
   #generation = 0;
@@ -66,6 +80,14 @@ export class ApiServices implements ObjectFeed {
 
   names(): readonly string[] {
     return [...this.#byName.keys()];
+  }
+
+  health(): readonly ApiHealth[] {
+    return [...this.#byName].map(([name, { unavailable }]) => ({
+      name,
+      isAvailable: unavailable === undefined,
+      losses: this.#losses.get(name) ?? NO_LOSSES,
+    }));
   }
 
   remotes(): readonly RemoteApi[] {
@@ -102,6 +124,8 @@ export class ApiServices implements ObjectFeed {
     const known = this.#byName.get(object.name);
     this.#byName.set(object.name, registered);
     this.#keepRemote(registered);
+    const { unavailable = '' } = registered;
+    if (unavailable !== '' && unavailable !== known?.unavailable) this.#countLoss(object.name, unavailable);
     this.#generation += 1;
     if (known?.specText !== registered.specText) this.#deps.onChange(object.name);
     else if (known.remote?.isAvailable !== registered.remote?.isAvailable) this.#deps.onAvailability(object.name);
@@ -115,9 +139,17 @@ export class ApiServices implements ObjectFeed {
     const known = this.#byName.get(name);
     if (known === undefined) return;
     this.#byName.delete(name);
+    this.#losses.delete(name);
     this.#keepRemote({ ...known, remote: undefined });
     this.#generation += 1;
     this.#deps.onChange(name);
+  }
+
+  #countLoss(name: string, reason: string): void {
+    const losses = this.#losses.get(name) ?? new Map<string, number>();
+    this.#losses.set(name, losses);
+    const count = losses.get(reason);
+    if (count !== undefined || losses.size < REASONS_MAX) losses.set(reason, (count ?? 0) + 1);
   }
 
   #keepRemote({ group, version, remote }: Registered): void {
@@ -134,8 +166,12 @@ export class ApiServices implements ObjectFeed {
 function registeredOf(api: Readonly<APIService>): Registered {
   const { group = '', version = '', groupPriorityMinimum, versionPriority } = api.spec;
   const priority = { group: groupPriorityMinimum, version: versionPriority };
-  return { group, version, priority, remote: remoteOf(api), specText: JSON.stringify(api.spec) };
+  const unavailable = isApiAvailable(api) || api.spec.service === undefined ? undefined : reasonOf(api);
+  return { group, version, priority, remote: remoteOf(api), specText: JSON.stringify(api.spec), unavailable };
 }
+
+const reasonOf = ({ status }: Readonly<APIService>): string =>
+  (status.conditions ?? []).find(({ type }) => type === 'Available')?.reason ?? '';
 
 function remoteOf(api: Readonly<APIService>): RemoteApi | undefined {
   const { group = '', version = '', service, caBundle = '', insecureSkipTLSVerify } = api.spec;

@@ -30,7 +30,10 @@ export async function examineCluster(home: ClusterHome, terminal: Terminal): Pro
   const status = factsOf(home, record, terminal.clock.now());
   if (livingProcess(record) === undefined) return status;
   try {
-    await using session = await openSession({ kubeconfig: home.kubeconfig, name: undefined, namespace: undefined }, terminal);
+    await using session = await openSession(
+      { kubeconfig: home.kubeconfig, name: undefined, namespace: undefined },
+      terminal,
+    );
     return { ...status, state: 'running', ...(await readServer(session)) };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;

@@ -1,11 +1,14 @@
+import type { Pod } from '@holdfast/api';
 import { labelText } from '@holdfast/platform';
 import type { ContainerSample, NodeSample } from './port.ts';
 import { podCpu, podMemory } from './port.ts';
 
 const NANOSECONDS_PER_SECOND = 1_000_000_000;
 
+type Labels = readonly (readonly [name: string, value: string])[];
+
 interface Line {
-  readonly labels?: readonly (readonly [name: string, value: string])[];
+  readonly labels?: Labels;
   readonly value: number | undefined;
 }
 
@@ -22,7 +25,7 @@ export function resourceMetrics(sample: NodeSample): string {
   const memory = machine.memory;
   const working = memory === undefined ? undefined : memory.capacityBytes - memory.availableBytes;
   return render(at, [
-    ...containerFamilies(sample),
+    ...containerFamilies(sample, () => []),
     counter('node_cpu_usage_seconds_total', 'Cumulative cpu time consumed by the node in core-seconds', [
       { value: seconds(machine.cpuNanoseconds) },
     ]),
@@ -47,7 +50,7 @@ export function resourceMetrics(sample: NodeSample): string {
 export function containerMetrics(sample: NodeSample, cores: number): string {
   const { machine, at } = sample;
   return render(at, [
-    ...containerFamilies(sample),
+    ...containerFamilies(sample, (pod, container) => [['image', imageOf(pod, container)]]),
     gauge('machine_cpu_cores', 'Number of logical CPU cores.', [{ value: cores }]),
     gauge('machine_memory_bytes', 'Amount of memory installed on the machine.', [
       { value: machine.memory?.capacityBytes },
@@ -55,11 +58,17 @@ export function containerMetrics(sample: NodeSample, cores: number): string {
   ]);
 }
 
-function containerFamilies({ pods }: NodeSample): readonly Family[] {
+/** By the image dashboards tell containers from the sum of their pod. */
+const imageOf = ({ spec }: Pod, name: string): string =>
+  [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].find(
+    (each) => each.name === name,
+  )?.image ?? '';
+
+function containerFamilies({ pods }: NodeSample, more: (pod: Pod, container: string) => Labels): readonly Family[] {
   const each = (read: (container: ContainerSample) => number | undefined): readonly Line[] =>
     pods.flatMap((pod) =>
       pod.containers.map((container) => ({
-        labels: [['container', container.name], ...podLabels(pod)] as const,
+        labels: [['container', container.name] as const, ...more(pod.pod, container.name), ...podLabels(pod)],
         value: read(container),
       })),
     );

@@ -92,7 +92,12 @@ test('the paths of a kubelet: its summary, and the same for Prometheus', async (
   assert.ok(
     resource.includes(`# TYPE node_cpu_usage_seconds_total counter\nnode_cpu_usage_seconds_total 20 ${stamp}\n`),
   );
-  assert.match(await ask('/metrics/cadvisor'), /^machine_cpu_cores 4 /m);
+  const cadvisor = await ask('/metrics/cadvisor');
+  assert.match(cadvisor, /^machine_cpu_cores 4 /m);
+  assert.match(
+    cadvisor,
+    /^container_cpu_usage_seconds_total\{container="main",image="i",namespace="default",pod="web"\} 10 /m,
+  );
   const own = await ask('/metrics');
   assert.match(own, /^kubelet_evictions\{eviction_signal="memory.available"\} 2$/m);
   assert.match(own, /^kubelet_running_pods 1$/m);

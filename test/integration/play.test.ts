@@ -71,6 +71,17 @@ test('the kubelet of a real node is killed; its processes continue, and it takes
   assert.match(await run('exec', 'kept', '--', 'echo', 'alive'), /alive/);
 });
 
+test('a node whose disk is full starts nothing new, says why, and starts it when there is room', async () => {
+  await place('before', 'node-1');
+  await isRunning('before');
+  const fault = await begin({ do: 'disk-full', target: 'node-1' });
+  await place('full', 'node-1');
+  await waitFor('the reason', async () => /no space left on device/.test(await run('describe', 'pod', 'full')));
+  assert.match(await run('exec', 'before', '--', 'echo', 'alive'), /alive/);
+  await end(fault);
+  await isRunning('full');
+});
+
 test('only administrators play faults, and only where the cluster was started for them', async () => {
   await assert.rejects(run('get', '--raw', PLAY, '--as', 'alice'), /forbidden|Forbidden/);
   const plain = await HoldfastProcess.start(['--memory', '--nodes', '0']);

@@ -1,4 +1,5 @@
 import { type ContainerRuntime, RuntimeError } from '@holdfast/kubelet';
+import { NO_ROOM, runtimeOnDisk } from '@holdfast/kubelet/on-disk';
 import type { SimulatedMachine } from '@holdfast/testing';
 
 export interface DiskFault {
@@ -7,18 +8,6 @@ export interface DiskFault {
   /** Nothing new can be written. */
   readonly isFull?: boolean;
 }
-
-const NEEDS_DISK = new Set<string | symbol>([
-  'runSandbox',
-  'stopSandbox',
-  'removeSandbox',
-  'createContainer',
-  'startContainer',
-  'stopContainer',
-  'removeContainer',
-  'list',
-]);
-const WRITES_NEW = new Set<string | symbol>(['runSandbox', 'createContainer']);
 
 /** The disks on which the container runtimes of nodes keep what they have. */
 export class NodeDisks {
@@ -34,24 +23,13 @@ export class NodeDisks {
 
   /** A runtime as a kubelet meets it whose machine has this disk. */
   below(runtime: ContainerRuntime, machine: SimulatedMachine): ContainerRuntime {
-    return new Proxy(runtime, {
-      get: (of, name) => {
-        const member: unknown = Reflect.get(of, name);
-        if (typeof member !== 'function') return member;
-        if (!NEEDS_DISK.has(name)) return member.bind(of);
-        return async (...given: unknown[]): Promise<unknown> => {
-          await this.#use(machine, WRITES_NEW.has(name));
-          return Reflect.apply(member, of, given) as unknown;
-        };
-      },
-    });
+    return runtimeOnDisk(runtime, (isNew) => this.#use(machine, isNew));
   }
 
   async #use({ name, clock, random }: SimulatedMachine, isNew: boolean): Promise<void> {
     const faults = [...(this.#faults.get(name) ?? [])];
     const slowMs = Math.max(0, ...faults.map((fault) => fault.slowMs ?? 0));
     if (slowMs > 0) await clock.sleep(random.float() * slowMs);
-    if (isNew && faults.some(({ isFull }) => isFull === true))
-      throw new RuntimeError('IllegalState', 'no space left on device');
+    if (isNew && faults.some(({ isFull }) => isFull === true)) throw new RuntimeError('IllegalState', NO_ROOM);
   }
 }

@@ -25,7 +25,15 @@ const MINUTE_MS = 60_000;
 const BYTES_PER_MB = 1024 * 1024;
 
 /** Runs fresh seeds until the time is over or an interrupt. Resolves with the exit code. */
-export async function huntFresh({ minutes, jobs, from, profile, say, document, folder }: FreshOptions): Promise<number> {
+export async function huntFresh({
+  minutes,
+  jobs,
+  from,
+  profile,
+  say,
+  document,
+  folder,
+}: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
   const over = new AbortController();

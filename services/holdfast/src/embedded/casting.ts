@@ -1,3 +1,4 @@
+import type { ContainerRuntime } from '@holdfast/kubelet';
 import type { Service } from '@holdfast/platform';
 import type { Incarnation } from '../play/actor.ts';
 import type { Life } from '../play/gate.ts';
@@ -18,7 +19,7 @@ export function cast(
 
 function behindGate(
   deps: ComponentsDeps,
-  { gatedBus, gatedClock, gatedHandler, gatedTransport }: PlayTools,
+  { gatedBus, gatedClock, gatedRuntime, gatedHandler, gatedTransport }: PlayTools,
   life: Life,
 ) {
   const { machine, bus, front } = deps;
@@ -28,6 +29,7 @@ function behindGate(
     ...deps,
     machine: { ...machine, clock },
     bus: gatedBus(bus, life),
+    runtimeOf: (runtime: ContainerRuntime) => gatedRuntime(runtime, way),
     front: {
       ...front,
       clientOf: (user: string, incarnation?: string) =>

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Bus } from '@holdfast/bus';
 import { createControllerManager, type LoadBalancers } from '@holdfast/controller-manager';
-import { createCniDirectory } from '@holdfast/kubelet';
+import { type ContainerRuntime, createCniDirectory } from '@holdfast/kubelet';
 import { type ClusterNames, createClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { ClusterPki } from '@holdfast/pki/cluster-pki';
 import {
@@ -55,6 +55,8 @@ export interface ComponentsDeps {
   readonly containerServices: ContainerServices | undefined;
   /** Absent: the cluster was not started for faults. */
   readonly play: PlayTools | undefined;
+  /** The runtime as a kubelet meets it. Absent: as it is. */
+  readonly runtimeOf?: (runtime: ContainerRuntime) => ContainerRuntime;
 }
 
 /** All API clients: scheduler, controllers and the kubelets of all nodes. */

@@ -79,7 +79,7 @@ export function createProcessNode(deps: ProcessNodeDeps, name: string, isFirst: 
   const kubelet = createKubelet({
     ...machine,
     bus,
-    runtime,
+    runtime: met(deps, runtime),
     node,
     bound,
     address,
@@ -157,6 +157,9 @@ function volumesOf({ config }: ComponentsDeps, stateDirectory: string) {
   return { directories, forget: async () => (isForgotten ? directories.removeAll() : undefined) };
 }
 
+const met = ({ runtimeOf }: ComponentsDeps, runtime: ContainerRuntime): ContainerRuntime =>
+  runtimeOf?.(runtime) ?? runtime;
+
 /** Never deletes images of a runtime that somebody uses, however full the disk is. */
 const GARBAGE = { ...DEFAULT_GARBAGE_POLICY, images: { ...DEFAULT_GARBAGE_POLICY.images, highPercent: 100 } };
 
@@ -188,7 +191,7 @@ export function createContainerNode(
     const kubelet = createKubelet({
       ...machine,
       bus,
-      runtime,
+      runtime: met(deps, runtime),
       node: { ...facts, runtimeName },
       bound,
       address,
@@ -254,12 +257,13 @@ export function createHollowNodes(deps: ComponentsDeps, names: readonly string[]
 /** The simulated machine outlives its kubelet. */
 function createHollowNode(deps: ComponentsDeps, name: string, index: number): Service {
   const hollow = createHollowRuntime({ ...deps.machine, nodeName: name });
-  return cast(deps, name, 'node', ({ machine, bus, front }, isFirst) => {
+  return cast(deps, name, 'node', (way, isFirst) => {
+    const { machine, bus, front } = way;
     const runtime = isFirst ? hollow : hollow.connect();
     const kubelet = createKubelet({
       ...machine,
       bus,
-      runtime,
+      runtime: met(way, runtime),
       node: hollowNodeFacts({ name, address: hollowAddress(index) }),
       client: front.clientOf(nodeUser(name)),
       network: HOLLOW_PROBE_NETWORK,

@@ -1,5 +1,6 @@
 import { createPlayHandler } from '../play/api.ts';
 import { gatedBus, gatedClock } from '../play/gated-machine.ts';
+import { gatedRuntime } from '../play/gated-runtime.ts';
 import { gatedHandler, gatedTransport } from '../play/gated-transport.ts';
 import { Stage, type StageDeps } from '../play/stage.ts';
 
@@ -8,6 +9,7 @@ export interface PlayTools {
   readonly stage: Stage;
   readonly gatedBus: typeof gatedBus;
   readonly gatedClock: typeof gatedClock;
+  readonly gatedRuntime: typeof gatedRuntime;
   readonly gatedHandler: typeof gatedHandler;
   readonly gatedTransport: typeof gatedTransport;
   readonly createPlayHandler: typeof createPlayHandler;
@@ -17,6 +19,7 @@ export const createPlayTools = (deps: StageDeps): PlayTools => ({
   stage: new Stage(deps),
   gatedBus,
   gatedClock,
+  gatedRuntime,
   gatedHandler,
   gatedTransport,
   createPlayHandler,

@@ -14,6 +14,10 @@ export interface Trouble {
   readonly loss?: number;
   /** What is sent takes up to this long. */
   readonly delayMs?: number;
+  /** Its disk has no room for anything new. */
+  readonly diskFull?: true;
+  /** What needs its disk takes up to this long. */
+  readonly diskDelayMs?: number;
 }
 
 export type Direction = 'toApi' | 'fromApi';
@@ -52,7 +56,7 @@ export class Gate {
     return () => void this.#onBus.delete(heard);
   }
 
-  has(name: 'bus' | 'held' | Direction): boolean {
+  has(name: 'bus' | 'held' | 'diskFull' | Direction): boolean {
     for (const trouble of this.#troubles) if (trouble[name] === true) return true;
     return false;
   }
@@ -66,9 +70,12 @@ export class Gate {
 
   /** How long what is sent now takes. */
   delayMs(): number {
-    let longest = 0;
-    for (const { delayMs = 0 } of this.#troubles) longest = Math.max(longest, delayMs);
-    return longest === 0 ? 0 : this.#random.float() * longest;
+    return this.#upTo('delayMs');
+  }
+
+  /** How long its disk takes now. */
+  diskDelayMs(): number {
+    return this.#upTo('diskDelayMs');
   }
 
   /** Runs it now, or in order when the process continues. */
@@ -79,6 +86,12 @@ export class Gate {
 
   passed(): Promise<void> {
     return new Promise((resolve) => this.pass(resolve));
+  }
+
+  #upTo(name: 'delayMs' | 'diskDelayMs'): number {
+    let longest = 0;
+    for (const trouble of this.#troubles) longest = Math.max(longest, trouble[name] ?? 0);
+    return longest === 0 ? 0 : this.#random.float() * longest;
   }
 
   #tellWhole(): void {

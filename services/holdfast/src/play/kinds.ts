@@ -60,6 +60,17 @@ export const PLAYED_KINDS = {
     value: 'delay',
     begin: ({ gate }, delayMs) => gate.begin({ delayMs }),
   },
+  'disk-full': {
+    targets: 'node',
+    says: 'the container runtime of {target} has no room for anything new',
+    begin: troubled({ diskFull: true }),
+  },
+  'disk-slow': {
+    targets: 'node',
+    says: 'the container runtime of {target} takes up to {value} more for everything',
+    value: 'delay',
+    begin: ({ gate }, diskDelayMs) => gate.begin({ diskDelayMs }),
+  },
   'bus-outage': { targets: 'none', says: 'the bus is gone', begin: troubled({ bus: true }) },
   crash: { targets: 'master', says: '{target} is killed, and starts again', begin: killed },
   'kubelet-down': {
@@ -80,7 +91,6 @@ const OWN_PROCESS = 'API server and store are the process of this cluster; `dock
 const OWN_MACHINE = 'the machine of its nodes is yours; use kubelet-down';
 
 const OWN_CLOCK = 'all components share the clock of your machine';
-const OWN_DISK = 'its nodes share the disk of your machine';
 const ONE_ZONE = 'this cluster has one zone; `docker compose` has three with `docker-compose.ha.yml`';
 const WHOLE_BUS = 'the bus of one process loses nothing while it lasts; use bus-outage';
 
@@ -101,8 +111,6 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['crash-writing', 'nobody counts the writes of its components; use crash'],
   ['clock-jump', OWN_CLOCK],
   ['clock-slow', OWN_CLOCK],
-  ['disk-slow', OWN_DISK],
-  ['disk-full', OWN_DISK],
   ['masters-down', 'the API would end with them; use crash for one of them'],
   ['zone-cut', ONE_ZONE],
   ['zone-loss', ONE_ZONE],

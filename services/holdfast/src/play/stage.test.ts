@@ -86,7 +86,7 @@ test('steps are those of scenario files; what an embedded cluster cannot do is r
     ['[]', /JSON object/],
     ['{"do":"fly"}', /no fault "fly".*kubectl/],
     ['{"do":"power-loss","target":"node-1"}', /cannot do power-loss.*kubelet-down/],
-    ['{"do":"disk-full","target":"node-1"}', /cannot do disk-full/],
+    ['{"do":"clock-jump","target":"node-1"}', /cannot do clock-jump/],
     ['{"do":"isolate"}', /the name of a node/],
     ['{"do":"isolate","target":"node-1","at":"1s"}', /no field "at"/],
     ['{"do":"isolate","target":"node-1","for":"2h"}', /at most 3600s/],

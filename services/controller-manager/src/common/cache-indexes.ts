@@ -1,4 +1,5 @@
 import {
+  BIND_COMPLETED_ANNOTATION,
   csiSourceOf,
   type KubeObject,
   localPathNode,
@@ -36,6 +37,8 @@ const CACHE_INDEXES = {
     const claim = object.kind === 'PersistentVolume' ? (object as PersistentVolume).spec.claimRef : undefined;
     return claim === undefined ? [] : [`${claim.namespace ?? ''}/${claim.name ?? ''}`];
   },
+  /** Claims by the volume that they name and are not yet bound to. */
+  wantsVolume: (object: KubeObject): readonly string[] => wantedVolume(object),
   /** Local-path volumes by the node with their directory. */
   directoryOn: (object: KubeObject): readonly string[] => {
     const node = object.kind === 'PersistentVolume' ? localPathNode(object as PersistentVolume) : undefined;
@@ -76,6 +79,7 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   uid: ['ReplicaSet'],
   freeInClass: ['PersistentVolume', 'PersistentVolumeClaim'],
   reservedFor: ['PersistentVolume'],
+  wantsVolume: ['PersistentVolumeClaim'],
   directoryOn: ['PersistentVolume'],
   selectedNode: ['PersistentVolumeClaim'],
   usesClaim: ['Pod'],
@@ -98,6 +102,13 @@ function freeInClass(object: KubeObject): readonly string[] {
     (object.kind === 'PersistentVolume' && (object as PersistentVolume).spec.claimRef === undefined) ||
     (object.kind === 'PersistentVolumeClaim' && ((object as PersistentVolumeClaim).spec.volumeName ?? '') === '');
   return isFree ? [storageClassOf(object as PersistentVolume | PersistentVolumeClaim)] : [];
+}
+
+function wantedVolume(object: KubeObject): readonly string[] {
+  if (object.kind !== 'PersistentVolumeClaim') return [];
+  const { metadata, spec } = object as PersistentVolumeClaim;
+  const isBound = metadata.annotations?.[BIND_COMPLETED_ANNOTATION] !== undefined;
+  return isBound || (spec.volumeName ?? '') === '' ? [] : [spec.volumeName ?? ''];
 }
 
 function nodeNameOf(object: KubeObject): readonly string[] {

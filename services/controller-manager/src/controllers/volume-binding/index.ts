@@ -26,6 +26,7 @@ export const volumeBindingController: ControllerDefinition = {
 /** Defined in the cache indexes. */
 const FREE_IN_CLASS = 'freeInClass';
 const RESERVED_FOR = 'reservedFor';
+const WANTS_VOLUME = 'wantsVolume';
 
 function createClaimLoop(context: ControllerContext): Loop {
   const claims = context.informers.of(PERSISTENT_VOLUME_CLAIMS);
@@ -40,7 +41,8 @@ function createClaimLoop(context: ControllerContext): Loop {
       claims.onChange(({ key, object }) => {
         if (object !== undefined) enqueue(key);
       }),
-      volumes.onChange(({ object, old }) => {
+      volumes.onChange(({ key: name, object, old }) => {
+        for (const claim of claims.byIndex(WANTS_VOLUME, name)) enqueue(keyOf(claim));
         for (const volume of [object, old])
           for (const key of volume === undefined ? [] : claimKeys(volume)) enqueue(key);
         // A volume that became free wakes the claims that could use it, once.

@@ -102,6 +102,17 @@ test('[RWO-02] a claim and a volume are bound, whichever is created first', asyn
   assert.deepEqual(controller.errors, []);
 });
 
+test('[RWO-02] a claim that names a volume is bound when the volume appears', async () => {
+  const world = createWorld();
+  const controller = start(world);
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c', { volumeName: 'v' }));
+  await controller.settle();
+  assert.equal(claimOf(world).status.phase, 'Pending');
+  world.api.put(PERSISTENT_VOLUMES, free('v'));
+  await controller.settle();
+  assert.equal(claimOf(world).status.phase, 'Bound');
+});
+
 test('a reservation by a user is respected for the claim and for the volume', async () => {
   const world = createWorld();
   const controller = start(world);

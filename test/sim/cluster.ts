@@ -76,6 +76,8 @@ export interface SimClusterOptions {
   readonly observeCommit?: (commit: Commit) => void;
   readonly defaultTolerationSeconds?: number;
   readonly nodeMonitorGraceSeconds?: number;
+  /** Finished pods above this number are removed; 0: none are. */
+  readonly terminatedPodThreshold?: number;
 }
 
 export interface SimData {
@@ -458,7 +460,7 @@ export class SimCluster {
     });
 
   readonly #createControllerManager = (machine: SimulatedMachine): Service => {
-    const { podEviction, nodeMonitorGraceSeconds, replicas } = this.#options;
+    const { podEviction, nodeMonitorGraceSeconds, replicas, terminatedPodThreshold } = this.#options;
     return createControllerManager({
       ...machine,
       bus: this.#busFor(machine),
@@ -466,6 +468,7 @@ export class SimCluster {
       settings: {
         leaderElection: this.#hasLeases(replicas?.managers),
         ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),
+        ...(terminatedPodThreshold === undefined ? {} : { terminatedPodThreshold }),
       },
       ...(podEviction === undefined ? {} : { podEviction }),
     });

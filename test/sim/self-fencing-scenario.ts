@@ -1,4 +1,4 @@
-import { NODES, type Pod } from '@holdfast/api';
+import { NAMESPACES, NODES, type Pod, SELF_FENCING } from '@holdfast/api';
 import { SimCluster, type SimClusterOptions } from './cluster.ts';
 import { createWorkloads } from './workloads.ts';
 import { SETTLE_DEADLINE_MS, World } from './world.ts';
@@ -19,8 +19,13 @@ export interface SelfFencingScene {
   readonly lost: string;
 }
 
+export type SelfFencingOptions = Omit<SimClusterOptions, 'nodes' | 'identities'> & {
+  /** What the namespace says of its pods. */
+  readonly ofNamespace?: 'all' | 'off';
+};
+
 /** Three pets on four nodes with promises. */
-export async function setScene(options: Omit<SimClusterOptions, 'nodes' | 'identities'>): Promise<SelfFencingScene> {
+export async function setScene({ ofNamespace, ...options }: SelfFencingOptions): Promise<SelfFencingScene> {
   const cluster = new SimCluster({
     selfFencing: { policy: 'exclusive' },
     ...options,
@@ -30,6 +35,10 @@ export async function setScene(options: Omit<SimClusterOptions, 'nodes' | 'ident
   const world = new World(cluster);
   cluster.start();
   await world.until('all nodes are ready', SETTLE_DEADLINE_MS, () => world.readyNodes().length === NODE_COUNT);
+  if (ofNamespace !== undefined) {
+    const body = { metadata: { annotations: { [SELF_FENCING]: ofNamespace } } };
+    await cluster.ask(cluster.admin.patch(NAMESPACES, { name: 'default' }, { type: 'merge', body }));
+  }
   cluster.background(createWorkloads(cluster.admin, REPLICAS));
   const isUp = (): boolean => world.isUp('db', REPLICAS) && world.isUp('web', REPLICAS);
   await world.until('both workloads are up', SETTLE_DEADLINE_MS, isUp);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NODES, PODS } from '@holdfast/api';
-import { SimulationFailure } from '@holdfast/testing';
+import { type ProcessFact, SimulationFailure } from '@holdfast/testing';
 import { heal, LAPSE_MS, type Loss, lose, recoveryMs, setScene } from './self-fencing-scenario.ts';
 import { SETTLE_DEADLINE_MS } from './world.ts';
 
@@ -103,8 +103,8 @@ test('a kubelet killed and restarted within the promise ends nothing', async () 
   assert.equal(cluster.oracle.startCount, starts);
 });
 
-test('[FENCE-09] a user who deletes the Node of a lost machine releases it as usual', async () => {
-  const scene = await setScene({ seed: 3 });
+test('[FENCE-09] [SAFE-19] a user who deletes the Node of a lost machine releases it as usual, also where finished pods are never removed', async () => {
+  const scene = await setScene({ seed: 3, terminatedPodThreshold: 0 });
   const { cluster, world, lost, pet } = scene;
   lose(scene, 'cut-off');
   await cluster.kernel.runFor(LAPSE_MS);
@@ -113,4 +113,36 @@ test('[FENCE-09] a user who deletes the Node of a lost machine releases it as us
   await cluster.ask(cluster.admin.find(PODS, PET));
   cluster.network.rejoin(lost);
   await cluster.kernel.runFor(60_000);
+});
+
+test('[SAFE-32] [SAFE-22] pets of a namespace that excludes them from promises live on behind a cut, and wait for their node', async () => {
+  const scene = await setScene({ seed: 4, ofNamespace: 'off' });
+  const { cluster, world, lost, pet } = scene;
+  const starts = cluster.oracle.startCount;
+  lose(scene, 'cut-off');
+  await cluster.kernel.runFor(4 * 60_000);
+  await world.until('a look', SETTLE_DEADLINE_MS, () => true);
+  assert.equal(world.pod(PET.name).metadata.uid, pet.metadata.uid, 'the name is not released by the promise');
+  assert.deepEqual(cluster.oracle.nodesOf(PET.namespace, PET.name), [lost]);
+  cluster.network.rejoin(lost);
+  await heal(scene);
+  assert.equal(world.pod(PET.name).metadata.uid, pet.metadata.uid);
+  assert.equal(cluster.oracle.startCount, starts);
+});
+
+test('[SAFE-22] a namespace may have all its pods covered: those of a Deployment end with the promise of their node, too', async () => {
+  const ended = new Set<string>();
+  const observe = ({ kind, podUid }: ProcessFact): void => void (kind === 'ended' && ended.add(podUid));
+  const scene = await setScene({ seed: 5, ofNamespace: 'all', observe });
+  const { cluster, world } = scene;
+  const [web] = world.pods('web');
+  const { name = '', uid = '' } = web?.metadata ?? {};
+  const lost = web?.spec.nodeName ?? '';
+  lose({ ...scene, lost }, 'cut-off');
+  await cluster.kernel.runFor(LAPSE_MS);
+  assert.ok(ended.has(uid), 'its watchdog has ended it');
+  const isReplaced = (): boolean => world.findPod(name) === undefined && world.isUp('web', 3);
+  await world.until('it is released and replaced', RECOVERY_MAX_MS, isReplaced);
+  cluster.network.rejoin(lost);
+  await heal({ ...scene, lost });
 });

@@ -4,6 +4,7 @@ export * from './kinds/node/fence.ts';
 export * from './kinds/node/promise.ts';
 export * from './refs.ts';
 export type * from './resource.ts';
+export * from './semantics/exclusive.ts';
 export * from './semantics/jobs.ts';
 export * from './semantics/nodes.ts';
 export * from './semantics/pods.ts';

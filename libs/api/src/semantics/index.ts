@@ -1,5 +1,6 @@
 export * from './api-services.ts';
 export * from './csi.ts';
+export * from './exclusive.ts';
 export * from './jobs.ts';
 export * from './network-policies.ts';
 export * from './nodes.ts';

@@ -17,6 +17,7 @@ import { createNodeVerdict } from './plugins/node-verdict.ts';
 import { createOwnersOnly } from './plugins/owners-only.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPodSecurity } from './plugins/pod-security.ts';
+import { createPodSelfFencing } from './plugins/pod-self-fencing.ts';
 import { createPriority } from './plugins/priority.ts';
 import { createPrivilegedContainers } from './plugins/privileged-containers.ts';
 import { createPromiseVerdict } from './plugins/promise-verdict.ts';
@@ -41,6 +42,7 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createNodeRestriction,
   createTaintNodesByCondition,
   createPodSecurity,
+  createPodSelfFencing,
   createPriority,
   createDefaultTolerationSeconds,
   createDefaultStorageClass,

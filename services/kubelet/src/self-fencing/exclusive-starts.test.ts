@@ -105,3 +105,21 @@ for (const policy of ['exclusive', undefined] as const) {
     await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);
   });
 }
+
+test('[SAFE-26] a pod that excludes itself from the promise is looked up before it starts, and needs no promise for that', async () => {
+  const pod = ofApi({ [SELF_FENCING]: 'off' });
+  const lapsed = {
+    startBefore: () => {
+      throw new PromiseWait('the promise has lapsed');
+    },
+  } as unknown as PromiseKeeper;
+  const startsWith = (client: ApiClient): ExclusiveStarts =>
+    new ExclusiveStarts({ client, nodeName: 'n', keeper: lapsed, policy: 'exclusive' });
+  assert.equal(fencingClassOf(pod), 'other');
+  assert.equal(await startsWith(apiWith({ pod })).confirm(pod, false), undefined);
+  await assert.rejects(startsWith(apiWith({ pod: undefined })).confirm(pod, false), /is to run no more/);
+  await assert.rejects(startsWith(away).confirm(pod, false), PromiseWait);
+  assert.equal(await startsWith(away).confirm(pod, true), undefined, 'it restarts while the API is away');
+  const ofAll = new ExclusiveStarts({ client: apiWith({ pod }), nodeName: 'n', keeper: lapsed, policy: 'all' });
+  await assert.rejects(ofAll.confirm(pod, false), /has lapsed/, 'a node that ends all pods ends this one, too');
+});

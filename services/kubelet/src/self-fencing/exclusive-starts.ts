@@ -1,6 +1,7 @@
 import {
   isExclusive,
   isTerminating,
+  isUnique,
   LEASES,
   NODE_LEASES_NAMESPACE,
   PODS,
@@ -39,18 +40,20 @@ export class ExclusiveStarts {
    * Resolves to the deadline before which a process of the pod has to start; undefined: any time. The deadline is read before the pod is:
    * who releases the pod later has waited for it. Throws `PromiseWait`.
    *
-   * A restart on a node without a promise does not wait for an API that is away: without the word of this kubelet only a person or a fence
-   * releases the pod there. An API that answers is believed.
+   * A restart without a promise (of the node, or for this pod) does not wait for an API that is away: without the word of this kubelet only a
+   * person or a fence releases the pod there. An API that answers is believed.
    */
   async confirm(pod: Pod, isRestart: boolean): Promise<number | undefined> {
     const { client, keeper, policy } = this.#deps;
     const fencing = fencingClassOf(pod);
-    if (fencing === 'never' || (fencing === 'other' && policy !== 'all')) return undefined;
-    if (keeper === undefined) await this.#waitForFreeLease();
-    const startBefore = keeper?.startBefore();
+    const isCovered = fencing === 'exclusive' || (fencing === 'other' && policy === 'all');
+    if (fencing === 'never' || !(isCovered || isUnique(pod))) return undefined;
+    if (isCovered && keeper === undefined) await this.#waitForFreeLease();
+    const startBefore = isCovered ? keeper?.startBefore() : undefined;
+    const mayTrustItself = keeper === undefined || !isCovered;
     const { namespace = '', name = '', uid } = pod.metadata;
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
-      if (keeper === undefined && isRestart && isAway(error)) return pod;
+      if (mayTrustItself && isRestart && isAway(error)) return pod;
       throw new PromiseWait('waiting until the API confirms the pod', { cause: error });
     });
     if (current !== undefined && current.metadata.uid === uid && !isTerminating(current)) return startBefore;

@@ -82,6 +82,11 @@ export class PromiseKeeper {
     if (isFirst) this.#turnSoon();
   }
 
+  /** The pods that the node wants to promise to end. */
+  get policy(): SelfFencingPolicy | undefined {
+    return this.#deps.policy;
+  }
+
   /** True while a promise is in force, as the node reports. */
   isPromising(): boolean {
     return this.#state === 'held';

@@ -1,5 +1,6 @@
-import { type FieldError, invalid } from '@holdfast/machinery';
+import { type FieldError, invalid, notSupported } from '@holdfast/machinery';
 import type { Namespace } from '../../generated/types.ts';
+import { NAMESPACE_SELF_FENCING, SELF_FENCING } from '../../semantics/exclusive.ts';
 import { isTerminating } from '../../semantics/pods.ts';
 import { dnsLabelErrors, qualifiedNameErrors } from '../../validation/formats.ts';
 import {
@@ -14,6 +15,10 @@ export function validateNamespaceCreate(namespace: Readonly<Namespace>): readonl
   const out: FieldError[] = [];
   validateObjectMeta(out, namespace.metadata, META);
   validateSpecFinalizers(out, namespace);
+  const policy = namespace.metadata.annotations?.[SELF_FENCING];
+  if (policy !== undefined && !NAMESPACE_SELF_FENCING.includes(policy)) {
+    out.push(notSupported(`metadata.annotations[${SELF_FENCING}]`, policy, NAMESPACE_SELF_FENCING));
+  }
   return out;
 }
 

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease, Node, Pod } from '../../generated/types.ts';
+import { isExclusive, isUnique, SELF_FENCING } from '../../semantics/exclusive.ts';
 import {
   isCovered,
-  isExclusive,
   isReleasedFrom,
   promiseOf,
   SELF_FENCED,
   SELF_FENCED_REASONS,
-  SELF_FENCING,
   SELF_FENCING_BROKEN,
   SELF_FENCING_HOLDER,
 } from './promise.ts';
@@ -51,6 +50,16 @@ test('exclusive pods are pods with a stable identity and pods that use a claim',
   assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] } })));
   assert.ok(isExclusive(pod({ spec: { volumes: [{ name: 'v', ephemeral: {} }] } })));
   assert.ok(!isExclusive(pod({ spec: { volumes: [{ name: 'v', emptyDir: {} }] } })));
+});
+
+test('a pod without a claim may exclude itself from the promise, and is unique all the same', () => {
+  const metadata = { name: 'db-0', annotations: { [SELF_FENCING]: 'off' } };
+  const excluded = pod({ metadata, spec: { hostname: 'db-0' } });
+  assert.deepEqual([isExclusive(excluded), isUnique(excluded)], [false, true]);
+  assert.ok(!isCovered('exclusive', excluded));
+  assert.ok(isCovered('all', excluded), 'a node that ends every pod ends this one');
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+  assert.ok(isExclusive(pod({ metadata, spec: { hostname: 'db-0', volumes } })));
 });
 
 test('the policy for all covers every pod except static pods', () => {

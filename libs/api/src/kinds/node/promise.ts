@@ -1,12 +1,8 @@
 import type { Lease, Node, Pod } from '../../generated/types.ts';
+import { isExclusive, SELF_FENCING } from '../../semantics/exclusive.ts';
 import { isMirrorPod } from '../../semantics/pods.ts';
 
-/**
- * Annotation of a node's lease: the pods that the node promises to end when it has not reached the API for the duration
- * of the lease.
- */
-export const SELF_FENCING = 'holdfast.io/self-fencing';
-/** Annotation beside it: the machine and the boot that made the promise. */
+/** Annotation of a node's lease, beside `SELF_FENCING`: the machine and the boot that made the promise. */
 export const SELF_FENCING_HOLDER = 'holdfast.io/self-fencing-holder';
 /** Annotation that the control plane sets after it has waited out the promise. The node's next promise removes it. */
 export const SELF_FENCING_BROKEN = 'holdfast.io/self-fencing-broken';
@@ -40,18 +36,6 @@ export function promiseOf(lease: Lease | undefined): NodePromise | undefined {
     durationMs: seconds * 1000,
     isBroken: annotations[SELF_FENCING_BROKEN] !== undefined,
   };
-}
-
-/**
- * True for a pod that must never run twice: its name is its identity, as in a StatefulSet, or it uses a claim that
- * another node could use next. Both are immutable parts of the spec. So the node and the control plane agree on the
- * pods even while they are disconnected.
- */
-export function isExclusive({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
-  const usesClaim = (spec?.volumes ?? []).some(
-    ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
-  );
-  return usesClaim || (spec?.hostname !== undefined && spec.hostname === metadata.name);
 }
 
 /** True when the watchdog of a node with this policy ends the pod. Static pods are never released. */

@@ -6,6 +6,7 @@ import { validateObjectMeta } from '../../validation/object-meta.ts';
 import { validatePodAnnotations, validateProfilesMatchAnnotations } from '../../validation/pod/annotations.ts';
 import { validateImageWhitespace } from '../../validation/pod/containers.ts';
 import { validatePodSpec } from '../../validation/pod/pod-spec.ts';
+import { validateSelfFencing } from '../../validation/pod/self-fencing.ts';
 
 const META = { namespaced: true, name: dnsSubdomainErrors } as const;
 
@@ -37,9 +38,11 @@ export function validatePod(out: FieldError[], pod: Readonly<Pod>): void {
   validateSpec(out, pod);
 }
 
-function validateAround(out: FieldError[], { metadata, spec }: Readonly<Pod>): void {
+function validateAround(out: FieldError[], pod: Readonly<Pod>): void {
+  const { metadata, spec } = pod;
   validateObjectMeta(out, metadata, META);
   validatePodAnnotations(out, 'metadata.annotations', metadata.annotations, spec);
+  validateSelfFencing(out, 'metadata.annotations', pod);
 }
 
 function validateSpec(out: FieldError[], pod: Readonly<Pod>): void {

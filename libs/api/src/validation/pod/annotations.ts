@@ -1,5 +1,6 @@
 import { type FieldError, forbidden, invalid } from '@holdfast/machinery';
 import type { AppArmorProfile, ObjectMeta, PodSpec, SeccompProfile, Toleration } from '../../generated/types.ts';
+import { SELF_FENCING } from '../../semantics/exclusive.ts';
 import { DELETION_COST_ANNOTATION, MIRROR_ANNOTATION, SECCOMP_POD_ANNOTATION } from '../../semantics/well-known.ts';
 import { goJsonProblem, textsOfItems } from '../go-json.ts';
 import { validateDescendingPath } from '../paths.ts';
@@ -84,6 +85,10 @@ export function validatePodAnnotationUpdate(
   annotations: Annotations = {},
   old: Annotations = {},
 ): void {
+  if (annotations[SELF_FENCING] !== old[SELF_FENCING]) {
+    const detail = 'may not change: the node and the control plane rely on it; delete the pod and create it anew';
+    out.push(forbidden(`${path}[${SELF_FENCING}]`, detail));
+  }
   for (const [key, value] of Object.entries(old)) {
     if (annotations[key] === value) continue;
     if (key.startsWith(APP_ARMOR)) {

@@ -9,6 +9,7 @@ import {
   type Node,
   OTHER_INCARNATION,
   promiseOf,
+  SELF_FENCING,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
@@ -191,6 +192,41 @@ test('a node without self-fencing renews its lease without the promise of an ear
   assert.equal(lease.metadata.resourceVersion, '7', 'it replaces exactly this revision');
   assert.equal(lease.metadata.managedFields, undefined, 'the server keeps its own; nobody sends them back');
   assert.equal(lease.spec?.leaseDurationSeconds, LEASE_DURATION_SECONDS);
+});
+
+test('[FENCE-06] the label of a node says that its promise is in force, and is removed with it', async () => {
+  const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === LEASES.plural ? undefined : node),
+    patch: (_, _target, { body, type }) => {
+      assert.equal(type, 'merge');
+      const { labels = {} } = (body as Partial<Node>).metadata ?? {};
+      const merged = Object.entries({ ...node.metadata.labels, ...labels }).filter(([, value]) => value !== null);
+      node.metadata.labels = Object.fromEntries(merged);
+      return given(node);
+    },
+  };
+  const clock = createVirtualClock();
+  let isPromising = true;
+  const agent = new NodeAgent({
+    client: client as ApiClient,
+    clock,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    promise: { policy: 'exclusive', begin: () => undefined, isPromising: () => isPromising },
+    onVanished: () => Promise.resolve(),
+  });
+  agent.start();
+  await clock.advance(1_000);
+  assert.equal(node.metadata.labels?.[SELF_FENCING], 'exclusive');
+  isPromising = false;
+  await clock.advance(LEASE_RENEW_MS);
+  await agent.stop();
+  assert.ok(!(SELF_FENCING in (node.metadata.labels ?? {})));
 });
 
 interface Boundness {

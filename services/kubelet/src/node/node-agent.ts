@@ -7,6 +7,8 @@ import {
   NODES,
   type Node,
   OTHER_INCARNATION,
+  SELF_FENCING,
+  type SelfFencingPolicy,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { deepEqual, StatusError } from '@holdfast/machinery';
@@ -36,6 +38,12 @@ export interface BoundIncarnation {
   write(incarnation: string): void;
 }
 
+export interface NodePromiser {
+  readonly policy: SelfFencingPolicy | undefined;
+  begin(node: Node): void;
+  isPromising(): boolean;
+}
+
 export interface NodeAgentDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -50,7 +58,7 @@ export interface NodeAgentDeps {
   /** Exhausted resources. */
   readonly pressure?: () => readonly PressureCondition[];
   /** Renews the lease, with a promise. Absent: the lease is renewed here, and promises nothing. */
-  readonly promise?: { begin(node: Node): void; isPromising(): boolean } | undefined;
+  readonly promise?: NodePromiser | undefined;
   /** The volumes in use; it gets the state in the API. */
   readonly volumes?: { inUse(): readonly string[]; seen(node: Node): void };
   /** The Node object is missing: resolves when every local pod was looked up in the API again. */
@@ -259,7 +267,11 @@ export class NodeAgent {
   async #writeReport(node: Node): Promise<Node> {
     const { client, clock, facts, volumes } = this.#deps;
     volumes?.seen(node);
-    const labels = missingLabels(node, { ...defaultLabels(facts), ...facts.labels });
+    const labels = changedLabels(node, {
+      ...defaultLabels(facts),
+      ...facts.labels,
+      ...promiseLabel(this.#deps.promise),
+    });
     if (Object.keys(labels).length > 0) {
       await client.patch(NODES, { name: facts.name }, { type: 'merge', body: { metadata: { labels } } });
     }
@@ -325,7 +337,15 @@ const isOtherIncarnation = (error: unknown): boolean =>
 
 const isConflict = (error: unknown): boolean => error instanceof StatusError && error.reason === 'Conflict';
 
-function missingLabels(node: Node, wanted: Readonly<Record<string, string>>): Record<string, string> {
+/** `null` removes a label. */
+type LabelChanges = Readonly<Record<string, string | null>>;
+
+function changedLabels(node: Node, wanted: LabelChanges): LabelChanges {
   const have = node.metadata.labels ?? {};
-  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => have[key] !== value));
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => (have[key] ?? null) !== value));
 }
+
+/** The label is there while the promise is in force: affinities can ask for such nodes. */
+const promiseLabel = (promise: NodeAgentDeps['promise']): LabelChanges => ({
+  [SELF_FENCING]: promise?.isPromising() === true ? (promise.policy ?? null) : null,
+});

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
@@ -40,13 +41,16 @@ test('delete --wait=false returns while the pod is Terminating, with its grace p
   assert.equal(shortened.code, 0, shortened.stderr);
 });
 
-test('delete --force warns that the end is unconfirmed, and removes the object at once', async () => {
+test('[SAFE-35] delete --force warns in the words of the documentation that the end is unconfirmed, and removes the object at once', async () => {
   await runPod('forced');
   const forced = await attempt('delete', 'pod', 'forced', '--force', '--grace-period=0');
   assert.equal(forced.stdout, 'pod "forced" force deleted\n');
   const [general, specific] = forced.stderr.trimEnd().split('\n').toSorted();
   assert.match(general ?? '', /^Warning: Immediate deletion does not wait for confirmation /);
-  assert.match(specific ?? '', /^Warning: pod forced is removed before node node-1 has confirmed /);
+  const page = readFileSync(new URL('../../docs/pod-lifecycle.md', import.meta.url), 'utf8');
+  const quoted = page.split('\n').filter((line) => line.startsWith('> '));
+  const documented = quoted.map((line) => line.slice(2)).join(' ');
+  assert.equal(specific, `Warning: ${documented.replace('NAME', 'forced').replace('NODE', 'node-1')}`);
   assert.equal((await attempt('get', 'pod', 'forced')).code, 1);
 });
 

@@ -9,6 +9,7 @@ import {
   type PersistentVolume,
   PODS,
   type Pod,
+  REPLICA_SETS,
   type ResourceRef,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
@@ -228,6 +229,80 @@ test('[RWO-20] [RWO-21] while its node is cut off a pod keeps the disk, also whe
   await running(admin, 'two');
   assert.ok(!isAlive());
   assert.equal((await attachmentOf(admin))?.nodeName, 'b');
+});
+
+test('[RWO-18] two pods of one node share the disk, and it stays attached until the last of them is gone', async (t) => {
+  const cluster = await startWithDisk();
+  t.after(() => cluster[Symbol.asyncDispose]());
+  const { admin } = cluster;
+  const users = async (): Promise<readonly unknown[]> => [
+    (await attachmentOf(admin))?.nodeName,
+    ...((await attachmentOf(admin))?.pods ?? []).map(({ name }) => name),
+  ];
+  for (const name of ['one', 'two']) {
+    await admin.create(PODS, pod(name, onNode('a')));
+    await running(admin, name);
+  }
+  assert.deepEqual(await users(), ['a', 'one', 'two']);
+  await admin.create(PODS, pod('three', onNode('b')));
+  await told(admin, 'three', 'FailedAttachVolume');
+  await admin.delete(PODS, { namespace: 'default', name: 'one' });
+  await waitFor('one is gone', async () => (await find(admin, 'one')) === undefined);
+  await waitFor('one is a user no more', async () => ((await attachmentOf(admin))?.pods ?? []).length === 1);
+  assert.deepEqual(await users(), ['a', 'two']);
+  assert.equal((await find(admin, 'three'))?.status.phase, 'Pending');
+  await admin.delete(PODS, { namespace: 'default', name: 'two' });
+  await running(admin, 'three');
+  assert.deepEqual(await users(), ['b', 'three']);
+});
+
+test('[RWO-23] a volume that many nodes may read is attached to none: its pods run on two nodes at once', async (t) => {
+  const cluster = await startWithDisk();
+  t.after(() => cluster[Symbol.asyncDispose]());
+  const { admin } = cluster;
+  const accessModes = ['ReadOnlyMany'];
+  const share = { ...disk, metadata: { name: 'share' }, spec: { ...disk.spec, accessModes } };
+  await admin.create(PERSISTENT_VOLUMES, share);
+  const metadata = { name: 'shared', namespace: 'default' };
+  const resources = { requests: { storage: '1Gi' } };
+  const wanted = { accessModes, storageClassName: '', volumeName: 'share', resources };
+  const kind = { apiVersion: 'v1', kind: 'PersistentVolumeClaim' };
+  await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...kind, metadata, spec: wanted, status: {} });
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'shared' } }];
+  for (const node of ['a', 'b']) await admin.create(PODS, pod(`on-${node}`, { ...onNode(node), volumes }));
+  for (const node of ['a', 'b']) assert.equal((await running(admin, `on-${node}`)).spec.nodeName, node);
+  assert.equal((await admin.get(PERSISTENT_VOLUMES, { name: 'share' })).status.attachment, undefined);
+});
+
+test('[RWO-24] a ReplicaSet of one replaces its pod early, and the replacement on another node waits for the disk', async (t) => {
+  const cluster = await startWithDisk();
+  t.after(() => cluster[Symbol.asyncDispose]());
+  const { admin, nodes } = cluster;
+  const labels = { app: 'web' };
+  const template = { metadata: { labels }, spec: pod('web').spec };
+  const kind = { apiVersion: 'apps/v1', kind: 'ReplicaSet' };
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template };
+  const metadata = { name: 'web', namespace: 'default' };
+  await admin.create(REPLICA_SETS, { ...kind, metadata, spec, status: { replicas: 0 } });
+  const pods = async (): Promise<readonly Pod[]> => (await admin.list(PODS, { namespace: 'default' })).items;
+  const old = await waitFor('the first pod runs', async () =>
+    (await pods()).find(({ status }) => status.phase === 'Running'),
+  );
+  const { name = '' } = old.metadata;
+  const first = old.spec.nodeName ?? '';
+  nodes[first]?.cut(true);
+  await admin.patch(NODES, { name: first }, { type: 'merge', body: { spec: { unschedulable: true } } });
+  await admin.delete(PODS, { namespace: 'default', name });
+  const next = await waitFor('a second pod exists beside the first', async () =>
+    (await pods()).find((each) => each.metadata.name !== name && each.spec.nodeName !== undefined),
+  );
+  const second = next.spec.nodeName ?? '';
+  await told(admin, next.metadata.name ?? '', 'FailedAttachVolume');
+  assert.ok((await find(admin, name)) !== undefined && second !== first);
+  assert.equal(nodes[second]?.facts.length, 0, 'nothing of it runs');
+  nodes[first]?.cut(false);
+  await running(admin, next.metadata.name ?? '');
+  assert.equal((await attachmentOf(admin))?.nodeName, second);
 });
 
 test('[RWO-22] an attachment that an administrator removes goes to the waiting pod, although the earlier pod still exists', async (t) => {

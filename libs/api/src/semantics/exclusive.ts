@@ -2,7 +2,7 @@ import type { Pod } from '../generated/types.ts';
 
 /**
  * Annotation of a node's lease: the pods that the node promises to end when it has not reached the API for the duration
- * of the lease. Of a pod: whether such a promise covers it, immutable. Of a namespace: the default of its new pods.
+ * of the lease. A pod says by it whether such a promise covers it, for good; a namespace has the default of its new pods.
  */
 export const SELF_FENCING = 'holdfast.io/self-fencing';
 

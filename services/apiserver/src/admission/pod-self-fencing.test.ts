@@ -105,7 +105,7 @@ for (const subresource of ['', '/status']) {
       const target = `/api/v1/namespaces/default/pods/${name}${subresource}`;
       for (const policy of ['exclusive', 'off', null]) {
         const body = { metadata: { annotations: { [SELF_FENCING]: policy } } };
-        const answer = await api.call('PATCH', target, { body, type: 'application/merge-patch+json' });
+        const answer = await api.call('PATCH', target, { body });
         const isSame = policy === (name === 'said' ? 'off' : null);
         assert.equal(answer.status, isSame ? 200 : 422, `${name} ${policy}`);
         if (!isSame)

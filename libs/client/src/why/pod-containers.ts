@@ -79,7 +79,7 @@ function ended({ pod, role, status: { name } }: ContainerFacts, end: NonNullable
     : { waitsFor: `${what}, and is restarted`, endsWhen: 'it runs again' };
 }
 
-const endText = ({ exitCode, reason, signal, message }: NonNullable<ContainerState['terminated']>): string => {
+export const endText = ({ exitCode, reason, signal, message }: NonNullable<ContainerState['terminated']>): string => {
   const by = signal === undefined || signal === 0 ? '' : `, signal ${signal}`;
   const last = message === undefined || message === '' ? '' : `; its last words: "${quoted(message)}"`;
   return `with exit code ${exitCode} (${reason ?? 'Error'}${by})${last}`;

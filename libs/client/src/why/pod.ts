@@ -1,6 +1,7 @@
 import { isNodeReady, isPodFinished, isPodReady, isTerminating, nodeCondition, type Pod } from '@holdfast/api/facts';
-import { type Finding, namesOf, quoted, sinceText } from './finding.ts';
-import { explainContainers } from './pod-containers.ts';
+import { parseTime } from '@holdfast/platform/time';
+import { type Finding, lengthOf, namesOf, quoted, sinceText } from './finding.ts';
+import { endText, explainContainers } from './pod-containers.ts';
 import type { PodFacts } from './pod-facts.ts';
 import { explainTerminating } from './pod-terminating.ts';
 import { explainUnscheduled } from './pod-unscheduled.ts';
@@ -12,7 +13,7 @@ export function explainPod(facts: PodFacts, now: number): Finding {
   if ((pod.spec.nodeName ?? '') === '') return explainUnscheduled(facts);
   const lost = explainLostNode(facts);
   if (lost !== undefined) return lost;
-  return isPodReady(pod) ? { rests: readyText(facts) } : explainContainers(facts, now);
+  return isPodReady(pod) ? { rests: readyText(facts, now) } : explainContainers(facts, now);
 }
 
 function finalText({ status }: Pod): string {
@@ -20,7 +21,7 @@ function finalText({ status }: Pod): string {
   return ` in phase ${status.phase}${why === '' ? '' : ` (${why})`}`;
 }
 
-function readyText({ pod, budgets }: PodFacts): string {
+function readyText({ pod, budgets }: PodFacts, now: number): string {
   const forbidding = budgets
     .filter(({ status }) => status.disruptionsAllowed <= 0)
     .map(({ metadata }) => metadata.name ?? '');
@@ -28,7 +29,23 @@ function readyText({ pod, budgets }: PodFacts): string {
     forbidding.length === 0
       ? ''
       : `; an eviction is refused at the moment by the disruption budget ${namesOf(forbidding)}`;
-  return `it runs on node ${pod.spec.nodeName} and is ready${eviction}`;
+  return `it runs on node ${pod.spec.nodeName} and is ready${restartedText(pod, now)}${eviction}`;
+}
+
+/** Kubelets forget a crash after a container ran for so long. */
+const RECENT_MS = 10 * 60_000;
+
+/** Between two crashes a pod is ready, too. */
+function restartedText({ status }: Pod, now: number): string {
+  const restarted = (status.containerStatuses ?? []).find(({ lastState }) => {
+    const ended = parseTime(lastState.terminated?.finishedAt ?? '');
+    return ended !== undefined && now - ended < RECENT_MS;
+  });
+  const end = restarted?.lastState.terminated;
+  if (restarted === undefined || end === undefined) return '';
+  const ago = lengthOf(now - (parseTime(end.finishedAt ?? '') ?? now));
+  const count = restarted.restartCount === 1 ? '1 restart' : `${restarted.restartCount} restarts`;
+  return `, but container ${restarted.name} ended ${ago} ago ${endText(end)} (${count})`;
 }
 
 /** Nothing happens to a pod of a node that nobody hears. */

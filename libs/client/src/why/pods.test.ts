@@ -224,6 +224,16 @@ test('a pod that is ready or has ended waits for nothing, and a budget that forb
   } as unknown as PodFacts['budgets'][number];
   const text = (given: PodFacts) => paragraphOf({ subject: 'pod x', finding: explainPod(given, NOW), unread: [] }, NOW);
   assert.equal(text(facts(ready)), 'pod x waits for nothing: it runs on node node-2 and is ready.');
+  const crashed = (finishedAt: string): PodFacts => {
+    const lastState = { terminated: { exitCode: 1, reason: 'Error', finishedAt } };
+    const containerStatuses = [{ name: 'main', restartCount: 2, lastState, state: { running: {} } }];
+    return facts({ ...ready, status: { ...ready.status, containerStatuses } } as Given);
+  };
+  assert.match(
+    text(crashed('2026-01-01T00:09:53Z')),
+    /is ready, but container main ended 7s ago with exit code 1 \(Error\) \(2 restarts\)\.$/,
+  );
+  assert.match(text(crashed('2025-12-31T23:59:59Z')), /is ready\.$/);
   assert.match(
     text(facts(ready, { budgets: [budget] })),
     /an eviction is refused at the moment by the disruption budget b\.$/,

@@ -66,6 +66,24 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   'zone-cut': { says: 'nothing passes between {target} and everything else' },
   'zone-loss': { says: 'the machines of {target} lose their power' },
   'zone-upgrade': { says: 'the processes of {target} end in order and begin anew, one after the other' },
+  'doubled-link': { says: '{value} of the packets of {target} arrive twice', value: { name: 'share', unit: 'share' } },
+  'spoiled-link': {
+    says: '{value} of the larger packets of {target} arrive with another byte',
+    value: { name: 'share', unit: 'share' },
+  },
+  'narrow-link': {
+    says: '{target} sends at most {value} kB in a second, and what is more is lost',
+    value: { name: 'kilobytes', unit: 'whole' },
+  },
+  'no-names': { says: '{target} finds no address of a name' },
+  'tight-memory': {
+    says: '{target} gets {value} MB more than it has, and ends when it needs more',
+    value: { name: 'megabytes', unit: 'whole' },
+  },
+  'expired-certificate': { says: 'the certificate of {target} has expired, and it starts again with it' },
+  'store-moved': { says: 'the leader of the log hands over to another server, in order' },
+  'store-rewrites': { says: 'the store rewrites its file while it is asked' },
+  'store-torn': { says: 'the store is killed while it writes: its file ends with half an entry' },
   'delete-pod': { says: 'a user deletes {target}' },
   'delete-again': {
     says: 'a user deletes {target}, and again with a grace of {value}',

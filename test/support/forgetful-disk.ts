@@ -15,6 +15,10 @@ export interface ForgetfulDisk extends AsyncDisposable {
   losePower(): Promise<number>;
   /** When it resolves, nothing that makes a file longer is written any more, or it is again. */
   fill(isFull: boolean): Promise<void>;
+  /** When it resolves, nothing is changed any more, or it is again. */
+  protect(isReadOnly: boolean): Promise<void>;
+  /** From when it resolves, each sync takes so much longer. */
+  slow(ms: number): Promise<void>;
 }
 
 /** Why this system cannot have one; `undefined` when it can. */
@@ -44,16 +48,19 @@ export async function startForgetfulDisk(): Promise<ForgetfulDisk> {
     await dispose();
     throw error;
   });
+  const tell = async (command: string): Promise<void> => {
+    child.stdin.write(`${command}\n`);
+    await nextLine();
+  };
   return {
     folder,
     losePower: async () => {
       child.stdin.write('forget\n');
       return Number((await nextLine()).split(' ')[1]);
     },
-    fill: async (isFull) => {
-      child.stdin.write(isFull ? 'full\n' : 'roomy\n');
-      await nextLine();
-    },
+    fill: (isFull) => tell(isFull ? 'full' : 'roomy'),
+    protect: (isReadOnly) => tell(isReadOnly ? 'read-only' : 'writable'),
+    slow: (ms) => tell(`slow ${ms}`),
     [Symbol.asyncDispose]: dispose,
   };
 }

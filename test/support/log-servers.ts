@@ -22,6 +22,8 @@ export interface LogServers extends AsyncDisposable {
   /** SIGSTOP and SIGCONT: the connections do not notice. */
   pause(index: number): void;
   resume(index: number): void;
+  /** Where the data of a server are. */
+  folderOf(index: number): string;
   /** Removes the data of a server that was killed. */
   wipe(index: number): Promise<void>;
 }
@@ -112,6 +114,7 @@ export async function startLogServers({
     start,
     pause: (index) => void children[index]?.kill('SIGSTOP'),
     resume: (index) => void children[index]?.kill('SIGCONT'),
+    folderOf: storeDir,
     wipe: (index) => rm(storeDir(index), { recursive: true, force: true }),
     [Symbol.asyncDispose]: dispose,
   };

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { movesClocks } from '../../test/chaos/play/clocks.ts';
 import { fitForContainers } from '../../test/chaos/play/fit.ts';
 import type { Verdict } from '../../test/chaos/play/play.ts';
 import { canForm, refusalsOf } from '../../test/chaos/play/refusals.ts';
@@ -11,6 +12,7 @@ import type { Scenario } from '../../test/scenario/model.ts';
 import { scenarioOf } from '../../test/scenario/plans.ts';
 import { printScenario } from '../../test/scenario/print.ts';
 import { planOf } from '../../test/sim/hunt/plan.ts';
+import { ensurePackages } from '../setup/packages.ts';
 
 /** One scenario to play, with these bugs. */
 export interface Work {
@@ -93,9 +95,11 @@ export async function playAll(works: readonly Work[], options: PlayFilesOptions)
       ({ scenario }) => scenario.form.selfFencing === selfFencing && composeFormOf(scenario.form) === form,
     );
     const bugs = [...new Set(own.flatMap((work) => work.bugs))];
+    const ownClocks = own.some(({ scenario }) => movesClocks(scenario));
+    if (ownClocks) ensurePackages(['libfaketime']);
     let session: Session | undefined;
     for (const [index, work] of own.entries()) {
-      session ??= await Session.start({ ...options, form, bugs, selfFencing });
+      session ??= await Session.start({ ...options, form, bugs, selfFencing, ownClocks });
       const result = await playOne(session, work, options);
       played.push(result);
       const isUsable = result.verdict !== undefined && index < own.length - 1 && (await clears(session, work, options));

@@ -6,10 +6,13 @@ import type { Step } from '../../sim/hunt/plan.ts';
 import { addressesOf, docker, NodeFaults, readProc } from '../losses/faults.ts';
 import type { LossKind } from '../losses/plan.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
-import { busesOf, mastersOf, serviceOf, storesOf } from '../support/compose-form.ts';
-import { addRules, kill } from './containers.ts';
+import { busesOf, mastersOf, storesOf } from '../support/compose-form.ts';
+import { addRules, containerOf, kill } from './containers.ts';
 import { detourToApi, detourToStore } from './detour.ts';
 import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
+import { LINK_FAULTS } from './links.ts';
+import { STORE_FAULTS } from './store-faults.ts';
+import { SURROUNDINGS } from './surroundings.ts';
 import { leaderOfLog, ZONE_FAULTS } from './zone-faults.ts';
 
 /** Faults that a container form has; `CONTAINER_REFUSALS` says why not for the others. */
@@ -63,6 +66,9 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
     kill(cluster.containerOf(cluster.form === 'S' ? 'redis' : await leaderOfLog(cluster))),
   'masters-down': (cluster) => kill(...mastersOf(cluster.form).map((master) => cluster.containerOf(master))),
   ...ZONE_FAULTS,
+  ...LINK_FAULTS,
+  ...STORE_FAULTS,
+  ...SURROUNDINGS,
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),
   'kill-process': async (cluster, step) => {
     const pod = await findPod(cluster.admin, step);
@@ -96,8 +102,6 @@ export async function meantNow(admin: ApiClient, step: Step): Promise<Step> {
 }
 
 const isNode = (target: string): boolean => target.startsWith('node-');
-
-const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
 
 async function loseNode(cluster: ComposeCluster, { target }: Step, kind: LossKind): Promise<End> {
   const faults = new NodeFaults(cluster);

@@ -1,5 +1,9 @@
 import { docker, inNetworkOf } from '../losses/faults.ts';
+import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { serviceOf } from '../support/compose-form.ts';
 import type { End } from './users.ts';
+
+export const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
 
 /** SIGKILL of all of them at once; they start again at the end. */
 export async function kill(...containers: readonly string[]): Promise<End> {

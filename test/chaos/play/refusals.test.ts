@@ -24,15 +24,15 @@ test('what containers cannot do is said before the start, one sentence each', ()
 length: 60s
 form: { nodes: 4, fencer: true }
 schedule:
-  - { at: 1s, do: clock-jump, target: node-1, jump: 5s }
-  - { at: 2s, do: clock-jump, target: node-2, jump: 5s }
+  - { at: 1s, do: clock-slow, target: node-1, for: 5s, thousandths: 2 }
+  - { at: 2s, do: clock-slow, target: node-2, for: 5s, thousandths: 2 }
   - { at: 3s, do: pause, target: observer, for: 5s }
   - { at: 4s, do: evict, target: web, when: pod-bound, lag: 1s }
 `);
   assert.deepEqual(refusalsOf(scenario), [
     'form.nodes: the compose form has 3, and the file asks for 4.',
     'form.fencer: the compose form has false, and the file asks for true.',
-    'clock-jump: containers cannot do this: all containers share the clock of this machine.',
+    'clock-slow: containers cannot do this: all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump.',
     'target observer: the compose form has no follower that could be disturbed.',
     'when: nobody sees the moments of containers in time; give the step a time of its own.',
   ]);

@@ -22,7 +22,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'feed-lag': YES,
   'store-unknown': YES,
   'store-failover': YES,
-  'store-full': 'the store is a Redis server, whose memory has no limit there',
+  'store-full': YES,
   crash: YES,
   'masters-down': YES,
   'kubelet-down':
@@ -32,14 +32,23 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'kill-process': YES,
   'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
   pause: YES,
-  'clock-jump': 'all containers share the clock of this machine',
-  'clock-slow': 'all containers share the clock of this machine',
+  'clock-jump': YES,
+  'clock-slow': 'all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump',
   'disk-slow': 'the processes of pods are no containers in the compose form; use pause',
   'disk-full': 'the processes of pods are no containers in the compose form',
   'expired-token': 'the credentials of the container form outlast a run',
   'zone-cut': YES,
   'zone-loss': YES,
   'zone-upgrade': YES,
+  'doubled-link': YES,
+  'spoiled-link': YES,
+  'narrow-link': YES,
+  'no-names': YES,
+  'tight-memory': YES,
+  'expired-certificate': YES,
+  'store-moved': YES,
+  'store-rewrites': YES,
+  'store-torn': YES,
   'delete-pod': YES,
   'delete-again': YES,
   'delete-named': YES,
@@ -69,12 +78,20 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
 };
 
 const ONE_CONNECTION = 'an API server has one connection for the log and its changes; use slow-link or zone-cut';
+const OWN_DISKS = 'faults of the disks of the log are played by npm run chaos -- --log disk-full,torn-end';
 const ONE_ZONE = 'the form with one Redis has no zones; ask for 3 API servers, schedulers and controller managers';
 
 /** What only the other form can do. */
 export const FORM_REFUSALS: Readonly<Record<FormName, Readonly<Partial<Record<StepKind, string>>>>> = {
-  S: { 'zone-cut': ONE_ZONE, 'zone-loss': ONE_ZONE, 'zone-upgrade': ONE_ZONE },
-  H: { 'store-slow': ONE_CONNECTION, 'feed-lag': ONE_CONNECTION, 'store-unknown': ONE_CONNECTION },
+  S: { 'zone-cut': ONE_ZONE, 'zone-loss': ONE_ZONE, 'zone-upgrade': ONE_ZONE, 'store-moved': ONE_ZONE },
+  H: {
+    'store-slow': ONE_CONNECTION,
+    'feed-lag': ONE_CONNECTION,
+    'store-unknown': ONE_CONNECTION,
+    'store-full': OWN_DISKS,
+    'store-rewrites': 'the servers of the log rewrite no file',
+    'store-torn': OWN_DISKS,
+  },
 };
 
 const refusalOf = (kind: StepKind, form: FormName): string | undefined =>

@@ -37,7 +37,13 @@ export async function readReplicatedLog(cluster: ComposeCluster, { last, take, i
   }
 }
 
-async function openStore(cluster: ComposeCluster): Promise<Awaited<ReturnType<typeof createLogStore>>> {
+/** What a process of form H needs to reach the log. */
+export async function storeAccess(cluster: ComposeCluster): Promise<{
+  readonly servers: readonly string[];
+  readonly user: string;
+  readonly password: string;
+  readonly tls: { readonly ca: string; readonly servername: string };
+}> {
   const stores = storesOf(cluster.form);
   const hosts = (await Promise.all(stores.map((store) => addressesOf(cluster.containerOf(store))))).flat();
   const folder = path.join(cluster.stateFolder, 'apiserver');
@@ -45,15 +51,17 @@ async function openStore(cluster: ComposeCluster): Promise<Awaited<ReturnType<ty
   const [, user = ''] = STORE_USER.exec(read('service.env')) ?? [];
   // Their certificates have no addresses, which change.
   const tls = { ca: read('ca.crt'), servername: 'localhost' };
+  const servers = hosts.map((host) => `tls://${host}:4222`);
+  return { servers, user, password: read('store-password').trim(), tls };
+}
+
+async function openStore(cluster: ComposeCluster): Promise<Awaited<ReturnType<typeof createLogStore>>> {
   return createLogStore({
-    servers: hosts.map((host) => `tls://${host}:4222`),
+    ...(await storeAccess(cluster)),
     monitors: [],
     // It writes nothing that could be lost: the API servers look at the guarantees.
     allowUnsafe: true,
     acceptOldServers: true,
-    user,
-    password: read('store-password').trim(),
-    tls,
     clock: createSystemClock(),
     ids: createIds(createSystemRandom()),
     log: createSilentLog(),

@@ -9,6 +9,7 @@ import { type ComposeCluster, startComposeCluster } from '../support/compose-clu
 import type { FormName } from '../support/compose-form.ts';
 import { describePods } from '../support/workloads.ts';
 import { clearWorkloads } from './clear.ts';
+import { clocksFile } from './clocks.ts';
 import { Play, type Verdict } from './play.ts';
 import { StoreLog } from './store-log.ts';
 import { isWhole, nodesAreWell } from './whole.ts';
@@ -24,6 +25,8 @@ export interface SessionOptions {
   /** All bugs that will be planted into these containers. */
   readonly bugs: readonly string[];
   readonly selfFencing: boolean;
+  /** Each process gets a wall clock of its own. */
+  readonly ownClocks: boolean;
 }
 
 /** Containers on which scenarios are played one after the other. */
@@ -42,7 +45,7 @@ export class Session implements AsyncDisposable {
     this.#say = say;
   }
 
-  static async start({ project, form, say, bugs, selfFencing }: SessionOptions): Promise<Session> {
+  static async start({ project, form, say, bugs, selfFencing, ownClocks }: SessionOptions): Promise<Session> {
     const settings = {
       HOLDFAST_SELF_FENCING: selfFencing ? 'exclusive' : 'off',
       HOLDFAST_NODE_MONITOR_GRACE_SECONDS: NODE_MONITOR_GRACE_SECONDS,
@@ -54,7 +57,8 @@ export class Session implements AsyncDisposable {
       const cluster = await startComposeCluster(project, settings, {
         form,
         profiles: ['storage'],
-        files: [sources.composeFile],
+        files: [sources.composeFile, ...(ownClocks ? [clocksFile(form, scratch)] : [])],
+        clocksFolder: ownClocks ? scratch : undefined,
       });
       return new Session(cluster, sources, scratch, say);
     } catch (error) {

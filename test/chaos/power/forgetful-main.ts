@@ -1,6 +1,7 @@
 // A file system that can forget: `node forgetful-main.ts FOLDER` mounts it there. On the line `forget` on its standard input
 // everything that was not synced is gone, as after a loss of power, and it prints how many bytes. `full` and `roomy` end and
-// bring back its room, and are repeated when that is done. It ends with its standard input.
+// bring back its room, `read-only` and `writable` say whether anything is written at all, `slow N` lets each sync take N ms;
+// they are repeated when that is done. It ends with its standard input.
 import { spawn, spawnSync } from 'node:child_process';
 import { openSync, read, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -10,6 +11,9 @@ import { decodeRequest, encodeReply, IN_HEADER_BYTES, WRITE_BYTES_MAX } from './
 const folder = process.argv[2] ?? '';
 const tree = new ForgetfulTree();
 const device = openSync('/dev/fuse', 'r+');
+/** The number of the operation. */
+const FSYNC = 20;
+let slowMs = 0;
 const message = Buffer.alloc(WRITE_BYTES_MAX + 8_192);
 
 const options = 'fd=3,rootmode=40000,user_id=0,group_id=0';
@@ -40,8 +44,13 @@ function answer(): void {
   const request = decodeRequest(message);
   const result = tree.answer(request);
   if (result === undefined) return;
+  if (slowMs > 0 && request.opcode === FSYNC) setTimeout(() => reply(request.unique, result), slowMs);
+  else reply(request.unique, result);
+}
+
+function reply(unique: bigint, result: Buffer | number): void {
   try {
-    writeSync(device, encodeReply(request.unique, result));
+    writeSync(device, encodeReply(unique, result));
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
   }
@@ -58,7 +67,10 @@ createInterface({ input: process.stdin })
   .on('line', (line) => {
     if (line === 'forget') process.stdout.write(`forgot ${tree.forget()}\n`);
     else {
-      tree.isFull = line === 'full';
+      const [command, ms] = line.split(' ');
+      if (command === 'full' || command === 'roomy') tree.isFull = command === 'full';
+      else if (command === 'slow') slowMs = Number(ms);
+      else tree.isReadOnly = command === 'read-only';
       process.stdout.write(`${line}\n`);
     }
   })

@@ -16,6 +16,8 @@ export class ForgetfulTree {
   #lastId = ROOT;
   /** Nothing that makes a file longer is taken. */
   isFull = false;
+  /** Nothing is changed, as after an error of the device. */
+  isReadOnly = false;
 
   /** The power is lost: every file is as it was synced last. Returns how many bytes are gone. */
   forget(): number {
@@ -28,6 +30,7 @@ export class ForgetfulTree {
     const handler = HANDLERS.get(opcode);
     if (handler === undefined) return ERRNO.ENOSYS;
     if (node === undefined) return handler === forgotten ? undefined : ERRNO.ENOENT;
+    if (this.isReadOnly && CHANGES.has(opcode)) return ERRNO.EROFS;
     return handler(this, node, body);
   }
 
@@ -107,6 +110,9 @@ const sync: Handler = (_tree, node) => {
   node.sync();
   return DONE;
 };
+
+/** Operations that change something. */
+const CHANGES: ReadonlySet<number> = new Set([4, 8, 9, 10, 11, 12, 16, 35, 45]);
 
 /** By the number of the operation. */
 const HANDLERS: ReadonlyMap<number, Handler> = new Map<number, Handler>([

@@ -9,7 +9,16 @@ const S_IFDIR = 0o040_000;
 const S_IFREG = 0o100_000;
 const BLOCK = 4_096;
 
-export const ERRNO = { ENOENT: 2, EEXIST: 17, ENOTDIR: 20, EINVAL: 22, ENOSPC: 28, ENOSYS: 38, ENOTEMPTY: 39 } as const;
+export const ERRNO = {
+  ENOENT: 2,
+  EEXIST: 17,
+  ENOTDIR: 20,
+  EINVAL: 22,
+  ENOSPC: 28,
+  EROFS: 30,
+  ENOSYS: 38,
+  ENOTEMPTY: 39,
+} as const;
 
 /** What the kernel asks. */
 export interface FuseRequest {

@@ -33,6 +33,8 @@ export interface ComposeCluster extends AsyncDisposable {
   readonly stateFolder: string;
   /** A folder of this machine that every node sees as /shared. */
   readonly sharedFolder: string;
+  /** Where the clocks of the containers are, when they have clocks of their own. */
+  readonly clocksFolder: string | undefined;
   /** Disconnects a service from a network without a notification. A node has no other network. */
   disconnect(service: string, network?: Network): Promise<void>;
   connect(service: string, network?: Network): Promise<void>;
@@ -52,6 +54,7 @@ export interface ComposeExtras {
   readonly profiles?: readonly string[];
   /** Further compose files, absolute paths: what they say is added to docker-compose.yml. */
   readonly files?: readonly string[];
+  readonly clocksFolder?: string | undefined;
 }
 
 const COMPOSE_FILES: Readonly<Record<FormName, readonly string[]>> = {
@@ -62,7 +65,7 @@ const COMPOSE_FILES: Readonly<Record<FormName, readonly string[]>> = {
 export async function startComposeCluster(
   project: string,
   settings: Readonly<Record<string, string>>,
-  { form = 'S', profiles = [], files = [] }: ComposeExtras = {},
+  { form = 'S', profiles = [], files = [], clocksFolder }: ComposeExtras = {},
 ): Promise<ComposeCluster> {
   await execute(process.execPath, ['scripts/images/build.ts'], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES });
   const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-chaos-'));
@@ -123,6 +126,7 @@ export async function startComposeCluster(
       console: `https://127.0.0.1:${consolePort}`,
       stateFolder: path.join(scratch, 'state'),
       sharedFolder,
+      clocksFolder,
       disconnect: async (service, network = 'cluster') => {
         await execute('docker', ['network', 'disconnect', `${project}_${network}`, containerOf(service)]);
       },

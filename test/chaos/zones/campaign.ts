@@ -3,7 +3,7 @@ import { eventually } from '@holdfast/platform/contract';
 import type { Change, DurableStore } from '@holdfast/store';
 import { changesUpTo, checkHistory } from '@holdfast/store/contract';
 import { RegisterClients } from './clients.ts';
-import { FAULTS, type FaultName } from './faults.ts';
+import { type Fault, FAULTS, type FaultName } from './faults.ts';
 import type { Slice } from './report.ts';
 import { ZONES, Zones, type ZonesOptions } from './zones.ts';
 
@@ -30,7 +30,8 @@ export async function runCampaign({
   onSlice,
   ...options
 }: CampaignOptions): Promise<void> {
-  await using zones = await Zones.start(options);
+  const { needsDisks: forgetful = false }: Fault = FAULTS[kind];
+  await using zones = await Zones.start({ ...options, forgetful });
   const random = createSeededRandom(seed, kind);
   for (let done = 0; done < times; ) {
     const count = Math.min(perSlice, times - done);

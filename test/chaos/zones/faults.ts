@@ -1,9 +1,12 @@
 import type { Random } from '@holdfast/platform';
+import { DISK_FAULTS } from './disk-faults.ts';
 import type { Zones } from './zones.ts';
 
 /** What happens to a cluster of three zones, and how it ends. `hold` resolves when the fault has lasted long enough. */
 export interface Fault {
   readonly about: string;
+  /** It needs disks of its own. */
+  readonly needsDisks?: boolean;
   play(
     zones: Zones,
     where: { readonly leader: number; readonly random: Random },
@@ -11,7 +14,7 @@ export interface Fault {
   ): Promise<void>;
 }
 
-const anyZone = (random: Random): number => random.int(3);
+export const anyZone = (random: Random): number => random.int(3);
 const follower = (leader: number, random: Random): number => (leader + 1 + random.int(2)) % 3;
 
 async function killAndStart(zones: Zones, zone: number, hold: () => Promise<void>): Promise<void> {
@@ -31,6 +34,13 @@ export const FAULTS = {
       zones.servers.pause(leader);
       await hold();
       zones.servers.resume(leader);
+    },
+  },
+  'leader-moved': {
+    about: 'the leader of the log hands over to another server, in order',
+    play: async (zones, _where, hold) => {
+      await zones.moveLeader();
+      await hold();
     },
   },
   'follower-kill': {
@@ -79,6 +89,7 @@ export const FAULTS = {
       await Promise.all([0, 1, 2].map((zone) => zones.servers.start(zone)));
     },
   },
+  ...DISK_FAULTS,
 } as const satisfies Readonly<Record<string, Fault>>;
 
 export type FaultName = keyof typeof FAULTS;

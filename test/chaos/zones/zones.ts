@@ -6,6 +6,7 @@ import { connect } from 'nats';
 import { streamInfo } from '../../../libs/store/src/log/jetstream.ts';
 import { logNames } from '../../../libs/store/src/log/layout.ts';
 import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
+import { type ForgetfulDisk, startForgetfulDisk } from '../../support/forgetful-disk.ts';
 import { LOG_PATIENCE_MS, type LogServers, startLogServers } from '../../support/log-servers.ts';
 import { HeldProxy } from './held-proxy.ts';
 
@@ -14,11 +15,15 @@ export const ZONES = [0, 1, 2] as const;
 export interface ZonesOptions {
   /** 1 is the negative control: what one server has is lost with it. */
   readonly replicas?: 1 | 3;
+  /** The data of each server are on a disk that can be full, slow or protected, and that forgets when it loses its power. */
+  readonly forgetful?: boolean;
 }
 
 /** Three zones on this machine: each has a NATS server and a store, and every way between zones can fall silent. */
 export class Zones implements AsyncDisposable {
   readonly servers: LogServers;
+  /** That of each zone, where they were asked for. */
+  readonly disks: readonly ForgetfulDisk[];
   readonly #routes: readonly HeldProxy[];
   /** By the zone of the store, then by that of the server. */
   readonly #ways: readonly (readonly HeldProxy[])[];
@@ -29,27 +34,32 @@ export class Zones implements AsyncDisposable {
 
   private constructor(parts: {
     readonly servers: LogServers;
+    readonly disks: readonly ForgetfulDisk[];
     readonly routes: readonly HeldProxy[];
     readonly ways: readonly (readonly HeldProxy[])[];
     readonly replicas: number;
   }) {
     this.servers = parts.servers;
+    this.disks = parts.disks;
     this.#routes = parts.routes;
     this.#ways = parts.ways;
     this.#replicas = parts.replicas;
   }
 
-  static async start({ replicas = 3 }: ZonesOptions = {}): Promise<Zones> {
+  static async start({ replicas = 3, forgetful = false }: ZonesOptions = {}): Promise<Zones> {
+    const disks: ForgetfulDisk[] = [];
+    if (forgetful) for (const _ of ZONES) disks.push(await startForgetfulDisk());
     const routes: HeldProxy[] = [];
     const throughProxy = async (port: number): Promise<number> => {
       const proxy = await HeldProxy.start(port);
       routes.push(proxy);
       return proxy.port;
     };
-    const servers = await startLogServers({ count: 3, routePort: throughProxy });
+    const dataIn = forgetful ? (index: number): string => disks[index]?.folder ?? '' : undefined;
+    const servers = await startLogServers({ count: 3, routePort: throughProxy, ...(dataIn && { dataIn }) });
     const ports = servers.urls.map((url) => Number(new URL(url).port));
     const ways = await Promise.all(ZONES.map(() => Promise.all(ports.map((port) => HeldProxy.start(port)))));
-    return new Zones({ servers, routes, ways, replicas });
+    return new Zones({ servers, disks, routes, ways, replicas });
   }
 
   get stores(): readonly DurableStore[] {
@@ -103,6 +113,19 @@ export class Zones implements AsyncDisposable {
     for (const proxy of [...this.#routes, ...this.#ways.flat()]) proxy.hold(() => false);
   }
 
+  /** The leader of the log hands over to another server, in order. */
+  async moveLeader(): Promise<void> {
+    const connection = await connect({ servers: [...this.servers.urls], timeout: CONNECT_TIMEOUT_MS });
+    try {
+      const current = await readCurrent(connection, logNames(this.#name));
+      await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${current?.stream ?? ''}`, '', {
+        timeout: CONNECT_TIMEOUT_MS,
+      });
+    } finally {
+      await connection.close();
+    }
+  }
+
   /** Resolves with the zone of the log's leader when every replica is current. */
   async whole(): Promise<number> {
     let leader = -1;
@@ -122,6 +145,7 @@ export class Zones implements AsyncDisposable {
     this.heal();
     await this.end();
     await this.servers[Symbol.asyncDispose]();
+    for (const disk of this.disks) await disk[Symbol.asyncDispose]();
     for (const proxy of [...this.#routes, ...this.#ways.flat()]) await proxy[Symbol.asyncDispose]();
   }
 

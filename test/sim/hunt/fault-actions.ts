@@ -111,11 +111,38 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   'zone-loss': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
   // Nobody there has a part of the store; the processes themselves end as in a loss.
   'zone-upgrade': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
+  // Connections hide doubled packets, and a message with a spoiled one is lost with its connection.
+  'doubled-link': ({ cluster }, { target }) => worsen(cluster, target, { maxLatencyMs: DOUBLED_MS }),
+  'spoiled-link': ({ cluster }, { target, value = 0 }) => worsen(cluster, target, { loss: value }),
+  'narrow-link': ({ cluster }, { target, value = 1 }) =>
+    worsen(cluster, target, { maxLatencyMs: Math.min(SLOWEST_MS, NARROW_MS / Math.max(1, value)) }),
+  // At worst none of its connections has lasted.
+  'no-names': ({ cluster: { network } }, { target }) => {
+    network.isolate(target);
+    return () => network.rejoin(target);
+  },
+  'tight-memory': (scene, { target }) => endParties(scene, [target]),
+  'expired-certificate': ({ cluster: { network } }, { target }) => {
+    network.isolate(target);
+    return () => network.rejoin(target);
+  },
+  // An election in order takes a moment in which the store answers nobody.
+  'store-moved': ({ cluster, ways }) => {
+    const end = changeAll([...ways.values()], { isDown: true });
+    cluster.kernel.schedule({ delayMs: ELECTION_MS, label: 'a leader is elected', owner: 'hunt', fire: end });
+  },
+  'store-rewrites': ({ ways }) => changeAll([...ways.values()], { latencyMs: REWRITING_MS }),
+  'store-torn': ({ ways }) => changeAll([...ways.values()], { isDown: true }),
   'expired-token': ({ cluster: { expired } }, { target }) => {
     expired.add(target);
     return () => void expired.delete(target);
   },
 };
+
+const DOUBLED_MS = 20;
+const [NARROW_MS, SLOWEST_MS] = [40_000, 4_000];
+const ELECTION_MS = 500;
+const REWRITING_MS = 50;
 
 function endParties({ cluster, crashed }: Scene, parties: readonly string[]): () => void {
   const ended = parties.filter((party) => !crashed.has(party));

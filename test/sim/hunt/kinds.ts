@@ -54,6 +54,16 @@ export const FAULTS = {
   'zone-cut': { targets: 'zone', for: [5, 40], perMinute: 0 },
   'zone-loss': { targets: 'zone', for: [5, 40], perMinute: 0 },
   'zone-upgrade': { targets: 'zone', for: [5, 60], perMinute: 0 },
+  // What a network, a name service or a machine does to one process, and a disk to the store.
+  'doubled-link': { targets: 'process', for: [5, 40], value: [0.05, 0.5], perMinute: 0 },
+  'spoiled-link': { targets: 'process', for: [5, 40], value: [0.001, 0.05], perMinute: 0 },
+  'narrow-link': { targets: 'process', for: [5, 40], value: [20, 500], isWhole: true, perMinute: 0 },
+  'no-names': { targets: 'process', for: [5, 40], perMinute: 0 },
+  'tight-memory': { targets: 'master', for: [5, 40], value: [1, 40], isWhole: true, perMinute: 0 },
+  'expired-certificate': { targets: 'api', for: [5, 40], perMinute: 0 },
+  'store-moved': { targets: 'none', perMinute: 0 },
+  'store-rewrites': { targets: 'none', for: [2, 20], perMinute: 0 },
+  'store-torn': { targets: 'none', for: [1, 15], perMinute: 0 },
 } as const satisfies Record<string, Kind>;
 
 export const USERS = {
@@ -119,6 +129,14 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'zone-cut',
   'zone-loss',
   'zone-upgrade',
+  'spoiled-link',
+  'narrow-link',
+  'no-names',
+  'tight-memory',
+  'expired-certificate',
+  'store-moved',
+  'store-rewrites',
+  'store-torn',
   'expired-token',
   'crash',
   'crash-writing',

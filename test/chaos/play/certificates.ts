@@ -1,0 +1,39 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { withNewServer } from '@holdfast/pki/cluster-pki';
+import { STANDARD_SERVER_NAMES } from '@holdfast/pki/names';
+import { createSystemClock } from '@holdfast/platform';
+
+/** Longer than a certificate of a server is valid. */
+const LONG_AGO_MS = 900 * 86_400_000;
+
+export interface ServerIdentity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const filesIn = (stateFolder: string): readonly [certificate: string, key: string] => {
+  const folder = path.join(stateFolder, 'apiserver');
+  return [path.join(folder, 'server.crt'), path.join(folder, 'server.key')];
+};
+
+export function identityIn(stateFolder: string): ServerIdentity {
+  const [certificate, key] = filesIn(stateFolder);
+  return { certificate: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') };
+}
+
+/** In place: owner and mode stay. */
+export function putIdentity(stateFolder: string, { certificate, key }: ServerIdentity): void {
+  const [certificateFile, keyFile] = filesIn(stateFolder);
+  writeFileSync(certificateFile, certificate);
+  writeFileSync(keyFile, key);
+}
+
+/** One that the cluster's authority issued for these API servers, and that has expired. */
+export async function expiredIdentity(stateFolder: string, apiServers: readonly string[]): Promise<ServerIdentity> {
+  const read = (file: string): string => readFileSync(path.join(stateFolder, 'pki', file), 'utf8');
+  const authority = { caCertificate: read('ca.crt'), caKey: read('ca.key') };
+  const names = { ...STANDARD_SERVER_NAMES, dnsNames: [...STANDARD_SERVER_NAMES.dnsNames, ...apiServers] };
+  const issued = await withNewServer(authority, names, createSystemClock().now() - LONG_AGO_MS);
+  return { certificate: issued.serverCertificate, key: issued.serverKey };
+}

@@ -1,0 +1,67 @@
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createSystemClock } from '@holdfast/platform';
+import { connect } from 'nats';
+import { logNames } from '../../../libs/store/src/log/layout.ts';
+import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
+import { docker } from '../losses/faults.ts';
+import type { ComposeCluster } from '../support/compose-cluster.ts';
+import { kill } from './containers.ts';
+import { storeAccess } from './replicated-history.ts';
+import type { Begin } from './users.ts';
+
+const clock = createSystemClock();
+const REWRITES_EVERY_MS = 500;
+const TIMEOUT_MS = 5_000;
+/** The first bytes of an entry of Redis' file. */
+const HALF_AN_ENTRY = '*3\r\n$3\r\nSET\r\n$9\r\nhalf';
+
+/** What happens to the store itself, beside its loss. */
+export const STORE_FAULTS: Readonly<
+  Record<'store-moved' | 'store-rewrites' | 'store-torn' | 'store-full', Begin>
+> = {
+  'store-moved': async (cluster) => {
+    const { servers, user, password, tls } = await storeAccess(cluster);
+    const connection = await connect({ servers: [...servers], user, pass: password, tls, timeout: TIMEOUT_MS });
+    try {
+      const current = await readCurrent(connection, logNames());
+      await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${current?.stream ?? ''}`, '', { timeout: TIMEOUT_MS });
+    } finally {
+      await connection.close();
+    }
+  },
+  'store-rewrites': async (cluster) => {
+    let isOver = false;
+    const rewriting = (async (): Promise<void> => {
+      for (; !isOver; await clock.sleep(REWRITES_EVERY_MS)) await redis(cluster, 'BGREWRITEAOF').catch(() => {});
+    })();
+    return () => {
+      isOver = true;
+      return rewriting;
+    };
+  },
+  'store-torn': async (cluster) => {
+    const container = cluster.containerOf('redis');
+    const end = await kill(container);
+    const mount = '{{range .Mounts}}{{if eq .Destination "/data"}}{{.Source}}{{end}}{{end}}';
+    const folder = path.join(await docker('inspect', '--format', mount, container), 'appendonlydir');
+    const newest = readdirSync(folder).filter((file) => file.endsWith('.incr.aof')).toSorted(bySequence).at(-1);
+    if (newest !== undefined) appendFileSync(path.join(folder, newest), HALF_AN_ENTRY);
+    return end;
+  },
+  'store-full': async (cluster) => {
+    await redis(cluster, 'CONFIG', 'SET', 'maxmemory', '1');
+    return () => redis(cluster, 'CONFIG', 'SET', 'maxmemory', '0');
+  },
+};
+
+const sequenceOf = (file: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(file)?.[1]);
+const bySequence = (a: string, b: string): number => sequenceOf(a) - sequenceOf(b);
+
+/** As the operator, in the container of the store. */
+function redis(cluster: ComposeCluster, ...command: readonly string[]): Promise<string> {
+  const secrets = JSON.parse(readFileSync(path.join(cluster.stateFolder, 'secrets', 'passwords.json'), 'utf8'));
+  const login = ['--user', 'default', '--pass', String(secrets['redis-operator']), '--no-auth-warning'];
+  const tls = ['--tls', '--cacert', '/etc/redis/ca.crt'];
+  return docker('exec', cluster.containerOf('redis'), 'redis-cli', ...tls, ...login, ...command);
+}

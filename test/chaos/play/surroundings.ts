@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { docker, pidOf } from '../losses/faults.ts';
+import { apiServersOf } from '../support/compose-form.ts';
+import { expiredIdentity, identityIn, putIdentity, type ServerIdentity } from './certificates.ts';
+import { moveClock } from './clocks.ts';
+import { addRules, containerOf } from './containers.ts';
+import type { Begin } from './users.ts';
+
+/** Docker's server of names in each container. */
+const NAMES = '127.0.0.11';
+const MEGABYTE = 1024 * 1024;
+const STOP_SECONDS = '5';
+/** More than any machine of a test has: no limit. */
+const UNLIMITED = String(1024 * 1024 * MEGABYTE);
+
+/** What the machine around a process does to it. */
+export const SURROUNDINGS: Readonly<
+  Record<'no-names' | 'tight-memory' | 'expired-certificate' | 'clock-jump', Begin>
+> = {
+  'no-names': (cluster, { target }) =>
+    addRules(containerOf(cluster, target), [['OUTPUT', '--destination', NAMES, '--jump', 'REJECT']]),
+  'tight-memory': async (cluster, { target, value = 0 }) => {
+    const container = containerOf(cluster, target);
+    const limit = (bytes: string): Promise<string> =>
+      docker('update', '--memory', bytes, '--memory-swap', bytes, container);
+    await limit(String((await memoryOf(container)) + value * MEGABYTE));
+    return () => limit(UNLIMITED);
+  },
+  // All API servers read one folder: only the one that starts again takes what is there now.
+  'expired-certificate': async (cluster, { target }) => {
+    const { stateFolder, form } = cluster;
+    const good = identityIn(stateFolder);
+    const restartWith = async (identity: ServerIdentity): Promise<void> => {
+      putIdentity(stateFolder, identity);
+      await docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target)).finally(() =>
+        putIdentity(stateFolder, good),
+      );
+    };
+    await restartWith(await expiredIdentity(stateFolder, apiServersOf(form)));
+    return () => restartWith(good);
+  },
+  'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
+};
+
+/** What its processes have, and what the kernel keeps for them. */
+async function memoryOf(container: string): Promise<number> {
+  const pid = await pidOf(container);
+  const group = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+  const [, first] = /^\d+:memory:(.*)$/m.exec(group) ?? [];
+  const [, second = ''] = /^0::(.*)$/m.exec(group) ?? [];
+  const file =
+    first === undefined
+      ? `/sys/fs/cgroup${second}/memory.current`
+      : `/sys/fs/cgroup/memory${first}/memory.usage_in_bytes`;
+  return Number(readFileSync(file, 'utf8'));
+}

@@ -3,8 +3,10 @@ import { describe, test } from 'node:test';
 import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { runCampaign } from '../chaos/zones/campaign.ts';
+import { type Fault, FAULTS } from '../chaos/zones/faults.ts';
 import type { Slice } from '../chaos/zones/report.ts';
 import { ZONES, Zones } from '../chaos/zones/zones.ts';
+import { whyNoForgetfulDisk } from '../support/forgetful-disk.ts';
 
 const KEY = 'core/pods/default/a';
 
@@ -31,8 +33,10 @@ describe('three zones', { concurrency: true }, () => {
     assert.equal(alone.haltedBy(), undefined);
   });
 
-  for (const kind of ['zone-kill', 'disk-lost'] as const) {
-    test(`log: a campaign of one: ${kind}: every history is explained, every watch is told it`, async () => {
+  for (const kind of ['zone-kill', 'disk-lost', 'flipped-bit', 'disk-read-only'] as const) {
+    const { needsDisks = false }: Fault = FAULTS[kind];
+    const skip = needsDisks && (whyNoForgetfulDisk() ?? false);
+    test(`log: a campaign of one: ${kind}: every history is explained, every watch is told it`, { skip }, async () => {
       const slices: Slice[] = [];
       await runCampaign({
         kind,

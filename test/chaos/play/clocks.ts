@@ -2,7 +2,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Scenario } from '../../scenario/model.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
-import { COMPOSE_FORMS, type FormName, mastersOf, serviceOf } from '../support/compose-form.ts';
+import { type FormName, mastersOf, serviceOf } from '../support/compose-form.ts';
 import type { End } from './users.ts';
 
 /** Debian's package libfaketime. */
@@ -12,12 +12,12 @@ const FILE = 'now';
 
 export const movesClocks = ({ schedule }: Scenario): boolean => schedule.some((step) => step.do === 'clock-jump');
 
-/** A compose file that gives each process a wall clock of its own; what it measures spans by stays that of the machine. */
+/** A compose file that gives each process of the control plane a wall clock of its own; what it measures spans by stays that of the machine. */
 export function clocksFile(form: FormName, folder: string): string {
   const [library] = globSync(LIBRARY);
   if (library === undefined) throw new Error('libfaketime is missing: install this package, or leave clock-jump out');
   const services = Object.fromEntries(
-    [...mastersOf(form), ...nodesOf(form)].map((service) => [
+    mastersOf(form).map((service) => [
       service,
       {
         environment: {
@@ -44,9 +44,6 @@ export async function moveClock(cluster: ComposeCluster, target: string, byMs: n
   const before = Number.parseFloat(readFileSync(path.join(folderOf(clocksFolder, service), FILE), 'utf8'));
   writeOffset(clocksFolder, service, before + byMs / 1000);
 }
-
-const nodesOf = (form: FormName): readonly string[] =>
-  Array.from({ length: COMPOSE_FORMS[form].nodes }, (_, i) => `node-${i + 1}`);
 
 const folderOf = (folder: string, service: string): string => path.join(folder, 'clocks', service);
 

@@ -22,9 +22,22 @@ for (const form of ['S', 'H'] as const)
 
 test('form H meets faults of whole zones and losses of the leader, form S does not', () => {
   const kindsOf = (form: FormName): ReadonlySet<string> => {
-    const plans = Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), () => false, form));
+    const plans = Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), (kind) => kind.startsWith('zone-'), form));
     return new Set(plans.flatMap(({ steps }) => steps.map((step) => step.do)));
   };
-  assert.deepEqual(kindsOf('S'), new Set());
-  assert.deepEqual([...kindsOf('H')].toSorted(), ['store-failover', 'zone-cut', 'zone-loss', 'zone-upgrade']);
+  const ofZones = ['store-failover', 'zone-cut', 'zone-loss', 'zone-upgrade'];
+  assert.deepEqual(kindsOf('S').intersection(new Set(ofZones)), new Set());
+  assert.deepEqual([...kindsOf('H').intersection(new Set(ofZones))].toSorted(), ofZones);
+});
+
+test('both forms meet faults of their surroundings, and each those of its store', () => {
+  const own = (form: FormName): readonly string[] => [
+    ...new Set(
+      Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), (kind) => canForm(kind, form), form))
+        .flatMap(({ steps }) => steps.map((step) => step.do))
+        .filter((kind) => /^(?:no-names|expired-certificate|store-(?:moved|rewrites|torn))$/.test(kind)),
+    ),
+  ];
+  assert.deepEqual(own('S').toSorted(), ['expired-certificate', 'no-names', 'store-rewrites', 'store-torn']);
+  assert.deepEqual(own('H').toSorted(), ['expired-certificate', 'no-names', 'store-moved']);
 });

@@ -1,7 +1,8 @@
 import { createSeededRandom } from '@holdfast/platform';
-import type { StepKind } from '../../sim/hunt/kinds.ts';
-import { type HuntPlan, OBSERVER, type Step } from '../../sim/hunt/plan.ts';
+import { type Kind, KINDS, type StepKind } from '../../sim/hunt/kinds.ts';
+import { type HuntPlan, OBSERVER, type Step, targetsOf } from '../../sim/hunt/plan.ts';
 import { COMPOSE_FORMS, type FormName } from '../support/compose-form.ts';
+import { FORM_REFUSALS, hasNoClock } from './refusals.ts';
 
 /** A plan of the hunt with what a form of containers can do of it. */
 export function fitForContainers(
@@ -12,10 +13,46 @@ export function fitForContainers(
   const absent = form === 'S' ? /^(?:scheduler|controller-manager)-\d$|^node-[4-9]$/ : /^node-[4-9]$/;
   const isThere = ({ target }: { readonly target: string }): boolean => target !== OBSERVER && !absent.test(target);
   const rest = { isLeaderless: false, startsEmpty: false };
-  const own = plan.steps.filter((step) => isPossible(step.do) && isThere(step)).map(atItsTime);
-  const steps = form === 'S' ? own : [...own, ...drawZoneFaults(plan)].toSorted((a, b) => a.at - b.at);
+  const isDone = (step: Step): boolean => isPossible(step.do) && !(step.do === 'clock-jump' && hasNoClock(step.target));
+  const own = plan.steps.filter((step) => isDone(step) && isThere(step)).map(atItsTime);
+  const drawn = [...drawSurroundings(plan, form).filter(isDone), ...(form === 'S' ? [] : drawZoneFaults(plan))];
+  const steps = [...own, ...drawn].toSorted((a, b) => a.at - b.at);
   return { ...plan, ...COMPOSE_FORMS[form], ...rest, steps };
 }
+
+/** Faults of the surroundings and of the store, which the hunt draws none of: one every few seconds. */
+function drawSurroundings({ seed, seconds }: HuntPlan, form: FormName): readonly Step[] {
+  const random = createSeededRandom(seed, 'surroundings');
+  const kinds = OF_SURROUNDINGS.filter((kind) => FORM_REFUSALS[form][kind] === undefined);
+  const shape = { ...COMPOSE_FORMS[form], seed, seconds };
+  return Array.from({ length: Math.floor(seconds / EVERY_SECONDS) }, (_, i) => {
+    const kind = kinds[random.int(kinds.length)] ?? 'no-names';
+    const { targets, ...of }: Kind = KINDS[kind];
+    const whom = targetsOf(targets, shape).filter((target) => target !== OBSERVER);
+    const [least, most] = of.value ?? [0, 0];
+    const value = least + random.float() * (most - least);
+    return {
+      at: Math.round((i + random.float()) * EVERY_SECONDS),
+      do: kind,
+      target: whom[random.int(whom.length)] ?? '',
+      ...(of.for === undefined ? {} : { for: SHORTEST_SECONDS + random.int(SHORTEST_SECONDS) }),
+      ...(of.value === undefined ? {} : { value: of.isWhole === true ? Math.round(value) : Number(value.toFixed(3)) }),
+    };
+  });
+}
+
+const OF_SURROUNDINGS = [
+  'doubled-link',
+  'spoiled-link',
+  'narrow-link',
+  'no-names',
+  'tight-memory',
+  'expired-certificate',
+  'store-moved',
+  'store-rewrites',
+  'store-torn',
+] as const;
+const EVERY_SECONDS = 6;
 
 /** The hunt draws none: one or two, of which the second is another zone's or comes when the first is over. */
 function drawZoneFaults({ seed, seconds }: HuntPlan): readonly Step[] {

@@ -25,7 +25,7 @@ export interface SessionOptions {
   /** All bugs that will be planted into these containers. */
   readonly bugs: readonly string[];
   readonly selfFencing: boolean;
-  /** Each process gets a wall clock of its own. */
+  /** Each process of the control plane gets a wall clock of its own. */
   readonly ownClocks: boolean;
 }
 

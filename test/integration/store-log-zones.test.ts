@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { runCampaign } from '../chaos/zones/campaign.ts';
-import { type Fault, FAULTS } from '../chaos/zones/faults.ts';
+import { FAULTS, type Fault } from '../chaos/zones/faults.ts';
 import type { Slice } from '../chaos/zones/report.ts';
 import { ZONES, Zones } from '../chaos/zones/zones.ts';
 import { whyNoForgetfulDisk } from '../support/forgetful-disk.ts';

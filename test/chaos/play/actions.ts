@@ -9,10 +9,10 @@ import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { busesOf, mastersOf, storesOf } from '../support/compose-form.ts';
 import { addRules, containerOf, kill } from './containers.ts';
 import { detourToApi, detourToStore } from './detour.ts';
-import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
 import { LINK_FAULTS } from './links.ts';
 import { STORE_FAULTS } from './store-faults.ts';
 import { SURROUNDINGS } from './surroundings.ts';
+import { type Begin, type End, findPod, podsOf, USER_ACTIONS } from './users.ts';
 import { leaderOfLog, ZONE_FAULTS } from './zone-faults.ts';
 
 /** Faults that a container form has; `CONTAINER_REFUSALS` says why not for the others. */

@@ -22,7 +22,9 @@ for (const form of ['S', 'H'] as const)
 
 test('form H meets faults of whole zones and losses of the leader, form S does not', () => {
   const kindsOf = (form: FormName): ReadonlySet<string> => {
-    const plans = Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), (kind) => kind.startsWith('zone-'), form));
+    const plans = Array.from({ length: 20 }, (_, seed) =>
+      fitForContainers(planOf(seed, 'short'), (kind) => kind.startsWith('zone-'), form),
+    );
     return new Set(plans.flatMap(({ steps }) => steps.map((step) => step.do)));
   };
   const ofZones = ['store-failover', 'zone-cut', 'zone-loss', 'zone-upgrade'];
@@ -33,7 +35,9 @@ test('form H meets faults of whole zones and losses of the leader, form S does n
 test('both forms meet faults of their surroundings, and each those of its store', () => {
   const own = (form: FormName): readonly string[] => [
     ...new Set(
-      Array.from({ length: 20 }, (_, seed) => fitForContainers(planOf(seed, 'short'), (kind) => canForm(kind, form), form))
+      Array.from({ length: 20 }, (_, seed) =>
+        fitForContainers(planOf(seed, 'short'), (kind) => canForm(kind, form), form),
+      )
         .flatMap(({ steps }) => steps.map((step) => step.do))
         .filter((kind) => /^(?:no-names|expired-certificate|store-(?:moved|rewrites|torn))$/.test(kind)),
     ),

@@ -1,5 +1,5 @@
 import { createSeededRandom } from '@holdfast/platform';
-import { type Kind, KINDS, type StepKind } from '../../sim/hunt/kinds.ts';
+import { KINDS, type Kind, type StepKind } from '../../sim/hunt/kinds.ts';
 import { type HuntPlan, OBSERVER, type Step, targetsOf } from '../../sim/hunt/plan.ts';
 import { COMPOSE_FORMS, type FormName } from '../support/compose-form.ts';
 import { FORM_REFUSALS, hasNoClock } from './refusals.ts';

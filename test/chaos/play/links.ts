@@ -8,7 +8,7 @@ const NOT_LOCAL = ['ip', 'daddr', '!=', '127.0.0.0/8'];
 const TEN_THOUSAND = 10_000;
 /** Behind the headers of IP and TCP and into what they carry, in bits from the end of those of IP. */
 const INTO_DATA = '@th,512,8';
-const LARGER_THAN = '200';
+const TO_LARGE_ONES = ['meta', 'l4proto', 'tcp', 'ip', 'length', '>', '200'];
 
 const chance = (share: number): readonly string[] => {
   const most = Math.max(1, Math.round(share * TEN_THOUSAND));
@@ -32,9 +32,13 @@ const outward =
 export const LINK_FAULTS: Readonly<Record<'doubled-link' | 'spoiled-link' | 'narrow-link', Begin>> = {
   'doubled-link': outward('doubled', (share) => [...chance(share), 'dup', 'to', 'ip', 'daddr']),
   // No device between containers looks at checksums, so the other byte arrives.
-  'spoiled-link': outward('spoiled', (share) => [
-    ...['meta', 'l4proto', 'tcp', 'ip', 'length', '>', LARGER_THAN],
-    ...[...chance(share), INTO_DATA, 'set', '0x55'],
+  'spoiled-link': outward('spoiled', (share) => [...TO_LARGE_ONES, ...chance(share), INTO_DATA, 'set', '0x55']),
+  'narrow-link': outward('narrow', (kilobytes) => [
+    'limit',
+    'rate',
+    'over',
+    String(kilobytes),
+    'kbytes/second',
+    'drop',
   ]),
-  'narrow-link': outward('narrow', (kilobytes) => ['limit', 'rate', 'over', String(kilobytes), 'kbytes/second', 'drop']),
 };

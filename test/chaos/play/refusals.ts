@@ -33,7 +33,8 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'crash-writing': 'nobody outside a container can stop it between two of its writes; use crash',
   pause: YES,
   'clock-jump': YES,
-  'clock-slow': 'all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump',
+  'clock-slow':
+    'all containers share the clock of this machine, by which they measure how long something lasts; use clock-jump',
   'disk-slow': 'the processes of pods are no containers in the compose form; use pause',
   'disk-full': 'the processes of pods are no containers in the compose form',
   'expired-token': 'the credentials of the container form outlast a run',

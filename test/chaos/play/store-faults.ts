@@ -17,9 +17,7 @@ const TIMEOUT_MS = 5_000;
 const HALF_AN_ENTRY = '*3\r\n$3\r\nSET\r\n$9\r\nhalf';
 
 /** What happens to the store itself, beside its loss. */
-export const STORE_FAULTS: Readonly<
-  Record<'store-moved' | 'store-rewrites' | 'store-torn' | 'store-full', Begin>
-> = {
+export const STORE_FAULTS: Readonly<Record<'store-moved' | 'store-rewrites' | 'store-torn' | 'store-full', Begin>> = {
   'store-moved': async (cluster) => {
     const { servers, user, password, tls } = await storeAccess(cluster);
     const connection = await connect({ servers: [...servers], user, pass: password, tls, timeout: TIMEOUT_MS });
@@ -45,7 +43,10 @@ export const STORE_FAULTS: Readonly<
     const end = await kill(container);
     const mount = '{{range .Mounts}}{{if eq .Destination "/data"}}{{.Source}}{{end}}{{end}}';
     const folder = path.join(await docker('inspect', '--format', mount, container), 'appendonlydir');
-    const newest = readdirSync(folder).filter((file) => file.endsWith('.incr.aof')).toSorted(bySequence).at(-1);
+    const newest = readdirSync(folder)
+      .filter((file) => file.endsWith('.incr.aof'))
+      .toSorted(bySequence)
+      .at(-1);
     if (newest !== undefined) appendFileSync(path.join(folder, newest), HALF_AN_ENTRY);
     return end;
   },

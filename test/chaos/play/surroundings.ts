@@ -14,33 +14,32 @@ const STOP_SECONDS = '5';
 const UNLIMITED = String(1024 * 1024 * MEGABYTE);
 
 /** What the machine around a process does to it. */
-export const SURROUNDINGS: Readonly<
-  Record<'no-names' | 'tight-memory' | 'expired-certificate' | 'clock-jump', Begin>
-> = {
-  'no-names': (cluster, { target }) =>
-    addRules(containerOf(cluster, target), [['OUTPUT', '--destination', NAMES, '--jump', 'REJECT']]),
-  'tight-memory': async (cluster, { target, value = 0 }) => {
-    const container = containerOf(cluster, target);
-    const limit = (bytes: string): Promise<string> =>
-      docker('update', '--memory', bytes, '--memory-swap', bytes, container);
-    await limit(String((await memoryOf(container)) + value * MEGABYTE));
-    return () => limit(UNLIMITED);
-  },
-  // All API servers read one folder: only the one that starts again takes what is there now.
-  'expired-certificate': async (cluster, { target }) => {
-    const { stateFolder, form } = cluster;
-    const good = identityIn(stateFolder);
-    const restartWith = async (identity: ServerIdentity): Promise<void> => {
-      putIdentity(stateFolder, identity);
-      await docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target)).finally(() =>
-        putIdentity(stateFolder, good),
-      );
-    };
-    await restartWith(await expiredIdentity(stateFolder, apiServersOf(form)));
-    return () => restartWith(good);
-  },
-  'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
-};
+export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expired-certificate' | 'clock-jump', Begin>> =
+  {
+    'no-names': (cluster, { target }) =>
+      addRules(containerOf(cluster, target), [['OUTPUT', '--destination', NAMES, '--jump', 'REJECT']]),
+    'tight-memory': async (cluster, { target, value = 0 }) => {
+      const container = containerOf(cluster, target);
+      const limit = (bytes: string): Promise<string> =>
+        docker('update', '--memory', bytes, '--memory-swap', bytes, container);
+      await limit(String((await memoryOf(container)) + value * MEGABYTE));
+      return () => limit(UNLIMITED);
+    },
+    // All API servers read one folder: only the one that starts again takes what is there now.
+    'expired-certificate': async (cluster, { target }) => {
+      const { stateFolder, form } = cluster;
+      const good = identityIn(stateFolder);
+      const restartWith = async (identity: ServerIdentity): Promise<void> => {
+        putIdentity(stateFolder, identity);
+        await docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target)).finally(() =>
+          putIdentity(stateFolder, good),
+        );
+      };
+      await restartWith(await expiredIdentity(stateFolder, apiServersOf(form)));
+      return () => restartWith(good);
+    },
+    'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
+  };
 
 /** What its processes have, and what the kernel keeps for them. */
 async function memoryOf(container: string): Promise<number> {

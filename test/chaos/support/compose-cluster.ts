@@ -9,7 +9,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { DockerComposeEnvironment } from 'testcontainers';
 import { parse } from 'yaml';
 import { freePort } from '../../support/free-port.ts';
-import { apiServersOf, type FormName } from './compose-form.ts';
+import { apiServersOf, busesOf, COMPOSE_FORMS, type FormName, mastersOf, storesOf } from './compose-form.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -75,7 +75,9 @@ export async function startComposeCluster(
   const ports: number[] = [];
   for (const _ of apiServersOf(form)) ports.push(await freePort());
   const consolePort = await freePort();
-  const composeFiles = [...COMPOSE_FILES[form], ...files];
+  const patience = path.join(scratch, 'patience.json');
+  await writeFile(patience, JSON.stringify({ services: patientServices(form) }));
+  const composeFiles = [...COMPOSE_FILES[form], patience, ...files];
   const environment = {
     ...settings,
     HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
@@ -149,6 +151,13 @@ export async function startComposeCluster(
     await cleanUp();
     throw new Error(`the distributed form did not start:\n${logs}`, { cause: error });
   }
+}
+
+/** On a machine that is short of cores a process takes longer to start than a user would wait. */
+function patientServices(form: FormName): Readonly<Record<string, object>> {
+  const nodes = Array.from({ length: COMPOSE_FORMS[form].nodes }, (_, i) => `node-${i + 1}`);
+  const names = [...storesOf(form), ...busesOf(form), ...mastersOf(form), ...nodes, 'console'];
+  return Object.fromEntries(names.map((name) => [name, { healthcheck: { start_period: '300s' } }]));
 }
 
 async function connectAsAdmin(

@@ -3,7 +3,7 @@ import { eventually } from '@holdfast/platform/contract';
 import type { Change, DurableStore } from '@holdfast/store';
 import { changesUpTo, checkHistory } from '@holdfast/store/contract';
 import { RegisterClients } from './clients.ts';
-import { type Fault, FAULTS, type FaultName } from './faults.ts';
+import { FAULTS, type Fault, type FaultName } from './faults.ts';
 import type { Slice } from './report.ts';
 import { ZONES, Zones, type ZonesOptions } from './zones.ts';
 

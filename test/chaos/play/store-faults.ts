@@ -60,9 +60,13 @@ const sequenceOf = (file: string): number => Number(/\.(\d+)\.incr\.aof$/.exec(f
 const bySequence = (a: string, b: string): number => sequenceOf(a) - sequenceOf(b);
 
 /** As the operator, in the container of the store. */
-function redis(cluster: ComposeCluster, ...command: readonly string[]): Promise<string> {
+async function redis(cluster: ComposeCluster, ...command: readonly string[]): Promise<string> {
   const secrets = JSON.parse(readFileSync(path.join(cluster.stateFolder, 'secrets', 'passwords.json'), 'utf8'));
   const login = ['--user', 'default', '--pass', String(secrets['redis-operator']), '--no-auth-warning'];
   const tls = ['--tls', '--cacert', '/etc/redis/ca.crt'];
-  return docker('exec', cluster.containerOf('redis'), 'redis-cli', ...tls, ...login, ...command);
+  const said = docker('exec', cluster.containerOf('redis'), 'redis-cli', ...tls, ...login, ...command);
+  return said.catch(() => {
+    // Its own words have the password.
+    throw new Error(`the store cannot be told ${command.join(' ')}`);
+  });
 }

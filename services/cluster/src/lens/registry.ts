@@ -3,6 +3,7 @@ import { CONFLICT } from './kinds/conflict.ts';
 import { CRASH, type CrashSettings } from './kinds/crash.ts';
 import { EXPIRED } from './kinds/expired.ts';
 import { LATENCY, type LatencySettings } from './kinds/latency.ts';
+import { PAUSED, type PausedSettings } from './kinds/paused.ts';
 import { STALE, type StaleSettings } from './kinds/stale.ts';
 import { THROTTLED, type ThrottledSettings } from './kinds/throttled.ts';
 import { TIME_TRAVEL, type TimeTravelSettings } from './kinds/time-travel.ts';
@@ -17,6 +18,7 @@ export interface LensSettings {
   readonly timeTravel: TimeTravelSettings;
   readonly unobserved: UnobservedSettings;
   readonly crash: CrashSettings;
+  readonly paused: PausedSettings;
   readonly conflict: object;
   readonly expired: object;
   readonly throttled: ThrottledSettings;
@@ -33,6 +35,7 @@ export const LENS_KINDS: { readonly [K in LensKindName]: LensKind<LensSettings[K
   timeTravel: TIME_TRAVEL,
   unobserved: UNOBSERVED,
   crash: CRASH,
+  paused: PAUSED,
   conflict: CONFLICT,
   expired: EXPIRED,
   throttled: THROTTLED,

@@ -73,6 +73,12 @@ test('a lens is made for a user, turned off and on, and removed', async (t) => {
     [`/clusters/${cluster.id}/lenses`, { kind: 'slow', user: 'operator' }, 400, /kind has to be "stale" or/],
     [`/clusters/${cluster.id}/lenses`, { kind: 'stale' }, 400, /a lens needs a client/],
     [`/clusters/${cluster.id}/lenses`, { kind: 'stale', user: 'operator', ms: 5 }, 400, /no setting "ms"/],
+    [
+      `/clusters/${cluster.id}/lenses`,
+      { kind: 'paused', user: 'operator', pid: process.pid },
+      400,
+      /the pid is that of the cluster itself/,
+    ],
     ['/clusters/none/lenses', { kind: 'stale', user: 'operator' }, 404, /no cluster/],
   ] as const;
   for (const [path, body, status, message] of rows) {

@@ -35,6 +35,31 @@ test('testenv prints one ready line, keeps the token in a file of its owner, and
   assert.equal(existsSync(file), false);
 });
 
+/** Starts a cluster over the control endpoint that its environment names, and notes where that is. */
+const PROGRAM = `
+const { HOLDFAST_TESTENV_URL: url, HOLDFAST_TESTENV_TOKEN: token } = process.env;
+const headers = { authorization: 'Bearer ' + token };
+const { status } = await fetch(url + '/clusters', { method: 'POST', headers });
+(await import('node:fs')).writeFileSync(process.argv[1], url);
+process.exit(status === 201 ? 7 : 1);
+`;
+
+test('testenv serves as long as a command runs, and ends with its code', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-testenv-test-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const lines: string[] = [];
+  const note = (line: string): void => void lines.push(line);
+  const terminal = { print: note, tell: note, env: {}, clock: createSystemClock() };
+  const run = (...argv: readonly string[]): Promise<number> => runCommand('testenv', argv, terminal);
+  const file = path.join(folder, 'note');
+  assert.equal(await run('--', process.execPath, '--input-type=module', '-e', PROGRAM, file), 7);
+  assert.deepEqual(lines, []);
+  await assert.rejects(fetch(`${readFileSync(file, 'utf8')}/openapi.json`));
+  assert.equal(await run('--', '/no/such/program'), 127);
+  assert.equal(await run('--json', '--', 'true'), 2);
+  assert.match(lines.join('\n'), /cannot be started.*\n.*Check its name.*\n.*by its environment\n.*HOLDFAST_TESTENV_URL/);
+});
+
 test('wrong flags of testenv and a token file that cannot be written are told with the next step', async () => {
   const told: string[] = [];
   const note = (line: string): void => void told.push(line);

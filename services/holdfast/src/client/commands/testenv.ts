@@ -3,6 +3,7 @@ import { openTestenv, type Testenv } from '@holdfast/cluster/testenv';
 import { newToken } from '@holdfast/pki/credentials';
 import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
+import { exitCodeOf } from '../child-command.ts';
 import type { Command, Terminal } from '../command.ts';
 import { misuse } from '../misuse.ts';
 import { askedToEnd } from '../signals.ts';
@@ -16,19 +17,23 @@ const SETTINGS = {
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
+const URL_VARIABLE = 'HOLDFAST_TESTENV_URL';
+const TOKEN_VARIABLE = 'HOLDFAST_TESTENV_TOKEN';
+
 const ABOUT =
   'Serves clusters for tests over HTTP and JSON on 127.0.0.1, until a signal ends it. /openapi.json describes the\n' +
-  'operations. Every other request needs the token of the ready line.';
+  'operations. Every other request needs the token of the ready line. With a command it serves as long as this runs, and\n' +
+  `exits with its code; the command finds the address in ${URL_VARIABLE} and the token in ${TOKEN_VARIABLE}.`;
 
 export const TESTENV: Command = {
   settings: SETTINGS,
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {
-      terminal.print(`holdfast testenv [flags]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      terminal.print(`holdfast testenv [flags] [-- <command> [arguments]]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
       return 0;
     }
-    if (words[0] !== undefined) throw misuse(`testenv does not know "${words[0]}"`, 'Use flags; --help lists them.');
+    const command = commandOf(words, argv, settings);
     const token = newToken();
     const testenv = openTestenv({
       port: settings.port,
@@ -38,13 +43,46 @@ export const TESTENV: Command = {
     });
     await testenv.start();
     try {
+      if (command !== undefined) {
+        const { env } = terminal;
+        const variables = { [URL_VARIABLE]: testenv.url, [TOKEN_VARIABLE]: token };
+        return await exitCodeOf(command.program, command.args, { ...env, ...variables });
+      }
       await serveUntilSignal(testenv, { token, tokenFile: settings['token-file'], asJson: settings.json }, terminal);
+      return 0;
     } finally {
       await testenv.stop();
     }
-    return 0;
   },
 };
+
+interface ProgramToRun {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** What stands behind `--`. */
+function commandOf(
+  words: readonly string[],
+  argv: readonly string[],
+  settings: { readonly json: boolean; readonly 'token-file'?: string | undefined },
+): ProgramToRun | undefined {
+  const [program, ...args] = words;
+  if (program === undefined) return undefined;
+  if (argv[argv.length - words.length - 1] !== '--') {
+    throw misuse(
+      `testenv does not know "${program}"`,
+      'Use flags, --help lists them; write a command after --, as in `testenv -- pytest`.',
+    );
+  }
+  if (settings.json || settings['token-file'] !== undefined) {
+    throw misuse(
+      'a command is told the address and the token by its environment',
+      `Leave out --json and --token-file; the command reads ${URL_VARIABLE} and ${TOKEN_VARIABLE}.`,
+    );
+  }
+  return { program, args };
+}
 
 interface Readiness {
   readonly token: string;

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { CONFIG_MAPS, type ConfigMap } from '@holdfast/api';
+import { TransportError } from '@holdfast/client';
+import { eventually } from '@holdfast/platform/contract';
+import { type Cluster, startCluster } from '../index.ts';
+
+const namespace = 'default';
+const user = 'operator';
+const configMap = (name: string): ConfigMap => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } });
+
+const start = (): Promise<Cluster> => startCluster({ without: ['scheduler', 'controllers'] });
+const isThere = async ({ client }: Cluster, name: string): Promise<boolean> =>
+  (await client.find(CONFIG_MAPS, { namespace, name })) !== undefined;
+
+/** Stands for an operator in another language: only its process matters here. */
+function program(t: TestContext) {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  t.after(() => child.kill('SIGKILL'));
+  const { pid } = child;
+  assert.ok(pid !== undefined);
+  const state = (): string => execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+  return { pid, ended: once(child, 'exit'), isPaused: () => state().startsWith('T') };
+}
+
+for (const moment of ['before', 'after'] as const) {
+  test(`crash kills the program of the client ${moment} its second write`, async (t) => {
+    await using cluster = await start();
+    const operator = cluster.access({ name: user, groups: ['system:masters'] }).client;
+    const { pid, ended } = program(t);
+    using _lens = await cluster.lens({ kind: 'crash', user, moment, pid, skip: 1, times: 1 });
+    await operator.create(CONFIG_MAPS, configMap('one'));
+    await assert.rejects(operator.create(CONFIG_MAPS, configMap('two')), TransportError);
+    assert.deepEqual(await ended, [null, 'SIGKILL']);
+    assert.equal(await isThere(cluster, 'two'), moment === 'after');
+  });
+
+  test(`paused stops the program of the client ${moment} a write, until the lens is off`, async (t) => {
+    await using cluster = await start();
+    const operator = cluster.access({ name: user, groups: ['system:masters'] }).client;
+    const { pid, isPaused } = program(t);
+    const hit = Promise.withResolvers<void>();
+    const onHit = (): void => hit.resolve();
+    const lens = await cluster.lens({ kind: 'paused', user, moment, pid, times: 1, onHit });
+    let isAnswered = false;
+    const written = operator.create(CONFIG_MAPS, configMap('one')).then(() => (isAnswered = true));
+    await hit.promise;
+    await eventually(isPaused, 'the program to stand still');
+    assert.equal(await isThere(cluster, 'one'), moment === 'after');
+    assert.equal(isAnswered, false);
+    lens.off();
+    await written;
+    await eventually(() => !isPaused(), 'the program to go on');
+    assert.equal(await isThere(cluster, 'one'), true);
+  });
+}
+
+test('a pause that is over before the write is answered never begins', async (t) => {
+  await using cluster = await start();
+  const operator = cluster.access({ name: user, groups: ['system:masters'] }).client;
+  const { pid, isPaused } = program(t);
+  const lens = await cluster.lens({ kind: 'paused', user, pid, onHit: () => lens.off() });
+  await operator.create(CONFIG_MAPS, configMap('one'));
+  assert.equal(isPaused(), false);
+});
+
+test('a pid that is not there, or that of the cluster itself, is refused', async (t) => {
+  await using cluster = await start();
+  const { pid, ended } = program(t);
+  process.kill(pid, 'SIGKILL');
+  await ended;
+  await assert.rejects(cluster.lens({ kind: 'crash', user, pid }), { message: `there is no process ${pid} that may be signalled` });
+  await assert.rejects(cluster.lens({ kind: 'paused', user, pid: process.pid }), { message: /that of the cluster itself/ });
+  await assert.rejects(cluster.lens({ kind: 'crash', user, pid: 1 }), { message: /pid has to be a whole number from 2/ });
+});

@@ -203,7 +203,8 @@ const resultOf = (
   const ledger = new Ledger();
   for (const [label, count] of deletions) ledger.deletions.set(label, count);
   const trace = new Trace(() => true);
-  return { trace, ledger, states, hasSettled: true, crashes: 0, lastExit: '', output, wasDisturbed: true };
+  const told = { crashes: 0, lastExit: '', output, faultMs: 0, history: [] };
+  return { trace, ledger, states, hasSettled: true, ...told };
 };
 
 test('what a run leaked, deleted, or printed in a panic is found; what the reference does not keep may go twice', () => {

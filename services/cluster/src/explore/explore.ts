@@ -124,7 +124,7 @@ async function tryPlan(
   const result = await run(settings, plan, expectation);
   const first = judge(expectation, result);
   if (first.length === 0) return { findings: first, result, runs: 1 };
-  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS };
+  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS, keepsHistory: true };
   const again = await run(patient, plan, expectation);
   return { findings: judge(expectation, again), result: again, runs: 2 };
 }

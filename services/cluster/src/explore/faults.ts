@@ -1,3 +1,4 @@
+import type { Clock } from '@holdfast/platform';
 import type { RunningCluster } from '../cluster.ts';
 import type { Lens, LensOptions, Point } from '../lens/index.ts';
 import { describePlan, type EventMark, type Plan, type WriteMark } from './plans.ts';
@@ -9,6 +10,7 @@ export interface FaultsDeps {
   readonly program: Program;
   readonly trace: Trace;
   readonly user: string;
+  readonly clock: Clock;
 }
 
 /** A view that lags is held for so many steps behind the one in which it began to lag. */
@@ -21,13 +23,15 @@ export class Faults {
   #lens: Lens | undefined;
   /** The step in which the fault began. */
   #since: number | undefined;
+  #beganMs: number | undefined;
 
   constructor(deps: FaultsDeps) {
     this.#deps = deps;
   }
 
-  get wasDisturbed(): boolean {
-    return this.#since !== undefined;
+  /** When the fault came. */
+  get beganMs(): number | undefined {
+    return this.#beganMs;
   }
 
   /** Before the operator starts. */
@@ -125,6 +129,7 @@ export class Faults {
 
   #begin(): void {
     this.#since ??= this.#deps.trace.step;
+    this.#beganMs ??= this.#deps.clock.now();
     if (this.#plan !== undefined) this.#deps.trace.note(`FAULT: ${describePlan(this.#plan)}`);
   }
 }

@@ -28,6 +28,7 @@ function historyOf(entries: readonly Traced[]): readonly Traced[] {
 
 export function summaryOf({ accusations, tried, planned, runs, tookMs }: Exploration): string {
   const perMinute = tookMs === 0 ? 0 : (runs / tookMs) * 60_000;
-  const found = accusations.length === 0 ? 'nothing found' : `${accusations.length} plans with findings`;
+  const count = accusations.length;
+  const found = count === 0 ? 'nothing found' : `${count} ${count === 1 ? 'plan' : 'plans'} with findings`;
   return `${found}: ${tried} of ${planned} plans in ${(tookMs / 1_000).toFixed(1)} s (${perMinute.toFixed(0)} runs per minute)`;
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type Clock, OperatorError } from '@holdfast/platform';
 import type { Change } from '@holdfast/store';
 import { RunningCluster } from '../cluster.ts';
+import type { HistoryChange } from '../history.ts';
 import type { SnapshotContent } from '../snapshot.ts';
 import { actOn } from './apply.ts';
 import { differencesOf, type EndState, endStateOf, type Mask } from './end-state.ts';
@@ -27,6 +28,8 @@ export interface RunSettings {
   readonly quietMs: number;
   readonly startWithinMs: number;
   readonly seed: number;
+  /** The result has the history of the cluster. */
+  readonly keepsHistory?: boolean;
   /** Ends the operator and the run at once. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,8 +49,10 @@ export interface RunResult {
   readonly crashes: number;
   readonly lastExit: string;
   readonly output: string;
-  /** False: the moment of the plan did not come. */
-  readonly wasDisturbed: boolean;
+  /** When the fault came, in milliseconds. Absent: the moment of the plan did not come. */
+  readonly faultMs: number | undefined;
+  /** The changes of the cluster; none where nobody asked for them. */
+  readonly history: readonly HistoryChange[];
 }
 
 /** A whole run of the workload with the operator, on a fork of the prepared cluster. */
@@ -124,14 +129,16 @@ class Trial {
       program: this.#program,
       trace: this.#trace,
       user: OPERATOR_USER,
+      clock: this.#settings.clock,
     });
     try {
       if (plan !== undefined) await faults.prepare(plan);
       await this.#begin();
       const { states, hasSettled } = await this.#steps(faults);
       const { crashes, lastExit, output } = this.#program;
-      const { wasDisturbed } = faults;
-      return { trace: this.#trace, ledger: this.#ledger, states, hasSettled, crashes, lastExit, output, wasDisturbed };
+      const history = this.#settings.keepsHistory === true ? await this.#cluster.history({}) : [];
+      const told = { faultMs: faults.beganMs, history };
+      return { trace: this.#trace, ledger: this.#ledger, states, hasSettled, crashes, lastExit, output, ...told };
     } finally {
       await this.#program.end();
       ending.abort();

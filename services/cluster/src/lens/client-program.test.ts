@@ -71,7 +71,13 @@ test('a pid that is not there, or that of the cluster itself, is refused', async
   const { pid, ended } = program(t);
   process.kill(pid, 'SIGKILL');
   await ended;
-  await assert.rejects(cluster.lens({ kind: 'crash', user, pid }), { message: `there is no process ${pid} that may be signalled` });
-  await assert.rejects(cluster.lens({ kind: 'paused', user, pid: process.pid }), { message: /that of the cluster itself/ });
-  await assert.rejects(cluster.lens({ kind: 'crash', user, pid: 1 }), { message: /pid has to be a whole number from 2/ });
+  await assert.rejects(cluster.lens({ kind: 'crash', user, pid }), {
+    message: `there is no process ${pid} that may be signalled`,
+  });
+  await assert.rejects(cluster.lens({ kind: 'paused', user, pid: process.pid }), {
+    message: /that of the cluster itself/,
+  });
+  await assert.rejects(cluster.lens({ kind: 'crash', user, pid: 1 }), {
+    message: /pid has to be a whole number from 2/,
+  });
 });

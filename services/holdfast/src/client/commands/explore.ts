@@ -15,6 +15,7 @@ import { describeError, OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { parse } from 'yaml';
 import type { Command, Terminal } from '../command.ts';
+import { makeFolder, writeFindings } from '../history/finding-pages.ts';
 import { misuse } from '../misuse.ts';
 import { type Paint, PLAIN } from '../terminal/paint.ts';
 import { showWork } from '../terminal/work.ts';
@@ -45,6 +46,7 @@ const SETTINGS = {
     max: 600_000,
   },
   'start-seconds': { kind: 'integer', help: 'Time for its first request', default: 30, min: 1, max: 3_600 },
+  html: { kind: 'string', help: 'Writes a page for each finding into this folder: who wrote what and had seen what' },
   json: { kind: 'boolean', help: 'One JSON document for each finding, and one for the end' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
@@ -69,6 +71,7 @@ export const EXPLORE: Command = {
     if (words.length === 0) throw misuse('no operator is given', 'Write its command after --, as in `-- ./operator`.');
     const file = settings.workload;
     if (file === undefined) throw misuse('no workload is given', 'Name its file with --workload.');
+    if (settings.html !== undefined) await makeFolder(settings.html);
     using watch = watchPlans(settings.plans, terminal);
     using interruption = interruptions();
     const exploration = await explore({
@@ -91,6 +94,7 @@ export const EXPLORE: Command = {
       commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
     const lines = settings.json ? documentsOf(exploration, again) : textsOf(exploration, again);
     for (const line of lines) terminal.print(line);
+    if (settings.html !== undefined) await writeFindings(settings.html, exploration.accusations, terminal);
     if (interruption.signal.aborted) throw interrupted(exploration.tried);
     return exploration.accusations.length === 0 ? 0 : FOUND;
   },

@@ -57,7 +57,10 @@ test('testenv serves as long as a command runs, and ends with its code', async (
   await assert.rejects(fetch(`${readFileSync(file, 'utf8')}/openapi.json`));
   assert.equal(await run('--', '/no/such/program'), 127);
   assert.equal(await run('--json', '--', 'true'), 2);
-  assert.match(lines.join('\n'), /cannot be started.*\n.*Check its name.*\n.*by its environment\n.*HOLDFAST_TESTENV_URL/);
+  assert.match(
+    lines.join('\n'),
+    /cannot be started.*\n.*Check its name.*\n.*by its environment\n.*HOLDFAST_TESTENV_URL/,
+  );
 });
 
 test('wrong flags of testenv and a token file that cannot be written are told with the next step', async () => {

@@ -30,7 +30,9 @@ export const TESTENV: Command = {
   run: async (argv, terminal) => {
     const { settings, words } = readArguments(SETTINGS, argv);
     if (settings.help) {
-      terminal.print(`holdfast testenv [flags] [-- <command> [arguments]]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`);
+      terminal.print(
+        `holdfast testenv [flags] [-- <command> [arguments]]\n\n${ABOUT}\n\n${describeFlags(SETTINGS).trimEnd()}`,
+      );
       return 0;
     }
     const command = commandOf(words, argv, settings);

@@ -1,4 +1,5 @@
 import type { HistoryChange } from '@holdfast/client/history-documents';
+import { parseTime } from '@holdfast/platform';
 import { element, type Markup } from './markup.ts';
 import { deedOf, isBlind, newestSeen, objectName, writerOf } from './story.ts';
 
@@ -8,8 +9,14 @@ const AXIS = 22;
 const RADIUS = 5;
 const LABEL_EVERY = 8;
 
+/** What somebody did to a client, at a moment. */
+export interface Fault {
+  readonly atMs: number;
+  readonly text: string;
+}
+
 /** Lanes of clients; a column for each change, so that a burst is as readable as a quiet minute. */
-export function chart(changes: readonly HistoryChange[]): Markup {
+export function chart(changes: readonly HistoryChange[], fault?: Fault): Markup {
   const lanes = [...new Set(changes.map(writerOf))];
   const laneOf = new Map(lanes.map((name, index) => [name, index]));
   const at = (index: number): Point => ({
@@ -22,6 +29,7 @@ export function chart(changes: readonly HistoryChange[]): Markup {
     element('title', {}, 'Lanes of clients, and arrows from what was seen to what was written'),
     ...lanes.map((_, index) => line(width, AXIS + LANE * (index + 0.5))),
     ...axis(changes),
+    ...(fault === undefined ? [] : [faultLine(changes, fault, height)]),
     ...arrows(changes, at),
     ...changes.map((change, index) => mark(change, index, at(index))),
   ]);
@@ -50,6 +58,13 @@ function axis(changes: readonly HistoryChange[]): readonly Markup[] {
   return changes.flatMap(({ time }, index) =>
     index % LABEL_EVERY === 0 ? [element('text', { x: COLUMN * (index + 1), y: 14 }, time.slice(11, 19))] : [],
   );
+}
+
+/** Between the last change before the fault and the first one after it. */
+function faultLine(changes: readonly HistoryChange[], { atMs, text }: Fault, height: number): Markup {
+  const before = changes.filter(({ time }) => (parseTime(time) ?? 0) <= atMs).length;
+  const x = COLUMN * (before + 0.5);
+  return element('line', { class: 'fault-line', x1: x, x2: x, y1: 0, y2: height }, element('title', {}, text));
 }
 
 /** From the newest change that had been sent to the writer, where it is shown. */

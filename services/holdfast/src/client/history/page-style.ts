@@ -18,6 +18,7 @@ h1 { font-size: 1.3rem; margin: 0 0 .5rem; } h2 { font-size: 1.05rem; }
 svg text { font-size: 10px; fill: var(--quiet); } .lane { stroke: var(--line); }
 .arrow { fill: none; stroke: var(--quiet); stroke-opacity: .45; } .arrow.refused { stroke: var(--bad); stroke-opacity: .9; }
 .arrow.blind { stroke: var(--blind); stroke-opacity: .9; }
+.fault-line { stroke: var(--bad); stroke-width: 2; } .fault-fact { color: var(--bad); font-weight: 600; }
 .mark { fill: var(--changed); } .mark.created { fill: var(--new); } .mark.deleted { fill: var(--gone); }
 .mark.refused { fill: var(--back); stroke: var(--bad); stroke-width: 2.5; } .mark.blind { fill: var(--blind); }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; color: var(--quiet); font-weight: 600; }

@@ -1,5 +1,5 @@
 import type { HistoryChange } from '@holdfast/client/history-documents';
-import { chart } from './chart.ts';
+import { chart, type Fault } from './chart.ts';
 import { element, Markup } from './markup.ts';
 import { STYLE } from './page-style.ts';
 import { deedOf, differenceText, isBlind, objectName, seenText, writerOf } from './story.ts';
@@ -11,10 +11,12 @@ export interface PageFacts {
   readonly title: string;
   /** Sentences about what is shown. */
   readonly facts: readonly string[];
+  /** Drawn in red. */
+  readonly fault?: Fault | undefined;
 }
 
 /** One HTML file that needs nothing else: no script, no network. The newest changes are shown. */
-export function historyPage(changes: readonly HistoryChange[], { title, facts }: PageFacts): string {
+export function historyPage(changes: readonly HistoryChange[], { title, facts, fault }: PageFacts): string {
   const shown = changes.slice(-SHOWN_MAX);
   const left = changes.length - shown.length;
   const cut = left === 0 ? [] : [`The first ${left} changes are left out here.`];
@@ -28,8 +30,9 @@ export function historyPage(changes: readonly HistoryChange[], { title, facts }:
   const body = element('body', {}, [
     element('h1', {}, title),
     ...[...facts, ...cut, ...verdicts(shown)].map((fact) => element('p', { class: 'fact' }, fact)),
+    ...(fault === undefined ? [] : [element('p', { class: 'fault-fact' }, `The red line: ${fault.text}.`)]),
     legend(),
-    chart(shown),
+    chart(shown, fault),
     words(shown),
   ]);
   return `<!doctype html>\n${element('html', { lang: 'en' }, [head, body]).text}\n`;

@@ -20,7 +20,15 @@ const HALF_AN_ENTRY = '*3\r\n$3\r\nSET\r\n$9\r\nhalf';
 export const STORE_FAULTS: Readonly<Record<'store-moved' | 'store-rewrites' | 'store-torn' | 'store-full', Begin>> = {
   'store-moved': async (cluster) => {
     const { servers, user, password, tls } = await storeAccess(cluster);
-    const connection = await connect({ servers: [...servers], user, pass: password, tls, timeout: TIMEOUT_MS });
+    const inboxPrefix = `_INBOX_${user}`;
+    const connection = await connect({
+      servers: [...servers],
+      user,
+      pass: password,
+      tls,
+      inboxPrefix,
+      timeout: TIMEOUT_MS,
+    });
     try {
       const current = await readCurrent(connection, logNames());
       await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${current?.stream ?? ''}`, '', { timeout: TIMEOUT_MS });

@@ -39,6 +39,9 @@ const NAMES_OF_OTHERS: ReadonlySet<string> = new Set([
   'OTEL_TRACES_SAMPLER',
   'TimeoutStopSec',
   'handleUpgrade',
+  'COMPOSE_PROFILES',
+  'minElectionTimeout',
+  'maxElectionTimeout',
 ]);
 
 interface Tree {

@@ -70,8 +70,8 @@ export const NODE_MONITOR_STALL_MS = 3 * NODE_MONITOR_PERIOD_MS;
 /** Evaluation period for the leases of nodes with promises. */
 export const PROMISE_LOOK_MS = 500;
 
-/** After this long without an evaluation of the promises every wait restarts. */
-export const PROMISE_STALL_MS = 6 * PROMISE_LOOK_MS;
+/** A longer time without an evaluation of the promises counts for no wait. */
+export const PROMISE_STALL_MS = 3_000;
 
 /** After the lease of a node: for the kill of what it promised to end, and for pauses of who kills. */
 export const PROMISE_MARGIN_MS = 2_000;

@@ -72,7 +72,28 @@ test('a new process waits the whole time, whatever the lease says', () => {
   assert.ok((watch((ms) => [lost, alive(ms)], 1_020_000, { fromMs: 1_000_000 }).get('a') ?? 0) > 1_000_000 + WAIT_MS);
 });
 
-test('a paused process waits the whole time again', () => {
+test('[FENCE-06] what one node was silent before all were counts, and the silence of all does not', () => {
+  // The other node renews until 4 s, and again from 10 s: nobody is heard for longer than accepted.
+  const slow = (ms: number): Lease => lease('b', ms < 10_000 ? 1 + Math.floor(Math.min(ms, 4_000) / 2_000) : ms);
+  const at = watch((ms) => [lease('a', 1), slow(ms)], 30_000).get('a') ?? 0;
+  const silentMs = 6_000;
+  assert.ok(at > WAIT_MS + silentMs && at <= WAIT_MS + silentMs + 2 * LOOK_MS, `${at}`);
+});
+
+test('[FENCE-06] a pause of the process counts for no wait, and the time before it does', () => {
+  const pausedMs = 60_000;
+  // The first look after the pause sees what was known before it.
+  const lateLooks = (ms: number): readonly Lease[] => [lease('a', 1), lease('b', ms === 4_000 + pausedMs ? 4_000 : ms)];
+  let memory: PromiseMemory = NEW_PROMISE_MEMORY;
+  let due: readonly Lease[] = [];
+  let ms = 0;
+  for (; due.length === 0 && ms < 2 * pausedMs; ms += ms === 4_000 ? pausedMs : LOOK_MS)
+    ({ memory, due } = decidePromises(memory, lateLooks(ms), ms, LIMITS));
+  const waitedMs = ms - LOOK_MS - pausedMs;
+  assert.ok(waitedMs > WAIT_MS && waitedMs <= WAIT_MS + 3 * LOOK_MS, `${waitedMs}`);
+});
+
+test('after a pause of the process no promise is waited out at once', () => {
   const first = decidePromises(NEW_PROMISE_MEMORY, [lease('a', 1), lease('b', 1)], 0, LIMITS);
   const later = decidePromises(first.memory, [lease('a', 1), lease('b', 2)], 60_000, LIMITS);
   assert.deepEqual(later.due, []);
@@ -80,7 +101,7 @@ test('a paused process waits the whole time again', () => {
   assert.deepEqual(soon.due, []);
 });
 
-test('[SAFE-33] while no heartbeat arrives no promise is broken, and every wait restarts with the first heartbeat', () => {
+test('[SAFE-33] while no heartbeat arrives no promise is broken, and their silence counts for none afterwards', () => {
   const outage = (name: string) => (ms: number) => (ms < 40_000 ? lease(name, 1) : renewing(name, Infinity)(ms));
   const [a, b, c] = ['a', 'b', 'c'].map(outage);
   const late = (ms: number): Lease => (ms < 44_000 || c === undefined ? lease('c', 1) : c(ms));

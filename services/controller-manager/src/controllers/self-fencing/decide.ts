@@ -23,11 +23,18 @@ interface SeenLease {
 export interface PromiseMemory {
   readonly seen: ReadonlyMap<string, SeenLease>;
   readonly lookedAtMs: number | undefined;
+  /** When a renewal of any node was seen last. */
+  readonly heardAtMs: number | undefined;
   /** No node was heard in the last evaluation: this process may be unable to receive renewals. */
   readonly wasBlind: boolean;
 }
 
-export const NEW_PROMISE_MEMORY: PromiseMemory = { seen: new Map(), lookedAtMs: undefined, wasBlind: false };
+export const NEW_PROMISE_MEMORY: PromiseMemory = {
+  seen: new Map(),
+  lookedAtMs: undefined,
+  heardAtMs: undefined,
+  wasBlind: false,
+};
 
 export interface PromiseDecision {
   readonly memory: PromiseMemory;
@@ -36,9 +43,9 @@ export interface PromiseDecision {
 }
 
 /**
- * Returns the promises that are waited out. Waits restart when this process is new, was stopped, or hears nodes again
- * after silence. Safety does not need this, because the compare-and-swap provides it. But a node that could not be
- * heard must not lose its pods.
+ * Returns the promises that are waited out. A time in which this process was stopped or heard no node counts for nobody.
+ * Safety does not need this, because the compare-and-swap provides it. But a node that could not be heard must not lose
+ * its pods.
  */
 export function decidePromises(
   memory: PromiseMemory,
@@ -46,20 +53,27 @@ export function decidePromises(
   nowMs: number,
   limits: PromiseLimits,
 ): PromiseDecision {
-  const stalled = memory.lookedAtMs !== undefined && nowMs - memory.lookedAtMs > limits.stallMs;
   const looked = leases.map((lease) => {
     const stamp = `${uidOf(lease)} ${lease.metadata.resourceVersion ?? ''}`;
     const before = memory.seen.get(nameOf(lease));
     return { lease, stamp, sinceMs: before?.stamp === stamp ? before.sinceMs : nowMs };
   });
   const isBlind = !looked.some(({ lease, sinceMs }) => nowMs - sinceMs <= heardWithin(lease, limits));
-  const restart = stalled || (memory.wasBlind && !isBlind);
+  const lostMs = lostTimeMs(memory, isBlind, nowMs, limits);
   const seen = new Map(
-    looked.map(({ lease, stamp, sinceMs }) => [nameOf(lease), { stamp, sinceMs: restart ? nowMs : sinceMs }]),
+    looked.map(({ lease, stamp, sinceMs }) => [nameOf(lease), { stamp, sinceMs: Math.min(nowMs, sinceMs + lostMs) }]),
   );
+  const heardAtMs = looked.some(({ sinceMs }) => sinceMs === nowMs) ? nowMs : (memory.heardAtMs ?? nowMs) + lostMs;
   const due =
-    restart || isBlind ? [] : looked.filter((each) => isWaitedOut(each, nowMs, limits)).map(({ lease }) => lease);
-  return { memory: { seen, lookedAtMs: nowMs, wasBlind: isBlind }, due };
+    lostMs > 0 || isBlind ? [] : looked.filter((each) => isWaitedOut(each, nowMs, limits)).map(({ lease }) => lease);
+  return { memory: { seen, lookedAtMs: nowMs, heardAtMs, wasBlind: isBlind }, due };
+}
+
+/** The time before this look that no wait may contain: a pause of this process, and a silence of all nodes that has ended. */
+function lostTimeMs(memory: PromiseMemory, isBlind: boolean, nowMs: number, { stallMs }: PromiseLimits): number {
+  const pausedMs = nowMs - (memory.lookedAtMs ?? nowMs);
+  const silentMs = memory.wasBlind && !isBlind ? nowMs - (memory.heardAtMs ?? nowMs) : 0;
+  return Math.max(pausedMs > stallMs ? pausedMs : 0, silentMs);
 }
 
 function heardWithin(lease: Lease, { heardPromisingMs, heardOtherMs }: PromiseLimits): number {

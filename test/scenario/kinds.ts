@@ -41,6 +41,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   },
   'store-failover': { says: 'the store restarts: it is unreachable, and what was sent to it may be written or not' },
   'store-full': { says: 'the store has no room, and takes no write' },
+  'too-many': {
+    says: '{target} refuses {value} of the requests as too many (429)',
+    value: { name: 'share', unit: 'share' },
+  },
   crash: { says: '{target} is killed, and starts again' },
   'masters-down': { says: 'all processes of the control plane are killed at once, and start again' },
   'kubelet-down': { says: 'the kubelet of {target} is killed, and its containers continue' },

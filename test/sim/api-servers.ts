@@ -47,6 +47,8 @@ export interface ApiServersOptions {
   readonly events?: 'stored' | 'dropped' | undefined;
   /** Parties whose credential has expired. */
   readonly expired?: ReadonlySet<string> | undefined;
+  /** The share of requests that a server refuses as too many. */
+  readonly busy?: ReadonlyMap<string, number> | undefined;
   /** The data have the objects that every cluster has: a start does not look at each of them again. */
   readonly hasSystemObjects: boolean;
 }
@@ -55,6 +57,8 @@ export interface Answered {
   readonly by: string;
   readonly method: string;
   readonly path: string;
+  /** Absent: the server failed. */
+  readonly status?: number;
 }
 
 interface RunningServer {
@@ -80,6 +84,11 @@ export class ApiServers {
       options.network.join(party);
       this.#boot(party);
     }
+  }
+
+  /** A way to one server that no network disturbs; absent while it is down. */
+  directTo(party: string): ApiHandler | undefined {
+    return this.#running.get(party)?.handle;
   }
 
   /** Without the faults of anybody's way to it. */
@@ -168,11 +177,20 @@ export class ApiServers {
     const settings = { ownershipRule, hasSystemObjects, ...toleration };
     const server: ApiServer = createApiServer({ ...machine, store, tokens, ...settings });
     const relay = createRelay({ ...machine, store, bus: hub, knownState: server.knownState });
+    const refusals = kernel.random(`too many for ${party}`);
     const handle: ApiHandler = (request) => {
+      const share = this.#options.busy?.get(party) ?? 0;
+      if (share > 0 && refusals.float() < share) return Promise.resolve(tooMany());
       const by = (request.headers['authorization'] ?? '').slice(BEARER.length);
       const answer = this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
       if (onAnswer === undefined) return answer;
-      return answer.finally(() => onAnswer({ by, method: request.method, path: request.path }));
+      const told = (status?: number): void =>
+        onAnswer({ by, method: request.method, path: request.path, ...(status === undefined ? {} : { status }) });
+      answer.then(
+        (response) => told(response.status),
+        () => told(),
+      );
+      return answer;
     };
     const running = { store, handle, services: [server, relay] };
     this.#running.set(party, running);
@@ -185,6 +203,12 @@ function taken({ body = '' }: ApiRequest): ApiResponse {
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
   const bytes = (): Uint8Array => new TextEncoder().encode(text);
   return { status: 201, headers: {}, body: { kind: 'json', bytes, value: () => JSON.parse(text) as unknown } };
+}
+
+function tooMany(): ApiResponse {
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'TooManyRequests', code: 429 };
+  const bytes = (): Uint8Array => new TextEncoder().encode(JSON.stringify(status));
+  return { status: 429, headers: { 'retry-after': '1' }, body: { kind: 'json', bytes, value: () => status } };
 }
 
 function never(parties: readonly string[]): never {

@@ -78,6 +78,8 @@ export interface SimClusterOptions {
   readonly nodeMonitorGraceSeconds?: number;
   /** Finished pods above this number are removed; 0: none are. */
   readonly terminatedPodThreshold?: number;
+  /** Controllers and followers compare their caches with the API this often. A long time conceals nothing that they have lost. */
+  readonly safetyCheckIntervalMs?: number;
 }
 
 export interface SimData {
@@ -181,6 +183,8 @@ export class SimCluster {
   readonly disks = new NodeDisks();
   /** Parties whose credential the API servers take for expired. */
   readonly expired = new Set<string>();
+  /** The share of requests that an API server refuses as too many. */
+  readonly busy = new Map<string, number>();
   #crashedAtMs = Number.NEGATIVE_INFINITY;
   readonly #fencers = new Map<string, SimulatedProcess>();
 
@@ -222,9 +226,18 @@ export class SimCluster {
     this.network.join(party);
     const machine = this.#boot(party);
     const client = this.#clientFor(machine, ADMIN);
-    const informer = createInformer({ ...machine, client, bus: this.#busFor(machine), resource });
+    const bus = this.#busFor(machine);
+    const informer = createInformer({ ...machine, ...this.#checks(), client, bus, resource });
     this.background(informer.start());
     return informer;
+  }
+
+  /** A user whom the network spares, of one API server. */
+  userOf(apiParty: string): ApiClient {
+    const handle = this.#apis.directTo(apiParty);
+    invariant(handle !== undefined, 'the API server runs', { apiParty });
+    const transport = { request: handle, close: () => Promise.resolve() };
+    return createApiClient({ transport, token: ADMIN, userAgent: ADMIN });
   }
 
   /** The store of now, also while the API refuses. */
@@ -431,8 +444,8 @@ export class SimCluster {
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
     const hasSystemObjects = data !== undefined;
-    const { expired } = this;
-    const faults = { storeOf, onWrite, onAnswer, events, expired };
+    const { expired, busy } = this;
+    const faults = { storeOf, onWrite, onAnswer, events, expired, busy };
     const settings = { ownershipRule, defaultTolerationSeconds, logOf, hasSystemObjects, ...faults };
     return new ApiServers(
       { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
@@ -463,6 +476,7 @@ export class SimCluster {
     const { podEviction, nodeMonitorGraceSeconds, replicas, terminatedPodThreshold } = this.#options;
     return createControllerManager({
       ...machine,
+      ...this.#checks(),
       bus: this.#busFor(machine),
       clients: { manager: this.#clientFor(machine, CONTROLLER_MANAGER), podGc: this.#clientFor(machine, POD_GC) },
       settings: {
@@ -544,6 +558,11 @@ export class SimCluster {
     const found = this.#nodes.get(name);
     invariant(found !== undefined, 'the node is one of the cluster', { name });
     return found;
+  }
+
+  #checks(): Pick<SimClusterOptions, 'safetyCheckIntervalMs'> {
+    const { safetyCheckIntervalMs } = this.#options;
+    return safetyCheckIntervalMs === undefined ? {} : { safetyCheckIntervalMs };
   }
 
   #hasLeases(replicas = 1): boolean {

@@ -48,6 +48,8 @@ export interface ControllerManagerDeps {
   readonly podEviction?: (client: ApiClient) => PodEviction;
   /** The source of usage metrics for autoscalers. Default: the resource metrics API. */
   readonly metricsSource?: (client: ApiClient) => MetricsSource;
+  /** How often each cache is compared with the API, whatever it believes. */
+  readonly safetyCheckIntervalMs?: number;
   /** Default: gRPC over the socket. */
   readonly openCsiDriver?: (address: CsiDriverAddress, clock: Clock) => ControllerDriver;
 }

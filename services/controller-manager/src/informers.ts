@@ -11,6 +11,8 @@ export interface InformersDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** How often each cache is compared with the API, whatever it believes. */
+  readonly safetyCheckIntervalMs?: number;
 }
 
 export type MetadataBounds = Required<Pick<InformerOptions<KubeObject>, 'objectsMax' | 'charsMax'>>;

@@ -23,6 +23,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'store-unknown': YES,
   'store-failover': YES,
   'store-full': YES,
+  'too-many': 'the API server refuses by itself what is too many; add clients',
   crash: YES,
   'masters-down': YES,
   'kubelet-down':

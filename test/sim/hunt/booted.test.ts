@@ -35,6 +35,16 @@ test('a seed continues a cluster that has come up: every pod and its processes s
   assert.equal(again.cluster.kernel.traceHash(), hunt.cluster.kernel.traceHash(), 'a run changes nothing of its start');
 });
 
+test('no two objects of a cluster that has come up have one uid', async () => {
+  const { objects = [] } = (await startOf(PLAN, bringUp)) ?? {};
+  const uids = objects.map(({ value }) => (JSON.parse(value) as { metadata: { uid: string } }).metadata.uid);
+  assert.ok(uids.length > 20);
+  assert.deepEqual(
+    uids.filter((uid, i) => uids.indexOf(uid) !== i),
+    [],
+  );
+});
+
 test('a cluster that does not come up leaves its seeds the control plane alone', async () => {
   const plan = { ...PLAN, nodes: 1 };
   const failing: BringUp = () => Promise.reject(new Error('a planted bug'));

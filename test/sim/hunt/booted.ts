@@ -3,8 +3,9 @@ import { createSeededRandom } from '@holdfast/platform';
 import { SimCluster, type SimData } from '../cluster.ts';
 import type { HuntPlan } from './plan.ts';
 
-/** No seed of a hunt: names and ids of what is there never meet those that a seed draws. */
-const SEED = 0;
+/** No seeds of a hunt, and one for each start: names and ids of what is there never meet those that a later start draws. */
+const CONTROL_PLANE_SEED = 0;
+const APPLICATIONS_SEED = -1;
 const NAMESPACE_COUNT = 4;
 const UP_WITHIN_MS = 60_000;
 const SETTLED_MS = 5_000;
@@ -23,7 +24,7 @@ export function bootedData(): Promise<SimData> {
 }
 
 async function boot(): Promise<SimData> {
-  const cluster = new SimCluster({ seed: SEED, nodes: 0, identities: /^/ });
+  const cluster = new SimCluster({ seed: CONTROL_PLANE_SEED, nodes: 0, identities: /^/ });
   const { kernel, committed } = cluster;
   cluster.start();
   const isUp = (): boolean => committed.list(NAMESPACES).length >= NAMESPACE_COUNT;
@@ -55,7 +56,7 @@ export async function startOf(plan: HuntPlan, bringUp: BringUp): Promise<SimData
 /** A cluster that has come up shows nothing of the rest of a plan: faults, users, replicas of the control plane. */
 const shapeOf = (plan: HuntPlan): HuntPlan => ({
   ...plan,
-  seed: SEED,
+  seed: APPLICATIONS_SEED,
   apiServers: 1,
   schedulers: 1,
   managers: 1,

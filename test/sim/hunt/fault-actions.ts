@@ -44,6 +44,10 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   'lost-kind': ({ cluster }, step) => cluster.channels.worsen(step.target, heardKind(step), { isLost: true }),
   // The store fails over to its replica: it is unreachable, and the outcome of writes in flight is unknown.
   'store-failover': ({ ways }) => changeAll([...ways.values()], { isDown: true }),
+  'too-many': ({ cluster: { busy } }, { target, value = 0 }) => {
+    busy.set(target, value);
+    return () => void busy.delete(target);
+  },
   crash: ({ cluster, crashed }, { target }) => {
     cluster.crash(target);
     crashed.add(target);

@@ -71,6 +71,18 @@ test('an expired credential is refused, of this process alone', async () => {
   assert.equal(await cluster.ask(codeOf(cluster.admin.list(CONFIG_MAPS, {}))), 200);
 });
 
+test('an API server refuses requests as too many, and none of them has an effect', async () => {
+  const { cluster, begin } = await setScene();
+  const end = begin('too-many', 'apiserver', { value: 1 });
+  assert.equal(await cluster.ask(codeOf(cluster.admin.create(CONFIG_MAPS, settings('a')))), 429);
+  end();
+  assert.deepEqual(
+    cluster.committed.list(CONFIG_MAPS).filter(({ metadata }) => metadata.name === 'a'),
+    [],
+  );
+  assert.equal(await cluster.ask(codeOf(cluster.admin.create(CONFIG_MAPS, settings('a')))), 200);
+});
+
 test('a follower does not hear of one kind of objects, and recovers by itself', async () => {
   const { cluster, begin } = await setScene();
   const pods = cluster.follow('observer', PODS);

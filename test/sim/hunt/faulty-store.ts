@@ -20,6 +20,7 @@ export const goodWay = (): StoreWay => ({ latencyMs: 2, feedMs: 0, isDown: false
 /** What a full store says that it has. */
 const FULL_BYTES = 2 ** 30;
 const SHORTEST_SHARE = 0.1;
+const PAGE_OBJECTS = 40;
 
 /**
  * A store with latency, so that requests overlap inside the server, and with the faults of its path. It runs on the
@@ -37,17 +38,33 @@ export function createFaultyStore(
       if (name === 'changes') return changesOver(store, machine, way);
       const member: unknown = Reflect.get(of, name);
       if (typeof member !== 'function') return member;
+      if (name === 'list') return listOver(store, machine, way);
       if (!ASKED.has(name)) return member.bind(of);
-      return async (...given: unknown[]): Promise<unknown> => {
-        await travel(machine, way);
-        if (way.isDown) throw new StoreUnavailable(`${String(name)} got no answer`);
-        return Reflect.apply(member, of, given) as unknown;
-      };
+      return (...given: unknown[]) => ask(machine, way, () => Reflect.apply(member, of, given) as unknown);
     },
   });
 }
 
-const ASKED = new Set<string | symbol>(['get', 'list', 'currentRevision', 'compactedRevision', 'writeIdAt', 'compact']);
+const ASKED = new Set<string | symbol>(['get', 'currentRevision', 'compactedRevision', 'writeIdAt', 'compact']);
+
+/** A read is of the moment at which the store has it, between the ways there and back. */
+async function ask<T>(machine: SimulatedMachine, way: StoreWay, read: () => T | Promise<T>): Promise<T> {
+  await travel(machine, way);
+  if (way.isDown) throw new StoreUnavailable('the read got no answer');
+  const answer = await read();
+  await travel(machine, way);
+  if (way.isDown) throw new StoreUnavailable('the answer was lost');
+  return answer;
+}
+
+/** Where pages are asked for, they are small: a load takes several, of different moments. */
+function listOver(store: Store, machine: SimulatedMachine, way: StoreWay): Store['list'] {
+  return (prefix, options) => {
+    const { limit } = options ?? {};
+    const asked = limit === undefined ? options : { ...options, limit: Math.min(limit, PAGE_OBJECTS) };
+    return ask(machine, way, () => store.list(prefix, asked));
+  };
+}
 
 function travel({ clock, random }: SimulatedMachine, { latencyMs }: StoreWay): Promise<void> {
   return clock.sleep(latencyMs * (SHORTEST_SHARE + random.float() * (1 - SHORTEST_SHARE)));

@@ -22,8 +22,8 @@ export const FAULTS = {
   'bus-outage': { targets: 'none', for: [5, 60], perMinute: 0.6 },
   'lossy-bus': { targets: 'process', for: [10, 90], value: [0.1, 0.6], perMinute: 1 },
   // A subscription of one kind of objects falls behind, or loses what is sent meanwhile; the others of the process do not.
-  'late-kind': { targets: 'listener', for: [5, 60], value: [200, 5000], perMinute: 1 },
-  'lost-kind': { targets: 'listener', for: [2, 40], perMinute: 1 },
+  'late-kind': { targets: 'listener', for: [10, 90], value: [200, 5000], perMinute: 1.5 },
+  'lost-kind': { targets: 'listener', for: [10, 60], perMinute: 1.5 },
   'store-down': { targets: 'api', for: [1, 20], perMinute: 0.6 },
   // What the store tells of changes arrives late: caches and informers behind it lag, and reads do not.
   'feed-lag': { targets: 'api', for: [5, 60], value: [200, 20_000], perMinute: 1 },
@@ -32,6 +32,8 @@ export const FAULTS = {
   'store-failover': { targets: 'none', for: [1, 15], perMinute: 0.4 },
   // The disk of the store has no room: it reads and tells, and takes no write.
   'store-full': { targets: 'none', for: [2, 30], perMinute: 0.4 },
+  // Requests that the API server had no room for, as in an overload: they had no effect.
+  'too-many': { targets: 'api', for: [5, 40], value: [0.1, 0.7], perMinute: 0.7 },
   crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
   // Every process of the control plane ends at one moment, as in a power loss of its machines.
   'masters-down': { targets: 'none', for: [1, 25], perMinute: 0.5 },
@@ -82,9 +84,9 @@ export const USERS = {
   'recreate-set': { targets: 'app', perMinute: 0.5 },
   'run-job': { targets: 'none', value: [0, 40], isWhole: true, perMinute: 1.5 },
   // Comes and goes; what it owns is collected, at once or first.
-  'use-app': { targets: 'none', for: [2, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
+  'use-app': { targets: 'none', for: [0.5, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
   // An object and others that it owns, as a controller of a user creates them.
-  'use-owner': { targets: 'none', for: [2, 30], value: [1, 4], isWhole: true, perMinute: 2 },
+  'use-owner': { targets: 'none', for: [0.5, 30], value: [1, 4], isWhole: true, perMinute: 2 },
   // Pods that their creator has placed by name, and that together ask for more than the node has.
   'use-room': { targets: 'node', for: [2, 20], value: [2, 4], isWhole: true, perMinute: 1.5 },
   // Users create objects through all API servers in a namespace that may have fewer, and delete them.
@@ -100,7 +102,7 @@ export const USERS = {
   'change-budget': { targets: 'none', value: [1, 2], isWhole: true, perMinute: 1 },
   'orphan-set': { targets: 'app', perMinute: 0.6 },
   'relabel-pod': { targets: 'pod', for: [2, 20], perMinute: 1.5 },
-  'use-namespace': { targets: 'none', for: [2, 20], perMinute: 1 },
+  'use-namespace': { targets: 'none', for: [0.5, 20], perMinute: 1 },
 } as const satisfies Record<string, Kind>;
 
 export type FaultKind = keyof typeof FAULTS;
@@ -125,6 +127,7 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'store-unknown',
   'store-failover',
   'store-full',
+  'too-many',
   'masters-down',
   'zone-cut',
   'zone-loss',
@@ -142,6 +145,17 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'crash-writing',
   'pause',
 ]);
+
+/** Who changes the objects of a kind, or makes controllers change them. */
+export const CHANGERS: Readonly<Record<string, readonly UserKind[]>> = {
+  pods: ['delete-pod', 'evict', 'race', 'roll-out', 'scale', 'use-app', 'recreate-set', 'run-job'],
+  configmaps: ['use-owner', 'fill-quota', 'use-namespace'],
+  replicasets: ['roll-out', 'scale', 'use-app', 'recreate-set', 'orphan-set'],
+  statefulsets: ['roll-out', 'scale', 'recreate-set', 'orphan-set'],
+  jobs: ['run-job'],
+  persistentvolumes: ['delete-pod', 'roll-out', 'recreate-set', 'force-delete'],
+  nodes: ['delete-node', 'lose-machine', 'taint-healthy', 'drain'],
+};
 
 /** They keep or delay what the bus tells; a process that watches the API beside the bus does not notice. */
 export const BUS_FAULTS: ReadonlySet<string> = new Set([

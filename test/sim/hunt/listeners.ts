@@ -7,6 +7,7 @@ const OF_MANAGER = [
   'pods',
   'configmaps',
   'configmaps',
+  'configmaps',
   'replicasets',
   'statefulsets',
   'jobs',

@@ -1,5 +1,6 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
-import { BUS_FAULTS, DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
+import { BUS_FAULTS, CHANGERS, DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
+import { heardKind } from './listeners.ts';
 import { MOMENTS, type Moment } from './moments.ts';
 
 /** One fault or one user action, as data, so that a schedule can be saved, read and shrunk. */
@@ -50,8 +51,8 @@ export interface HuntPlan {
 }
 
 /**
- * The seconds after the faults within which everything has to be whole. Every informer looks at the API again after five minutes, whatever it
- * believes: more time would conceal what it has lost.
+ * The seconds after the faults within which everything has to be whole. The informers of nodes and schedulers look at the API again after five
+ * minutes, whatever they believe: more time would conceal what they have lost.
  */
 export const WHOLE_WITHIN_SECONDS = 280;
 
@@ -129,6 +130,11 @@ const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
 const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
 /** People and probes restart what is slow: an API server ends while something is delayed, if the seed has crashes. */
 const CHANCE_OF_A_RESTART = 0.5;
+const OF_ONE_KIND: ReadonlySet<string> = new Set(['late-kind', 'lost-kind']);
+/** The share of delays that concern one kind of objects, where the seed has them: of no other fault do decisions rest on less. */
+const CHANCE_OF_ONE_KIND = 0.5;
+/** The share of the steps of such a burst that change objects of this kind. */
+const CHANCE_OF_A_CHANGE = 0.6;
 /** It is back before its absence makes others look at the API by themselves. */
 const RESTART_SECONDS = [1, 8] as const;
 
@@ -224,9 +230,21 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
       seconds: between(random, random.float() < CHANCE_OF_A_MELEE ? MELEE_SECONDS : BURST_SECONDS),
     };
     const size = kinds.length === 0 ? 0 : Math.round(between(random, BURST_STEPS));
-    const steps = Array.from({ length: size }, () => drawStep(pick(random, kinds), shape, focus));
-    return [...drawWeather(random, kinds, { shape, focus }), ...steps];
+    const weather = drawWeather(random, kinds, { shape, focus });
+    const changers = changersOf(weather, kinds);
+    const steps = Array.from({ length: size }, () => {
+      const isMet = changers.length > 0 && random.float() < CHANCE_OF_A_CHANGE;
+      return drawStep(pick(random, isMet ? changers : kinds), shape, focus);
+    });
+    return [...weather, ...steps];
   });
+}
+
+/** Those who change what somebody hears badly of. */
+function changersOf(weather: readonly Step[], kinds: readonly Drawn[]): readonly Drawn[] {
+  const heard = weather.find((step) => OF_ONE_KIND.has(step.do));
+  const changers: readonly string[] = heard === undefined ? [] : (CHANGERS[heardKind(heard)] ?? []);
+  return kinds.filter(({ name }) => changers.includes(name));
 }
 
 interface Place {
@@ -240,7 +258,9 @@ function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: 
   const weather = chance < 0 ? 'delay' : 'outage';
   const drawable = kinds.filter(({ name }) => (weather === 'delay' ? DELAYS : OUTAGES).has(name));
   if (chance >= CHANCE_OF_WEATHER.outage || drawable.length === 0) return [];
-  const drawn = pick(random, drawable);
+  const ofOneKind = drawable.filter(({ name }) => OF_ONE_KIND.has(name));
+  const isOfOne = ofOneKind.length > 0 && random.float() < CHANCE_OF_ONE_KIND;
+  const drawn = pick(random, isOfOne ? ofOneKind : drawable);
   const { when: _, lag: __, ...step } = drawStep(drawn, shape, focus);
   const at = Math.max(0, focus.at - drawn.random.float() * WEATHER_MARGIN_SECONDS.before);
   if (step.for === undefined) return [{ ...step, at: rounded(at) }];
@@ -255,7 +275,10 @@ function drawRestart(kinds: readonly Drawn[], { shape, focus }: Place, { target 
   const apis = targetsOf('api', shape);
   const { when: _, lag: __, ...step } = drawStep(crash, shape, focus);
   const lasts = rounded(between(crash.random, RESTART_SECONDS));
-  return [{ ...step, for: lasts, target: apis.includes(target) ? target : pick(crash.random, apis) }];
+  // After some of the burst, and before the delay is over.
+  const at = Math.min(focus.at + focus.seconds * (0.5 + crash.random.float()), shape.seconds);
+  const restart = { ...step, at: rounded(at), for: lasts };
+  return [{ ...restart, target: apis.includes(target) ? target : pick(crash.random, apis) }];
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {
@@ -265,7 +288,7 @@ function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): S
     at: rounded(Math.min(at, shape.seconds)),
     do: name,
     target: pick(random, focus === undefined ? targetsOf(kind.targets, shape) : nearby(kind.targets, shape, focus)),
-    ...(kind.for === undefined ? {} : { for: rounded(between(random, kind.for)) }),
+    ...(kind.for === undefined ? {} : { for: rounded(shortly(random, kind.for)) }),
     ...(value === undefined ? {} : { value: kind.isWhole === true ? Math.round(value) : rounded(value) }),
     ...drawMoment(random, kind, focus === undefined ? CHANCE_OF_A_MOMENT.alone : CHANCE_OF_A_MOMENT.burst),
   };
@@ -292,13 +315,14 @@ function nearby(targets: Kind['targets'], shape: Shape, { node, app, master }: F
 export function targetsOf(targets: Kind['targets'], shape: Shape): readonly string[] {
   const nodes = numbered('node', shape.nodes, 1);
   const apis = numbered('apiserver', shape.apiServers, 0);
-  const others = [...numbered('scheduler', shape.schedulers, 0), ...numbered(MANAGER, shape.managers, 0)];
+  const managers = numbered(MANAGER, shape.managers, 0);
+  const others = [...numbered('scheduler', shape.schedulers, 0), ...managers];
   const of = {
     node: nodes,
     api: apis,
     master: [...apis, ...others],
-    // An API server hears of changes from the store alone.
-    listener: [...others, ...nodes, OBSERVER],
+    // An API server hears of changes from the store alone. Managers decide the most on what they hear.
+    listener: [...others, ...managers, ...managers, ...nodes, OBSERVER],
     process: [...apis, ...others, ...nodes, OBSERVER],
     zone: numbered('zone', shape.apiServers, 1),
     pod: PODS,
@@ -323,4 +347,7 @@ function pick<T>(random: Random, from: readonly T[]): T {
 
 const between = (random: Random, [least, most]: readonly [number, number]): number =>
   least + random.float() * (most - least);
+/** Most things are over soon, and races need that. */
+const shortly = (random: Random, [least, most]: readonly [number, number]): number =>
+  least + random.float() ** 2 * (most - least);
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;

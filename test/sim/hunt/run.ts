@@ -1,5 +1,4 @@
-import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS, type Pod } from '@holdfast/api';
-import type { Informer } from '@holdfast/client';
+import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS } from '@holdfast/api';
 import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
 import { SimCluster, type SimClusterOptions, type SimData } from '../cluster.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
@@ -7,8 +6,10 @@ import { World } from '../world.ts';
 import { ACTIONS, heal } from './actions.ts';
 import { startOf } from './booted.ts';
 import { type ClientCounts, SimClients } from './clients.ts';
+import type { Coverage } from './coverage.ts';
 import { wrote } from './fault-actions.ts';
 import { createFaultyStore, goodWay, type StoreWay } from './faulty-store.ts';
+import { checkFollowers, checkServed, FOLLOWED, type Follower } from './knowledge.ts';
 import { Moments } from './moments.ts';
 import { type HuntPlan, OBSERVER, type Step, WHOLE_WITHIN_SECONDS } from './plan.ts';
 import { PowerAgent } from './power-agent.ts';
@@ -18,7 +19,7 @@ import { Rules } from './rules.ts';
 import { meantNow, type Scene, send } from './scene.ts';
 import { type Violation, violationOf } from './violation.ts';
 import { WatchOracle } from './watch-oracle.ts';
-import { checkFollower, untilWhole } from './whole.ts';
+import { untilWhole } from './whole.ts';
 import { createHuntWorkloads, createJob } from './workloads.ts';
 
 /** What a plan does not say. */
@@ -30,6 +31,8 @@ export interface HuntExtra extends Pick<SimClusterOptions, 'logOf'> {
   readonly recording?: Recording;
   /** Clients whose histories are checked at the end. */
   readonly clients?: ClientCounts;
+  /** Learns what the run reaches. */
+  readonly coverage?: Coverage;
 }
 
 export interface HuntOutcome {
@@ -48,6 +51,8 @@ const LEADERS_MS = 2_000;
 /** The first bookmark of every watch has come, which ends it. */
 const REST_MS = 65_000;
 const NODE_MONITOR_GRACE_SECONDS = 20;
+/** Longer than a run: it would heal what informers have lost before a rule sees it. */
+const SAFETY_CHECK_MS = 24 * 3_600_000;
 const FENCED_AFTER_SECONDS = 20;
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
@@ -72,7 +77,7 @@ export class Hunt {
   readonly #scene: Scene;
   readonly #moments = new Moments();
   readonly #watches: readonly WatchOracle[];
-  readonly #observer: Informer<Pod>;
+  readonly #followers: readonly Follower[];
   /** The revision of what the cluster started on. */
   readonly #startRevision: number;
   #startedAtMs = 0;
@@ -85,10 +90,12 @@ export class Hunt {
   constructor(plan: HuntPlan, { data, ...extra }: HuntExtra & Pick<SimClusterOptions, 'data'> = {}) {
     this.#plan = plan;
     this.#extra = extra;
-    const { recording = NO_RECORDING } = extra;
+    const { recording = NO_RECORDING, coverage } = extra;
+    const logOf = extra.logOf ?? (coverage === undefined ? undefined : (party: string) => coverage.logOf(party));
     this.#recording = recording;
     const ways = new Map<string, StoreWay>();
     const now = (): number => cluster.kernel.elapsedMs;
+    coverage?.follow(now);
     const rules = new Rules({ plan, data, cluster: () => cluster, scene: () => this.#scene });
     this.#startRevision = data?.revision ?? 0;
     const { apiServers, schedulers, managers } = plan;
@@ -97,23 +104,28 @@ export class Hunt {
       nodes: plan.nodes,
       identities: /^/,
       data,
-      ...(extra.logOf === undefined ? {} : { logOf: extra.logOf }),
+      ...(logOf === undefined ? {} : { logOf }),
       events: plan.keepsEvents === true ? 'stored' : 'dropped',
       replicas: { apiServers, schedulers, managers },
       leases: plan.isLeaderless === true ? 'off' : undefined,
       selfFencing: plan.selfFencing === true ? { policy: 'exclusive' } : undefined,
       onWrite: (party) => wrote(this.#scene, party),
       nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
+      safetyCheckIntervalMs: SAFETY_CHECK_MS,
       observe: (fact) => {
         rules.process(fact);
         recording.process(now(), fact);
         this.#moments.process(fact);
       },
-      onAnswer: (answered) => rules.answered(answered),
+      onAnswer: (answered) => {
+        rules.answered(answered);
+        coverage?.answered(answered);
+      },
       observeCommit: (commit) => {
         rules.committed(commit);
         recording.commit(now(), commit);
         this.#moments.committed(commit);
+        coverage?.committed(commit);
         this.#clients?.committed(commit);
         for (const watch of this.#watches) watch.committed(commit);
       },
@@ -145,7 +157,7 @@ export class Hunt {
       named: rules.named,
       killed: new Set(),
     };
-    this.#observer = cluster.follow(OBSERVER, PODS);
+    this.#followers = FOLLOWED.map((kind) => ({ kind, informer: cluster.follow(OBSERVER, kind) }));
   }
 
   async run(): Promise<Violation | undefined> {
@@ -211,7 +223,8 @@ export class Hunt {
     await this.#untilWhole('everything is whole again', (this.#extra.wholeWithin ?? WHOLE_WITHIN_SECONDS) * 1000);
     await kernel.runFor(QUIET_MS);
     await this.#untilWhole('it stays whole', QUIET_MS);
-    checkFollower(cluster, this.#observer);
+    checkFollowers(cluster, this.#followers);
+    await checkServed(cluster);
     await this.#clients?.check();
   }
 
@@ -235,11 +248,12 @@ export class Hunt {
     const { kernel } = this.cluster;
     if (this.#isHealed) return;
     this.#recording.step(kernel.elapsedMs, step);
-    const { recoverWithin } = this.#extra;
+    const { recoverWithin, coverage } = this.#extra;
     const secondsLeft = this.#plan.seconds - (kernel.elapsedMs - this.#startedAtMs) / 1000;
     const lasts = Math.min(step.for ?? 0, secondsLeft);
     if (recoverWithin !== undefined) expectRecovery(this.#scene, { ...step, for: lasts }, recoverWithin);
     const end = ACTIONS[step.do](this.#scene, step);
+    coverage?.began(step, lasts);
     if (end === undefined) return;
     this.#later(lasts, step, () => {
       end();

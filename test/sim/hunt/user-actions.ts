@@ -44,6 +44,7 @@ import {
 } from './workloads.ts';
 
 const SIDE_REPLICAS = 2;
+const REFUSED_STAYS_MS = 40_000;
 /** Most of the users of a race come at once, and the others soon after them. */
 const RACE_MS = 1_500;
 const OUT_OF_SERVICE: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'lost', effect: 'NoExecute' };
@@ -134,10 +135,11 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     const { admin } = cluster;
     const names = Array.from({ length: value }, (_, i) => `room-${Math.round(at * 1000)}-${i}`);
     send(cluster, ...names.map((name) => () => createLarge(plan, admin, { name, node: target })));
+    // There is room again, and nobody cleans up at once what the node has refused.
     const remove = async (): Promise<void> => {
-      for (const name of names) {
+      for (const [i, name] of names.entries()) {
         await insist(cluster, () => deleteUnlessGone(admin, PODS, name));
-        await pauseOf(cluster, (seconds * 1000) / 2);
+        await pauseOf(cluster, i === 0 ? REFUSED_STAYS_MS : (seconds * 1000) / 2);
       }
     };
     return () => cluster.background(remove());

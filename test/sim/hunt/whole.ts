@@ -1,5 +1,4 @@
-import { PODS, type Pod } from '@holdfast/api';
-import type { Informer } from '@holdfast/client';
+import type { Pod } from '@holdfast/api';
 import { SimulationFailure } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
 import type { World } from '../world.ts';
@@ -10,7 +9,6 @@ import { type HuntPlan, replicasOf } from './plan.ts';
 /** How often it is looked at, and how much longer the kernel runs before it gives up by itself. */
 const LOOK_MS = 500;
 const SPARE_MS = 30_000;
-const FOLLOWER_RULE = 'who follows a kind knows it as it is stored';
 
 export interface Whole {
   readonly plan: HuntPlan;
@@ -35,18 +33,6 @@ export async function untilWhole(whole: Whole, what: string, deadlineMs: number)
   if (reason === undefined) return;
   const story = `${what}: not within ${deadlineMs / 1000} s: ${reason}`;
   throw new SimulationFailure({ oracle: 'liveness', seed: kernel.seed, atMs: kernel.elapsedMs, story });
-}
-
-/** After a long quiet, whoever follows the pods knows them as they are stored. */
-export function checkFollower({ kernel, committed }: SimCluster, follower: Informer<Pod>): void {
-  const inWords = (pods: readonly Pod[]): readonly string[] =>
-    pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name} at ${metadata.resourceVersion}`).toSorted();
-  const stored = inWords(committed.list(PODS));
-  const seen = inWords(follower.list());
-  const wrong = [...new Set([...stored, ...seen])].filter((each) => stored.includes(each) !== seen.includes(each));
-  if (wrong.length === 0) return;
-  const story = `stored or seen only: ${wrong.join(', ')}`;
-  throw new SimulationFailure({ oracle: FOLLOWER_RULE, seed: kernel.seed, atMs: kernel.elapsedMs, story });
 }
 
 function whyNotWhole({ plan, cluster, world, living }: Whole): string | undefined {

@@ -2,10 +2,9 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { writeScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
-import { foundBy } from '../../test/sim/hunt/hunter.ts';
-import { type ProfileName, planOf } from '../../test/sim/hunt/plan.ts';
+import type { ProfileName } from '../../test/sim/hunt/plan.ts';
 import { playAlone } from './replay.ts';
-import { type Report, runWorker } from './worker.ts';
+import { type Report, readLine, runWorker } from './worker.ts';
 
 export interface FreshOptions {
   readonly minutes: number;
@@ -22,6 +21,7 @@ export interface FreshOptions {
 /** A new process spends some seconds on compiling, and each process keeps its memory flat. */
 const SEEDS_PER_PROCESS: Readonly<Record<ProfileName, number>> = { short: 1_000, standard: 200, long: 30 };
 const MINUTE_MS = 60_000;
+const ENDED = 'the process of the run ended';
 const BYTES_PER_MB = 1024 * 1024;
 
 /** Runs fresh seeds until the time is over or an interrupt. Resolves with the exit code. */
@@ -42,24 +42,28 @@ export async function huntFresh({
     while (!over.signal.aborted) {
       const first = next;
       next += SEEDS_PER_PROCESS[profile];
-      let seed = first;
+      let last: Scenario | undefined;
       const args = [String(first), String(SEEDS_PER_PROCESS[profile])];
       const end = await runWorker({ command: 'hunt', args, profile, signal: over.signal }, (line) => {
-        const report = JSON.parse(line) as Report;
-        seed = report.seed + 1;
-        tally.add(report);
-        if (report.scenario !== undefined) keep(report.seed, report.scenario);
+        const told = readLine(line);
+        if ('begins' in told) {
+          last = told.begins;
+          return;
+        }
+        tally.add(told);
+        if (told.scenario !== undefined) keep(told.scenario, told.drawn);
       });
       if (end === undefined) continue;
       tally.found += 1;
-      keep(seed, foundBy(planOf(seed, profile), { rule: 'the process of the run ended', story: end.why }));
+      if (last === undefined) say(`a process ended before its first seed: ${end.why}`);
+      else keep({ ...last, found: { rule: ENDED, story: end.why } }, last.schedule.length);
     }
   };
   const kept: Promise<void>[] = [];
-  const keep = (seed: number, scenario: Scenario): void => {
-    const { length: drawn } = planOf(seed, profile).steps;
+  const keep = (scenario: Scenario, drawn: number): void => {
+    const { seed, found } = scenario;
     const file = path.join(folder, `seed-${seed}.yaml`);
-    document?.({ event: 'finding', seed, file, rule: scenario.found?.rule, story: scenario.found?.story });
+    document?.({ event: 'finding', seed, file, rule: found?.rule, story: found?.story });
     kept.push(keepFinding({ file, scenario, drawn, say }));
   };
   say(
@@ -117,13 +121,15 @@ export class Tally {
   #simulatedSeconds = 0;
   #cpuMs = 0;
   #peakBytes = 0;
+  #reached = 0;
 
-  add({ steps, simulatedSeconds, cpuMs, peakBytes, scenario }: Report): void {
+  add({ steps, simulatedSeconds, cpuMs, peakBytes, scenario, reached }: Report): void {
     this.#seeds += 1;
     this.#steps += steps;
     this.#simulatedSeconds += simulatedSeconds;
     this.#cpuMs += cpuMs;
     this.#peakBytes = Math.max(this.#peakBytes, peakBytes);
+    this.#reached = Math.max(this.#reached, reached);
     this.found += scenario === undefined ? 0 : 1;
   }
 
@@ -136,6 +142,6 @@ export class Tally {
     const hours = (this.#simulatedSeconds / 3600).toFixed(1);
     const memory = `at most ${Math.round(this.#peakBytes / BYTES_PER_MB)} MB a process`;
     const work = `${this.#steps} steps, ${hours} simulated hours, ${perMinute} seeds per CPU minute, ${memory}`;
-    return `${this.#seeds} seeds, ${this.found} found: ${work}`;
+    return `${this.#seeds} seeds, ${this.found} found: ${work}, ${this.#reached} things reached`;
   }
 }

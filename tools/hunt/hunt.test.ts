@@ -72,12 +72,12 @@ test('a finding is written with its timeline and with the hash of a run of its o
 
 test('the tally shows the speed in CPU time and the highest memory of a process', () => {
   const tally = new Tally();
-  const report = { steps: 1000, simulatedSeconds: 1800, cpuMs: 1500 };
+  const report = { drawn: 9, reached: 40, steps: 1000, simulatedSeconds: 1800, cpuMs: 1500 };
   tally.add({ ...report, seed: 1, peakBytes: 300 * 1024 * 1024 });
   tally.add({ ...report, seed: 2, peakBytes: 200 * 1024 * 1024 });
   assert.equal(
     tally.inWords(),
-    '2 seeds, 0 found: 2000 steps, 1.0 simulated hours, 40 seeds per CPU minute, at most 300 MB a process',
+    '2 seeds, 0 found: 2000 steps, 1.0 simulated hours, 40 seeds per CPU minute, at most 300 MB a process, 40 things reached',
   );
 });
 

@@ -23,6 +23,7 @@ function workerFor(findsIn: Readonly<Record<string, number>>, played: string[]):
       const rule = planted.split(',').find((name) => findsIn[name] === seed);
       const scenario = rule === undefined ? undefined : foundBy(planOf(seed), { rule, story: '' });
       played.push(`${planted} ${seed}`);
+      told(JSON.stringify({ begins: foundBy(planOf(seed), undefined) }));
       told(JSON.stringify({ seed, cpuMs: 1000, scenario }));
       if (scenario !== undefined) return undefined;
     }

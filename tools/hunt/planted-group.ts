@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { writeScenario } from '../../test/scenario/files.ts';
+import type { Scenario } from '../../test/scenario/model.ts';
 import { editsOf, PLANTED_BUGS, plantInto } from '../../test/sim/hunt/planted.mjs';
 import type { PlantedResults } from './planted-results.ts';
 import type { Hunted } from './planted-table.ts';
-import { type Report, runWorker } from './worker.ts';
+import { readLine, runWorker } from './worker.ts';
 
 const MINUTE_MS = 60_000;
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -88,13 +91,13 @@ export class Group {
     return Math.min(...this.#left().map((name) => this.#huntedFor(name).seeds));
   }
 
-  /** Resolves with the seed that fails. It counts for a bug only when it has been played with that one alone. */
-  async #playTogether(signal: AbortSignal): Promise<number | undefined> {
+  /** Resolves with the plan that fails. It counts for a bug only when it has been played with that one alone. */
+  async #playTogether(signal: AbortSignal): Promise<Scenario | undefined> {
     const first = this.from + this.#played();
     // One that has been played with more seeds joins when the others are as far.
     const left = this.#left().filter((name) => this.#huntedFor(name).seeds === this.#played());
-    let failing: number | undefined;
-    let next = first;
+    let failing: Scenario | undefined;
+    let last: Scenario | undefined;
     const count = Math.min(SEEDS_PER_PROCESS, this.from + this.#options.seeds - first);
     const work = {
       command: 'plain',
@@ -104,21 +107,30 @@ export class Group {
       silentMs: ONE_SEED_MS,
     } as const;
     const end = await this.#run(work, (line) => {
-      const { seed, scenario, cpuMs } = JSON.parse(line) as Report;
-      next = seed + 1;
-      if (scenario !== undefined) failing = seed;
+      const told = readLine(line);
+      if ('begins' in told) {
+        last = told.begins;
+        return;
+      }
+      const { seed, scenario, cpuMs } = told;
+      if (scenario !== undefined) failing = last;
       else for (const name of left) this.#note(name, { seed, cpuMs: cpuMs / left.length });
     });
-    return end === undefined ? failing : next;
+    return end === undefined ? failing : last;
   }
 
-  async #playAlone(name: string, seed: number): Promise<void> {
+  async #playAlone(name: string, failing: Scenario): Promise<void> {
+    const { seed } = failing;
     if (this.#huntedFor(name).seeds !== seed - this.from) return;
-    const work = { command: 'plain', args: [String(seed), '1'], planted: name, silentMs: ONE_SEED_MS } as const;
+    const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-'));
+    const plan = path.join(folder, 'plan.yaml');
+    writeScenario(plan, failing);
+    const work = { command: 'plain', args: [String(seed), '1'], plan, planted: name, silentMs: ONE_SEED_MS } as const;
     const end = await this.#run(work, (line) => {
-      const { scenario, cpuMs } = JSON.parse(line) as Report;
-      this.#note(name, { seed, cpuMs, rule: scenario?.found?.rule });
+      const told = readLine(line);
+      if (!('begins' in told)) this.#note(name, { seed, cpuMs: told.cpuMs, rule: told.scenario?.found?.rule });
     });
+    rmSync(folder, { recursive: true });
     if (end === undefined) return;
     this.#note(name, { seed, cpuMs: 0, rule: `the process ended: ${end.why.split('\n').at(-1) ?? ''}` });
   }

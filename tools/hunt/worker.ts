@@ -2,8 +2,14 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import type { Scenario } from '../../test/scenario/model.ts';
 import type { SeedReport } from '../../test/sim/hunt/hunter.ts';
 import type { ProfileName } from '../../test/sim/hunt/plan.ts';
+
+/** The plan of a seed that begins. */
+export interface Begin {
+  readonly begins: Scenario;
+}
 
 /** The result of one seed, and its cost. */
 export interface Report extends SeedReport {
@@ -17,6 +23,8 @@ export interface Work {
   readonly command: 'hunt' | 'plain' | 'replay';
   readonly args: readonly string[];
   readonly planted?: string | undefined;
+  /** A scenario file that is played in place of what the seed draws. */
+  readonly plan?: string;
   /** The size of the worlds. Default: standard. */
   readonly profile?: ProfileName;
   /** When it is aborted, the process finishes the seed at which it is. */
@@ -53,6 +61,7 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
     work.command,
     ...work.args,
     ...planted,
+    ...(work.plan === undefined ? [] : ['--plan', work.plan]),
     ...(work.profile === undefined ? [] : ['--profile', work.profile]),
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -79,3 +88,5 @@ export async function runWorker(work: Work, told: (line: string) => void): Promi
   work.signal?.removeEventListener('abort', finish);
   return how === '' ? undefined : { why: `${how}\n${stderr.trim()}`.trim() };
 }
+
+export const readLine = (line: string): Begin | Report => JSON.parse(line) as Begin | Report;

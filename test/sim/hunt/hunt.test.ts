@@ -64,9 +64,9 @@ test('[TEST-07] a found failure is shrunk and written as a file, and that file f
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-hunt-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const [name] = SAMPLE;
-  const { scenario, seed } = found('hunt', name, String(SHRINK_RUNS));
+  const { scenario, drawn } = found('hunt', name, String(SHRINK_RUNS));
   assert.ok(scenario !== undefined);
-  const before = planOf(seed).steps.length;
+  const before = drawn;
   assert.ok(scenario.schedule.length * 2 <= before, `${scenario.schedule.length} of ${before} steps are left`);
   const file = path.join(folder, 'scenario.yaml');
   writeScenario(file, scenario);

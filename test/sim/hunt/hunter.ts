@@ -1,6 +1,8 @@
 import type { Scenario } from '../../scenario/model.ts';
 import { scenarioOf } from '../../scenario/plans.ts';
-import { type HuntPlan, type ProfileName, planOf } from './plan.ts';
+import { Coverage } from './coverage.ts';
+import { Feedback } from './feedback.ts';
+import type { HuntPlan, ProfileName } from './plan.ts';
 import { type HuntOutcome, runPlan } from './run.ts';
 import { shrink } from './shrink.ts';
 import type { Violation } from './violation.ts';
@@ -12,6 +14,10 @@ export interface SeedReport {
   readonly seed: number;
   readonly steps: number;
   readonly simulatedSeconds: number;
+  /** How many steps the plan had. */
+  readonly drawn: number;
+  /** How much the hunt has reached up to then. */
+  readonly reached: number;
   readonly scenario?: Scenario;
 }
 
@@ -23,14 +29,31 @@ export interface HuntOptions {
   readonly profile: ProfileName;
 }
 
-/** Runs one fresh seed and shrinks its failure as far as possible. */
-export async function huntSeed(seed: number, options: HuntOptions): Promise<SeedReport> {
-  const plan = planOf(seed, options.profile);
-  const outcome = await runPlan(plan);
-  const { steps, simulatedSeconds } = outcome;
-  const report = { seed, steps, simulatedSeconds };
-  if (outcome.violation === undefined) return report;
-  return { ...report, scenario: await smallest(plan, outcome, options) };
+/** Plays seed after seed. What a plan reaches decides on the plans of later seeds. */
+export class Hunter {
+  readonly #options: HuntOptions;
+  readonly #feedback: Feedback;
+
+  constructor(options: HuntOptions) {
+    this.#options = options;
+    this.#feedback = new Feedback(options.profile);
+  }
+
+  planFor(seed: number): HuntPlan {
+    return this.#feedback.next(seed);
+  }
+
+  /** Plays the plan of a seed and shrinks its failure as far as possible. */
+  async play(plan: HuntPlan): Promise<SeedReport> {
+    const coverage = new Coverage();
+    const outcome = await runPlan(plan, { coverage });
+    this.#feedback.learn(plan, coverage.reached());
+    const { steps, simulatedSeconds } = outcome;
+    const drawn = plan.steps.length;
+    const report = { seed: plan.seed, steps, simulatedSeconds, drawn, reached: this.#feedback.size };
+    if (outcome.violation === undefined) return report;
+    return { ...report, scenario: await smallest(plan, outcome, this.#options) };
+  }
 }
 
 /** The smallest schedule with the same finding, and what it finds. */

@@ -3,14 +3,18 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readScenario } from '../../scenario/files.ts';
+import { planOf } from '../../scenario/plans.ts';
 import { Recorder } from '../../scenario/timeline/recorder.ts';
 import { renderTimeline } from '../../scenario/timeline/render.ts';
-import { huntSeed, SHRINK_RUNS } from './hunter.ts';
+import { foundBy, Hunter, SHRINK_RUNS } from './hunter.ts';
 import { profileNamed } from './plan.ts';
 import { playScenario } from './play.ts';
 
 const BYTES_PER_KB = 1024;
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { profile: { type: 'string' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { profile: { type: 'string' }, plan: { type: 'string' } },
+});
 const [command, first = '', count = '1', planted, shrinkRuns] = positionals;
 const profile = profileNamed(values.profile);
 const options = { planted, profile, shrinkRuns: command === 'hunt' ? Number(shrinkRuns ?? SHRINK_RUNS) : 0 };
@@ -25,9 +29,13 @@ if (command === 'replay') {
   if (html !== '') writeFileSync(html, renderTimeline(recorder.timeline()));
   process.stdout.write(`${JSON.stringify({ violation, traceHash })}\n`);
 } else {
+  const hunter = new Hunter(options);
   for (let seed = Number(first); seed < Number(first) + Number(count) && !isOver; seed++) {
     const before = process.cpuUsage();
-    const report = await huntSeed(seed, options);
+    const plan = values.plan === undefined ? hunter.planFor(seed) : planOf(readScenario(values.plan));
+    // Should the process end in it, nobody else knows a plan that was not drawn from the seed alone.
+    process.stdout.write(`${JSON.stringify({ begins: foundBy(plan, undefined, planted) })}\n`);
+    const report = await hunter.play(plan);
     const { user, system } = process.cpuUsage(before);
     const cost = {
       cpuMs: Math.round((user + system) / 1000),

@@ -14,17 +14,20 @@ const COMMAND_DEADLINE_MS = 60_000;
 export class TestDockerd implements AsyncDisposable {
   readonly directory: string;
   readonly #bridge: string;
+  /** Enters the network of the machine that it serves. */
+  readonly #words: readonly string[];
   #isLetThrough = false;
   #child: ChildProcess | undefined;
 
-  private constructor(directory: string) {
+  private constructor(directory: string, words: readonly string[]) {
     this.directory = directory;
+    this.#words = words;
     this.#bridge = `hd${process.pid % 1_000_000}`;
   }
 
-  static async start(): Promise<TestDockerd> {
+  static async start(words: readonly string[] = []): Promise<TestDockerd> {
     ensureDockerPrograms();
-    const dockerd = new TestDockerd(mkdtempSync(path.join(tmpdir(), 'holdfast-docker-')));
+    const dockerd = new TestDockerd(mkdtempSync(path.join(tmpdir(), 'holdfast-docker-')), words);
     try {
       dockerd.#makeNetwork();
       await dockerd.launch();
@@ -57,7 +60,8 @@ export class TestDockerd implements AsyncDisposable {
   /** Resolves when the engine answers. */
   async launch(): Promise<void> {
     const log = openSync(this.#file('log'), 'a');
-    this.#child = spawn('dockerd', this.#flags(), { stdio: ['ignore', log, log] });
+    const [program = '', ...args] = [...this.#words, 'dockerd', ...this.#flags()];
+    this.#child = spawn(program, args, { stdio: ['ignore', log, log] });
     closeSync(log);
     await waitFor('the Docker engine answers', async () => this.#answers()).catch((error: unknown) => {
       throw new Error(readFileSync(this.#file('log'), 'utf8').slice(-4_000), { cause: error });
@@ -77,8 +81,8 @@ export class TestDockerd implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#child !== undefined) this.#removeContainers();
     await this.stop();
-    if (this.#isLetThrough) spawnQuietly('iptables', this.#rule('--delete'));
-    spawnQuietly('ip', ['link', 'delete', this.#bridge]);
+    if (this.#isLetThrough) this.#quietly('iptables', ...this.#rule('--delete'));
+    this.#quietly('ip', 'link', 'delete', this.#bridge);
     for (const mount of mountsBelow(this.directory)) spawnQuietly('umount', ['-l', mount]);
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -110,22 +114,33 @@ export class TestDockerd implements AsyncDisposable {
   #makeNetwork(): void {
     // Apart from the addresses of pods (10.244.0.0/16) and services.
     const address = `10.${200 + (process.pid % 40)}.${Math.floor(process.pid / 40) % 250}.1/24`;
-    execFileSync('ip', ['link', 'add', this.#bridge, 'type', 'bridge']);
-    execFileSync('ip', ['address', 'add', address, 'dev', this.#bridge]);
-    execFileSync('ip', ['link', 'set', this.#bridge, 'up']);
+    this.#run('ip', 'link', 'add', this.#bridge, 'type', 'bridge');
+    this.#run('ip', 'address', 'add', address, 'dev', this.#bridge);
+    this.#run('ip', 'link', 'set', this.#bridge, 'up');
     this.#letThrough();
   }
 
   /** An engine of the machine drops what bridges forward by default: also what containers of this one send each other. */
   #letThrough(): void {
-    const { stdout } = spawnSync('iptables', ['--list-rules', 'FORWARD'], { encoding: 'utf8' });
+    const [program = '', ...args] = [...this.#words, 'iptables', '--list-rules', 'FORWARD'];
+    const { stdout } = spawnSync(program, args, { encoding: 'utf8' });
     if (!stdout?.startsWith('-P FORWARD DROP')) return;
-    execFileSync('iptables', this.#rule('--insert'));
+    this.#run('iptables', ...this.#rule('--insert'));
     this.#isLetThrough = true;
   }
 
   #rule(command: '--insert' | '--delete'): readonly string[] {
     return [command, 'FORWARD', '--in-interface', this.#bridge, '--out-interface', this.#bridge, '--jump', 'ACCEPT'];
+  }
+
+  #run(...command: readonly string[]): void {
+    const [program = '', ...args] = [...this.#words, ...command];
+    execFileSync(program, args);
+  }
+
+  #quietly(...command: readonly string[]): void {
+    const [program = '', ...args] = [...this.#words, ...command];
+    spawnQuietly(program, args);
   }
 
   #answers(): boolean {

@@ -74,7 +74,7 @@ export const START_SETTINGS = {
   },
   'cluster-dns': {
     kind: 'list',
-    help: 'Addresses of DNS servers for service names; none: no DNS; default for process pods: this process',
+    help: 'Addresses of DNS servers for service names; none: no DNS; default: this process, for containers where it routes services',
   },
   'pod-network': {
     kind: 'enum',

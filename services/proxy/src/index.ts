@@ -1,6 +1,7 @@
 export { createProxy, type Proxy } from './app.ts';
 export { readHealthzPlace } from './config.ts';
 export { AddressPool } from './entrances/address-pool.ts';
+export { Connections } from './entrances/connections.ts';
 export { createDirectDial } from './entrances/direct-dial.ts';
 export { Entrances } from './entrances/entrances.ts';
 export { HostPortEntrances } from './entrances/host-port-entrances.ts';

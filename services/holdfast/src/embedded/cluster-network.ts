@@ -1,22 +1,16 @@
-import { type Service as KubeService, SERVICES } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
+import type { Service as KubeService } from '@holdfast/api';
 import { type ClusterNetwork, readClusterNetwork } from '@holdfast/controller-manager';
 import type { ClusterNames } from '@holdfast/kubelet/cluster-names';
 import type { PodNetwork, PolicyGate } from '@holdfast/kubelet/pod-network';
-import { StatusError } from '@holdfast/machinery';
 import { ADMIN_USER } from '@holdfast/pki/credentials';
-import type { Log, Service } from '@holdfast/platform';
+import type { Service } from '@holdfast/platform';
 import { badSetting } from '@holdfast/platform/config';
 import type { Proxy, RelayedServer, StartingPod } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
-import {
-  answeredAddresses,
-  DNS_SERVICE_ADDRESS,
-  isAnswered,
-  SERVICE_NETWORK,
-} from '../pod-network/cluster-addresses.ts';
+import { answeredAddresses, isAnswered, SERVICE_NETWORK } from '../pod-network/cluster-addresses.ts';
 import { hostOnMachine } from './api-place.ts';
 import type { ComponentsDeps } from './components.ts';
+import { publishDns } from './dns-service.ts';
 import type { PodNetworks } from './pod-network-choice.ts';
 
 /** Whether pods reach the cluster address of a service. */
@@ -98,29 +92,6 @@ function createRules(deps: ComponentsDeps, network: PodNetwork, relayed: readonl
       await (await rules)?.stop();
     },
   };
-}
-
-const DNS_SERVICE = {
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name: 'kube-dns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } },
-  spec: {
-    clusterIP: DNS_SERVICE_ADDRESS,
-    ports: [
-      { name: 'dns', port: 53, protocol: 'UDP' },
-      { name: 'dns-tcp', port: 53, protocol: 'TCP' },
-    ],
-  },
-} as const;
-
-/** Shows the address of DNS, and keeps it from other services. A user may have changed or replaced it. */
-async function publishDns(client: ApiClient, log: Log): Promise<void> {
-  try {
-    await client.create(SERVICES, structuredClone(DNS_SERVICE) as unknown as KubeService);
-  } catch (error) {
-    if (error instanceof StatusError && (error.reason === 'AlreadyExists' || error.code === 422)) return;
-    log.warn('the service of DNS was not created', { error });
-  }
 }
 
 /** For the controller that gives nodes their networks. */

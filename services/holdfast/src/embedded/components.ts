@@ -24,6 +24,7 @@ import type { Incarnation } from '../play/actor.ts';
 import { cast, whole } from './casting.ts';
 import type { NodeNames } from './cluster.ts';
 import { clusterNetworksOf, createClusterNetwork, routedBy } from './cluster-network.ts';
+import { createContainerAnswers } from './container-answers.ts';
 import { type ContainerServices, createContainerServices } from './container-services.ts';
 import type { ApiFront } from './control-plane.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -63,6 +64,7 @@ export interface ComponentsDeps {
 export function createComponents(deps: ComponentsDeps): readonly Service[] {
   const { config, nodeNames, runtime } = deps;
   const names = createNames(deps);
+  const answers = createContainerAnswers(deps);
   const network = createClusterNetwork(deps, names);
   const entrances = createServiceEntrances(deps, network?.network);
   const pods = { names, network: network?.network, policies: network?.policies };
@@ -70,7 +72,7 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     cast(deps, name, 'node', (way, isFirst) =>
       runtime.kind === 'process'
         ? createProcessNode({ ...way, ...pods }, name, isFirst)
-        : createContainerNode(way, name, runtime, isFirst),
+        : createContainerNode({ ...way, answers }, name, runtime, isFirst),
     ),
   );
   return [
@@ -85,7 +87,8 @@ export function createComponents(deps: ComponentsDeps): readonly Service[] {
     ...(entrances === undefined ? [] : [entrances]),
     ...(network === undefined ? [] : [createHostPorts(deps, network.network)]),
     ...createContainerNetwork(deps),
-    ...createContainerServices(deps),
+    ...(answers === undefined ? [] : [answers]),
+    ...createContainerServices(deps, answers?.relayed ?? []),
     ...nodes,
     createHollowNodes(deps, nodeNames.hollow),
     // Stops first: components stop in order only when they reach each other.
@@ -101,10 +104,7 @@ function createContainerNetwork({ machine, config, nodeNames, front, runtime }: 
   return [createCniDirectory({ ...machine, directory, nodes, isRemovedAtStop: true })];
 }
 
-/**
- * For pods on the network of this machine: containers have their own networks, which cannot reach its loopback
- * addresses.
- */
+/** For processes: containers have their own networks, which cannot reach loopback addresses. */
 function createNames({
   machine,
   bus,

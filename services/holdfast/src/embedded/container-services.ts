@@ -1,6 +1,6 @@
 import type { MachineRulesHold } from '@holdfast/kubelet/pod-network';
 import type { Service } from '@holdfast/platform';
-import type { Proxy } from '@holdfast/proxy';
+import type { Proxy, RelayedServer } from '@holdfast/proxy';
 import type { StartConfig } from '../config.ts';
 import { SERVICE_NETWORK } from '../pod-network/cluster-addresses.ts';
 import type { ComponentsDeps } from './components.ts';
@@ -51,14 +51,14 @@ const NO_POLICIES =
   'Load the module br_netfilter, then start again.';
 
 /** A cluster that stops leaves no rules on the machine. The start does not wait for the first rules. */
-export function createContainerServices(deps: ComponentsDeps): readonly Service[] {
+export function createContainerServices(deps: ComponentsDeps, relayed: readonly RelayedServer[]): readonly Service[] {
   const { containerServices, machine } = deps;
   if (containerServices === undefined) return [];
   let rules: Promise<Proxy> | undefined;
   let isStopped = false;
   const begin = async (): Promise<Proxy> => {
     const { createContainerRules } = await import('./service-rules.ts');
-    const made = createContainerRules(deps, containerServices);
+    const made = createContainerRules(deps, containerServices, relayed);
     void made.start().catch((error: unknown) => {
       if (!isStopped) machine.log.error('the addresses of services are not routed', { error });
     });

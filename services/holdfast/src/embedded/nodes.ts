@@ -36,6 +36,7 @@ import { DNS_SERVICE_ADDRESS } from '../pod-network/cluster-addresses.ts';
 import { hostOnMachine } from './api-place.ts';
 import { cast, whole } from './casting.ts';
 import type { ComponentsDeps } from './components.ts';
+import type { ContainerAnswers } from './container-answers.ts';
 import { nodeIdentity } from './node-identity.ts';
 import type { NodeRuntime } from './runtime-choice.ts';
 
@@ -167,9 +168,14 @@ const GARBAGE = { ...DEFAULT_GARBAGE_POLICY, images: { ...DEFAULT_GARBAGE_POLICY
 const userRangesOf = ({ config, nodeNames }: ComponentsDeps, name: string): KubeletDeps['userRanges'] =>
   config.features.userNamespacesSupport ? userRangePool(nodeNames.real.indexOf(name)) : undefined;
 
+export interface ContainerNodeDeps extends ComponentsDeps {
+  /** Absent: nothing of this process answers containers at cluster addresses. */
+  readonly answers: ContainerAnswers | undefined;
+}
+
 /** A node whose pods are containers of a local runtime. Stopping it ends them, as with processes. */
 export function createContainerNode(
-  deps: ComponentsDeps,
+  deps: ContainerNodeDeps,
   name: string,
   { kind, ...chosen }: Exclude<NodeRuntime, { kind: 'process' }>,
   isFirst: boolean,
@@ -203,7 +209,7 @@ export function createContainerNode(
       selfFencing: 'exclusive',
       files: createNodeLogDirectory(NODE_LOGS),
       userRanges: userRangesOf(deps, name),
-      dns: givenDns(deps),
+      dns: deps.answers?.names?.dns ?? givenDns(deps),
       client: front.clientOf(nodeUser(name), identity.incarnation),
       network: createProbeNetwork(machine.clock),
     });
@@ -215,6 +221,8 @@ export function createContainerNode(
       kubelet,
     );
     ofProcess.push({ stop: () => runtime.close() }, kubelet);
+    // A pod keeps the DNS settings of its start.
+    await deps.answers?.start();
     await kubelet.start();
   };
   return {

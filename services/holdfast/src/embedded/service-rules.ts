@@ -35,6 +35,7 @@ export const createServiceRules = (
 export const createContainerRules = (
   { machine, bus, front, nodeNames }: ComponentsDeps,
   { areBridgesFiltered }: ContainerServices,
+  relayed: readonly RelayedServer[],
 ): Proxy =>
   createProxy({
     ...machine,
@@ -44,6 +45,7 @@ export const createContainerRules = (
     isForAllNodes: true,
     filter: createNftFilter(machine),
     flows: createConntrackFlows(machine),
+    relayed,
     options: {
       ...DEFAULT_PROXY_OPTIONS,
       masqueradeAll: !areBridgesFiltered,

@@ -7,7 +7,7 @@ import type { RelayedServer } from '@holdfast/proxy';
 export const SERVICE_NETWORK = '10.96.0.0/12';
 
 /** The first address of the network of services, which the service `kubernetes` has. */
-const API_SERVICE_ADDRESS = '10.96.0.1';
+export const API_SERVICE_ADDRESS = '10.96.0.1';
 export const DNS_SERVICE_ADDRESS = '10.96.0.10';
 
 const API: Relay = { address: API_SERVICE_ADDRESS, port: 443, protocol: 'tcp', target: 'api' };
@@ -18,8 +18,10 @@ const DNS: readonly Relay[] = (['tcp', 'udp'] as const).map((protocol) => ({
   target: 'dns',
 }));
 
+export const API_SERVER: RelayedServer = { address: API_SERVICE_ADDRESS };
+
 /** Policies for egress select the server of DNS as if it were the pods that answer in other clusters. */
-const DNS_SERVER: RelayedServer = {
+export const DNS_SERVER: RelayedServer = {
   address: DNS_SERVICE_ADDRESS,
   seenAs: {
     namespace: 'kube-system',
@@ -41,13 +43,12 @@ export interface AnsweredAddresses {
 
 /** `names`: absent: DNS is elsewhere. */
 export function answeredAddresses(api: OutsideTarget, names: ClusterNames | undefined): AnsweredAddresses {
-  const apiServer = { address: API_SERVICE_ADDRESS };
-  if (names === undefined) return { targets: new Map([['api', api]]), relays: [API], relayed: [apiServer] };
+  if (names === undefined) return { targets: new Map([['api', api]]), relays: [API], relayed: [API_SERVER] };
   const targets = new Map([
     ['api', api],
     ['dns', dnsTarget(names)],
   ]);
-  return { targets, relays: [API, ...DNS], relayed: [apiServer, DNS_SERVER] };
+  return { targets, relays: [API, ...DNS], relayed: [API_SERVER, DNS_SERVER] };
 }
 
 const dnsTarget = (names: ClusterNames): OutsideTarget => ({

@@ -24,6 +24,8 @@ export interface ClusterNamesDeps {
   readonly domain?: string;
   /** See `KnownNames`. */
   readonly isRouted?: (service: KubeService) => boolean;
+  /** The only address to listen at. Default: a free loopback address. */
+  readonly address?: string;
   /** The port of both server and upstream, in tests. */
   readonly port?: number;
   readonly upstreamPort?: number;
@@ -49,7 +51,7 @@ const addressesWithNames = ({ endpoints }: EndpointSlice): readonly string[] =>
   endpoints.filter(({ hostname }) => hostname !== undefined).flatMap(({ addresses }) => addresses);
 
 /**
- * The names of services for pods that share this machine's network. `start` resolves when it answers; before the first list
+ * The names of services for pods of this machine. `start` resolves when it answers; before the first list
  * is there, it says that it failed, not that a name is missing.
  */
 export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
@@ -68,6 +70,7 @@ export function createClusterNames(deps: ClusterNamesDeps): ClusterNames {
     clock,
     log,
     ...(deps.port === undefined ? {} : { port: deps.port }),
+    address: deps.address,
     names: {
       domain,
       ...(deps.isRouted === undefined ? {} : { isRouted: deps.isRouted }),

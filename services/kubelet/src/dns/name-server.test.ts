@@ -129,6 +129,26 @@ test('while services are not known yet no name of the cluster is NXDOMAIN', asyn
   await assert.rejects(resolver.resolve4('none.shop.svc.cluster.local'), { code: 'ENOTFOUND' });
 });
 
+test('a server with an address of its own listens there or nowhere', async (t) => {
+  const at = (port: number) =>
+    new NameServer({
+      clock,
+      log,
+      names: NAMES,
+      isComplete: () => true,
+      port,
+      address: '127.97.0.10',
+      upstream: { clock, servers: async () => [] },
+    });
+  const first = at(0);
+  await first.start();
+  t.after(() => first.stop());
+  assert.equal(first.address()?.address, '127.97.0.10');
+  const second = at(first.address()?.port ?? 0);
+  await second.start();
+  assert.equal(second.address(), undefined);
+});
+
 test('two servers on one machine use two addresses with the same port, and invalid packets are not answered', async (t) => {
   const first = await open(t);
   const { port } = first.listening;

@@ -25,6 +25,8 @@ export interface NameServerDeps {
   readonly log: Log;
   /** Default: that of DNS. Resolvers know no other one; only tests do. */
   readonly port?: number;
+  /** The only address to listen at. Default: a free loopback address. */
+  readonly address?: string | undefined;
 }
 
 /** One query. */
@@ -39,8 +41,9 @@ const TOO_MANY = new Error('too many questions at once');
 
 type Codec = typeof import('dns-packet');
 
-/** Returns a free loopback address, which exists on every machine and is not reachable from others. */
-const addressOf = (attempt: number): string => `127.96.0.${10 + attempt}`;
+/** They exist on every machine and are not reachable from others. */
+const loopbackAddresses = (): readonly string[] =>
+  Array.from({ length: DNS_ADDRESSES_TRIED }, (_, attempt) => `127.96.0.${10 + attempt}`);
 
 /** Answers for the names of the cluster and passes all other questions on to whom the machine asks. */
 export class NameServer {
@@ -66,19 +69,19 @@ export class NameServer {
   }
 
   async start(): Promise<void> {
-    const { log, port = DNS_PORT } = this.#deps;
+    const { log, port = DNS_PORT, address } = this.#deps;
     this.#codec = (await import('dns-packet')).default;
-    for (let attempt = 0; attempt < DNS_ADDRESSES_TRIED; attempt++) {
+    for (const each of address === undefined ? loopbackAddresses() : [address]) {
       try {
-        this.#listening = await this.#listen(addressOf(attempt), port);
+        this.#listening = await this.#listen(each, port);
         return;
       } catch (error) {
         if (isInUse(error)) continue;
-        log.warn('service names are not resolved: this process is not permitted to listen on the DNS port', { error });
+        log.warn('service names are not resolved: this process cannot listen on the DNS port', { error });
         return;
       }
     }
-    log.warn('service names are not resolved: every address that was tried is in use', { port });
+    log.warn('service names are not resolved: every address that was tried is in use', { port, address });
   }
 
   async stop(): Promise<void> {

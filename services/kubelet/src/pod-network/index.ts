@@ -6,6 +6,7 @@ export type { Relay } from './agent/protocol.ts';
 export { wayOutProtocols, wayOutRefusal } from './agent/transparency.ts';
 export { forwardingRefusal, readRouteTable } from './forwarding.ts';
 export { canFilter, networkRefusal } from './launch.ts';
+export { addMachineAddress, removeMachineAddress } from './machine-addresses.ts';
 export { machineLinkName, machineLinkRefusal, NODE_ROUTES_PROTOCOL } from './machine-routes.ts';
 export {
   areBridgesFiltered,

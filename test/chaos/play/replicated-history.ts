@@ -38,7 +38,7 @@ export async function readReplicatedLog(cluster: ComposeCluster, { last, take, i
 }
 
 /** What a process of form H needs to reach the log. */
-export async function storeAccess(cluster: ComposeCluster): Promise<{
+async function storeAccess(cluster: ComposeCluster): Promise<{
   readonly servers: readonly string[];
   readonly user: string;
   readonly password: string;

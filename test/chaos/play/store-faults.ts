@@ -1,40 +1,22 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createSystemClock } from '@holdfast/platform';
-import { connect } from 'nats';
-import { logNames } from '../../../libs/store/src/log/layout.ts';
-import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
 import { docker } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { kill } from './containers.ts';
-import { storeAccess } from './replicated-history.ts';
 import type { Begin } from './users.ts';
+import { leaderOfLog } from './zone-faults.ts';
 
 const clock = createSystemClock();
 const REWRITES_EVERY_MS = 500;
-const TIMEOUT_MS = 5_000;
 /** The first bytes of an entry of Redis' file. */
 const HALF_AN_ENTRY = '*3\r\n$3\r\nSET\r\n$9\r\nhalf';
 
 /** What happens to the store itself, beside its loss. */
 export const STORE_FAULTS: Readonly<Record<'store-moved' | 'store-rewrites' | 'store-torn' | 'store-full', Begin>> = {
+  // Lame duck: it hands over what it leads, then ends, and its container starts it again.
   'store-moved': async (cluster) => {
-    const { servers, user, password, tls } = await storeAccess(cluster);
-    const inboxPrefix = `_INBOX_${user}`;
-    const connection = await connect({
-      servers: [...servers],
-      user,
-      pass: password,
-      tls,
-      inboxPrefix,
-      timeout: TIMEOUT_MS,
-    });
-    try {
-      const current = await readCurrent(connection, logNames());
-      await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${current?.stream ?? ''}`, '', { timeout: TIMEOUT_MS });
-    } finally {
-      await connection.close();
-    }
+    await docker('kill', '--signal', 'USR2', cluster.containerOf(await leaderOfLog(cluster)));
   },
   'store-rewrites': async (cluster) => {
     let isOver = false;

@@ -167,7 +167,7 @@ export class LogReplica {
       publish: (message) => this.#publish(message),
       payloadMax: () => this.#payloadMax(),
       haltedBy: () => this.#haltReason,
-      onStalled: () => this.#moveOnUnlessStored(),
+      onStalled: () => this.#moveOnUnlessUseful(),
     });
     this.#tail = new LogTail({
       clock,
@@ -457,10 +457,16 @@ export class LogReplica {
     }
   }
 
-  /** Entries that are stored, but have not come back, are only waited for: then this process reads slowly. */
-  #moveOnUnlessStored(): void {
-    if (this.#options.clock.monotonic() - this.#storedAt < LOG_MOVE_ON_AFTER_MS) return;
-    this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, this.#lastRefusal ?? 'it stores nothing');
+  /**
+   * Entries that are stored, but have not come back, are only waited for while a consumer lives: then this process reads
+   * slowly. A server whose disk has failed passes entries on to the leader, and gives no consumer.
+   */
+  #moveOnUnlessUseful(): void {
+    const isStored = this.#options.clock.monotonic() - this.#storedAt < LOG_MOVE_ON_AFTER_MS;
+    const isHeard = (this.#tail?.silentForMs ?? 0) < LOG_MOVE_ON_AFTER_MS;
+    if (isStored && isHeard) return;
+    const reason = this.#lastRefusal ?? (isStored ? 'it gives no consumer' : 'it stores nothing');
+    this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
   }
 
   #payloadMax(): number | undefined {

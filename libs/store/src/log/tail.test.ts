@@ -55,6 +55,19 @@ test('what the log was asked while it had no leader is asked again soon, and a l
   tail.abandon();
 });
 
+test('a consumer that is created and says nothing does not count as heard, one that speaks does', async () => {
+  const { clock, tail, inboxes, answers } = makeTail(async () => undefined);
+  await clock.advance(0);
+  answers[0]?.();
+  await clock.advance(1_000);
+  assert.equal(tail.silentForMs, 1_000);
+  inboxes[0]?.callback(null, message(1));
+  assert.equal(tail.silentForMs, 0);
+  tail.abandon();
+  await clock.advance(700);
+  assert.equal(tail.silentForMs, 700, 'also without a connection');
+});
+
 test('a consumer that does not begin is replaced soon; the one that is heard first is followed, and no other', async () => {
   const { clock, tail, inboxes, answers, taken } = makeTail(async () => undefined);
   await clock.advance(2 * LOG_ASK_AGAIN_MS);

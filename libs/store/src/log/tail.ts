@@ -36,9 +36,16 @@ export class LogTail {
   #retry: Timer | undefined;
   #retryMs = LOG_RETRY_FIRST_MS;
   #heardAt: number | undefined;
+  #lastHeardAt: number;
 
   constructor(deps: TailDeps) {
     this.#deps = deps;
+    this.#lastHeardAt = deps.clock.monotonic();
+  }
+
+  /** How long no consumer has said anything, whichever connection it was on; that one was created says nothing. */
+  get silentForMs(): number {
+    return this.#deps.clock.monotonic() - this.#lastHeardAt;
   }
 
   /** When the server was last heard; `undefined` while there is no consumer. */
@@ -117,6 +124,7 @@ export class LogTail {
 
   #arrive(generation: number, error: Error | null, msg: Msg): void {
     if (generation !== this.#generation) return;
+    this.#lastHeardAt = this.#deps.clock.monotonic();
     if (error !== null) this.#restart('the inbox failed');
     else if (msg.headers !== undefined && msg.headers.code === 100) this.#control(generation, msg);
     else this.#deliver(generation, msg);

@@ -62,9 +62,16 @@ test('[SAFE-22] [SAFE-32] a namespace decides for pods that say nothing', async 
 
 test('a pod that cannot be what its namespace asks for is created with a warning', async (t) => {
   const api = await startApi(t, 'all');
-  const answer = await create(api, 'all', { name: 'a' }, { hostname: 'b' });
-  assert.deepEqual(seen(answer), [undefined, 'b']);
-  assert.match(JSON.stringify(answer.headers), /spec\.hostname is not the name of this pod/);
+  for (const [metadata, spec] of [
+    [{ name: 'a' }, { hostname: 'b' }],
+    [{ name: 'a.b' }, {}],
+    [{ generateName: 'a.b-' }, {}],
+  ] as const) {
+    const answer = await create(api, 'all', metadata, spec);
+    assert.equal(answer.status, 201, JSON.stringify(metadata));
+    assert.deepEqual(seen(answer), [undefined, 'hostname' in spec ? spec.hostname : undefined]);
+    assert.match(JSON.stringify(answer.headers), /asks for exclusive pods/);
+  }
 });
 
 const REFUSED: readonly (readonly [title: string, metadata: object, spec: object, message: RegExp])[] = [
@@ -92,6 +99,24 @@ test('a namespace with an unknown policy is refused', async (t) => {
   const answer = await api.call('POST', '/api/v1/namespaces', { body });
   assert.equal(answer.status, 422);
   assert.match(answer.textAt('message'), /supported values: "exclusive", "all", "off"/);
+});
+
+test('[SAFE-22] a binding changes no policy of a pod', async (t) => {
+  const api = await startApi(t);
+  assert.equal((await create(api, 'default', { name: 'a' }, { hostname: 'a' })).status, 201);
+  const bind = (metadata: object) => {
+    const body = {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: 'a', ...metadata },
+      target: { name: 'node-1' },
+    };
+    return api.call('POST', '/api/v1/namespaces/default/pods/a/binding', { body });
+  };
+  const refused = await bind(says('off'));
+  assert.equal(refused.status, 409, refused.textAt('message'));
+  assert.match(refused.textAt('message'), /may not change/);
+  assert.equal((await bind({})).status, 201);
 });
 
 for (const subresource of ['', '/status']) {

@@ -1,4 +1,11 @@
-import { findResource, isTerminating, type KubeObject, type Pod, type ResourceDefinition } from '@holdfast/api';
+import {
+  findResource,
+  isTerminating,
+  type KubeObject,
+  type Pod,
+  type ResourceDefinition,
+  SELF_FENCING,
+} from '@holdfast/api';
 import type { ApiResponse } from '@holdfast/client';
 import {
   badRequest,
@@ -119,6 +126,9 @@ function assigned(pod: Pod, wanted: Wanted, now: string): KubeObject {
 }
 
 function described(metadata: Pod['metadata'], wanted: Wanted): Pod['metadata'] {
+  const policy = wanted.annotations[SELF_FENCING];
+  if (policy !== undefined && policy !== metadata.annotations?.[SELF_FENCING])
+    throw refusal(wanted, `the annotation ${SELF_FENCING} may not change: the node and the control plane rely on it`);
   const annotations = { ...metadata.annotations, ...wanted.annotations };
   return { ...metadata, ...(Object.keys(annotations).length === 0 ? {} : { annotations }) };
 }

@@ -78,6 +78,16 @@ for (const [title, annotations] of [
   });
 }
 
+test('[SAFE-26] a pod that excludes itself waits as well for an earlier promise to end all pods', async () => {
+  const pod = ofApi({ [SELF_FENCING]: 'off' });
+  const lease: Lease = { ...LEASE, metadata: { annotations: { [SELF_FENCING]: 'all' } } };
+  const client = {
+    find: (...asked: [ResourceRef<KubeObject>]) => apiWith({ pod, lease }).find(asked[0], { name: '' }),
+  };
+  const starts = new ExclusiveStarts({ client: client as unknown as ApiClient, nodeName: 'n' });
+  await assert.rejects(starts.confirm(pod, false), /promise of an earlier kubelet/);
+});
+
 test('[SAFE-26] a machine that does not know its lease restarts no exclusive pod during an API outage', async () => {
   const starts = new ExclusiveStarts({ client: away, nodeName: 'n' });
   await assert.rejects(starts.confirm(ofApi({}), true), PromiseWait);

@@ -48,7 +48,8 @@ export class ExclusiveStarts {
     const fencing = fencingClassOf(pod);
     const isCovered = fencing === 'exclusive' || (fencing === 'other' && policy === 'all');
     if (fencing === 'never' || !(isCovered || isUnique(pod))) return undefined;
-    if (isCovered && keeper === undefined) await this.#waitForFreeLease();
+    // An earlier promise of this node may cover more than this kubelet does.
+    if (keeper === undefined) await this.#waitForFreeLease();
     const startBefore = isCovered ? keeper?.startBefore() : undefined;
     const mayTrustItself = keeper === undefined || !isCovered;
     const { namespace = '', name = '', uid } = pod.metadata;

@@ -15,18 +15,26 @@ export function validateNamespaceCreate(namespace: Readonly<Namespace>): readonl
   const out: FieldError[] = [];
   validateObjectMeta(out, namespace.metadata, META);
   validateSpecFinalizers(out, namespace);
-  const policy = namespace.metadata.annotations?.[SELF_FENCING];
-  if (policy !== undefined && !NAMESPACE_SELF_FENCING.includes(policy)) {
-    out.push(notSupported(`metadata.annotations[${SELF_FENCING}]`, policy, NAMESPACE_SELF_FENCING));
-  }
+  validatePolicy(out, namespace);
   return out;
+}
+
+/** Without a word about what is stored already: whoever changes something else cannot mend it. */
+function validatePolicy(out: FieldError[], { metadata }: Readonly<Namespace>, old?: Readonly<Namespace>): void {
+  const policy = metadata.annotations?.[SELF_FENCING];
+  if (policy === undefined || policy === old?.metadata.annotations?.[SELF_FENCING]) return;
+  if (!NAMESPACE_SELF_FENCING.includes(policy))
+    out.push(notSupported(`metadata.annotations[${SELF_FENCING}]`, policy, NAMESPACE_SELF_FENCING));
 }
 
 export function validateNamespaceUpdate(
   namespace: Readonly<Namespace>,
   old: Readonly<Namespace>,
 ): readonly FieldError[] {
-  const out = [...validateNamespaceCreate(namespace)];
+  const out: FieldError[] = [];
+  validateObjectMeta(out, namespace.metadata, META);
+  validateSpecFinalizers(out, namespace);
+  validatePolicy(out, namespace, old);
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
   return out;
 }
@@ -37,6 +45,7 @@ export function validateNamespaceStatusUpdate(
 ): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
+  validatePolicy(out, namespace, old);
   const phase = namespace.status.phase ?? '';
   const terminating = isTerminating(namespace);
   if (!terminating && phase !== 'Active') {
@@ -54,6 +63,7 @@ export function validateNamespaceFinalize(
 ): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, namespace.metadata, old.metadata);
+  validatePolicy(out, namespace, old);
   validateSpecFinalizers(out, namespace, (i) => `spec.finalizers[${i}]`);
   return out;
 }

@@ -31,15 +31,26 @@ function takeDefault(namespace: Namespace | undefined, pod: Pod, warn: (text: st
   if (wanted === undefined || pod.metadata.annotations?.[SELF_FENCING] !== undefined) return;
   if (wanted === 'off' && isUnique(pod) && !usesClaim(pod)) say(pod, 'off');
   if (wanted !== 'all' || isUnique(pod)) return;
-  if ((pod.spec.hostname ?? '') === '') say(pod, 'exclusive');
-  else
-    warn(`the namespace asks for exclusive pods (${SELF_FENCING}: all), but spec.hostname is not the name of this pod`);
+  if (canBeNamed(pod)) say(pod, 'exclusive');
+  else warn(`the namespace asks for exclusive pods (${SELF_FENCING}: all), but ${NO_HOST_NAME}`);
 }
 
 function say(pod: Pod, policy: string): void {
   (pod.metadata.annotations ??= {})[SELF_FENCING] = policy;
 }
 
+const NO_HOST_NAME =
+  'this pod has a spec.hostname that is not its name, or a name that is no DNS label of 63 characters';
+
+/** A generated name ends with characters that a host name may have. */
+function canBeNamed({ metadata, spec }: Pod): boolean {
+  if ((spec.hostname ?? '') !== '') return false;
+  const { name = '', generateName = '' } = metadata;
+  return name === '' ? GENERATED.test(generateName) : HOST_NAME.test(name);
+}
+
+/** Five characters are added to it, after it has been cut to 58. */
+const GENERATED = /^[a-z0-9][-a-z0-9]*$/;
 const HOST_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** A name that cannot be a host name is refused by the validation of the annotation. */

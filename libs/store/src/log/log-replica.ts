@@ -465,7 +465,7 @@ export class LogReplica {
     const isStored = this.#options.clock.monotonic() - this.#storedAt < LOG_MOVE_ON_AFTER_MS;
     const isHeard = (this.#tail?.silentForMs ?? 0) < LOG_MOVE_ON_AFTER_MS;
     if (isStored && isHeard) return;
-    const reason = this.#lastRefusal ?? (isStored ? 'it gives no consumer' : 'it stores nothing');
+    const reason = isStored ? 'it gives no consumer' : (this.#lastRefusal ?? 'it stores nothing');
     this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
   }
 

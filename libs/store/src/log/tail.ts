@@ -43,7 +43,7 @@ export class LogTail {
     this.#lastHeardAt = deps.clock.monotonic();
   }
 
-  /** How long no consumer has said anything, whichever connection it was on; that one was created says nothing. */
+  /** How long no consumer has said anything, on any connection. The creation of a consumer does not count. */
   get silentForMs(): number {
     return this.#deps.clock.monotonic() - this.#lastHeardAt;
   }
@@ -124,9 +124,9 @@ export class LogTail {
 
   #arrive(generation: number, error: Error | null, msg: Msg): void {
     if (generation !== this.#generation) return;
+    if (error !== null) return this.#restart('the inbox failed');
     this.#lastHeardAt = this.#deps.clock.monotonic();
-    if (error !== null) this.#restart('the inbox failed');
-    else if (msg.headers !== undefined && msg.headers.code === 100) this.#control(generation, msg);
+    if (msg.headers !== undefined && msg.headers.code === 100) this.#control(generation, msg);
     else this.#deliver(generation, msg);
   }
 

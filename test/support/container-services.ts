@@ -98,15 +98,29 @@ export function testContainerServices({ machine, kubectl, warnings, hasHairpins 
   test('session affinity is switched on and off, and a service changes its type', async () => {
     await kubectl.run('patch', 'service', 'web', '-p', '{"spec":{"sessionAffinity":"ClientIP"}}');
     const address = await addressOf('web');
-    const seen = async (): Promise<number> => new Set(await answersIn('client', address, 80, 15)).size;
-    await waitFor('one pod answers all', async () => (await seen()) === 1);
+    const seen = async (host: string, port: number): Promise<number> =>
+      new Set(await answersIn('client', host, port, 15)).size;
+    const nodePort = await nodePortOf('web');
+    const bothWays = async (count: number): Promise<boolean> =>
+      (await seen(address, 80)) === count && (await seen(machine.address, nodePort)) === count;
+    await waitFor('one pod answers all', () => bothWays(1));
     await kubectl.run('patch', 'service', 'web', '-p', '{"spec":{"sessionAffinity":"None"}}');
-    await waitFor('both answer again', async () => (await seen()) === 2);
+    await waitFor('both answer again', () => bothWays(2));
     await kubectl.send(['create'], service('named', { type: 'ExternalName', externalName: 'example.com' }));
     const spec = { type: 'NodePort', externalName: null, selector: { app: 'web' }, ports: PORTS };
     await kubectl.run('patch', 'service', 'named', '-p', JSON.stringify({ spec }));
     assert.match(await answers('client', await addressOf('named'), 80), /^web-[01]$/);
     assert.match(await answers('client', machine.address, await nodePortOf('named')), /^web-[01]$/);
+    for (const type of ['NodePort', 'ClusterIP']) {
+      await kubectl.run('patch', 'service', 'named', '-p', JSON.stringify({ spec: { ...spec, type } }));
+      assert.match(await answers('client', await addressOf('named'), 80), /^web-[01]$/);
+      const outside = { type: 'ExternalName', externalName: 'far.example.com' };
+      await kubectl.run('patch', 'service', 'named', '-p', JSON.stringify({ spec: outside }));
+      const lookUp = ['exec', 'client', '--', 'nslookup', '-type=CNAME', 'named.default.svc.cluster.local'];
+      await waitFor(`${type} becomes ExternalName`, async () =>
+        (await kubectl.attempt(...lookUp)).stdout.includes('far.example.com'),
+      );
+    }
   });
 
   test('pods of one node with the same host port and different host addresses are told apart', async () => {

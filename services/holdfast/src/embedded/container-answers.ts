@@ -26,35 +26,39 @@ export function createContainerAnswers(deps: ComponentsDeps): ContainerAnswers |
   if (containerServices === undefined) return undefined;
   const names = config.clusterDns === undefined ? createContainerNames(deps) : undefined;
   const carriesApi = isOnlyOnMachine(config.host);
-  const running = new Running(deps.machine);
-  let starting: Promise<void> | undefined;
-  const begin = async (): Promise<void> => {
-    if (names !== undefined) {
-      await holdAddress(running, DNS_SERVICE_ADDRESS);
-      await running.start(names);
-      void publishDns(deps.front.clientOf(ADMIN_USER), deps.machine.log);
-    }
-    if (!carriesApi) return;
-    await holdAddress(running, API_SERVICE_ADDRESS);
-    await openApi(deps, running);
-  };
-  const told = async (): Promise<void> => {
-    try {
-      await begin();
-    } catch (error) {
-      deps.machine.log.error('containers do not reach the API or DNS at their cluster addresses', { error });
-    }
-  };
+  const parts: readonly Part[] = [
+    ...(names === undefined ? [] : [{ what: 'DNS', begin: (running: Running) => openDns(deps, names, running) }]),
+    ...(carriesApi ? [{ what: 'the API', begin: (running: Running) => openApi(deps, running) }] : []),
+  ].map((part) => ({ ...part, running: new Running(deps.machine) }));
+  let starting: Promise<unknown> | undefined;
   return {
     name: 'API and DNS for containers',
     names,
     relayed: [...(carriesApi ? [API_SERVER] : []), ...(names === undefined ? [] : [DNS_SERVER])],
-    start: () => (starting ??= told()),
+    start: async () => {
+      starting ??= Promise.all(parts.map((part) => startPart(deps, part)));
+      await starting;
+    },
     stop: async () => {
       await starting;
-      await running.stop();
+      await Promise.all(parts.map(({ running }) => running.stop()));
     },
   };
+}
+
+interface Part {
+  readonly what: string;
+  readonly running: Running;
+  readonly begin: (running: Running) => Promise<void>;
+}
+
+/** One that fails gives its address back, and leaves the other alone. */
+async function startPart({ machine }: ComponentsDeps, { what, running, begin }: Part): Promise<void> {
+  try {
+    await running.begin(() => begin(running));
+  } catch (error) {
+    machine.log.error(`containers do not reach ${what} at its cluster address`, { error });
+  }
 }
 
 const createContainerNames = ({ machine, bus, front }: ComponentsDeps): ClusterNames =>
@@ -66,6 +70,13 @@ const createContainerNames = ({ machine, bus, front }: ComponentsDeps): ClusterN
     isRouted: () => true,
   });
 
+async function openDns({ machine, front }: ComponentsDeps, names: ClusterNames, running: Running): Promise<void> {
+  await holdAddress(running, DNS_SERVICE_ADDRESS);
+  await running.start(names);
+  if (names.address() === undefined) throw new Error(`another program has port 53 of ${DNS_SERVICE_ADDRESS}`);
+  void publishDns(front.clientOf(ADMIN_USER), machine.log);
+}
+
 async function holdAddress(running: Running, address: string): Promise<void> {
   const { addMachineAddress, removeMachineAddress } = await import('@holdfast/kubelet/pod-network');
   await addMachineAddress(address);
@@ -73,6 +84,7 @@ async function holdAddress(running: Running, address: string): Promise<void> {
 }
 
 async function openApi({ machine, config, front }: ComponentsDeps, running: Running): Promise<void> {
+  await holdAddress(running, API_SERVICE_ADDRESS);
   const { Connections, createDirectDial, openTcpPort } = await import('@holdfast/proxy');
   const connections = new Connections(createDirectDial(machine.clock));
   const through = { entrance: 'API', namespace: 'default' };

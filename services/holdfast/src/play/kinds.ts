@@ -92,6 +92,8 @@ const OWN_MACHINE = 'the machine of its nodes is yours; use kubelet-down';
 
 const OWN_CLOCK = 'all components share the clock of your machine';
 const ONE_ZONE = 'this cluster has one zone; `docker compose` has three with `docker-compose.ha.yml`';
+const NO_PACKETS = 'its components call each other without packets; use lossy-link or slow-link';
+const OWN_STORE = 'its store has no server of its own; `docker compose` has one';
 const WHOLE_BUS = 'the bus of one process loses nothing while it lasts; use bus-outage';
 
 /** The faults of scenario files that an embedded cluster cannot have, and why. */
@@ -116,6 +118,15 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['zone-cut', ONE_ZONE],
   ['zone-loss', ONE_ZONE],
   ['zone-upgrade', ONE_ZONE],
+  ['doubled-link', NO_PACKETS],
+  ['spoiled-link', NO_PACKETS],
+  ['narrow-link', NO_PACKETS],
+  ['no-names', 'its components look up no names; use cut-to-api'],
+  ['tight-memory', 'its components share the memory of one process; use crash'],
+  ['store-moved', OWN_STORE],
+  ['store-rewrites', OWN_STORE],
+  ['store-torn', OWN_STORE],
+  ['expired-certificate', 'its components call the API without certificates'],
   ['expired-token', 'its components have credentials that do not expire'],
 ]);
 

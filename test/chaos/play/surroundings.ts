@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { docker, pidOf } from '../losses/faults.ts';
 import { apiServersOf } from '../support/compose-form.ts';
-import { expiredIdentity, identityIn, putIdentity, type ServerIdentity } from './certificates.ts';
+import { expiredIdentity, identityIn, putIdentity } from './certificates.ts';
 import { moveClock } from './clocks.ts';
 import { addRules, containerOf } from './containers.ts';
 import type { Begin } from './users.ts';
@@ -28,18 +28,25 @@ export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expire
     // All API servers read one folder: only the one that starts again takes what is there now.
     'expired-certificate': async (cluster, { target }) => {
       const { stateFolder, form } = cluster;
-      const good = identityIn(stateFolder);
-      const restartWith = async (identity: ServerIdentity): Promise<void> => {
-        putIdentity(stateFolder, identity);
-        await docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target)).finally(() =>
-          putIdentity(stateFolder, good),
-        );
-      };
-      await restartWith(await expiredIdentity(stateFolder, apiServersOf(form)));
-      return () => restartWith(good);
+      const restart = () => docker('restart', '--time', STOP_SECONDS, containerOf(cluster, target));
+      await inTurn(async () => {
+        const good = identityIn(stateFolder);
+        putIdentity(stateFolder, await expiredIdentity(stateFolder, apiServersOf(form)));
+        await restart().finally(() => putIdentity(stateFolder, good));
+      });
+      return () => inTurn(restart);
     },
     'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
   };
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** One after the other: a server that starts must read its own certificate, and the good one has to stay. */
+function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  const mine = turn.then(run, run);
+  turn = mine;
+  return mine;
+}
 
 /** What its processes have, and what the kernel keeps for them. */
 async function memoryOf(container: string): Promise<number> {

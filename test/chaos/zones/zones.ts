@@ -1,4 +1,4 @@
-import { createIds, createSilentLog, createSystemClock, createSystemRandom } from '@holdfast/platform';
+import { createIds, createSilentLog, createSystemClock, createSystemRandom, invariant } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import type { DurableStore } from '@holdfast/store';
 import { createLogStore } from '@holdfast/store/log';
@@ -118,9 +118,12 @@ export class Zones implements AsyncDisposable {
     const connection = await connect({ servers: [...this.servers.urls], timeout: CONNECT_TIMEOUT_MS });
     try {
       const current = await readCurrent(connection, logNames(this.#name));
-      await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${current?.stream ?? ''}`, '', {
-        timeout: CONNECT_TIMEOUT_MS,
-      });
+      invariant(current !== undefined, 'the log has a stream');
+      const subject = `$JS.API.STREAM.LEADER.STEPDOWN.${current.stream}`;
+      const { error } = (await connection.request(subject, '', { timeout: CONNECT_TIMEOUT_MS })).json<{
+        readonly error?: { readonly description: string };
+      }>();
+      invariant(error === undefined, 'the leader hands over', { error });
     } finally {
       await connection.close();
     }

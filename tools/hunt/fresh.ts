@@ -55,8 +55,12 @@ export async function huntFresh({
       });
       if (end === undefined) continue;
       tally.found += 1;
-      if (last === undefined) say(`a process ended before its first seed: ${end.why}`);
-      else keep({ ...last, found: { rule: ENDED, story: end.why } }, last.schedule.length);
+      if (last === undefined) {
+        // The next one would end in the same way.
+        say(`a process ended before its first seed: ${end.why}`);
+        return;
+      }
+      keep({ ...last, found: { rule: ENDED, story: end.why } }, last.schedule.length);
     }
   };
   const kept: Promise<void>[] = [];

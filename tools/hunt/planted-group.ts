@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { writeScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
+import { planOf } from '../../test/sim/hunt/plan.ts';
 import { editsOf, PLANTED_BUGS, plantInto } from '../../test/sim/hunt/planted.mjs';
 import type { PlantedResults } from './planted-results.ts';
 import type { Hunted } from './planted-table.ts';
@@ -116,7 +117,8 @@ export class Group {
       if (scenario !== undefined) failing = last;
       else for (const name of left) this.#note(name, { seed, cpuMs: cpuMs / left.length });
     });
-    return end === undefined ? failing : last;
+    // A process that ends before its first seed is told as the end of that seed.
+    return end === undefined ? failing : (last ?? planOf(first));
   }
 
   async #playAlone(name: string, failing: Scenario): Promise<void> {

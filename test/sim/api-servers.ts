@@ -186,11 +186,16 @@ export class ApiServers {
       if (onAnswer === undefined) return answer;
       const told = (status?: number): void =>
         onAnswer({ by, method: request.method, path: request.path, ...(status === undefined ? {} : { status }) });
-      answer.then(
-        (response) => told(response.status),
-        () => told(),
+      return answer.then(
+        (response) => {
+          told(response.status);
+          return response;
+        },
+        (error: unknown) => {
+          told();
+          throw error;
+        },
       );
-      return answer;
     };
     const running = { store, handle, services: [server, relay] };
     this.#running.set(party, running);

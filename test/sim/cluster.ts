@@ -1,5 +1,5 @@
 import { formatIncarnation, type KubeObject, type ResourceRef } from '@holdfast/api';
-import { FENCER, type User } from '@holdfast/apiserver';
+import { FENCER } from '@holdfast/apiserver';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
 import { type ApiClient, createApiClient, createInformer, type Informer } from '@holdfast/client';
@@ -33,6 +33,7 @@ import { type Answered, ApiServers, type StoreOf } from './api-servers.ts';
 import { Channels } from './channels.ts';
 import { type Commit, CommittedState } from './committed.ts';
 import { NodeDisks } from './node-disks.ts';
+import { ADMIN, CAREFUL, CONTROLLER_MANAGER, nodeUser, OWNER, POD_GC, SCHEDULER, tokensOf } from './users.ts';
 
 /** Revisions that an adoption leaves out. */
 const ADOPTION_JUMP = 1_000_000_000_000;
@@ -589,24 +590,4 @@ export class SimCluster {
       wayOf: this.channels.wayOf(machine.name),
     });
   }
-}
-
-const ADMIN = 'admin';
-export const CAREFUL = 'careful';
-export const OWNER = 'owner';
-const SCHEDULER = 'system:kube-scheduler';
-const CONTROLLER_MANAGER = 'system:kube-controller-manager';
-const POD_GC = 'system:serviceaccount:kube-system:pod-garbage-collector';
-const nodeUser = (nodeName: string): string => `system:node:${nodeName}`;
-
-/** In a simulation a token is the user's name. */
-function tokensOf(nodeNames: readonly string[]): ReadonlyMap<string, User> {
-  const users: readonly User[] = [
-    { name: ADMIN, groups: ['system:masters'] },
-    { name: CAREFUL, groups: ['system:masters'] },
-    { name: OWNER, groups: ['system:authenticated'] },
-    ...[SCHEDULER, CONTROLLER_MANAGER, POD_GC, FENCER].map((name) => ({ name, groups: [] })),
-    ...nodeNames.map((name) => ({ name: nodeUser(name), groups: ['system:nodes'] })),
-  ];
-  return new Map(users.map((user) => [user.name, user]));
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NAMESPACES, NODES, PODS, type Pod, ROLE_BINDINGS, ROLES } from '@holdfast/api';
 import { StatusError } from '@holdfast/machinery';
-import { OWNER, SimCluster } from './cluster.ts';
+import { SimCluster } from './cluster.ts';
+import { OWNER } from './users.ts';
 import { createWorkloads, isReady, podThatStops } from './workloads.ts';
 import { SETTLE_DEADLINE_MS, World } from './world.ts';
 

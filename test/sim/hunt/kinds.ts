@@ -146,7 +146,7 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'pause',
 ]);
 
-/** Who changes the objects of a kind, or makes controllers change them. */
+/** Users that change the objects of a kind, or make controllers change them. */
 export const CHANGERS: Readonly<Record<string, readonly UserKind[]>> = {
   pods: ['delete-pod', 'evict', 'race', 'roll-out', 'scale', 'use-app', 'recreate-set', 'run-job'],
   configmaps: ['use-owner', 'fill-quota', 'use-namespace'],

@@ -122,7 +122,7 @@ export class TestDockerd implements AsyncDisposable {
 
   /** An engine of the machine drops what bridges forward by default: also what containers of this one send each other. */
   #letThrough(): void {
-    const [program = '', ...args] = [...this.#words, 'iptables', '--list-rules', 'FORWARD'];
+    const [program, ...args] = [...this.#words, 'iptables', '--list-rules', 'FORWARD'];
     const { stdout } = spawnSync(program, args, { encoding: 'utf8' });
     if (!stdout?.startsWith('-P FORWARD DROP')) return;
     this.#run('iptables', ...this.#rule('--insert'));

@@ -26,6 +26,7 @@ import { SnapshotTaker } from './snapshot-taker.ts';
 import { IncompleteLog, loadSnapshot } from './snapshots.ts';
 import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
 import { LogTail } from './tail.ts';
+import { uselessBecause } from './useless-server.ts';
 import { assertNotOlder, type Seen, WentBack } from './went-back.ts';
 import { Witnesses } from './witnesses.ts';
 
@@ -457,16 +458,13 @@ export class LogReplica {
     }
   }
 
-  /**
-   * Entries that are stored, but have not come back, are only waited for while a consumer lives: then this process reads
-   * slowly. A server whose disk has failed passes entries on to the leader, and gives no consumer.
-   */
   #moveOnUnlessUseful(): void {
-    const isStored = this.#options.clock.monotonic() - this.#storedAt < LOG_MOVE_ON_AFTER_MS;
-    const isHeard = (this.#tail?.silentForMs ?? 0) < LOG_MOVE_ON_AFTER_MS;
-    if (isStored && isHeard) return;
-    const reason = isStored ? 'it gives no consumer' : (this.#lastRefusal ?? 'it stores nothing');
-    this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
+    const reason = uselessBecause({
+      storedAgoMs: this.#options.clock.monotonic() - this.#storedAt,
+      heardAgoMs: this.#tail?.silentForMs ?? 0,
+      refusal: this.#lastRefusal,
+    });
+    if (reason !== undefined) this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
   }
 
   #payloadMax(): number | undefined {

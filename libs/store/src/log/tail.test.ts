@@ -63,9 +63,12 @@ test('a consumer that is created and says nothing does not count as heard, one t
   assert.equal(tail.silentForMs, 1_000);
   inboxes[0]?.callback(null, message(1));
   assert.equal(tail.silentForMs, 0);
+  await clock.advance(200);
+  inboxes[0]?.callback(new Error('no permission'), message(2));
+  assert.equal(tail.silentForMs, 200, 'an inbox that fails says nothing');
   tail.abandon();
   await clock.advance(700);
-  assert.equal(tail.silentForMs, 700, 'also without a connection');
+  assert.equal(tail.silentForMs, 900, 'also without a connection');
 });
 
 test('a consumer that does not begin is replaced soon; the one that is heard first is followed, and no other', async () => {

@@ -38,12 +38,16 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function film(...argv: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
-  const out: string[] = [];
+async function film(...argv: readonly string[]) {
+  const [out, printed]: [string[], string[]] = [[], []];
   const tell = (line: string): void => void out.push(line);
+  const print = (line: string): void => {
+    printed.push(line);
+    tell(line);
+  };
   const env = { KUBECONFIG: path.join(folder, 'kubeconfig') };
-  const code = await runCommand('film', argv, { print: tell, tell, env, clock: createSystemClock() });
-  return { code, out: out.join('\n') };
+  const code = await runCommand('film', argv, { print, tell, env, clock: createSystemClock() });
+  return { code, out: out.join('\n'), printed };
 }
 
 /** A node whose kubelet is played here, because it has to promise and to fall silent. */
@@ -297,6 +301,12 @@ test('film says it in words and as one page without scripts', async () => {
 
   const file = path.join(folder, 'film.html');
   assert.match((await film('--html', file)).out, /^1 loss is in /);
+  const both = await film('--json', '--html', file);
+  assert.deepEqual(
+    both.printed.map((line) => JSON.parse(line).node),
+    [LOST],
+  );
+  assert.match(both.out, /1 loss is in /);
   const page = readFileSync(file, 'utf8');
   assert.ok(page.startsWith('<!doctype html>') && !/<script|https?:\/\//.test(page), 'it needs no server');
   for (const text of ['fenced by its promise', 'volume disk', 'SelfFencingEviction', 'role="img"'])

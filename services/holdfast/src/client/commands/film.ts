@@ -30,7 +30,7 @@ export const FILM = defineCommand({
     const films = filmsOf(material, node);
     if (html !== undefined) {
       await writePage(html, filmPage(films, { node, since }));
-      print(`${films.length === 1 ? '1 loss is' : `${films.length} losses are`} in ${html}`);
+      (json ? tell : print)(`${films.length === 1 ? '1 loss is' : `${films.length} losses are`} in ${html}`);
     }
     if (json) for (const film of films) print(JSON.stringify(documentOf(film)));
     else if (html === undefined) print(textOf(films, node, since));

@@ -21,12 +21,16 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function history(...argv: readonly string[]): Promise<{ readonly code: number; readonly out: string }> {
-  const out: string[] = [];
+async function history(...argv: readonly string[]) {
+  const [out, printed]: [string[], string[]] = [[], []];
   const tell = (line: string): void => void out.push(line);
+  const print = (line: string): void => {
+    printed.push(line);
+    tell(line);
+  };
   const env = { KUBECONFIG: path.join(folder, 'kubeconfig') };
-  const code = await runCommand('history', argv, { print: tell, tell, env, clock: createSystemClock() });
-  return { code, out: out.join('\n') };
+  const code = await runCommand('history', argv, { print, tell, env, clock: createSystemClock() });
+  return { code, out: out.join('\n'), printed };
 }
 
 const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' } } as const;
@@ -74,6 +78,13 @@ test('history says who changed what, what they had seen and what was refused; --
     mine.map(({ type }) => type),
     ['created', 'updated', 'refused', 'created'],
   );
+
+  const both = await history('--since', '1h', '--user', 'alice', '--json', '--html', path.join(folder, 'both.html'));
+  assert.deepEqual(
+    both.printed.map((line) => JSON.parse(line).type),
+    ['created', 'updated', 'refused', 'created'],
+  );
+  assert.match(both.out, /4 changes are in .*both\.html/);
 
   const file = path.join(folder, 'history.html');
   assert.equal((await history('--since', '1h', '--html', file)).code, 0);

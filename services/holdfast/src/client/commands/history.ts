@@ -29,7 +29,7 @@ export const HISTORY = defineCommand({
       tell(`Warning: only the first ${CHANGES_MAX} changes are shown; ask for less with --since or --object.`);
     if (html !== undefined) {
       await writePage(html, historyPage(found.changes, { title: titleOf(object), facts: factsOf(since, clock.now()) }));
-      print(`${found.changes.length} changes are in ${html}`);
+      (json ? tell : print)(`${found.changes.length} changes are in ${html}`);
     }
     if (json) for (const change of found.changes) print(JSON.stringify(change));
     else if (html === undefined) print(textOf(found, since));

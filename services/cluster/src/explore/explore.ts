@@ -27,6 +27,8 @@ export interface ExploreOptions {
   readonly withinMs: number;
   /** In place of the plans of the reference run. */
   readonly only?: Plan;
+  /** The result of a finding has the history of its run: it is read once for each finding. */
+  readonly historyOfFindings?: boolean;
   /** Ends with the first finding. */
   readonly untilFirst?: boolean;
   readonly onProgress?: (progress: Progress) => void;
@@ -61,7 +63,7 @@ export interface Exploration {
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { clock } = options;
   const begun = clock.monotonic();
-  const settings: RunSettings = { ...options, from: await prepared(options) };
+  const settings: PlanSettings = { ...options, from: await prepared(options) };
   const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS };
   const reference = await run(patient, undefined, undefined);
   const second = await run(patient, undefined, expectationOf(reference, reference));
@@ -116,15 +118,18 @@ function expectationOf(one: RunResult, other: RunResult): Expectation {
 /** A busy machine looks like an operator that rests: what is found has to be found again, with more patience. */
 const PATIENT_QUIETS = 2;
 
+type PlanSettings = RunSettings & Pick<ExploreOptions, 'historyOfFindings'>;
+
 async function tryPlan(
-  settings: RunSettings,
+  settings: PlanSettings,
   plan: Plan,
   expectation: Expectation & { readonly reference: RunResult },
 ) {
   const result = await run(settings, plan, expectation);
   const first = judge(expectation, result);
   if (first.length === 0) return { findings: first, result, runs: 1 };
-  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS, keepsHistory: true };
+  const { quietMs, historyOfFindings = false } = settings;
+  const patient = { ...settings, quietMs: quietMs * PATIENT_QUIETS, keepsHistory: historyOfFindings };
   const again = await run(patient, plan, expectation);
   return { findings: judge(expectation, again), result: again, runs: 2 };
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Clock, OperatorError } from '@holdfast/platform';
+import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import type { Change } from '@holdfast/store';
 import { RunningCluster } from '../cluster.ts';
 import type { HistoryChange } from '../history.ts';
@@ -51,8 +51,10 @@ export interface RunResult {
   readonly output: string;
   /** When the fault came, in milliseconds. Absent: the moment of the plan did not come. */
   readonly faultMs: number | undefined;
-  /** The changes of the cluster; none where nobody asked for them. */
+  /** The changes of the cluster; none where nobody asked for them, or where they could not be read. */
   readonly history: readonly HistoryChange[];
+  /** Why the history could not be read. */
+  readonly historyFailure?: string;
 }
 
 /** A whole run of the workload with the operator, on a fork of the prepared cluster. */
@@ -136,13 +138,22 @@ class Trial {
       await this.#begin();
       const { states, hasSettled } = await this.#steps(faults);
       const { crashes, lastExit, output } = this.#program;
-      const history = this.#settings.keepsHistory === true ? await this.#cluster.history({}) : [];
-      const told = { faultMs: faults.beganMs, history };
+      const told = { faultMs: faults.beganMs, ...(await this.#history()) };
       return { trace: this.#trace, ledger: this.#ledger, states, hasSettled, crashes, lastExit, output, ...told };
     } finally {
       await this.#program.end();
       ending.abort();
       await following;
+    }
+  }
+
+  /** What the run found counts also without its history. */
+  async #history(): Promise<Pick<RunResult, 'history' | 'historyFailure'>> {
+    if (this.#settings.keepsHistory !== true) return { history: [] };
+    try {
+      return { history: await this.#cluster.history() };
+    } catch (error) {
+      return { history: [], historyFailure: describeError(error) };
     }
   }
 

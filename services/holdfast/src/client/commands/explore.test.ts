@@ -20,11 +20,23 @@ function makeFile(t: TestContext, text: string): string {
   return file;
 }
 
-async function exploring(...argv: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
-  const told: string[] = [];
-  const note = (line: string): void => void told.push(line);
-  const code = await runCommand('explore', argv, { print: note, tell: note, env: {}, clock: createSystemClock() });
-  return { code, text: told.join('\n') };
+interface Explored {
+  readonly code: number;
+  /** Both outputs. */
+  readonly text: string;
+  /** Standard output. */
+  readonly printed: readonly string[];
+}
+
+async function exploring(...argv: readonly string[]): Promise<Explored> {
+  const [told, printed]: [string[], string[]] = [[], []];
+  const tell = (line: string): void => void told.push(line);
+  const print = (line: string): void => {
+    printed.push(line);
+    tell(line);
+  };
+  const code = await runCommand('explore', argv, { print, tell, env: {}, clock: createSystemClock() });
+  return { code, text: told.join('\n'), printed };
 }
 
 test('wrong arguments of explore and wrong workloads are told with the next step', async (t) => {
@@ -138,7 +150,47 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-test('the line that repeats a finding has no earlier plan, in either form', () => {
-  const given = ['-w', 'file', '--plan={"a":1}', '--seed', '2', '--plan', '{}', '--', 'run', '--plan', 'x'];
+/** Creates `default/a` when it sees `default/one`, and never tries again. */
+const GIVES_UP = `
+const config = require('node:fs').readFileSync(process.env.KUBECONFIG, 'utf8');
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+const headers = { authorization: 'Bearer ' + /token: (\\S+)/.exec(config)[1], 'content-type': 'application/json' };
+const url = /server: (\\S+)/.exec(config)[1] + '/api/v1/namespaces/default/configmaps';
+const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } });
+(async () => {
+  const { body: stream } = await fetch(url + '?watch=true', { headers });
+  let seen = '';
+  for await (const chunk of stream) {
+    const before = seen.includes('"name":"one"');
+    seen += Buffer.from(chunk).toString();
+    if (!before && seen.includes('"name":"one"')) await fetch(url, { method: 'POST', headers, body });
+  }
+})();
+`;
+
+const THROTTLED = {
+  kind: 'throttled',
+  write: { verb: 'create', resource: 'configmaps', namespace: 'default', name: 'a', nth: 1 },
+};
+
+test('explore --json --html prints only documents on standard output, and writes the history with the fault', async (t) => {
+  const file = makeFile(t, JSON.stringify({ steps: [STEP] }));
+  const pages = path.join(path.dirname(file), 'pages');
+  const flags = ['--workload', file, '--hollow-nodes=0', '--quiet-ms=300', '--plan', JSON.stringify(THROTTLED)];
+  const operator = ['--', process.execPath, '-e', GIVES_UP];
+  const { code, text, printed } = await exploring(...flags, '--json', '--html', pages, ...operator);
+  assert.equal(code, 1, text);
+  const [finding, end] = printed.map((line) => JSON.parse(line));
+  assert.deepEqual([finding.event, end.event, end.found, printed.length], ['finding', 'end', 1, 2]);
+  assert.doesNotMatch(finding.again, /--html/);
+  assert.match(text, /the history of finding 1 is in .*finding-1\.html/);
+  const page = readFileSync(path.join(pages, 'finding-1.html'), 'utf8');
+  assert.match(page, /<line class="fault-line"[^>]*><title>write 1 &quot;create configmaps default\/a&quot; gets 429/);
+  assert.match(page, /configmaps default\/one/);
+});
+
+test('the line that repeats a finding has no earlier plan and no folder of pages, in either form', () => {
+  const flags = ['-w', 'file', '--plan={"a":1}', '--seed', '2', '--plan', '{}', '--html', 'pages', '--html=more'];
+  const given = [...flags, '--', 'run', '--plan', 'x'];
   assert.deepEqual(flagsOf(given, ['run', '--plan', 'x']), ['-w', 'file', '--seed', '2']);
 });

@@ -46,7 +46,10 @@ const SETTINGS = {
     max: 600_000,
   },
   'start-seconds': { kind: 'integer', help: 'Time for its first request', default: 30, min: 1, max: 3_600 },
-  html: { kind: 'string', help: 'Writes a page for each finding into this folder: who wrote what and had seen what' },
+  html: {
+    kind: 'string',
+    help: 'Writes a page for each finding into this folder, in place of earlier ones: who wrote what and had seen what',
+  },
   json: { kind: 'boolean', help: 'One JSON document for each finding, and one for the end' },
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
@@ -68,7 +71,8 @@ export const EXPLORE: Command = {
       );
       return 0;
     }
-    if (words.length === 0) throw misuse('no operator is given', 'Write its command after --, as in `-- ./operator`.');
+    if ((words[0] ?? '') === '')
+      throw misuse('no operator is given', 'Write its command after --, as in `-- ./operator`.');
     const file = settings.workload;
     if (file === undefined) throw misuse('no workload is given', 'Name its file with --workload.');
     if (settings.html !== undefined) await makeFolder(settings.html);
@@ -87,6 +91,7 @@ export const EXPLORE: Command = {
       plans: settings.plans,
       withinMs: settings.minutes * 60_000,
       ...(settings.plan === undefined ? {} : { only: planOf(settings.plan) }),
+      historyOfFindings: settings.html !== undefined,
       onProgress: (progress) => watch.tell(progress),
       signal: interruption.signal,
     });
@@ -94,7 +99,8 @@ export const EXPLORE: Command = {
       commandLine(['explore', ...flagsOf(argv, words), '--plan', plan, '--', ...words]);
     const lines = settings.json ? documentsOf(exploration, again) : textsOf(exploration, again);
     for (const line of lines) terminal.print(line);
-    if (settings.html !== undefined) await writeFindings(settings.html, exploration.accusations, terminal);
+    const say = settings.json ? terminal.tell : terminal.print;
+    if (settings.html !== undefined) await writeFindings(settings.html, exploration.accusations, say);
     if (interruption.signal.aborted) throw interrupted(exploration.tried);
     return exploration.accusations.length === 0 ? 0 : FOUND;
   },
@@ -191,10 +197,15 @@ function planOf(text: string): Plan {
   return readPlan(content);
 }
 
-/** The flags of a repetition: as given, without those of an earlier plan. */
+/** A repetition has its own plan, and writes no page over that of another finding. */
+const NOT_REPEATED = ['--plan', '--html'] as const;
+
+/** The flags of a repetition: as given, without those that belong to one exploration. */
 export function flagsOf(argv: readonly string[], words: readonly string[]): readonly string[] {
   const flags = argv.slice(0, argv.length - words.length).filter((each) => each !== '--');
-  return flags.filter((flag, i) => flag !== '--plan' && flags[i - 1] !== '--plan' && !flag.startsWith('--plan='));
+  const belongs = (flag: string, before: string | undefined): boolean =>
+    NOT_REPEATED.some((name) => flag === name || before === name || flag.startsWith(`${name}=`));
+  return flags.filter((flag, i) => !belongs(flag, flags[i - 1]));
 }
 
 const commandLine = (words: readonly string[]): string =>

@@ -1,4 +1,5 @@
 import type { HistoryChange } from '@holdfast/client/history-documents';
+import { formatTime, parseTime } from '@holdfast/platform';
 import { chart, type Fault } from './chart.ts';
 import { element, Markup } from './markup.ts';
 import { STYLE } from './page-style.ts';
@@ -20,6 +21,7 @@ export function historyPage(changes: readonly HistoryChange[], { title, facts, f
   const shown = changes.slice(-SHOWN_MAX);
   const left = changes.length - shown.length;
   const cut = left === 0 ? [] : [`The first ${left} changes are left out here.`];
+  const drawn = isShown(fault, shown, left) ? fault : undefined;
   const head = element('head', {}, [
     new Markup('<meta charset="utf-8"/>'),
     new Markup(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>`),
@@ -30,13 +32,25 @@ export function historyPage(changes: readonly HistoryChange[], { title, facts, f
   const body = element('body', {}, [
     element('h1', {}, title),
     ...[...facts, ...cut, ...verdicts(shown)].map((fact) => element('p', { class: 'fact' }, fact)),
-    ...(fault === undefined ? [] : [element('p', { class: 'fault-fact' }, `The red line: ${fault.text}.`)]),
+    ...(fault === undefined ? [] : [element('p', { class: 'fault-fact' }, faultText(fault, drawn !== undefined))]),
     legend(),
-    chart(shown, fault),
+    chart(shown, drawn),
     words(shown),
   ]);
   return `<!doctype html>\n${element('html', { lang: 'en' }, [head, body]).text}\n`;
 }
+
+/** A line at the edge would say that the fault came between what is left out and what is shown. */
+function isShown(fault: Fault | undefined, shown: readonly HistoryChange[], left: number): boolean {
+  const [first] = shown;
+  if (fault === undefined || first === undefined) return false;
+  return left === 0 || (parseTime(first.time) ?? 0) <= fault.atMs;
+}
+
+const faultText = ({ atMs, text }: Fault, isDrawn: boolean): string =>
+  isDrawn
+    ? `The red line: ${text}.`
+    : `The fault is not among the changes that are shown. It came at ${formatTime(atMs)}: ${text}.`;
 
 function verdicts(changes: readonly HistoryChange[]): readonly string[] {
   const refused = changes.filter(({ type }) => type === 'refused').length;

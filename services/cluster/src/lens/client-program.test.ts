@@ -6,6 +6,7 @@ import { CONFIG_MAPS, type ConfigMap } from '@holdfast/api';
 import { TransportError } from '@holdfast/client';
 import { eventually } from '@holdfast/platform/contract';
 import { type Cluster, startCluster } from '../index.ts';
+import { ClientProgram } from './client-program.ts';
 
 const namespace = 'default';
 const user = 'operator';
@@ -64,6 +65,23 @@ test('a pause that is over before the write is answered never begins', async (t)
   const lens = await cluster.lens({ kind: 'paused', user, pid, onHit: () => lens.off() });
   await operator.create(CONFIG_MAPS, configMap('one'));
   assert.equal(isPaused(), false);
+});
+
+test('a number is not signalled again after the kill, nor when its process has ended by itself', async (t) => {
+  const [killed, gone] = [program(t), program(t)];
+  const [first, second] = [new ClientProgram(killed.pid), new ClientProgram(gone.pid)];
+  first.kill();
+  process.kill(gone.pid, 'SIGKILL');
+  await Promise.all([killed.ended, gone.ended]);
+  second.pause();
+  // From here on the numbers may belong to others.
+  const signalled = t.mock.method(process, 'kill', () => true);
+  for (const each of [first, second]) {
+    each.pause();
+    each.resume();
+    each.kill();
+  }
+  assert.equal(signalled.mock.callCount(), 0);
 });
 
 test('a pid that is not there, or that of the cluster itself, is refused', async (t) => {

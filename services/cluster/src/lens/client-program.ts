@@ -12,7 +12,8 @@ export const PID: Setting = {
 
 /** Sends signals to the program behind a client, for tests that cannot do it themselves at the moment of a fault. */
 export class ClientProgram {
-  readonly #pid: number | undefined;
+  /** Forgotten once the process has ended: the machine may give its number to another one. */
+  #pid: number | undefined;
 
   /** Throws an `OperatorError` for a process that is not there. Without a pid nothing gets a signal. */
   constructor(pid: number | undefined) {
@@ -24,6 +25,7 @@ export class ClientProgram {
 
   kill(): void {
     this.#send('SIGKILL');
+    this.#pid = undefined;
   }
 
   pause(): void {
@@ -40,6 +42,7 @@ export class ClientProgram {
     try {
       return process.kill(this.#pid, signal);
     } catch {
+      this.#pid = undefined;
       return false;
     }
   }

@@ -38,8 +38,14 @@ test('run gives a command a cluster, ends with its code, and leaves nothing', as
       ['end', 1],
     ],
   );
+  lines.length = 0;
+  assert.equal(await run('--hollow-nodes=0', '--json', '--', '/no/such/program'), 127);
+  const [ready, end, ...more] = lines.map((line) => JSON.parse(line));
+  assert.deepEqual([ready.event, end.event, end.code, more], ['ready', 'end', 127, []]);
+  assert.match(`${end.message}\n${end.nextStep}`, /no\/such\/program cannot be started.*\n.*Check its name/);
+  lines.length = 0;
   assert.equal(await run('--hollow-nodes=0', '--', '/no/such/program'), 127);
-  assert.equal(await run(), 2);
+  assert.equal(await run('--', ''), 2);
   assert.equal(await run('--process-nodes=51', '--', 'true'), 2);
   const nodes = path.join(tmpdir(), 'holdfast-nodes-*');
   const look = ['--', 'sh', '-c', `ls -d ${nodes} > ${file}`];

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Cluster, startCluster } from '@holdfast/cluster';
+import { OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { exitCodeOf } from '../child-command.ts';
 import type { Command, Terminal } from '../command.ts';
@@ -30,7 +31,8 @@ export const RUN: Command = {
       return 0;
     }
     const [program, ...args] = words;
-    if (program === undefined) throw misuse('no command is given', 'Write it after --, as in `run -- go test ./...`.');
+    if (program === undefined || program === '')
+      throw misuse('no command is given', 'Write it after --, as in `run -- go test ./...`.');
     const from = settings.from === undefined ? {} : { from: settings.from };
     const nodes = { hollowNodes: settings['hollow-nodes'], processNodes: settings['process-nodes'] };
     await using cluster = await started({ ...from, ...nodes, https: true }, terminal);
@@ -40,14 +42,37 @@ export const RUN: Command = {
       await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
       const report = (document: object): void => void (settings.json && terminal.tell(JSON.stringify(document)));
       report({ event: 'ready', url: cluster.url, kubeconfig });
-      const code = await exitCodeOf(program, args, { ...terminal.env, KUBECONFIG: kubeconfig });
-      report({ event: 'end', code });
-      return code;
+      const end = await endOf(program, args, { ...terminal.env, KUBECONFIG: kubeconfig }, settings.json);
+      report({ event: 'end', ...end });
+      return end.code;
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   },
 };
+
+interface End {
+  readonly code: number;
+  /** Why the command could not be started. */
+  readonly message?: string;
+  readonly nextStep?: string;
+}
+
+/** With `isDocument` a command that cannot be started has an end, too: its message is no line between documents. */
+async function endOf(
+  program: string,
+  args: readonly string[],
+  env: Terminal['env'],
+  isDocument: boolean,
+): Promise<End> {
+  try {
+    return { code: await exitCodeOf(program, args, env) };
+  } catch (error) {
+    if (!isDocument || !(error instanceof OperatorError)) throw error;
+    const { exitCode: code, message, nextStep } = error;
+    return { code, message, nextStep };
+  }
+}
 
 async function started(options: Parameters<typeof startCluster>[0], { live }: Terminal): Promise<Cluster> {
   live?.show('starting a cluster');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -52,6 +53,10 @@ test('testenv serves as long as a command runs, and ends with its code', async (
   const terminal = { print: note, tell: note, env: {}, clock: createSystemClock() };
   const run = (...argv: readonly string[]): Promise<number> => runCommand('testenv', argv, terminal);
   const file = path.join(folder, 'note');
+  const server = createServer().listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const { port: portInUse } = server.address() as AddressInfo;
   assert.equal(await run('--', process.execPath, '--input-type=module', '-e', PROGRAM, file), 7);
   assert.deepEqual(lines, []);
   await assert.rejects(fetch(`${readFileSync(file, 'utf8')}/openapi.json`));
@@ -61,6 +66,12 @@ test('testenv serves as long as a command runs, and ends with its code', async (
     lines.join('\n'),
     /cannot be started.*\n.*Check its name.*\n.*by its environment\n.*HOLDFAST_TESTENV_URL/,
   );
+  for (const nothing of [['--'], ['--', '']]) {
+    lines.length = 0;
+    // One that serves would never end: the port is in use.
+    assert.equal(await run('--port', String(portInUse), ...nothing), 2);
+    assert.match(lines.join('\n'), /no command stands behind --\n.*`testenv -- pytest`/);
+  }
 });
 
 test('wrong flags of testenv and a token file that cannot be written are told with the next step', async () => {

@@ -70,7 +70,10 @@ function commandOf(
   settings: { readonly json: boolean; readonly 'token-file'?: string | undefined },
 ): ProgramToRun | undefined {
   const [program, ...args] = words;
-  if (program === undefined) return undefined;
+  if (program === undefined && argv.at(-1) !== '--') return undefined;
+  if (program === undefined || program === '') {
+    throw misuse('no command stands behind --', 'Write it there, as in `testenv -- pytest`, or leave -- out.');
+  }
   if (argv[argv.length - words.length - 1] !== '--') {
     throw misuse(
       `testenv does not know "${program}"`,

@@ -20,15 +20,25 @@ test('without a file the only cluster of `up` is meant; of several one has to be
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const env = { XDG_STATE_HOME: path.join(folder, 'state') };
   const choose = (wish: Partial<Wish> = {}): string => kubeconfigFile({ ...NOTHING, ...wish }, env, folder);
-  const made = (name: string): string => {
+  const recorded = (name: string): ClusterHome => {
     const home = new ClusterHome(name, env);
     home.write(newRecord(name, 0));
+    return home;
+  };
+  const made = (name: string): string => {
+    const home = recorded(name);
     mkdirSync(home.dataDirectory);
     writeFileSync(home.kubeconfig, '');
     return home.kubeconfig;
   };
   assert.throws(() => choose(), /there is no cluster here/);
   assert.throws(() => choose({ name: 'one' }), /there is no cluster "one"/);
+  recorded('one');
+  for (const wish of [{}, { name: 'one' }])
+    assert.throws(() => choose(wish), {
+      message: /"one" has no kubeconfig yet/,
+      nextStep: /holdfast status --name one/,
+    });
   const one = made('one');
   assert.equal(choose(), one);
   const two = made('two');

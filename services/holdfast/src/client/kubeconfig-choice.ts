@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '@holdfast/platform';
-import { ClusterHome, clusterHomes } from '../local/cluster-home.ts';
+import { ClusterHome, type ClusterRecord, clusterHomes } from '../local/cluster-home.ts';
 import { misuse } from './misuse.ts';
 
 /** The file that `npm start` writes. */
@@ -43,6 +43,17 @@ export function kubeconfigFile({ kubeconfig, name }: Wish, env: Environment, her
 
 function ofCluster(home: ClusterHome): string {
   if (existsSync(home.kubeconfig)) return home.kubeconfig;
+  knownCluster(home);
+  throw unchosen(
+    `the cluster "${home.name}" has no kubeconfig yet: its start is not done`,
+    `\`holdfast status --name ${home.name}\` says how it is; \`holdfast up -d --name ${home.name}\` starts it.`,
+  );
+}
+
+/** Throws for a name that no cluster of `up` has. */
+export function knownCluster(home: ClusterHome): ClusterRecord {
+  const record = home.read();
+  if (record !== undefined) return record;
   throw unchosen(
     `there is no cluster "${home.name}"`,
     `\`holdfast list\` shows all; \`holdfast up -d --name ${home.name}\` starts it.`,

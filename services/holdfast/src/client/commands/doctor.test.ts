@@ -4,18 +4,21 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { lockDataDirectory } from '../../embedded/data-directory-lock.ts';
+import { ClusterHome, newRecord } from '../../local/cluster-home.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { runCommand } from '../run.ts';
 
 const clock = createSystemClock();
 
-async function examine(...argv: readonly string[]) {
+const examine = (...argv: readonly string[]) => examineIn({}, ...argv);
+
+async function examineIn(env: Readonly<Record<string, string>>, ...argv: readonly string[]) {
   const lines: string[] = [];
   const print = (line: string): void => void lines.push(line);
-  const code = await runCommand('doctor', argv, { print, tell: print, env: {}, clock });
+  const code = await runCommand('doctor', argv, { print, tell: print, env, clock });
   return { code, lines };
 }
 
@@ -48,13 +51,42 @@ test('doctor sees whether a cluster runs without holding its lock', async (t) =>
   assert.match((await examine(...flags)).lines.join('\n'), /that does not run\n/, 'two look at the same time');
 });
 
-test('doctor names a used port with what to do, and its exit code reports the problem', async (t) => {
+async function usedPort(t: TestContext): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
-  const { code, lines } = await examine(`--port=${address.port}`, '--data-dir', path.join(tmpdir(), 'holdfast-none'));
+  return address.port;
+}
+
+test('doctor names a used port with what to do, and its exit code reports the problem', async (t) => {
+  const port = await usedPort(t);
+  const { code, lines } = await examine(`--port=${port}`, '--data-dir', path.join(tmpdir(), 'holdfast-none'));
   assert.equal(code, 1);
-  assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${address.port} is in use\n {9}Stop`));
+  assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${port} is in use\n {9}Stop`));
+});
+
+test('doctor --name looks where the record of the cluster says, and knows no other name', async (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-doctor-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { XDG_STATE_HOME: folder };
+  const port = await usedPort(t);
+  const home = new ClusterHome('two', env);
+  home.write({ ...newRecord('two', 0), url: `https://127.0.0.1:${port}` });
+  const { code, lines } = await examineIn(env, '--name=two');
+  assert.equal(code, 1);
+  assert.match(lines.join('\n'), new RegExp(`problem {2}port: 127.0.0.1:${port} is in use`));
+  assert.match(lines.join('\n'), new RegExp(`data directory: ${home.dataDirectory} is new`));
+  new ClusterHome('new', env).write(newRecord('new', 0));
+  assert.match((await examineIn(env, '--name=new')).lines.join('\n'), /ok {7}port: 127\.0\.0\.1:0 is free/);
+  for (const [argv, sentence] of [
+    [['--name=tow'], /there is no cluster "tow"\n.*holdfast list/],
+    [['--name=two', '--data-dir=.holdfast'], /--data-dir and --name both name a cluster\n.*Leave one/],
+    [['--name=two', '--kubeconfig=x'], /--kubeconfig and --name both name a cluster\n.*Leave one/],
+  ] as const) {
+    const refused = await examineIn(env, ...argv);
+    assert.equal(refused.code, 2, argv.join(' '));
+    assert.match(refused.lines.join('\n'), sentence);
+  }
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { writeScenario } from '../../test/scenario/files.ts';
 import type { Scenario } from '../../test/scenario/model.ts';
+import { scenarioOf } from '../../test/scenario/plans.ts';
 import { planOf } from '../../test/sim/hunt/plan.ts';
 import { editsOf, PLANTED_BUGS, plantInto } from '../../test/sim/hunt/planted.mjs';
 import type { PlantedResults } from './planted-results.ts';
@@ -118,7 +119,7 @@ export class Group {
       else for (const name of left) this.#note(name, { seed, cpuMs: cpuMs / left.length });
     });
     // A process that ends before its first seed is told as the end of that seed.
-    return end === undefined ? failing : (last ?? planOf(first));
+    return end === undefined ? failing : (last ?? scenarioOf(planOf(first), { name: `seed ${first}` }));
   }
 
   async #playAlone(name: string, failing: Scenario): Promise<void> {

@@ -13,6 +13,7 @@ import {
   hollowNodeFacts,
 } from '@holdfast/kubelet';
 import { createHollowRuntime, type HollowRuntime, type HollowState } from '@holdfast/kubelet/hollow-runtime';
+import { ADMIN_USER, CONTROLLER_MANAGER_USER, nodeUser, POD_GC_USER, SCHEDULER_USER } from '@holdfast/pki/credentials';
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store, StoredObject } from '@holdfast/store';
@@ -33,7 +34,7 @@ import { type Answered, ApiServers, type StoreOf } from './api-servers.ts';
 import { Channels } from './channels.ts';
 import { type Commit, CommittedState } from './committed.ts';
 import { NodeDisks } from './node-disks.ts';
-import { ADMIN, CAREFUL, CONTROLLER_MANAGER, nodeUser, OWNER, POD_GC, SCHEDULER, tokensOf } from './users.ts';
+import { CAREFUL, OWNER, tokensOf } from './users.ts';
 
 /** Revisions that an adoption leaves out. */
 const ADOPTION_JUMP = 1_000_000_000_000;
@@ -205,12 +206,12 @@ export class SimCluster {
     for (const party of partiesOf(SCHEDULER_PARTY, schedulers)) this.#addPart(party, this.#createScheduler);
     for (const party of partiesOf(MANAGER_PARTY, managers)) this.#addPart(party, this.#createControllerManager);
     const users = this.#boot('user');
-    this.admin = this.#clientFor(users, ADMIN);
+    this.admin = this.#clientFor(users, ADMIN_USER);
     this.owner = this.#clientFor(users, OWNER);
-    this.watcher = this.#clientFor(users, ADMIN);
+    this.watcher = this.#clientFor(users, ADMIN_USER);
     this.careful = this.#clientFor(users, CAREFUL);
     this.racers = this.apiParties.map((_, prefers) =>
-      createApiClient({ transport: this.#apis.transportFor(users, prefers), token: ADMIN, userAgent: ADMIN }),
+      createApiClient({ transport: this.#apis.transportFor(users, prefers), token: ADMIN_USER, userAgent: ADMIN_USER }),
     );
     const nodes = this.nodeNames.map((name) => this.#createNode(name));
     const parts = [...this.#parts.keys()].map((party) => this.#bootPart(party));
@@ -226,7 +227,7 @@ export class SimCluster {
   follow<T extends KubeObject>(party: string, resource: ResourceRef<T>): Informer<T> {
     this.network.join(party);
     const machine = this.#boot(party);
-    const client = this.#clientFor(machine, ADMIN);
+    const client = this.#clientFor(machine, ADMIN_USER);
     const bus = this.#busFor(machine);
     const informer = createInformer({ ...machine, ...this.#checks(), client, bus, resource });
     this.background(informer.start());
@@ -238,7 +239,7 @@ export class SimCluster {
     const handle = this.#apis.directTo(apiParty);
     invariant(handle !== undefined, 'the API server runs', { apiParty });
     const transport = { request: handle, close: () => Promise.resolve() };
-    return createApiClient({ transport, token: ADMIN, userAgent: ADMIN });
+    return createApiClient({ transport, token: ADMIN_USER, userAgent: ADMIN_USER });
   }
 
   /** The store of now, also while the API refuses. */
@@ -469,7 +470,7 @@ export class SimCluster {
     createScheduler({
       ...machine,
       bus: this.#busFor(machine),
-      client: this.#clientFor(machine, SCHEDULER),
+      client: this.#clientFor(machine, SCHEDULER_USER),
       leaderElection: this.#hasLeases(this.#options.replicas?.schedulers),
     });
 
@@ -479,7 +480,10 @@ export class SimCluster {
       ...machine,
       ...this.#checks(),
       bus: this.#busFor(machine),
-      clients: { manager: this.#clientFor(machine, CONTROLLER_MANAGER), podGc: this.#clientFor(machine, POD_GC) },
+      clients: {
+        manager: this.#clientFor(machine, CONTROLLER_MANAGER_USER),
+        podGc: this.#clientFor(machine, POD_GC_USER),
+      },
       settings: {
         leaderElection: this.#hasLeases(replicas?.managers),
         ...(nodeMonitorGraceSeconds === undefined ? {} : { nodeMonitorGraceSeconds }),

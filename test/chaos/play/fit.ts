@@ -1,5 +1,5 @@
 import { createSeededRandom } from '@holdfast/platform';
-import { KINDS, type Kind, type StepKind } from '../../sim/hunt/kinds.ts';
+import { FAULTS, type FaultKind, KINDS, type Kind, type StepKind } from '../../sim/hunt/kinds.ts';
 import { type HuntPlan, OBSERVER, type Step, targetsOf } from '../../sim/hunt/plan.ts';
 import { COMPOSE_FORMS, type FormName } from '../support/compose-form.ts';
 import { FORM_REFUSALS, hasNoClock } from './refusals.ts';
@@ -41,17 +41,11 @@ function drawSurroundings({ seed, seconds }: HuntPlan, form: FormName): readonly
   });
 }
 
-const OF_SURROUNDINGS = [
-  'doubled-link',
-  'spoiled-link',
-  'narrow-link',
-  'no-names',
-  'tight-memory',
-  'expired-certificate',
-  'store-moved',
-  'store-rewrites',
-  'store-torn',
-] as const;
+/** The hunt draws none of them, and no zone has them as a whole. */
+const OF_SURROUNDINGS = (Object.keys(FAULTS) as FaultKind[]).filter((kind) => {
+  const { perMinute, targets }: Kind = FAULTS[kind];
+  return perMinute === 0 && targets !== 'zone';
+});
 const EVERY_SECONDS = 6;
 
 /** The hunt draws none: one or two, of which the second is another zone's or comes when the first is over. */

@@ -1,6 +1,6 @@
 import type { Random } from '@holdfast/platform';
 import { DISK_FAULTS } from './disk-faults.ts';
-import type { Zones } from './zones.ts';
+import { anyZone, type Zones } from './zones.ts';
 
 /** What happens to a cluster of three zones, and how it ends. `hold` resolves when the fault has lasted long enough. */
 export interface Fault {
@@ -14,7 +14,6 @@ export interface Fault {
   ): Promise<void>;
 }
 
-export const anyZone = (random: Random): number => random.int(3);
 const follower = (leader: number, random: Random): number => (leader + 1 + random.int(2)) % 3;
 
 async function killAndStart(zones: Zones, zone: number, hold: () => Promise<void>): Promise<void> {

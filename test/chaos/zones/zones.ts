@@ -1,4 +1,11 @@
-import { createIds, createSilentLog, createSystemClock, createSystemRandom, invariant } from '@holdfast/platform';
+import {
+  createIds,
+  createSilentLog,
+  createSystemClock,
+  createSystemRandom,
+  invariant,
+  type Random,
+} from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import type { DurableStore } from '@holdfast/store';
 import { createLogStore } from '@holdfast/store/log';
@@ -11,6 +18,7 @@ import { LOG_PATIENCE_MS, type LogServers, startLogServers } from '../../support
 import { HeldProxy } from './held-proxy.ts';
 
 export const ZONES = [0, 1, 2] as const;
+export const anyZone = (random: Random): number => random.int(ZONES.length);
 
 export interface ZonesOptions {
   /** 1 is the negative control: what one server has is lost with it. */

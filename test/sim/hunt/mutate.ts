@@ -1,6 +1,6 @@
-import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
+import { createSeededRandom, type Random } from '@holdfast/platform';
 import { KINDS } from './kinds.ts';
-import { type HuntPlan, type Step, targetsOf } from './plan.ts';
+import { type HuntPlan, pick, rounded, type Step, targetsOf } from './plan.ts';
 
 const MOST_STEPS = 80;
 const MOST_CHANGES = 4;
@@ -77,11 +77,4 @@ function near(random: Random, step: Step | undefined, plan: HuntPlan): number {
 }
 
 const within = ({ seconds }: HuntPlan, at: number): number => rounded(Math.min(Math.max(0, at), seconds));
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 const some = (random: Random, steps: readonly Step[]): Step | undefined => steps[random.int(Math.max(1, steps.length))];
-
-function pick<T>(random: Random, from: readonly T[]): T {
-  const found = from[random.int(from.length)];
-  invariant(found !== undefined, 'there is something to pick from');
-  return found;
-}

@@ -339,7 +339,7 @@ const numbered = (name: string, count: number, from: 0 | 1): readonly string[] =
 /** The node on which the first pod of an application is when the step begins. */
 export const nodeOf = (app: string): string => `node-of-${app}`;
 
-function pick<T>(random: Random, from: readonly T[]): T {
+export function pick<T>(random: Random, from: readonly T[]): T {
   const found = from[random.int(from.length)];
   invariant(found !== undefined, 'there is something to pick from');
   return found;
@@ -350,4 +350,4 @@ const between = (random: Random, [least, most]: readonly [number, number]): numb
 /** Most things are over soon, and races need that. */
 const shortly = (random: Random, [least, most]: readonly [number, number]): number =>
   least + random.float() ** 2 * (most - least);
-const rounded = (value: number): number => Math.round(value * 1000) / 1000;
+export const rounded = (value: number): number => Math.round(value * 1000) / 1000;

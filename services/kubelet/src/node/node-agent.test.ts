@@ -19,10 +19,28 @@ import { newNode } from '../domain/node-status.ts';
 import { LEASE_DURATION_SECONDS, LEASE_RENEW_MS, NODE_RETRY_MS, NODE_STATUS_TRIES } from '../limits.ts';
 import { nextLease } from '../self-fencing/promised-lease.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
-import { NodeAgent } from './node-agent.ts';
+import { NodeAgent, type NodeAgentDeps } from './node-agent.ts';
 
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
 const START_MS = 1_767_225_600_000;
+
+interface Given extends Partial<Omit<NodeAgentDeps, 'client'>> {
+  readonly client: Partial<ApiClient>;
+  readonly clock: Clock;
+}
+
+/** Of a node that is well, where a test says nothing else. */
+const createAgent = ({ client, ...others }: Given): NodeAgent =>
+  new NodeAgent({
+    client: client as ApiClient,
+    log: createSilentLog(),
+    facts,
+    runtimeVersion: () => Promise.resolve('hollow'),
+    images: () => Promise.resolve(undefined),
+    notReady: () => undefined,
+    onVanished: () => Promise.resolve(),
+    ...others,
+  });
 
 /** A node that others write as well: `lost` reports of the kubelet meet a newer revision first. */
 async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; waitsMs: number | undefined }> {
@@ -57,15 +75,9 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
     return { cancel: () => {} };
   };
   const clock: Clock = { now: () => START_MS, monotonic: () => 0, timer, sleep: () => Promise.resolve() };
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
-    facts,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
-    notReady: () => undefined,
-    onVanished: () => Promise.resolve(),
   });
   agent.start();
   await armed;
@@ -86,15 +98,10 @@ test('a node reports not ready before its first heartbeat, and when the API acce
   };
   const clock = createVirtualClock();
   let fault: { readonly kind: 'fault'; readonly reason: string } | undefined;
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
-    facts,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
     notReady: () => fault,
-    onVanished: () => Promise.resolve(),
   });
   assert.deepEqual(agent.problems(), ['the API has accepted no heartbeat yet']);
   agent.start();
@@ -126,16 +133,10 @@ test('the address of the machine is read before each report', async () => {
     create: (_, object) => given(object),
   };
   const clock = createVirtualClock();
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
-    facts,
     address: () => address,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
-    notReady: () => undefined,
-    onVanished: () => Promise.resolve(),
   });
   agent.start();
   await clock.advance(1_000);
@@ -174,15 +175,9 @@ test('a node without self-fencing renews its lease without the promise of an ear
     },
   };
   const clock = createVirtualClock();
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
-    facts,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
-    notReady: () => undefined,
-    onVanished: () => Promise.resolve(),
   });
   agent.start();
   await clock.advance(1_000);
@@ -209,16 +204,10 @@ test('[FENCE-06] the label of a node says that its promise is in force, and is r
   };
   const clock = createVirtualClock();
   let isPromising = true;
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
-    facts,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
-    notReady: () => undefined,
     promise: { policy: 'exclusive', begin: () => undefined, isPromising: () => isPromising },
-    onVanished: () => Promise.resolve(),
   });
   agent.start();
   await clock.advance(1_000);
@@ -262,15 +251,10 @@ async function startedAs({
     create: (_, object) => given(object),
   };
   const clock = createVirtualClock();
-  const agent = new NodeAgent({
-    client: client as ApiClient,
+  const agent = createAgent({
+    client,
     clock,
-    log: createSilentLog(),
     facts: own,
-    runtimeVersion: () => Promise.resolve('hollow'),
-    images: () => Promise.resolve(undefined),
-    notReady: () => undefined,
-    onVanished: () => Promise.resolve(),
     onDisplaced: () => ended++,
     bound: {
       read: () => onDisk,

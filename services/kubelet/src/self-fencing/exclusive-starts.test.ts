@@ -81,10 +81,7 @@ for (const [title, annotations] of [
 test('[SAFE-26] a pod that excludes itself waits as well for an earlier promise to end all pods', async () => {
   const pod = ofApi({ [SELF_FENCING]: 'off' });
   const lease: Lease = { ...LEASE, metadata: { annotations: { [SELF_FENCING]: 'all' } } };
-  const client = {
-    find: (...asked: [ResourceRef<KubeObject>]) => apiWith({ pod, lease }).find(asked[0], { name: '' }),
-  };
-  const starts = new ExclusiveStarts({ client: client as unknown as ApiClient, nodeName: 'n' });
+  const starts = new ExclusiveStarts({ client: apiWith({ pod, lease }), nodeName: 'n' });
   await assert.rejects(starts.confirm(pod, false), /promise of an earlier kubelet/);
 });
 

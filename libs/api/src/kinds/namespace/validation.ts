@@ -19,7 +19,7 @@ export function validateNamespaceCreate(namespace: Readonly<Namespace>): readonl
   return out;
 }
 
-/** Without a word about what is stored already: whoever changes something else cannot mend it. */
+/** A value that is stored already is accepted: an update of something else cannot correct it. */
 function validatePolicy(out: FieldError[], { metadata }: Readonly<Namespace>, old?: Readonly<Namespace>): void {
   const policy = metadata.annotations?.[SELF_FENCING];
   if (policy === undefined || policy === old?.metadata.annotations?.[SELF_FENCING]) return;

@@ -1,4 +1,14 @@
-import { isMirrorPod, isUnique, NAMESPACES, type Namespace, type Pod, SELF_FENCING, usesClaim } from '@holdfast/api';
+import {
+  dnsLabelErrors,
+  isMirrorPod,
+  isUnique,
+  NAMESPACES,
+  type Namespace,
+  type Pod,
+  SELF_FENCING,
+  usesClaim,
+} from '@holdfast/api';
+import { GENERATED_BASE_CHARS_MAX } from '../../limits.ts';
 import { type AdmissionDeps, type AdmissionPlugin, isCore } from '../port.ts';
 import { asPod } from '../typed-objects.ts';
 
@@ -42,20 +52,18 @@ function say(pod: Pod, policy: string): void {
 const NO_HOST_NAME =
   'this pod has a spec.hostname that is not its name, or a name that is no DNS label of 63 characters';
 
-/** A generated name ends with characters that a host name may have. */
+const isHostName = (name: string): boolean => dnsLabelErrors(name).length === 0;
+
+/** A name that is generated later ends with characters that a host name may have. */
 function canBeNamed({ metadata, spec }: Pod): boolean {
   if ((spec.hostname ?? '') !== '') return false;
   const { name = '', generateName = '' } = metadata;
-  return name === '' ? GENERATED.test(generateName) : HOST_NAME.test(name);
+  return isHostName(name === '' ? `${generateName.slice(0, GENERATED_BASE_CHARS_MAX)}x` : name);
 }
-
-/** Five characters are added to it, after it has been cut to 58. */
-const GENERATED = /^[a-z0-9][-a-z0-9]*$/;
-const HOST_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** A name that cannot be a host name is refused by the validation of the annotation. */
 function nameHost({ metadata, spec }: Pod): void {
   const { name = '' } = metadata;
   if (metadata.annotations?.[SELF_FENCING] !== 'exclusive' || (spec.hostname ?? '') !== '') return;
-  if (HOST_NAME.test(name)) spec.hostname = name;
+  if (isHostName(name)) spec.hostname = name;
 }

@@ -19,14 +19,16 @@ test('the history is kept for an hour and within 64 MB, or as long and within as
   }
 });
 
-test('an API server of its own keeps none unless it is told to; those of compose take it from variables', () => {
+test('an API server of its own keeps none unless it is told to; those of compose keep an hour, or what variables say', () => {
   const read = (env: Readonly<Record<string, string>>) =>
     readHistoryConfig(readSettings(APISERVER_SETTINGS, { argv: [], env }));
   assert.equal(read({}), undefined);
   assert.equal(read({ HOLDFAST_HISTORY_RETENTION: '', HOLDFAST_HISTORY_LIMIT_MB: '' }), undefined);
   assert.equal(read({ HOLDFAST_HISTORY_RETENTION: '10m' })?.retentionMs, 600_000);
   const compose = readFileSync(new URL('../../../../docker-compose.yml', import.meta.url), 'utf8');
-  for (const variable of ['HOLDFAST_HISTORY_RETENTION', 'HOLDFAST_HISTORY_LIMIT_MB']) {
-    assert.ok(compose.includes(`${variable}: \${${variable}:-}`), variable);
+  const passedOn = ['HOLDFAST_HISTORY_RETENTION-1h', 'HOLDFAST_HISTORY_LIMIT_MB:-'];
+  for (const expression of passedOn) {
+    const variable = expression.split(/[:-]/)[0];
+    assert.ok(compose.includes(`${variable}: \${${expression}}`), expression);
   }
 });

@@ -29,7 +29,7 @@ interface Given extends Partial<Omit<NodeAgentDeps, 'client'>> {
   readonly clock: Clock;
 }
 
-/** Of a node that is well, where a test says nothing else. */
+/** Creates the agent of a healthy node; a test replaces what it needs. */
 const createAgent = ({ client, ...others }: Given): NodeAgent =>
   new NodeAgent({
     client: client as ApiClient,

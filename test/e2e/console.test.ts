@@ -222,6 +222,7 @@ test('the loss of a node is a film: lanes, durations, and in a sentence what is 
 test('a wire is cut and mended by buttons, where the cluster was started for it', async () => {
   await go('#/overview');
   await page.getByRole('link', { name: 'Play', exact: true }).click();
+  await page.getByText('This cluster lives on the clock of its machine.').waitFor();
   await page.getByLabel('Target').selectOption('hollow-2');
   await page.getByRole('combobox', { name: 'Lasts' }).selectOption('');
   assert.deepEqual(await seriousFindings(page), []);

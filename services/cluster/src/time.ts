@@ -4,6 +4,8 @@ import { badOption } from './options.ts';
 import type { Requests } from './requests.ts';
 import { toMilliseconds } from './time-steps.ts';
 
+export { Requests } from './requests.ts';
+
 /** A request that takes longer than this, while nothing else happens, waits for virtual time. */
 const PATIENCE_MS = 1_000;
 const LOOK_AGAIN_MS = 2;
@@ -39,9 +41,12 @@ export class ClusterTime {
     return this.#virtual !== undefined;
   }
 
-  /** One call after the other. Rejects for a duration that cannot be read, and on real time. */
-  advance(duration: string | number): Promise<void> {
-    const run = this.#last.then(() => this.#advance(duration));
+  /**
+   * One call after the other. Rejects for a duration that cannot be read, and on real time. Aborted: time stands still
+   * where it is.
+   */
+  advance(duration: string | number, signal?: AbortSignal): Promise<void> {
+    const run = this.#last.then(() => this.#advance(duration, signal));
     this.#last = run.catch(() => {});
     return run;
   }
@@ -74,7 +79,7 @@ export class ClusterTime {
     return noted;
   }
 
-  async #advance(duration: string | number): Promise<void> {
+  async #advance(duration: string | number, signal: AbortSignal | undefined): Promise<void> {
     const ms = toMilliseconds(duration);
     const virtual = this.#virtual;
     if (virtual === undefined) {
@@ -82,7 +87,7 @@ export class ClusterTime {
     }
     const untilMs = virtual.monotonic() + ms;
     await this.settle();
-    while (virtual.fireNext(untilMs)) await this.settle();
+    while (signal?.aborted !== true && virtual.fireNext(untilMs)) await this.settle();
   }
 
   /** Components and requests rest: two turns of the event loop pass without a request. */

@@ -31,3 +31,17 @@ test('CSI drivers of an embedded cluster are named with their sockets', () => {
     /--csi-drivers cannot be read: "disk"/,
   );
 });
+
+test('a cluster on virtual time is simulated and in memory; what lives on real time is refused', () => {
+  const read = (...argv: string[]) => readStartConfig({ argv: ['--clock=virtual', ...argv], env: {} });
+  const { nodes, hollowNodes, store, defaultStorageClass } = read('--play');
+  assert.deepEqual({ nodes, hollowNodes, store: store.kind, defaultStorageClass }, EXPECTED_VIRTUAL);
+  assert.equal(read('--play', '--hollow-nodes', '7', '--nodes', '0').hollowNodes, 7);
+  assert.throws(() => read(), /needs --play/);
+  assert.throws(() => read('--play', '--nodes', '1'), /simulated pods alone/);
+  assert.throws(() => read('--play', '--store', 'redis://h:1'), /server of --store/);
+  assert.throws(() => read('--play', '--bus', 'nats://h:1'), /server of --bus/);
+  assert.equal(readStartConfig({ argv: [], env: {} }).nodes, 1);
+});
+
+const EXPECTED_VIRTUAL = { nodes: 0, hollowNodes: 3, store: 'memory', defaultStorageClass: false };

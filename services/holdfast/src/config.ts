@@ -24,6 +24,7 @@ import {
   STORE_TLS_SETTINGS,
   type TlsClient,
 } from '@holdfast/platform/tls-client';
+import { CLOCK_SETTING, type ClockKind, readTimed } from './clock-setting.ts';
 
 const NODES_MAX = 50;
 const HOLLOW_NODES_MAX = 10_000;
@@ -50,8 +51,7 @@ export const START_SETTINGS = {
   from: { kind: 'file', help: 'A backup or a snapshot with which a new cluster begins' },
   nodes: {
     kind: 'integer',
-    help: 'Nodes that run pods as processes of this machine',
-    default: 1,
+    help: 'Nodes that run pods as processes of this machine; default: 1, and none with --clock=virtual',
     min: 0,
     max: NODES_MAX,
   },
@@ -93,7 +93,12 @@ export const START_SETTINGS = {
     help: 'Address of this machine at which node ports are open, such as 127.0.0.1; none = load balancers get no address either; default: load balancers at loopback addresses alone',
   },
   'csi-drivers': { kind: 'list', help: CSI_DRIVERS_HELP, default: [] },
-  'hollow-nodes': { kind: 'integer', help: 'Nodes with simulated pods', default: 0, min: 0, max: HOLLOW_NODES_MAX },
+  'hollow-nodes': {
+    kind: 'integer',
+    help: 'Nodes with simulated pods; default: none, and 3 with --clock=virtual',
+    min: 0,
+    max: HOLLOW_NODES_MAX,
+  },
   without: { kind: 'list', values: OPTIONAL_PARTS, help: 'Parts to omit, to run your own', default: [] },
   'default-storage-class': {
     kind: 'enum',
@@ -117,6 +122,7 @@ export const START_SETTINGS = {
     kind: 'boolean',
     help: 'Let administrators cut wires, kill and pause components: for tries and demonstrations',
   },
+  clock: CLOCK_SETTING,
   json: { kind: 'boolean', help: 'Print progress as JSON lines' },
   'log-level': { ...LOG_LEVEL_SETTING, default: 'error' },
   help: { kind: 'boolean', help: 'Print this list' },
@@ -176,6 +182,8 @@ export interface StartConfig {
   readonly tracingEndpoint: string | undefined;
   /** Administrators may play faults. */
   readonly play: boolean;
+  /** `virtual`: time passes only when administrators let it pass. */
+  readonly clock: ClockKind;
   readonly json: boolean;
   readonly logLevel: LogLevel;
   readonly help: boolean;
@@ -186,17 +194,18 @@ export function readStartConfig(source: SettingSource): StartConfig {
   if (settings.memory && settings.store !== undefined) {
     throw badSetting('--memory and --store exclude each other', 'Leave one of them out.');
   }
+  const { nodes, hollowNodes, memory } = readTimed(settings);
   return {
     port: settings.port,
     host: settings.host,
     dataDir: settings['data-dir'],
-    store: storeOf(settings),
+    store: storeOf({ ...settings, memory }),
     bus: settings.bus === undefined ? undefined : readBusAddress(settings.bus),
     busTls: readBusTls(settings),
     allowUnsafeStore: settings['allow-unsafe-store'],
     storeLimitMb: settings['store-limit-mb'],
     from: settings.from,
-    nodes: settings.nodes,
+    nodes,
     runtime: settings.runtime,
     runtimeEndpoint: settings['container-runtime-endpoint'],
     sandboxImage: settings['pod-infra-container-image'],
@@ -207,10 +216,9 @@ export function readStartConfig(source: SettingSource): StartConfig {
     nodeCidrMaskSize: settings['node-cidr-mask-size'],
     expose: exposeOf(settings.expose),
     csiDrivers: readCsiDrivers(settings['csi-drivers']),
-    hollowNodes: settings['hollow-nodes'],
+    hollowNodes,
     without: new Set(settings.without),
-    defaultStorageClass:
-      (settings['default-storage-class'] ?? (settings.nodes > 0 ? 'standard' : 'none')) === 'standard',
+    defaultStorageClass: (settings['default-storage-class'] ?? (nodes > 0 ? 'standard' : 'none')) === 'standard',
     allowPrivileged: settings['allow-privileged'],
     optionalPlugins: new Set(settings['enable-admission-plugins']),
     nodeMonitorGraceSeconds: settings['node-monitor-grace-seconds'],
@@ -222,6 +230,7 @@ export function readStartConfig(source: SettingSource): StartConfig {
     features: readFeatures(settings['feature-gates']),
     tracingEndpoint: settings['tracing-endpoint'],
     play: settings.play,
+    clock: settings.clock,
     json: settings.json,
     logLevel: settings['log-level'],
     help: settings.help,

@@ -1,4 +1,11 @@
-import { createIds, createSystemClock, createSystemRandom, OperatorError, openTracing } from '@holdfast/platform';
+import {
+  type Clock,
+  createIds,
+  createSystemClock,
+  createSystemRandom,
+  OperatorError,
+  openTracing,
+} from '@holdfast/platform';
 import { describeSettings, type SettingSource } from '@holdfast/platform/config';
 import { createPinoLog } from '@holdfast/platform/pino-log';
 import { readStartConfig, START_SETTINGS, type StartConfig } from './config.ts';
@@ -23,18 +30,19 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
     );
     return undefined;
   }
-  const clock = createSystemClock();
+  const real = createSystemClock();
+  const time = config.clock === 'virtual' ? await virtualTime(real) : undefined;
   const random = createSystemRandom();
   const tracing = await openTracing('holdfast', config.tracingEndpoint);
   const machine = {
-    clock,
+    clock: time?.clock ?? real,
     random,
     ids: createIds(random),
     log: createPinoLog({ level: config.logLevel, service: 'holdfast' }),
     ...(tracing.tracer === undefined ? {} : { tracer: tracing.tracer }),
   };
-  const progress = createProgress(config, line, () => clock.monotonic());
-  const cluster = createEmbeddedCluster({ machine, config, progress, tracing });
+  const progress = createProgress(config, line, () => real.monotonic());
+  const cluster = createEmbeddedCluster({ machine, config, progress, tracing, time });
   await cluster.start();
   const facts = cluster.facts();
   progress.ready({
@@ -45,6 +53,8 @@ export async function startCommand(line: CommandLine): Promise<EmbeddedCluster |
   });
   return cluster;
 }
+
+const virtualTime = async (real: Clock) => (await import('./embedded/virtual-time.ts')).createVirtualTime(real);
 
 function createProgress(config: StartConfig, line: CommandLine, monotonic: () => number): Progress {
   const options = { steps: START_STEPS, monotonic, print: line.print };

@@ -9,11 +9,18 @@ const AGAIN_MS = 4_000;
 
 /** The partition matrix: who hears whom, from what the components report. */
 export function HearingPage(): VNode {
-  const { api, machine, at, offers, guard } = useShell();
+  const shell = useShell();
+  const { api, at, offers, guard } = shell;
   const isPast = at.value !== '';
   const { found, failure } = useFollowed({
     key: 'hearing',
-    read: () => readParties(api, { machine, guard, servers: offers.value.servers, at: at.value }),
+    read: () =>
+      readParties(api, {
+        machine: { ...shell.machine, now: () => shell.time() },
+        guard,
+        servers: offers.value.servers,
+        at: at.value,
+      }),
     again: () => AGAIN_MS,
   });
   return (

@@ -3,6 +3,7 @@ import type { TargetedSubmitEvent, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { begin, end, type Play, readPlay, sentenceOf, stepOf, targetsOf } from '../state/play.ts';
 import { useShell } from './shell.tsx';
+import { TimeCard } from './time-card.tsx';
 
 const REFRESH_MS = 2_000;
 const SPANS = [
@@ -27,6 +28,7 @@ export function PlayPage(): VNode {
           {failure}
         </p>
       )}
+      {play !== undefined && <TimeCard clock={play.clock} run={run} />}
       {play !== undefined && <BeginForm play={play} run={run} />}
       {play !== undefined && <Lasting play={play} run={run} />}
     </div>
@@ -35,7 +37,8 @@ export function PlayPage(): VNode {
 
 interface PartProps {
   readonly play: Play;
-  readonly run: (work: () => Promise<unknown>) => void;
+  /** Resolves when it is done, or the page says why not. */
+  readonly run: (work: () => Promise<unknown>) => Promise<void>;
 }
 
 function BeginForm({ play, run }: PartProps): VNode {
@@ -50,7 +53,7 @@ function BeginForm({ play, run }: PartProps): VNode {
   const target = targets.some((each) => each.name === wanted) ? wanted : (targets[0]?.name ?? '');
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    run(() => begin(api, stepOf(kind, { do: name, target, lasts, value })));
+    void run(() => begin(api, stepOf(kind, { do: name, target, lasts, value })));
   };
   return (
     <form class="filters" onSubmit={submit}>
@@ -106,7 +109,7 @@ function Lasting({ play: { faults, kinds }, run }: PartProps): VNode {
           const says = kind === undefined ? fault.do : sentenceOf(kind, fault.target ?? '');
           return (
             <li key={fault.id}>
-              <button type="button" onClick={() => run(() => end(api, fault.id))}>
+              <button type="button" onClick={() => void run(() => end(api, fault.id))}>
                 End
               </button>{' '}
               {says} <span class="muted">since {fault.begunAt}</span>
@@ -116,7 +119,7 @@ function Lasting({ play: { faults, kinds }, run }: PartProps): VNode {
         })}
       </ul>
       {faults.length > 1 && (
-        <button type="button" onClick={() => run(() => end(api))}>
+        <button type="button" onClick={() => void run(() => end(api))}>
           End all
         </button>
       )}
@@ -125,11 +128,13 @@ function Lasting({ play: { faults, kinds }, run }: PartProps): VNode {
 }
 
 function usePlay() {
-  const { api, machine } = useShell();
+  const shell = useShell();
+  const { api, machine } = shell;
   const play = useSignal<Play | undefined>(undefined);
   const [failure, setFailure] = useState('');
   const read = async (): Promise<void> => {
     play.value = await readPlay(api);
+    await shell.tick();
   };
   const tell = (error: unknown): void => setFailure(error instanceof Error ? error.message : String(error));
   useEffect(() => {
@@ -137,9 +142,9 @@ function usePlay() {
     // Faults end by themselves. A lost answer is asked for again.
     return machine.every(REFRESH_MS, () => void read().catch(() => undefined));
   }, []);
-  const run = (work: () => Promise<unknown>): void => {
+  const run = async (work: () => Promise<unknown>): Promise<void> => {
     setFailure('');
-    void work().then(read).catch(tell);
+    await work().then(read).catch(tell);
   };
   return { play: play.value, failure, run };
 }

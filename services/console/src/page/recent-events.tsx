@@ -16,7 +16,7 @@ export function RecentEvents(): VNode {
   const shell = useShell();
   const from = (): Promise<string> => {
     const { api, machine } = shell;
-    return revisionAt(api, pathOf(NAMESPACES), machine.iso(machine.now() - BEFORE_MS));
+    return revisionAt(api, pathOf(NAMESPACES), machine.iso(shell.time() - BEFORE_MS));
   };
   const { table, tick } = useLiveTable(pathOf(EVENTS), {}, { rowsMax: ROWS_MAX, from });
   const events = latestEvents(table.model, SHOWN);

@@ -54,9 +54,7 @@ export class Shell {
     machine.place.changed(() => {
       this.route.value = readRoute(machine.place.hash());
     });
-    machine.every(CLOCK_TICK_MS, () => {
-      this.now.value = machine.now();
-    });
+    machine.every(CLOCK_TICK_MS, () => void this.tick());
     if (code !== undefined) await this.signIn({ code });
     else if (this.#guard === '') this.presence.value = 'outside';
     else await this.#enter();
@@ -87,6 +85,19 @@ export class Shell {
     return this.kinds.value.find(({ group, plural }) => group === name.group && plural === name.plural);
   }
 
+  /** The time of the cluster now. */
+  time(): number {
+    return this.offers.value.now ?? this.machine.now();
+  }
+
+  /** Reads the clock anew: that of this machine, or of the cluster when it has its own. */
+  async tick(): Promise<void> {
+    if (this.presence.value === 'inside' && this.offers.value.now !== undefined) {
+      this.offers.value = await readOffers(this.machine.fetch, this.#guard).catch(() => this.offers.value);
+    }
+    this.now.value = this.time();
+  }
+
   /** The time that the pages count ages from. */
   get shownTime(): number {
     return parse(this.at.value) ?? this.now.value;
@@ -107,6 +118,7 @@ export class Shell {
         readOffers(this.machine.fetch, this.#guard),
       ]);
       this.offers.value = offers;
+      this.now.value = this.time();
       this.user.value = who.status?.userInfo?.username ?? '';
       this.kinds.value = kinds;
       await this.refreshRange();

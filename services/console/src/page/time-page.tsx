@@ -21,7 +21,7 @@ export function TimePage(): VNode {
   const oldest = shell.range.value?.oldest.time ?? '';
   const fromTime = useMemo(() => {
     if (span === 0) return oldest;
-    const begin = shell.machine.iso((at === '' ? shell.machine.now() : (parse(at) ?? 0)) - span);
+    const begin = shell.machine.iso((at === '' ? shell.time() : (parse(at) ?? 0)) - span);
     return begin < oldest ? oldest : begin;
   }, [span, at, oldest]);
   return (

@@ -11,6 +11,8 @@ export interface Offers {
   readonly play: boolean;
   /** Names of API servers that can be asked one by one; absent = there is one. */
   readonly servers?: readonly string[];
+  /** The time of a cluster that does not live on the clock of its machine, in milliseconds. */
+  readonly now?: number;
 }
 
 export interface SignInDeps {

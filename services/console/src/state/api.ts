@@ -94,6 +94,8 @@ export interface Offers {
   readonly play: boolean;
   /** Names of API servers that can be asked one by one; empty: there is one. */
   readonly servers: readonly string[];
+  /** The time of a cluster that does not live on the clock of its machine, in milliseconds. */
+  readonly now?: number;
 }
 
 export const NO_OFFERS: Offers = { play: false, servers: [] };

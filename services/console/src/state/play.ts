@@ -24,7 +24,14 @@ export interface Fault {
   readonly endsAt?: string;
 }
 
+/** The clock of the cluster. A virtual one stands still until it is advanced. */
+export interface PlayClock {
+  readonly kind: 'real' | 'virtual';
+  readonly now: string;
+}
+
 export interface Play {
+  readonly clock: PlayClock;
   readonly targets: readonly PlayTarget[];
   readonly kinds: readonly FaultKind[];
   readonly faults: readonly Fault[];
@@ -49,6 +56,14 @@ export const begin = (api: Api, step: object): Promise<Fault> =>
 /** Without an id: all of them. */
 export const end = (api: Api, id = ''): Promise<unknown> =>
   api.json(`${ROOT}/faults${id === '' ? '' : `/${encodeURIComponent(id)}`}`, { method: 'DELETE' });
+
+/** Lets this much time pass, such as `5m`. Resolves when everything that it brought about has happened. */
+export const advance = (api: Api, duration: string): Promise<unknown> =>
+  api.json(`${ROOT}/advance`, {
+    method: 'POST',
+    body: JSON.stringify({ duration: duration.trim() }),
+    contentType: 'application/json',
+  });
 
 export const targetsOf = ({ targets }: FaultKind, all: readonly PlayTarget[]): readonly PlayTarget[] =>
   targets === 'none' ? [] : all.filter(({ kind }) => targets === 'process' || targets === kind);

@@ -22,6 +22,7 @@ import { beginStore } from './open-store.ts';
 import { choosePodNetwork } from './pod-network-choice.ts';
 import type { Progress } from './progress.ts';
 import { chooseRuntime, type RuntimeProbes } from './runtime-choice.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 export interface EmbeddedClusterDeps {
   readonly machine: Machine;
@@ -29,6 +30,8 @@ export interface EmbeddedClusterDeps {
   readonly progress: Progress;
   /** Sends the last spans after all components have stopped. */
   readonly tracing: Pick<Tracing, 'stop'>;
+  /** Absent: the cluster lives on the clock of its machine. */
+  readonly time?: VirtualTime | undefined;
 }
 
 interface ClusterFacts {
@@ -55,20 +58,17 @@ export const START_STEPS = 5;
 
 /** The whole control plane with its nodes in this process, built from the same classes as the distributed form. */
 export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluster {
-  const { machine, config, progress, tracing } = deps;
-  const running = new Running(machine);
+  const { machine, config, progress, tracing, time } = deps;
+  // Deadlines of a stop are for what lives outside of the cluster, too: connections, threads.
+  const running = new Running({ ...machine, clock: time?.real ?? machine.clock });
   running.add(opened('traces', () => tracing.stop()));
   const directory = new DataDirectory(config.dataDir, { ephemeral: config.store.kind === 'memory' });
   let facts: ClusterFacts = { url: '', kubeconfig: directory.kubeconfigFile, warnings: [] };
-  const startTogether = async (services: readonly Service[]): Promise<void> => {
-    running.add(...services);
-    await Promise.all(services.map((service) => service.start()));
-  };
   const start = async (): Promise<void> => {
     const nodeNames = nodeNamesOf(config);
     const choosing = chooseForNodes(config, directory, machine);
     // Reads the files first: a mistake is reported before anything runs.
-    const { scheduling, ...apiFiles } = await readFiles(config, machine, directory);
+    const { scheduling, ...apiFiles } = await readFiles(deps, directory);
     const { play } = apiFiles;
     const lock = await lockDataDirectory(directory.path);
     running.add(opened('lock of the data directory', async () => lock.release()));
@@ -90,6 +90,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     running.add(opened('bus', () => bus.close()));
     const front = createApiFront({
       machine,
+      time,
       config,
       store,
       bus,
@@ -111,7 +112,7 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
     const cautions = new Set([...(began?.cautions ?? []), ...(caution === undefined ? [] : [caution])]);
     const parts = { machine, config, bus, front, directory, nodeNames, scheduling, pki, cautions, play, ...chosen };
     await progress.step(`scheduler, controllers, ${nodeNames.all.length} node(s)`, () =>
-      startTogether([createAnnouncement(config, front), ...createComponents(parts)]),
+      startTogether(running, [createAnnouncement(config, front), ...createComponents(parts)]),
     );
     const known = [...cautionsOf(pki, machine.clock.now()), ...cautions, ...(store.cautions?.() ?? [])];
     const told = { url, console: consoleOf(front, url), began: began?.text };
@@ -120,9 +121,14 @@ export function createEmbeddedCluster(deps: EmbeddedClusterDeps): EmbeddedCluste
   return {
     name: 'holdfast',
     start: () => running.begin(() => withFailuresExplained({ path: directory.path, flag: '--data-dir' }, start)),
-    stop: () => running.stop(),
+    stop: () => time?.end(running.stop()) ?? running.stop(),
     facts: () => facts,
   };
+}
+
+async function startTogether(running: Running, services: readonly Service[]): Promise<void> {
+  running.add(...services);
+  await Promise.all(services.map((service) => service.start()));
 }
 
 function consoleOf(front: ApiFront, url: string): string | undefined {
@@ -130,13 +136,13 @@ function consoleOf(front: ApiFront, url: string): string | undefined {
   return path === undefined ? undefined : `${url}${path}`;
 }
 
-async function readFiles(config: StartConfig, machine: Machine, directory: DataDirectory) {
+async function readFiles({ config, machine, time }: EmbeddedClusterDeps, directory: DataDirectory) {
   return {
     historyDirectory: directory.historyFolder,
     scheduling: await readScheduling(config),
     audit: await readAudit(config, machine),
     encryption: await readEncryption(config, machine),
-    play: config.play ? (await import('./play.ts')).createPlayTools(machine) : undefined,
+    play: config.play ? (await import('./play.ts')).createPlayTools(machine, time) : undefined,
   };
 }
 

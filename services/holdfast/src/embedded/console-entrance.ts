@@ -1,4 +1,5 @@
 import type { ApiHandler } from '@holdfast/client';
+import type { Offers } from '@holdfast/console';
 import { linkPath, Sessions, type SessionsDeps } from '@holdfast/console/sessions';
 import type { Log } from '@holdfast/platform';
 
@@ -11,7 +12,7 @@ export interface ConsoleEntrance {
 
 /** Until somebody opens the console, it costs the start two small modules and a request one comparison of its path. */
 export function createConsoleEntrance(
-  deps: SessionsDeps & { readonly handle: ApiHandler; readonly log: Log; readonly offers: { readonly play: boolean } },
+  deps: SessionsDeps & { readonly handle: ApiHandler; readonly log: Log; readonly offers: Offers },
 ): ConsoleEntrance {
   const { handle, log, offers } = deps;
   const sessions = new Sessions(deps);

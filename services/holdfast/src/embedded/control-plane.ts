@@ -11,6 +11,7 @@ import type { HttpsServer } from '@holdfast/apiserver/https';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { type ApiClient, type ApiTransport, createApiClient, createDirectTransport } from '@holdfast/client';
+import type { Offers } from '@holdfast/console';
 import type { FrontProxyPki } from '@holdfast/pki/cluster-pki';
 import { ADMIN_USER, type Credential } from '@holdfast/pki/credentials';
 import { type Clock, invariant, type Service } from '@holdfast/platform';
@@ -22,9 +23,12 @@ import type { Machine } from './machine.ts';
 import { createPlacementHandler, PlacementDesk } from './placement.ts';
 import type { PlayTools } from './play.ts';
 import { createSecret } from './secret.ts';
+import type { VirtualTime } from './virtual-time.ts';
 
 export interface ApiFrontDeps {
   readonly machine: Machine;
+  /** Absent: the cluster lives on the clock of its machine. */
+  readonly time: VirtualTime | undefined;
   readonly config: StartConfig;
   readonly store: Store;
   readonly bus: Bus;
@@ -95,15 +99,26 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   // The relay sees encrypted values in stored form and publishes only their keys.
   const relay = createRelay({ ...machine, store, bus, knownState: apiServer.knownState });
   const { https } = entrance;
-  const { play } = deps;
+  const { play, time } = deps;
+  const served = time?.around(apiServer.handle) ?? apiServer.handle;
   const placement = new PlacementDesk();
-  const withPlacement = createPlacementHandler({ desk: placement, handle: apiServer.handle });
-  const handle = play?.createPlayHandler({ stage: play.stage, handle: withPlacement }) ?? withPlacement;
+  const withPlacement = createPlacementHandler({
+    desk: placement,
+    handle: time?.watches(served) ?? served,
+  });
+  const handle = play?.createPlayHandler({ ...play, handle: withPlacement }) ?? withPlacement;
   const console = config.without.has('console')
     ? undefined
-    : createConsoleEntrance({ ...machine, handle, secret: createSecret, offers: { play: config.play } });
-  entrance.leadTo(console?.handle ?? handle);
-  const transport = createDirectTransport(apiServer.handle);
+    : createConsoleEntrance({
+        ...machine,
+        clock: time?.real ?? machine.clock,
+        handle,
+        secret: createSecret,
+        offers: offersOf(deps),
+      });
+  const entry = console?.handle ?? handle;
+  entrance.leadTo(time?.fromOutside(entry) ?? entry);
+  const transport = createDirectTransport(served);
   const clientOf = (user: string, incarnation?: string, way?: ClientWay): ApiClient => {
     const credential = credentials.get(user);
     invariant(credential !== undefined, 'every component has a credential', { user });
@@ -117,6 +132,18 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
   };
   const services = [...deps.encryption.services, apiServer, relay, https];
   return { apiServer, https, services, clientOf, nodes, placement, consolePath: consolePathOf(console, credentials) };
+}
+
+/** What the page of the console learns beside the API. */
+function offersOf({ config: { play }, time }: ApiFrontDeps): Offers {
+  if (time === undefined) return { play };
+  return {
+    play,
+    // Read anew for each answer.
+    get now() {
+      return time.clock.now();
+    },
+  };
 }
 
 function consolePathOf(console: ConsoleEntrance | undefined, credentials: ApiFrontDeps['credentials']) {

@@ -2,7 +2,8 @@ import { type ApiHandler, type ApiRequest, type ApiResponse, jsonOf } from '@hol
 import { StatusError } from '@holdfast/machinery';
 import { kindOf, PLAYED_KINDS, type PlayedKind } from './kinds.ts';
 import type { Stage } from './stage.ts';
-import { readStep, unfit } from './step.ts';
+import { readStep } from './step.ts';
+import type { Hands } from './time.ts';
 
 export const PLAY_PATH = '/holdfast.io/play/v1';
 const PLAY_API = 'play.holdfast.io/v1';
@@ -10,17 +11,18 @@ const FAULTS = `${PLAY_PATH}/faults`;
 
 export interface PlayDeps {
   readonly stage: Stage;
+  readonly hands: Hands;
   /** The API server: it says who asks and whether he may. */
   readonly handle: ApiHandler;
 }
 
 /** The API with faults beside it. Only who may use its paths by RBAC gets an answer: administrators, by default. */
 export const createPlayHandler =
-  ({ stage, handle }: PlayDeps): ApiHandler =>
+  ({ handle, ...players }: PlayDeps): ApiHandler =>
   async (request) => {
     if (request.path !== PLAY_PATH && !request.path.startsWith(`${PLAY_PATH}/`)) return handle(request);
     try {
-      return (await refusalOf(handle, request)) ?? answer(stage, request);
+      return (await refusalOf(handle, request)) ?? (await answer(players, request));
     } catch (error) {
       if (error instanceof StatusError) return json(error.body.code, error.body);
       throw error;
@@ -53,18 +55,14 @@ async function refusalOf(handle: ApiHandler, request: ApiRequest): Promise<ApiRe
   throw new StatusError({ code: 403, reason: 'Forbidden', message });
 }
 
-function answer(stage: Stage, { method, path, headers, body }: ApiRequest): ApiResponse {
-  if (path === PLAY_PATH && method === 'GET') return json(200, describe(stage));
+type Players = Omit<PlayDeps, 'handle'>;
+
+async function answer({ stage, hands }: Players, request: ApiRequest): Promise<ApiResponse> {
+  const { method, path, body } = request;
+  if (path === PLAY_PATH && method === 'GET') return json(200, { ...describe(stage), clock: hands.shown() });
   if (path === FAULTS && method === 'GET') return json(200, { ...typeOf('FaultList'), items: stage.faults() });
   if (path === FAULTS && method === 'POST') {
-    // A form of another site cannot send this type.
-    if (headers['content-type']?.split(';', 1)[0]?.trim() !== 'application/json') {
-      throw new StatusError({
-        code: 415,
-        reason: 'UnsupportedMediaType',
-        message: 'a step is sent as application/json',
-      });
-    }
+    requireJson(request);
     return json(201, { ...typeOf('Fault'), ...stage.begin(readStep(body)) });
   }
   if (path === FAULTS && method === 'DELETE') {
@@ -73,11 +71,24 @@ function answer(stage: Stage, { method, path, headers, body }: ApiRequest): ApiR
   }
   if (path.startsWith(`${FAULTS}/`) && method === 'DELETE') return endOne(stage, path.slice(FAULTS.length + 1));
   if (path === `${PLAY_PATH}/advance` && method === 'POST') {
-    throw unfit(
-      'this cluster lives on the clock of its machine: `holdfast testenv` starts clusters whose time can be advanced',
-    );
+    requireJson(request);
+    return json(200, { ...typeOf('Advance'), clock: await hands.advance(body, request.signal) });
   }
-  throw new StatusError({ code: 404, reason: 'NotFound', message: `use ${PLAY_PATH}, ${FAULTS} or ${FAULTS}/ID` });
+  throw new StatusError({
+    code: 404,
+    reason: 'NotFound',
+    message: `use ${PLAY_PATH}, ${FAULTS}, ${FAULTS}/ID or ${PLAY_PATH}/advance`,
+  });
+}
+
+/** Refuses a form of another site: it cannot send this type. */
+function requireJson({ headers }: ApiRequest): void {
+  if (headers['content-type']?.split(';', 1)[0]?.trim() === 'application/json') return;
+  throw new StatusError({
+    code: 415,
+    reason: 'UnsupportedMediaType',
+    message: 'a step is sent as application/json',
+  });
 }
 
 function endOne(stage: Stage, id: string): ApiResponse {

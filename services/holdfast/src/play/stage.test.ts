@@ -5,6 +5,7 @@ import { FAULTS } from '../../../../test/sim/hunt/kinds.ts';
 import { createPlayHandler, PLAY_PATH } from './api.ts';
 import { readStep } from './step.ts';
 import { makeStage } from './testing.ts';
+import { Hands, type PlayTime } from './time.ts';
 
 const asked = (method: ApiRequest['method'], path: string, body?: object): ApiRequest => ({
   method,
@@ -20,11 +21,12 @@ const valueOf = async (handle: ApiHandler, request: ApiRequest) => {
 };
 
 /** An API server that says of everybody the same. */
-function makeApi(review: { readonly status: number; readonly allowed: boolean }) {
+function makeApi(review: { readonly status: number; readonly allowed: boolean }, time?: PlayTime) {
   const made = makeStage();
   const seen: ApiRequest[] = [];
   const handle = createPlayHandler({
     stage: made.stage,
+    hands: new Hands(made.clock, time),
     handle: (request) => {
       seen.push(request);
       const value = { status: { allowed: review.allowed } };
@@ -38,6 +40,7 @@ function makeApi(review: { readonly status: number; readonly allowed: boolean })
   return { ...made, handle, seen };
 }
 
+const ADVANCE_PATH = `${PLAY_PATH}/advance`;
 const ADMIN = { status: 201, allowed: true };
 
 test('a kill ends a component without its consent, and the end of the fault starts it again', async () => {
@@ -123,11 +126,51 @@ test('the API begins, lists and ends faults, and asks the API server for each re
   const one = `${PLAY_PATH}/faults/${String(begun.value['id'])}`;
   assert.equal((await valueOf(handle, asked('DELETE', one))).status, 200);
   assert.equal((await valueOf(handle, asked('DELETE', one))).status, 404);
-  const advance = await valueOf(handle, asked('POST', `${PLAY_PATH}/advance`, {}));
-  assert.match(String(advance.value['message']), /clock of its machine/);
+  const advance = await valueOf(handle, asked('POST', ADVANCE_PATH, { duration: '1s' }));
+  assert.equal(advance.status, 409);
+  assert.match(String(advance.value['message']), /clock of its machine: start one with --play --clock=virtual/);
   assert.equal(seen.length, 5, 'each is reviewed');
   assert.match(String(seen[0]?.body), /"path":"\/holdfast.io\/play\/v1\/faults","verb":"post"/);
   assert.equal(seen[0]?.headers['authorization'], 'Bearer x');
+});
+
+test('time passes when an administrator says so, and the answer comes when it has passed', async () => {
+  const passed: number[] = [];
+  const made = makeApi(ADMIN, {
+    advance: async (ms) => {
+      passed.push(ms);
+      made.clock.skip(ms);
+    },
+  });
+  const advance = async (body: object) => (await valueOf(made.handle, asked('POST', ADVANCE_PATH, body))).value;
+  const { value: before } = await valueOf(made.handle, asked('GET', PLAY_PATH));
+  assert.deepEqual(before['clock'], { kind: 'virtual', now: '1970-01-01T00:00:00Z' });
+  assert.deepEqual(await advance({ duration: '5m' }), {
+    kind: 'Advance',
+    apiVersion: 'play.holdfast.io/v1',
+    clock: { kind: 'virtual', now: '1970-01-01T00:05:00Z' },
+  });
+  for (const [body, message] of [
+    [{ duration: '2h' }, /"duration" is a time such as "30s", at most 3600s/],
+    [{ duration: 'soon' }, /"duration" is a time/],
+    [{ duration: '1s', by: 'x' }, /one field, "duration": not "by"/],
+  ] as const) {
+    assert.match(String((await advance(body))['message']), message);
+  }
+  assert.deepEqual(passed, [300_000]);
+});
+
+test('one request at a time advances the time, and one that ends in a failure does not block the next', async () => {
+  const { promise, reject } = Promise.withResolvers<void>();
+  const { handle } = makeApi(ADMIN, { advance: () => promise });
+  const body = { duration: '1s' };
+  const first = handle(asked('POST', ADVANCE_PATH, body));
+  const second = await valueOf(handle, asked('POST', ADVANCE_PATH, body));
+  assert.equal(second.status, 409);
+  assert.match(String(second.value['message']), /advances the time already/);
+  reject(new Error('the cluster has stopped'));
+  await assert.rejects(first, /has stopped/);
+  await assert.rejects(handle(asked('POST', ADVANCE_PATH, body)), /has stopped/);
 });
 
 test('nobody else begins a fault: strangers, other users, and forms of other sites', async () => {

@@ -9,7 +9,12 @@ export const unfit = (message: string): StatusError => new StatusError({ code: 4
 
 /** A step as a scenario file writes it, without `at`: `{ "do": "isolate", "target": "node-1", "for": "30s" }`. */
 export function readStep(body: string | Uint8Array | undefined): Step {
-  const { do: name, target, for: lasts, ...values } = fieldsOf(body);
+  const {
+    do: name,
+    target,
+    for: lasts,
+    ...values
+  } = fieldsOf(body, '{"do": "isolate", "target": "node-1", "for": "30s"}');
   const kind = readKind(name);
   const { targets, value } = kindOf(kind);
   const wrong = Object.keys(values).find((key) => key !== value);
@@ -25,7 +30,8 @@ export function readStep(body: string | Uint8Array | undefined): Step {
   };
 }
 
-function fieldsOf(body: string | Uint8Array | undefined): Readonly<Record<string, unknown>> {
+/** The fields of a JSON object such as `example`. */
+export function fieldsOf(body: string | Uint8Array | undefined, example: string): Readonly<Record<string, unknown>> {
   const text = typeof body === 'string' ? body : Buffer.from(body ?? []).toString();
   if (text.length > STEP_BYTES_MAX) throw unfit('a step is smaller than this');
   try {
@@ -34,7 +40,7 @@ function fieldsOf(body: string | Uint8Array | undefined): Readonly<Record<string
   } catch {
     // Told below.
   }
-  throw unfit('a step is a JSON object, as in {"do": "isolate", "target": "node-1", "for": "30s"}');
+  throw unfit(`the body is a JSON object, as in ${example}`);
 }
 
 function readKind(name: unknown): PlayedKind {
@@ -47,7 +53,7 @@ function readKind(name: unknown): PlayedKind {
   );
 }
 
-function spanOf(field: string, value: unknown, maxMs: number): number {
+export function spanOf(field: string, value: unknown, maxMs: number): number {
   const ms = typeof value === 'string' ? parseDuration(value) : undefined;
   if (ms !== undefined && ms > 0 && ms <= maxMs) return ms;
   throw unfit(`"${field}" is a time such as "30s", at most ${maxMs / 1000}s`);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { RunReport } from './count-reporter.ts';
 import { groupFiles, writeGroups } from './groups.ts';
-import { joinReports } from './run-files.ts';
+import { addReports, joinReports, splitAlone } from './run-files.ts';
+import { SUITES } from './suites.ts';
 
 function treeOf(t: TestContext, files: Readonly<Record<string, string>>): string {
   const root = mkdtempSync(path.join(tmpdir(), 'holdfast-groups-'));
@@ -94,4 +95,17 @@ test('groups contain the files of one room, and tests that measure or change the
     groups.slice(-2),
     measures.map((file) => [file]),
   );
+});
+
+test('files that look at the whole machine run apart from the others, and all are counted', () => {
+  const parts = splitAlone({ alone: ['b.test.ts'] }, ['a.test.ts', 'b.test.ts', 'c.test.ts']);
+  assert.deepEqual(parts, { together: ['a.test.ts', 'c.test.ts'], alone: ['b.test.ts'] });
+  const report = { passed: 2, failed: 1, skips: [], failures: ['one'], ended: ['a.test.ts'] };
+  const sum = addReports(report, { passed: 3, failed: 0, skips: [], failures: [], ended: ['b.test.ts'] });
+  assert.deepEqual(sum, { passed: 5, failed: 1, skips: [], failures: ['one'], ended: ['a.test.ts', 'b.test.ts'] });
+});
+
+test('every file that runs alone exists', () => {
+  const root = new URL('../../', import.meta.url);
+  for (const file of SUITES.flatMap(({ alone = [] }) => alone)) assert.ok(existsSync(new URL(file, root)), file);
 });

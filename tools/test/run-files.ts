@@ -28,35 +28,57 @@ interface Run extends Place {
 export async function runFiles(suite: Suite, files: readonly string[], place: Place): Promise<RunReport> {
   const temporary = makeTemporary(suite, place);
   const run: Run = { ...place, suite, temporary };
-  const report = await runInProcesses(run, files);
+  const report = await runAll(run, files);
   const left = removeLeftovers(temporary);
   if (left.length > 0) process.stdout.write(`removed what tests left behind:\n  ${left.join('\n  ')}\n`);
   return countLeftovers(report, suite.name, left);
 }
 
-async function runInProcesses(run: Run, files: readonly string[]): Promise<RunReport> {
+/** Runs the files that may run beside each other, then those that need the machine for themselves. */
+async function runAll(run: Run, files: readonly string[]): Promise<RunReport> {
+  const { together, alone } = splitAlone(run.suite, files);
+  if (alone.length === 0) return (await runInProcesses(run, together)).report;
+  const oneByOne: Run = { ...run, suite: { ...run.suite, concurrency: 1 } };
+  if (together.length === 0) return (await runInProcesses(oneByOne, alone)).report;
+  const { report, interrupted } = await runInProcesses(run, together);
+  return interrupted ? report : addReports(report, (await runInProcesses(oneByOne, alone)).report);
+}
+
+/** Separates the files that need the machine for themselves. */
+export function splitAlone(
+  suite: Pick<Suite, 'alone'>,
+  files: readonly string[],
+): Record<'together' | 'alone', readonly string[]> {
+  const isAlone = (file: string): boolean => suite.alone?.includes(file) === true;
+  return { together: files.filter((file) => !isAlone(file)), alone: files.filter(isAlone) };
+}
+
+export const addReports = (first: RunReport, second: RunReport): RunReport => ({
+  passed: first.passed + second.passed,
+  failed: first.failed + second.failed,
+  skips: [...first.skips, ...second.skips],
+  failures: [...first.failures, ...second.failures],
+  ended: [...first.ended, ...second.ended],
+});
+
+async function runInProcesses(run: Run, files: readonly string[]): Promise<Outcome> {
   // A name pattern would also match the names of the files, which are suites in a group.
-  if (run.suite.sharesProcesses !== true || run.grep !== undefined) return (await runRunner(run, files)).report;
+  if (run.suite.sharesProcesses !== true || run.grep !== undefined) return runRunner(run, files);
   const first = await runGroups(run, groupFiles(run.root, files));
   const missing = files.filter((file) => !first.report.ended.includes(file));
-  if (missing.length === 0 || first.interrupted) return first.report;
+  if (missing.length === 0 || first.interrupted) return first;
   const again = await runGroups(
     run,
     missing.map((file) => [file]),
   );
-  return joinReports(first.report, again.report, missing);
+  return { ...again, report: joinReports(first.report, again.report, missing) };
 }
 
 /** The run has failed, even if every file passes alone. */
 export function joinReports(first: RunReport, again: RunReport, missing: readonly string[]): RunReport {
   const what = `✖ a process ended before these files were done, so each ran again alone: ${missing.join(', ')}`;
-  return {
-    passed: first.passed + again.passed,
-    failed: first.failed + again.failed + 1,
-    skips: [...first.skips, ...again.skips],
-    failures: [...first.failures, ...again.failures, what],
-    ended: [...first.ended, ...again.ended],
-  };
+  const both = addReports(first, again);
+  return { ...both, failed: both.failed + 1, failures: [...both.failures, what] };
 }
 
 function runGroups(run: Run, groups: readonly (readonly string[])[]): Promise<Outcome> {

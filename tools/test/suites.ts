@@ -11,6 +11,8 @@ export interface Suite {
   readonly containerd?: boolean;
   /** Test files that run at the same time; servers of one test must not starve those of another. */
   readonly concurrency: number;
+  /** Files that look at the whole machine. They run after the others, one at a time. */
+  readonly alone?: readonly string[];
   readonly timeoutSecondsPerTest: number;
   /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
   readonly sharesCompiledModules?: boolean;
@@ -53,7 +55,8 @@ export const SUITES: readonly Suite[] = [
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
     programs: ['kubectl', 'chromium'],
-    concurrency: 1,
+    concurrency: 2,
+    alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,
   },
   {

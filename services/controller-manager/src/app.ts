@@ -15,6 +15,7 @@ import type { CertificateAuthority, ReadRequest } from './certificates/port.ts';
 import { AggregatedKindPool } from './common/aggregated-kinds.ts';
 import type { ControllerDefinition, ControllerIdentity, Loop } from './common/context.ts';
 import { CustomKindPool } from './common/custom-kinds.ts';
+import { againAfterRefusal } from './common/refusals.ts';
 import type { MetricsSource } from './controllers/horizontal-pod-autoscaler/metrics-source.ts';
 import { AUTOSCALING_DEFAULTS, type AutoscalingSettings } from './controllers/horizontal-pod-autoscaler/settings.ts';
 import type { ClusterNetwork } from './controllers/node-ipam/cluster-network.ts';
@@ -248,7 +249,14 @@ class ControllerManager implements ControllerManagerService {
   #runLoop(loop: Loop, log: Log): { readonly controller: Controller; readonly unsubscribe: () => void } {
     const { clock, tracer } = this.#deps;
     const queue = createWorkQueue({ clock, tracer });
-    const controller = createController({ ...loop, queue, clock, log, tracer });
+    const controller = createController({
+      ...loop,
+      reconcile: againAfterRefusal(loop.reconcile),
+      queue,
+      clock,
+      log,
+      tracer,
+    });
     const stops = loop.wake((key) => queue.add(key));
     for (const key of loop.initialKeys()) queue.add(key);
     void controller.start();

@@ -19,6 +19,9 @@ export const CACHE_BARRIER_RECHECK_MS = 5_000;
 /** A refused write is tried again after this time, if no change in the cache does so before: a webhook may refuse without one. */
 export const REFUSED_WRITE_RECHECK_MS = 1_000;
 
+/** The longest such time: it doubles with each refusal. */
+export const REFUSED_WRITE_RECHECK_MAX_MS = 60_000;
+
 /** A delete whose outcome never became visible stops holding back its workload after this time. */
 export const DELETE_EXPECTATION_TTL_MS = 300_000;
 
@@ -259,6 +262,10 @@ invariant(
 invariant(
   NODE_MONITOR_STALL_MS < NODE_MONITOR_GRACE_SETTING.min * 1_000,
   'a stall of the manager is seen before its nodes seem silent',
+);
+invariant(
+  REFUSED_WRITE_RECHECK_MS <= REFUSED_WRITE_RECHECK_MAX_MS,
+  'the back-off of refused writes begins with the shortest delay',
 );
 invariant(PROMISE_LOOK_MS < PROMISE_STALL_MS, 'a punctual check of the promises is not a stall');
 invariant(PROMISE_HEARD_MS <= PROMISE_HEARD_OTHER_MS, 'other nodes are heard for longer than the one that is judged');

@@ -1,6 +1,7 @@
 import { StatusError } from '@holdfast/machinery';
 import { describeError } from '@holdfast/platform';
 import { PARALLEL_WRITES, SLOW_START_FIRST_BATCH } from '../limits.ts';
+import { noteRefusal } from './refusals.ts';
 
 export const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.code === 404;
 
@@ -17,13 +18,17 @@ export { isNamespaceTerminating } from '@holdfast/machinery';
 /** True for a response that proves that the write did not happen. Without a response the outcome is unknown. */
 export const isRefusal = (error: unknown): boolean => error instanceof StatusError && error.code < 500;
 
-/** Runs the write; `undefined` when the object is gone or another one by now, which ends the matter for this pass. */
+/**
+ * Runs the write; `undefined` when the object is gone or another one by now, which ends the matter for this pass. After a
+ * conflict the key is looked at again, also without a change (`againAfterRefusal`).
+ */
 export async function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
   try {
     return await write();
   } catch (error) {
-    if (isNotFound(error) || isConflict(error)) return undefined;
-    throw error;
+    if (isConflict(error)) noteRefusal();
+    else if (!isNotFound(error)) throw error;
+    return undefined;
   }
 }
 

@@ -3,6 +3,7 @@ import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testin
 import { cacheIndexesOf } from '../common/cache-indexes.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../common/context.ts';
 import { nameOf } from '../common/meta.ts';
+import { againAfterRefusal } from '../common/refusals.ts';
 import { ApiModel } from './api-model.ts';
 
 export interface World {
@@ -33,7 +34,8 @@ export class DrivenController {
   ) {
     this.#world = world;
     const context = contextOf(world, definition.component, informers);
-    this.#loops = definition.create({ ...context, ...kinds }).map((loop) => {
+    this.#loops = definition.create({ ...context, ...kinds }).map((created) => {
+      const loop = { ...created, reconcile: againAfterRefusal(created.reconcile) };
       const due = new Set<string>();
       this.#stops.push(...loop.wake((key) => due.add(key)));
       for (const key of loop.initialKeys()) due.add(key);

@@ -9,8 +9,6 @@ export interface JobTools extends OwnedPodTools {
   readonly job: Job;
   /** The status as this process has just stored it. */
   readonly stored: (job: Job) => void;
-  /** The status was refused, and with it the rest of the pass. */
-  readonly refused: () => void;
 }
 
 /** Stores the counts first. Nothing is released, started or stopped for a Job that changed since it was observed. */
@@ -34,10 +32,7 @@ async function storeStatus(tools: JobTools, decision: JobDecision): Promise<bool
     return decision.create.length + decision.delete.length === 0 || isPresent(tools);
   }
   const written = await unlessChanged(() => context.client.updateStatus(JOBS, { ...job, status }));
-  if (written === undefined) {
-    tools.refused();
-    return false;
-  }
+  if (written === undefined) return false;
   tools.stored(written);
   for (const event of events) context.events.event(job, event);
   return true;

@@ -6,7 +6,7 @@ import type { ControllerContext, ControllerDefinition, Loop } from '../../common
 import { keyOf, parseKey, uidOf } from '../../common/meta.ts';
 import { Pacing } from '../../common/pacing.ts';
 import { ownersToWake } from '../../common/wake.ts';
-import { CACHE_BARRIER_RECHECK_MS, REFUSED_WRITE_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
+import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply } from './apply.ts';
 import { decide } from './decide.ts';
 import { isJobFinished, isManagedElsewhere } from './facts.ts';
@@ -91,12 +91,10 @@ async function pass(context: ControllerContext, memory: Memory, job: Job): Promi
     memory.books.wrote(key, written);
     memory.freshness.wrote(written);
   };
-  const waits: number[] = [];
-  const refused = (): void => void waits.push(REFUSED_WRITE_RECHECK_MS);
-  const error = await apply({ context, ...memory, owner: job, resource: JOBS, job, stored, refused }, decision);
+  const error = await apply({ context, ...memory, owner: job, resource: JOBS, job, stored }, decision);
   if (error !== undefined) throw error;
   if (!caughtUp) return { requeueAfterMs: CACHE_BARRIER_RECHECK_MS };
   const unseen = memory.barrier.lookAgainMs(key, cache, context.clock.monotonic());
-  waits.push(...unseen, ...(decision.lookAgainMs === undefined ? [] : [decision.lookAgainMs]));
+  const waits = [...unseen, ...(decision.lookAgainMs === undefined ? [] : [decision.lookAgainMs])];
   return waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) };
 }

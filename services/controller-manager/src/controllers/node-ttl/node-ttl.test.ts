@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NODES } from '@holdfast/api';
+import { conflict } from '@holdfast/machinery';
 import fc from 'fast-check';
+import { REFUSED_WRITE_RECHECK_MS } from '../../limits.ts';
 import { node } from '../../testing/builders.ts';
 import { createWorld, DrivenController } from '../../testing/harness.ts';
 import { decide, TTL_ANNOTATION } from './decide.ts';
@@ -52,6 +54,20 @@ test('a node that changes between the read and the write is advised after that c
   await controller.settle();
   assert.equal(world.api.get(NODES, { name: 'a' }).metadata.annotations?.[TTL_ANNOTATION], undefined);
   cache.thaw();
+  await controller.settle();
+  assert.equal(world.api.get(NODES, { name: 'a' }).metadata.annotations?.[TTL_ANNOTATION], '0');
+});
+
+test('an advice that is refused as a conflict without a change, as by a webhook, is stored soon after', async () => {
+  const world = createWorld();
+  world.api.put(NODES, node('a'));
+  let refusals = 0;
+  world.api.beforeWrite = () => {
+    if (refusals++ === 0) throw conflict({ group: '', resource: 'nodes', name: 'a' }, 'refused');
+  };
+  const controller = new DrivenController(world, nodeTtlController);
+  await controller.settle();
+  world.clock.skip(REFUSED_WRITE_RECHECK_MS);
   await controller.settle();
   assert.equal(world.api.get(NODES, { name: 'a' }).metadata.annotations?.[TTL_ANNOTATION], '0');
 });

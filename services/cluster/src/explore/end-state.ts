@@ -14,7 +14,7 @@ const IGNORED_FIELDS: ReadonlySet<string> = new Set([
   'observedGeneration',
   'selfLink',
 ]);
-const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+export const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** The volume that admission adds to each pod: only its end is chance. */
 const TOKEN_VOLUME = /^kube-api-access-[a-z0-9]{5}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
@@ -26,6 +26,8 @@ interface Parsed {
 
 interface Content {
   readonly metadata: { readonly name: string; readonly uid?: string; readonly generateName?: string };
+  readonly spec?: { readonly clusterIP?: string };
+  readonly status?: { readonly podIP?: string; readonly hostIP?: string };
 }
 
 /** What a cluster holds that differs from where it began, without what differs by nature. */
@@ -53,18 +55,31 @@ function parsed({ key, value }: StoredObject): Parsed {
   return { label: labelOf(key, content.metadata.generateName), value: content };
 }
 
+/** A name that is generated, or made of a uid, is known by the rest: `core/persistentvolumes/-/pvc-*`. */
 export function labelOf(key: string, generateName: string | undefined): string {
-  return generateName === undefined ? key : `${key.slice(0, key.lastIndexOf('/') + 1)}${generateName}*`;
+  return generateName === undefined
+    ? key.replace(UID, '*')
+    : `${key.slice(0, key.lastIndexOf('/') + 1)}${generateName}*`;
 }
 
-/** Generated names and uids, by what they mean. */
+/** Which address a pod or a service gets is chance. One of the node is not its own. */
+function addressOf({ label, value: { spec, status } }: Parsed): string | undefined {
+  if (label.startsWith('core/services/')) return spec?.clusterIP === 'None' ? undefined : spec?.clusterIP;
+  const { podIP, hostIP } = label.startsWith('core/pods/') ? (status ?? {}) : {};
+  return podIP === hostIP ? undefined : podIP;
+}
+
+/** Generated names, addresses and uids, by what they mean. */
 class Naming {
   readonly #uids = new Map<string, string>();
   readonly #names = new Map<string, string>();
 
   constructor(all: readonly Parsed[]) {
-    for (const { label, value } of all) {
+    for (const each of all) {
+      const { label, value } = each;
       const { uid, name, generateName } = value.metadata;
+      const address = addressOf(each);
+      if (address !== undefined) this.#names.set(address, `<address of ${label}>`);
       if (uid !== undefined) this.#uids.set(uid, label);
       if (generateName !== undefined) this.#names.set(name, `${generateName}*`);
     }
@@ -73,8 +88,8 @@ class Naming {
   plain(text: string): string {
     if (TIME.test(text)) return '<time>';
     if (TOKEN_VOLUME.test(text)) return 'kube-api-access-*';
-    const generated = this.#names.get(text);
-    if (generated !== undefined) return generated;
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
     return text.replace(UID, (uid) => `<uid of ${this.#uids.get(uid) ?? 'nothing'}>`);
   }
 }

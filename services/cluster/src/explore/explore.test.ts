@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import type { StoredObject } from '@holdfast/store';
+import { Activity } from './activity.ts';
 import { differencesOf, type EndState, endStateOf, maskOf, NO_MASK } from './end-state.ts';
 import { judge } from './judge.ts';
 import { Ledger } from './ledger.ts';
 import { describePlan, type Plan, plansOf, readPlan } from './plans.ts';
 import type { RunResult } from './run.ts';
 import { settled } from './settling.ts';
+import { describeStage } from './stages.ts';
 import { Trace, type TracedEvent, type TracedWrite } from './trace.ts';
 import { readWorkload } from './workload.ts';
 
@@ -47,6 +49,38 @@ test('the name of the token volume of a pod is chance, also where the pod has a 
   const first = stateOf(pod('kube-api-access-jmfds'));
   assert.deepEqual(differencesOf(first, stateOf(pod('kube-api-access-z2nkq')), NO_MASK), []);
   assert.equal(differencesOf(first, stateOf(pod('data-z2nkq')), NO_MASK).length, 1);
+});
+
+test('the address of a pod or a service is chance, and others mean the pod by it', () => {
+  const pod = (podIP: string, hostIP = '192.0.2.1') =>
+    stored('core/pods/default/db-0', {}, { status: { podIP, hostIP } });
+  const service = (clusterIP: string) => stored('core/services/default/db', {}, { spec: { clusterIP } });
+  const slice = (address: string) => stored('discovery.k8s.io/slices/default/db', {}, { endpoints: [{ address }] });
+  const first = stateOf(pod('10.0.0.1'), service('10.96.0.1'), slice('10.0.0.1'));
+  assert.deepEqual(
+    differencesOf(first, stateOf(pod('10.0.0.2'), service('10.96.0.2'), slice('10.0.0.2')), NO_MASK),
+    [],
+  );
+  const stale = differencesOf(first, stateOf(pod('10.0.0.2'), service('10.96.0.1'), slice('10.0.0.1')), NO_MASK);
+  assert.deepEqual(
+    stale.map(({ label }) => label),
+    ['discovery.k8s.io/slices/default/db'],
+  );
+  const onHost = stateOf(pod('192.0.2.1'));
+  assert.equal(differencesOf(onHost, stateOf(pod('192.0.2.2', '192.0.2.2')), NO_MASK).length, 1);
+});
+
+test('an object whose name has a uid is the same object in every run', () => {
+  const claim = (n: number) => stored('core/persistentvolumeclaims/default/data', { uid: uid(n) });
+  const volume = (n: number) =>
+    stored(`core/persistentvolumes/-/pvc-${uid(n)}`, {}, { spec: { handle: `h-${uid(n)}` } });
+  const first = stateOf(claim(1), volume(1));
+  assert.deepEqual(differencesOf(first, stateOf(claim(2), volume(2)), NO_MASK), []);
+  const wrong = stored(`core/persistentvolumes/-/pvc-${uid(3)}`, {}, { spec: { handle: `h-${uid(4)}` } });
+  assert.deepEqual(
+    differencesOf(first, stateOf(claim(3), wrong), NO_MASK).map(({ label, lines }) => [label, lines.length]),
+    [['core/persistentvolumes/-/pvc-*', 2]],
+  );
 });
 
 test('what was there before and did not change is no part of an end state, and what is gone is', () => {
@@ -156,6 +190,47 @@ test('an operator rests after a quiet time, or sooner when what is expected stay
     () => true,
   );
   assert.equal(result, false);
+});
+
+test('a wait for rest tells again and again what it waits for', async () => {
+  const clock = createVirtualClock();
+  const told: number[] = [];
+  let count = 0;
+  let result: boolean | undefined;
+  void settled({
+    clock,
+    activity: () => count++,
+    isExpected: () => Promise.resolve(false),
+    onWait: (waitedMs) => told.push(waitedMs),
+    shortMs: 100,
+    quietMs: 1_000,
+    deadlineMs: 11_000,
+  }).then((value) => (result = value));
+  while (result === undefined) {
+    clock.fireNext(clock.monotonic() + 100);
+    for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
+  }
+  assert.deepEqual([result, told], [false, [5_000, 10_000]]);
+});
+
+test('a stage tells what happened most often since it began', () => {
+  const activity = new Activity();
+  activity.add('create pods default/a');
+  activity.add('create pods default/a');
+  const before = activity.counts();
+  assert.equal(activity.mostOftenSince(before), undefined);
+  activity.add('create pods default/a');
+  activity.add('update pods default/a');
+  activity.add('update pods default/a');
+  activity.add();
+  assert.equal(activity.total, 6);
+  const mostOften = activity.mostOftenSince(before);
+  const stage = { run: 'plan 3', at: 'step 1 of 2: apply Pod a', mostOften };
+  assert.equal(describeStage({ ...stage, waitedMs: 0 }), 'plan 3, step 1 of 2: apply Pod a');
+  assert.equal(
+    describeStage({ ...stage, waitedMs: 5_010 }),
+    'plan 3, step 1 of 2: apply Pod a: waited 5 s for rest; most often: update pods default/a (2 times)',
+  );
 });
 
 test('workloads and plans that cannot be meant are refused in one sentence with the next step', () => {

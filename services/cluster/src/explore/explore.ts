@@ -1,4 +1,4 @@
-import type { Clock } from '@holdfast/platform';
+import type { Clock, Timer } from '@holdfast/platform';
 import { startCluster } from '../index.ts';
 import type { SnapshotContent } from '../snapshot.ts';
 import { actOn } from './apply.ts';
@@ -6,6 +6,7 @@ import { maskOf } from './end-state.ts';
 import { type Finding, judge } from './judge.ts';
 import { type Plan, plansOf } from './plans.ts';
 import { type Expectation, type RunResult, type RunSettings, run } from './run.ts';
+import { type Stage, timeIsUp } from './stages.ts';
 import type { Workload } from './workload.ts';
 
 export interface ExploreOptions {
@@ -23,7 +24,7 @@ export interface ExploreOptions {
   readonly seed: number;
   /** Not more plans than these. */
   readonly plans: number;
-  /** No plan begins after this time. */
+  /** Ends after this time with what was found so far. */
   readonly withinMs: number;
   /** In place of the plans of the reference run. */
   readonly only?: Plan;
@@ -40,6 +41,7 @@ export interface ExploreOptions {
 }
 
 export type Progress =
+  | { readonly kind: 'stage'; readonly stage: Stage }
   | { readonly kind: 'reference'; readonly writes: number; readonly events: number; readonly plans: number }
   | { readonly kind: 'plan'; readonly number: number; readonly plan: Plan; readonly findings: readonly Finding[] };
 
@@ -63,11 +65,11 @@ export interface Exploration {
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { clock } = options;
   const begun = clock.monotonic();
-  const settings: PlanSettings = { ...options, from: await prepared(options) };
-  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS };
-  const reference = await run(patient, undefined, undefined);
-  const second = await run(patient, undefined, expectationOf(reference, reference));
-  const expectation = { ...expectationOf(reference, second), reference };
+  using limit = new Limit(options);
+  const { signal, onStage } = limit;
+  const settings = { ...options, signal, onStage, from: await prepared(options) };
+  const expectation = await expected(settings);
+  const { reference } = expectation;
   const all = options.only === undefined ? plansOf(reference.trace, options.workload.steps.length) : [options.only];
   const plans = all.slice(0, options.plans);
   const { writes, events } = reference.trace;
@@ -75,8 +77,8 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const accusations: Accusation[] = [];
   let [tried, runs] = [0, 2];
   for (const plan of plans) {
-    if (clock.monotonic() - begun > options.withinMs) break;
-    const outcome = await unlessAborted(tryPlan(settings, plan, expectation), options.signal);
+    const title = `plan ${tried + 1}`;
+    const outcome = await unlessAborted(tryPlan({ ...settings, title }, plan, expectation), signal);
     if (outcome === undefined) break;
     const { findings, result, runs: more } = outcome;
     runs += more;
@@ -86,7 +88,40 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     accusations.push({ plan, findings, result });
     if (options.untilFirst === true) break;
   }
-  return { reference, accusations, planned: plans.length, tried, runs, tookMs: clock.monotonic() - begun };
+  const tookMs = clock.monotonic() - begun;
+  return { reference, accusations, planned: plans.length, tried, runs, tookMs };
+}
+
+/** Ends what runs when the time is up, and knows what ran last. */
+class Limit implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #timer: Timer;
+  #stage: Stage | undefined;
+
+  readonly onStage: (stage: Stage) => void;
+
+  constructor({ clock, withinMs, signal, onProgress }: ExploreOptions) {
+    const ending = new AbortController();
+    this.signal = signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+    this.#timer = clock.timer(withinMs, () => ending.abort(timeIsUp(withinMs, this.#stage)));
+    this.onStage = (stage) => {
+      this.#stage = stage;
+      onProgress?.({ kind: 'stage', stage });
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer.cancel();
+  }
+}
+
+/** Two runs without a fault: the second tells what differs by nature. */
+async function expected(settings: Omit<PlanSettings, 'title'>): Promise<Expected> {
+  const patient = { ...settings, quietMs: settings.quietMs * PATIENT_QUIETS, mustRest: true };
+  const first = await run({ ...patient, title: 'run 1 of 2 without a fault' }, undefined, undefined);
+  const again = { ...patient, title: 'run 2 of 2 without a fault' };
+  const second = await run(again, undefined, expectationOf(first, first));
+  return { ...expectationOf(first, second), reference: first };
 }
 
 /** `undefined` for what the signal ended. */
@@ -118,13 +153,11 @@ function expectationOf(one: RunResult, other: RunResult): Expectation {
 /** A busy machine looks like an operator that rests: what is found has to be found again, with more patience. */
 const PATIENT_QUIETS = 2;
 
+type Expected = Expectation & { readonly reference: RunResult };
+
 type PlanSettings = RunSettings & Pick<ExploreOptions, 'historyOfFindings'>;
 
-async function tryPlan(
-  settings: PlanSettings,
-  plan: Plan,
-  expectation: Expectation & { readonly reference: RunResult },
-) {
+async function tryPlan(settings: PlanSettings, plan: Plan, expectation: Expected) {
   const result = await run(settings, plan, expectation);
   const first = judge(expectation, result);
   if (first.length === 0) return { findings: first, result, runs: 1 };

@@ -1,4 +1,5 @@
 import type { Change } from '@holdfast/store';
+import { Activity } from './activity.ts';
 import { labelOf } from './end-state.ts';
 
 const CHATTER = /^(core\/events|events\.k8s\.io\/events|coordination\.k8s\.io\/leases|core\/nodes)\//;
@@ -7,11 +8,11 @@ const CHATTER = /^(core\/events|events\.k8s\.io\/events|coordination\.k8s\.io\/l
 export class Ledger {
   /** By label; without objects that have generated names, which are replaceable. */
   readonly deletions = new Map<string, number>();
-  changes = 0;
+  readonly activity = new Activity();
 
   take({ key, kind, value }: Change): void {
     if (CHATTER.test(key)) return;
-    this.changes += 1;
+    this.activity.add(`change of ${key}`);
     if (kind !== 'deleted') return;
     const { metadata } = JSON.parse(value) as { readonly metadata: { readonly generateName?: string } };
     if (metadata.generateName !== undefined) return;

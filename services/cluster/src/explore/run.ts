@@ -13,6 +13,7 @@ import { Ledger } from './ledger.ts';
 import type { Plan } from './plans.ts';
 import { Program } from './program.ts';
 import { settled } from './settling.ts';
+import { neverRests, type Stage } from './stages.ts';
 import { Trace } from './trace.ts';
 import type { Workload } from './workload.ts';
 
@@ -30,6 +31,11 @@ export interface RunSettings {
   readonly seed: number;
   /** The result has the history of the cluster. */
   readonly keepsHistory?: boolean;
+  /** `plan 3`. */
+  readonly title: string;
+  readonly onStage?: ((stage: Stage) => void) | undefined;
+  /** Rejects as soon as the operator does not rest in time. */
+  readonly mustRest?: boolean;
   /** Ends the operator and the run at once. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -180,18 +186,44 @@ class Trial {
   }
 
   /** Waits for the state of the reference, or until nothing happens. */
-  #rest(step: number, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
-    const { clock, signal, quietMs, startWithinMs } = this.#settings;
+  async #rest(step: number, { isLast }: { readonly isLast: boolean }): Promise<boolean> {
+    const { clock, signal, quietMs, startWithinMs, onStage, mustRest = false } = this.#settings;
     const wanted = this.#expectation?.states[step];
     const mask = this.#expectation?.masks[step] ?? new Set<string>();
-    return settled({
+    const begun = clock.monotonic();
+    const stage = this.#stageFrom(step, begun);
+    onStage?.(stage());
+    const longQuietMs = isLast ? quietMs * LAST_QUIETS : quietMs;
+    const hasSettled = await settled({
       clock,
       signal,
-      activity: () => this.#trace.activity + this.#ledger.changes + this.#looksAtStart(),
+      activity: () => this.#trace.activity.total + this.#ledger.activity.total + this.#looksAtStart(),
       isExpected: async () => wanted !== undefined && differencesOf(wanted, await this.#state(), mask).length === 0,
+      onWait: () => onStage?.(stage()),
       shortMs: Math.min(SHORT_MS, quietMs),
-      quietMs: isLast ? quietMs * LAST_QUIETS : quietMs,
+      quietMs: longQuietMs,
       deadlineMs: quietMs * DEADLINE_QUIETS + (this.#starts > 1 ? startWithinMs : 0),
+    });
+    if (!hasSettled && mustRest) throw neverRests(stage(), longQuietMs);
+    return hasSettled;
+  }
+
+  /** What happens from now on at this step. */
+  #stageFrom(index: number, begun: number): () => Stage {
+    const { clock, title, workload } = this.#settings;
+    const { steps } = workload;
+    const step = steps[index];
+    const { kind, metadata } = step?.object ?? {};
+    const at =
+      step === undefined
+        ? 'the operator starts'
+        : `step ${index + 1} of ${steps.length}: ${step.verb} ${kind} ${metadata?.name}`;
+    const [traced, changed] = [this.#trace.activity.counts(), this.#ledger.activity.counts()];
+    return () => ({
+      run: title,
+      at,
+      waitedMs: clock.monotonic() - begun,
+      mostOften: this.#trace.activity.mostOftenSince(traced) ?? this.#ledger.activity.mostOftenSince(changed),
     });
   }
 

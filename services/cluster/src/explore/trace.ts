@@ -1,6 +1,8 @@
 import type { ApiHandler, ApiResponse, WatchEvent } from '@holdfast/client';
 import { type Asked, objectOf, readAsked, revisionOf, through, watchAnswer } from '../lens/index.ts';
 import type { RequestFilter } from '../requests.ts';
+import { Activity } from './activity.ts';
+import { UID } from './end-state.ts';
 
 /** A write of the operator. */
 export interface TracedWrite {
@@ -45,8 +47,8 @@ const READS_IN_A_ROW_MAX = 50;
 /** What one client asked for and what it saw, in order. */
 export class Trace {
   readonly entries: Traced[] = [];
-  /** Grows whenever the client does something, or is told something. */
-  activity = 0;
+  /** What the client does and is told. */
+  readonly activity = new Activity();
   requests = 0;
   /** The step of the workload, from 0. */
   step = 0;
@@ -77,17 +79,17 @@ export class Trace {
     this.requests += 1;
     const resource = resourceOf(asked);
     if (CHATTER.has(resource)) return next(request);
-    if (asked.isWrite) this.#act();
-    else this.#readOnly();
+    if (!asked.isWrite) this.#readOnly(`${asked.info.verb} ${resource}`);
     return asked.isWrite ? this.#write(asked, resource, next) : this.#read(asked, resource, next);
   };
 
   async #write(asked: Asked, resource: string, next: ApiHandler): Promise<ApiResponse> {
-    const { info, name } = asked;
-    const place = { verb: info.verb, resource, namespace: info.namespace, name };
+    const { info } = asked;
+    const place = { verb: info.verb, resource, namespace: info.namespace, name: asked.name.replace(UID, '*') };
     const nth = this.#count(JSON.stringify(place));
     const entry: TracedWrite = { kind: 'write', ...place, nth, step: this.step, status: undefined };
     this.#add(entry);
+    this.#act(`${info.verb} ${nameOf(entry)}`);
     const answer = await next(asked.request);
     entry.status = answer.status;
     this.#act();
@@ -108,8 +110,8 @@ export class Trace {
 
   #see(resource: string, event: WatchEvent): void {
     if (event.type === 'BOOKMARK' || event.type === 'ERROR') return;
-    this.#act();
     const { namespace, name } = placeOf(event);
+    this.#act(`seeing ${nameOf({ resource, namespace, name })}`);
     const key = `${namespace}/${name}`;
     const revision = revisionOf(event);
     const seen = this.#revisions.get(`${resource}/${key}`) ?? new Set();
@@ -120,15 +122,15 @@ export class Trace {
     this.#add({ kind: 'event', type, resource, namespace, name, nth: seen.size, revision, step: this.step });
   }
 
-  #act(): void {
-    this.activity += 1;
+  #act(what?: string): void {
+    this.activity.add(what);
     this.#readsInARow = 0;
   }
 
   /** A client that only reads, again and again, rests: nothing comes of it. */
-  #readOnly(): void {
+  #readOnly(what: string): void {
     this.#readsInARow += 1;
-    if (this.#readsInARow <= READS_IN_A_ROW_MAX) this.activity += 1;
+    if (this.#readsInARow <= READS_IN_A_ROW_MAX) this.activity.add(what);
   }
 
   #count(key: string): number {
@@ -142,10 +144,10 @@ export class Trace {
   }
 }
 
-/** A generated name differs between runs: it is known by its beginning, as `web-*`. */
+/** A generated name differs between runs, as does one with a uid: it is known by its beginning, as `web-*`. */
 function placeOf(event: WatchEvent): { readonly namespace: string; readonly name: string } {
   const { namespace = '', name = '', generateName } = objectOf(event).metadata ?? {};
-  return { namespace, name: generateName === undefined ? name : `${generateName}*` };
+  return { namespace, name: generateName === undefined ? name.replace(UID, '*') : `${generateName}*` };
 }
 
 function resourceOf({ info: { resource, group, subresource } }: Asked): string {
@@ -153,9 +155,13 @@ function resourceOf({ info: { resource, group, subresource } }: Asked): string {
   return subresource === '' ? plural : `${plural}/${subresource}`;
 }
 
+/** `pods default/a`. */
+const nameOf = ({ resource, namespace, name }: Pick<TracedEvent, 'resource' | 'namespace' | 'name'>): string =>
+  `${resource} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+
 export function lineOf(entry: Traced): string {
   if (entry.kind === 'note') return `--- ${entry.text}`;
-  const place = `${entry.resource} ${entry.namespace === '' ? '' : `${entry.namespace}/`}${entry.name}`;
+  const place = nameOf(entry);
   if (entry.kind === 'event') return `saw   ${entry.type} ${place} (revision ${entry.revision})`;
   return `wrote ${entry.verb} ${place}: ${entry.status ?? 'no answer'}`;
 }

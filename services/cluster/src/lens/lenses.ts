@@ -199,7 +199,7 @@ const SHARED_SETTINGS: Readonly<Record<keyof (LensClient & RuleSettings) | 'kind
     description: 'pods, apps.example.com, pods/status; default: all.',
   },
   namespace: { type: 'string', description: 'Default: all.' },
-  name: { type: 'string', description: 'Of the object; default: all.' },
+  name: { type: 'string', description: 'Of the object; a trailing * stands for any rest. Default: all.' },
   skip: { type: 'integer', minimum: 0, description: 'The first requests pass.' },
   times: { type: 'integer', minimum: 1, description: 'Requests after that pass again; default: no limit.' },
   probability: { type: 'number', minimum: 0, maximum: 1, description: 'Drawn from the seed; default 1.' },

@@ -1,6 +1,6 @@
 import type { WatchEvent } from '@holdfast/client';
 import { type Asked } from './asked.ts';
-import { isNamed } from './rule.ts';
+import { isName, isNamed } from './rule.ts';
 import type { Setting } from './settings.ts';
 
 /** One state of one object, as a watch delivers it. */
@@ -78,6 +78,6 @@ export class PointFinder {
     if (!isNamed(resource, info)) return false;
     const { name = '', namespace: given = '' } = objectOf(event).metadata ?? {};
     if (namespace !== undefined && given !== namespace) return false;
-    return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
+    return isName(wanted, name);
   }
 }

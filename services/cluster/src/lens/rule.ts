@@ -8,6 +8,7 @@ export interface RuleSettings {
   /** Plural names: `pods`, `apps.example.com`, `pods/status`; default: all. */
   readonly resources?: readonly string[];
   readonly namespace?: string;
+  /** A trailing `*` stands for any rest. */
   readonly name?: string;
   /** The first requests pass. */
   readonly skip?: number;
@@ -42,7 +43,7 @@ export class Rule {
     if (this.#verbs !== undefined && !this.#verbs.has(info.verb)) return false;
     if (resources !== undefined && !resources.some((wanted) => isNamed(wanted, info))) return false;
     if (namespace !== undefined && info.namespace !== namespace) return false;
-    return wantedName === undefined || name === wantedName;
+    return wantedName === undefined || isName(wantedName, name);
   }
 
   /** True when the lens acts on this request, which has to be selected. */
@@ -60,6 +61,10 @@ export class Rule {
     this.#hits = 0;
   }
 }
+
+/** A trailing `*` stands for any rest. */
+export const isName = (wanted: string, name: string): boolean =>
+  wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
 
 interface Named {
   readonly resource: string;

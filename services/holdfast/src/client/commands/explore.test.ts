@@ -5,7 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createSystemClock } from '@holdfast/platform';
+import { explore, readWorkload } from '@holdfast/cluster/explore';
+import { type Clock, createSystemClock } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { runCommand } from '../run.ts';
 import { flagsOf } from './explore.ts';
@@ -97,6 +98,57 @@ test('an operator that never starts, or that the machine does not have, is told 
   assert.match(absent.text, /cannot be started/);
   const unknown = makeFile(t, JSON.stringify({ steps: [STEP], setup: [{ ...STEP.apply, kind: 'Nothing' }] }));
   assert.match((await exploring('--workload', unknown, '--', 'true')).text, /no kind Nothing of v1\n.*setup/);
+});
+
+/** Writes all the time, or lists once and stays. */
+const RESTLESS = `
+const config = require('node:fs').readFileSync(process.env.KUBECONFIG, 'utf8');
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+const headers = { authorization: 'Bearer ' + /token: (\\S+)/.exec(config)[1], 'content-type': 'application/merge-patch+json' };
+const url = /server: (\\S+)/.exec(config)[1] + '/api/v1/namespaces/default';
+let count = 0;
+const write = () => {
+  const body = JSON.stringify({ metadata: { annotations: { count: String(++count) } } });
+  return fetch(url, { method: 'PATCH', headers, body }).catch(() => {});
+};
+write();
+if (process.argv[1] === 'restless') setInterval(write, 10);
+`;
+
+test('an operator that never rests is told with what it repeats, after the first run', async (t) => {
+  const file = makeFile(t, JSON.stringify({ steps: [STEP] }));
+  const flags = ['--workload', file, '--hollow-nodes=0', '--quiet-ms=100'];
+  const { code, text } = await exploring(...flags, '--', process.execPath, '-e', RESTLESS, 'restless');
+  assert.equal(code, 1);
+  assert.match(text, /^run 1 of 2 without a fault, the operator starts\n/);
+  assert.match(text, /never rests, also without a fault \(.*\): in 6.* there was no pause of 0\.[26] s/);
+  assert.match(text, /most often: patch namespaces default\/default \(\d+ times\)\n {2}.*--quiet-ms/);
+});
+
+test('the time of an exploration counts for its first runs, too, and is told with what went on', async () => {
+  const clock = createSystemClock();
+  const WITHIN_MS = 1_234_567;
+  let timeIsUp = (): void => assert.fail('the time has no limit');
+  const timer: Clock['timer'] = (delayMs, fire) => {
+    if (delayMs !== WITHIN_MS) return clock.timer(delayMs, fire);
+    timeIsUp = fire;
+    return { cancel: () => {} };
+  };
+  const exploring = explore({
+    workload: readWorkload({ steps: [STEP] }),
+    command: [process.execPath, '-e', RESTLESS, 'calm'],
+    env: {},
+    clock: { ...clock, timer },
+    hollowNodes: 0,
+    quietMs: 600_000,
+    startWithinMs: 60_000,
+    seed: 1,
+    plans: 1,
+    withinMs: WITHIN_MS,
+    onProgress: () => timeIsUp(),
+  });
+  const message = 'no plan was tried in 1234.6 s: run 1 of 2 without a fault, the operator starts';
+  await assert.rejects(exploring, { code: 'TimeIsUp', message });
 });
 
 const MAIN = path.join(import.meta.dirname, '..', '..', 'main.ts');

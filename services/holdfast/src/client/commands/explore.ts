@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import {
   describePlan,
+  describeStage,
   type Exploration,
   explore,
   type Plan,
@@ -22,7 +23,13 @@ import { showWork } from '../terminal/work.ts';
 
 const SETTINGS = {
   workload: { kind: 'string', short: 'w', help: 'File with what users do: setup and steps (YAML or JSON)' },
-  minutes: { kind: 'integer', help: 'No plan begins after this time', default: 10, min: 1, max: 1_440 },
+  minutes: {
+    kind: 'integer',
+    help: 'Ends after this time with what was found so far',
+    default: 10,
+    min: 1,
+    max: 1_440,
+  },
   plans: { kind: 'integer', help: 'Plans to try at most', default: 100, min: 1, max: 100_000 },
   plan: { kind: 'string', help: 'Tries only this plan, as a finding prints it' },
   seed: {
@@ -148,14 +155,22 @@ function documentsOf({ accusations, tried, planned, runs, tookMs }: Exploration,
   return [...found, end].map((each) => JSON.stringify(each));
 }
 
-/** Tells each plan, with a bar below. */
+/** Of the steps of a run only those are told that begin so long after the last line. */
+const SILENT_MS = 5_000;
+
+/** Tells each plan, with a bar below, and what happens meanwhile when that takes long. */
 function watchPlans(most: number, terminal: Terminal): Disposable & { tell(progress: Progress): void } {
   // Each plan has a line: without a bar nothing more is to be said.
   const work = showWork('plans', { ...terminal, tell: () => {} });
   let plans: number | undefined;
+  let toldMs = -Infinity;
   return {
     tell: (progress) => {
+      const now = terminal.clock.monotonic();
+      if (progress.kind === 'stage' && now - toldMs < SILENT_MS) return;
+      toldMs = now;
       terminal.tell(lineOf(progress, terminal.paintTold ?? PLAIN));
+      if (progress.kind === 'stage') return;
       if (progress.kind === 'reference') plans = Math.min(progress.plans, most);
       work.at(progress.kind === 'reference' ? 0 : progress.number, plans);
     },
@@ -164,6 +179,7 @@ function watchPlans(most: number, terminal: Terminal): Disposable & { tell(progr
 }
 
 function lineOf(progress: Progress, paint: Paint): string {
+  if (progress.kind === 'stage') return describeStage(progress.stage);
   if (progress.kind === 'reference') {
     return `reference: ${progress.writes} writes, ${progress.events} events seen, ${progress.plans} plans`;
   }

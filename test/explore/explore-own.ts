@@ -15,17 +15,18 @@ export async function exploreOwn(
 ): Promise<Exploration> {
   const own = OWN_CONTROLLERS.get(name);
   if (own === undefined) throw new Error(`there is no workload ${name}`);
+  const { controllers, workload, flags = [], without = controllers, quietMs = 700, hollowNodes = 1 } = own;
   // The program is compiled once for all runs of an exploration.
   const modules = mkdtempSync(path.join(tmpdir(), 'holdfast-explore-modules-'));
   try {
     return await explore({
-      workload: own.workload,
-      command: [process.execPath, PROGRAM, ...own.controllers],
+      workload,
+      command: [process.execPath, PROGRAM, controllers.join(','), ...flags],
       env: { NODE_COMPILE_CACHE: modules },
       clock: createSystemClock(),
-      hollowNodes: 1,
-      controllers: ['*', ...own.controllers.map((each) => `-${each}`)],
-      quietMs: 700,
+      hollowNodes,
+      controllers: ['*', ...without.map((each) => `-${each}`)],
+      quietMs,
       startWithinMs: 60_000,
       seed: 1,
       withinMs: 3_600_000,

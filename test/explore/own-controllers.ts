@@ -1,27 +1,18 @@
-import { readWorkload, type Workload } from '@holdfast/cluster/explore';
-
-/** One of our own controllers, or a few that work together, and what users do meanwhile. */
-export interface OwnControllers {
-  readonly controllers: readonly string[];
-  readonly workload: Workload;
-}
-
-const labels = { app: 'web' };
-const at = (name: string) => ({ name, namespace: 'default' });
-const pods = (command: readonly string[] = [], env = '1') => ({
-  metadata: { labels },
-  spec: {
-    terminationGracePeriodSeconds: 0,
-    containers: [{ name: 'main', image: 'app', command, env: [{ name: 'GENERATION', value: env }] }],
-  },
-});
-
-const deployment = (replicas: number, env = '1') => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: at('web'),
-  spec: { replicas, selector: { matchLabels: labels }, template: pods([], env) },
-});
+import { ACCOUNT_CONTROLLERS } from './own-accounts.ts';
+import { NODE_CONTROLLERS } from './own-nodes.ts';
+import { STORAGE_CONTROLLERS } from './own-storage.ts';
+import {
+  apply,
+  applyStatus,
+  at,
+  claim as claimOf,
+  deployment,
+  labels,
+  type OwnControllers,
+  own as ownOf,
+  pods,
+  remove,
+} from './own-workload.ts';
 
 const statefulSet = (replicas: number, more: object = {}) => ({
   apiVersion: 'apps/v1',
@@ -104,12 +95,7 @@ const volume = {
   },
 };
 
-const claim = {
-  apiVersion: 'v1',
-  kind: 'PersistentVolumeClaim',
-  metadata: at('data'),
-  spec: { storageClassName: '', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-};
+const claim = claimOf('data');
 
 const budget = {
   apiVersion: 'policy/v1',
@@ -133,13 +119,7 @@ const addresses = (...ips: readonly string[]) => ({
   subsets: [{ addresses: ips.map((ip) => ({ ip })), ports: [{ name: 'http', port: 8080 }] }],
 });
 
-const apply = (object: object) => ({ apply: object });
-const applyStatus = (object: object) => ({ apply: object, subresource: 'status' });
-const remove = (object: object) => ({ delete: object });
-const own = (controllers: readonly string[], ...steps: readonly object[]): OwnControllers => ({
-  controllers,
-  workload: readWorkload({ steps }),
-});
+const own = (controllers: readonly string[], ...steps: readonly object[]): OwnControllers => ownOf(controllers, steps);
 
 export const OWN_CONTROLLERS: ReadonlyMap<string, OwnControllers> = new Map([
   ['deployment', own(['deployment'], apply(deployment(2)), apply(deployment(3)), apply(deployment(3, '2')))],
@@ -207,4 +187,7 @@ export const OWN_CONTROLLERS: ReadonlyMap<string, OwnControllers> = new Map([
   ],
   ['disruption', own(['disruption'], apply(budget), apply(deployment(2)), apply(deployment(1)), remove(budget))],
   ['resourcequota', own(['resourcequota'], apply(quota), apply(configMap('one')), remove(configMap('one')))],
+  ...NODE_CONTROLLERS,
+  ...ACCOUNT_CONTROLLERS,
+  ...STORAGE_CONTROLLERS,
 ]);

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -102,6 +111,54 @@ test('an installed package leaves nothing of process nodes, also without a stop'
 test('an installed package runs a test without flags, far from the workspace', () => {
   writeFileSync(path.join(consumer, 'pods.test.js'), TEST);
   assert.match(run(process.execPath, ['--test', 'pods.test.js']), /pass 2\n/);
+});
+
+/** Tests fork what the suite has prepared, or start a cluster beside each other. */
+const VITEST = `
+import { PODS } from '@holdfast/cluster/api';
+import { startCluster } from '@holdfast/cluster';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let cluster;
+let prepared;
+beforeAll(async () => {
+  cluster = await startCluster({ hollowNodes: 1, clock: 'virtual' });
+  const spec = { containers: [{ name: 'main', image: 'app' }] };
+  const body = JSON.stringify({ metadata: { name: 'one' }, spec });
+  await cluster.fetch('/api/v1/namespaces/default/pods', { method: 'POST', body });
+  await cluster.advance('5s');
+  prepared = await cluster.snapshot();
+});
+afterAll(() => cluster.stop());
+
+test('a fork has the running pod', async () => {
+  await using fork = await prepared.fork();
+  const pod = await fork.client.get(PODS, { namespace: 'default', name: 'one' });
+  expect(pod.status.phase).toBe('Running');
+});
+
+test('what a fork deletes stays in the others', async () => {
+  await using fork = await prepared.fork();
+  await fork.fetch('/api/v1/namespaces/default/pods/one', { method: 'DELETE' });
+  await fork.advance('1m');
+  await using other = await prepared.fork();
+  const names = async (of) => (await of.client.list(PODS, { namespace: 'default' })).items.map((pod) => pod.metadata.name);
+  expect([await names(fork), await names(other)]).toEqual([[], ['one']]);
+});
+
+test.concurrent.for([1, 2, 3])('clusters with a port, beside each other: %i', async () => {
+  await using own = await startCluster({ https: true });
+  expect((await own.fetch('/version')).status).toBe(200);
+  expect(own.kubeconfig).toMatch(/server: https:/);
+});
+`;
+
+test('an installed package runs suites of vitest without flags', () => {
+  const own = path.join(import.meta.dirname, '..', '..', 'node_modules', 'vitest');
+  symlinkSync(realpathSync(own), path.join(consumer, 'node_modules', 'vitest'));
+  writeFileSync(path.join(consumer, 'pods.spec.js'), VITEST);
+  const seen = run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--no-color', 'pods.spec.js']);
+  assert.match(seen, /Test Files +1 passed \(1\)\n +Tests +5 passed \(5\)/);
 });
 
 test('the program of an installed package runs a command with a cluster', () => {

@@ -155,7 +155,7 @@ function documentsOf({ accusations, tried, planned, runs, tookMs }: Exploration,
   return [...found, end].map((each) => JSON.stringify(each));
 }
 
-/** Of the steps of a run only those are told that begin so long after the last line. */
+/** A step of a run is told only so long after the last line. */
 const SILENT_MS = 5_000;
 
 /** Tells each plan, with a bar below, and what happens meanwhile when that takes long. */

@@ -63,7 +63,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'services/apiserver/src/history/hostile-readers.test.ts': 'the pod was bound to a node that does not exist',
 
   // Pods with grace period 0: a plain deletion removes them immediately.
-  'test/explore/own-controllers.ts': 'the pods of its workloads end at once; the nodes are hollow',
+  'test/explore/own-workload.ts': 'the pods of its workloads end at once; the nodes are hollow',
   'libs/api/src/kinds/pod/odd-pods.test.ts': 'a probe that grants no time is refused',
   'libs/api/src/kinds/pod/validation.test.ts': 'a probe that grants no time is refused',
   'test/integration/kubelet-cri.test.ts': 'the runtime is asked to kill without grace',

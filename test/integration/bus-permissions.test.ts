@@ -248,6 +248,7 @@ const FORBIDDEN_TO_NODES: readonly [string, string][] = [
   ['publish a change', 'k8s.ev.pods.-.node-1.ns.p'],
   ['publish a heartbeat', HEARTBEAT_SUBJECT],
   ['restart the stream', 'k8s.ev.sys.restart'],
+  ['tell the API servers who wrote', 'k8s.ev.sys.notes'],
   ['purge the stream', '$JS.API.STREAM.PURGE.K8S_EV'],
   ['delete the stream', '$JS.API.STREAM.DELETE.K8S_EV'],
   ['read a stored message', '$JS.API.STREAM.MSG.GET.K8S_EV'],
@@ -280,6 +281,35 @@ for (const role of [NODE_1, SCHEDULER, MANAGER]) {
     assert.deepEqual(await apiserver.retained?.position(), { floor: 0, last: 0 });
   });
 }
+
+test('API servers hear the notes of each other, and nobody else does', async () => {
+  await using server = await startServer();
+  await using one = busOf(server, APISERVER);
+  await using other = busOf(server, APISERVER);
+  const heard: string[] = [];
+  const refused: string[] = [];
+  const forget = other.notes?.listen((text) => heard.push(text));
+  for (const role of [SCHEDULER, MANAGER, NODE_1]) {
+    await using bus = busOf(server, role);
+    assert.equal(bus.notes, undefined);
+    await using spy = await rogue(server, role);
+    const before = refused.length;
+    spy.subscribe('k8s.ev.sys.notes', { callback: (error) => refused.push(`${error?.message}`) });
+    await eventually(() => refused.length > before, 'the spy is refused');
+  }
+  assert.match(refused.join(), /permissions violation.*permissions violation.*permissions violation/i);
+  await eventually(() => {
+    one.notes?.tell('a note');
+    return heard.includes('a note');
+  }, 'the note arrives');
+  await server.restart();
+  heard.splice(0);
+  await eventually(() => {
+    one.notes?.tell('after a restart');
+    return heard.includes('after a restart');
+  }, 'the note arrives on a new connection');
+  forget?.();
+});
 
 test('no client can listen on the inbox of another role, or without a password', async () => {
   await using server = await startServer();

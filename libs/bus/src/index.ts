@@ -5,6 +5,7 @@ export {
   type ChangeEvent,
   type Departure,
   type Heartbeat,
+  type Notes,
   OutOfPlace,
   type Retained,
   type SharedChange,

@@ -41,6 +41,16 @@ export interface Bus {
    * The messages that the transport keeps for replay; absent when it keeps none. Only publishers of changes need it.
    */
   readonly retained?: Retained;
+  /** What publishers tell each other beside the changes; absent when there can be no other publisher. */
+  readonly notes?: Notes;
+}
+
+/** Texts between publishers. Nothing is kept or repeated: a text that is lost must do no harm. Never rejects. */
+export interface Notes {
+  /** Sends a text to all other publishers, or to nobody while there is no connection. Never waits. */
+  tell(text: string): void;
+  /** Calls `onNote` with the texts of others, and of this publisher. Returns what ends it. */
+  listen(onNote: (text: string) => void): () => void;
 }
 
 export interface SubscribeOptions {

@@ -1,4 +1,5 @@
 import { DEFAULT_FEATURES, type Features, type RuleEngine, VALIDATING_ADMISSION_POLICIES } from '@holdfast/api';
+import type { Notes } from '@holdfast/bus';
 import type { ApiHandler } from '@holdfast/client';
 import {
   type Clock,
@@ -48,6 +49,7 @@ import { createServiceLevels } from './endpoints/service-levels.ts';
 import { createLazyRuleEngine } from './expressions/load.ts';
 import { FlowControl } from './flow-control/flow-control.ts';
 import { createFlowObjects } from './flow-control/flow-objects.ts';
+import { createAuthorNotes } from './history/author-notes.ts';
 import { History, type HistoryOptions } from './history/history.ts';
 import { KnownSelectors } from './http/known-selectors.ts';
 import { Warnings } from './http/warnings.ts';
@@ -147,6 +149,8 @@ export interface ApiServer extends Service {
   readonly knownState: KnownState;
   /** Empty when requests are served and durable; else sentences on what is wrong. */
   readonly health: () => Promise<readonly string[]>;
+  /** Tells the other API servers who wrote, and hears it from them. Nothing without them, or without a history. */
+  readonly shareAuthors: (notes: Notes | undefined) => readonly Service[];
   /** For a single-server cluster: publishes this address in the service `kubernetes`. */
   readonly announce: (at: ApiAddress) => Promise<void>;
 }
@@ -201,6 +205,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     health: async () => [
       ...new Set((await Promise.all(pipeline.checks.map(async (check) => check.problems()))).flat()),
     ],
+    shareAuthors: (notes) => authorNotesOf(core, notes),
     announce: (at) => announce(handleAsSystem, deps.log, at),
     start: () => (started ??= start()),
     stop: async () => {
@@ -217,6 +222,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       await Promise.all((audit?.sinks ?? []).map((sink) => sink.stop()));
     },
   };
+}
+
+function authorNotesOf({ history, ...core }: Core, notes: Notes | undefined): readonly Service[] {
+  return history === undefined || notes === undefined ? [] : [createAuthorNotes({ ...core, history, notes })];
 }
 
 const systemFacts = (deps: ApiServerDeps): SystemFacts => ({

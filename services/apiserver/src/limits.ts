@@ -408,6 +408,13 @@ export const HISTORY_RESOURCES_OF_CLIENT_MAX = 64;
 export const HISTORY_TEXT_CHARS_MAX = 256;
 /** Reads of one user that run or wait. The others are told to come again. */
 export const HISTORY_READS_OF_USER_MAX = 16;
+/** Authors of revisions are told to the other API servers this often, in one text of at most so many characters. */
+export const AUTHOR_NOTE_MS = 100;
+export const AUTHOR_NOTE_CHARS_MAX = 64 * 1024;
+/** Authors whose revisions have not come yet, or not become a segment. */
+export const AUTHORS_TOLD_MAX = 50_000;
+/** A cache lags behind the other servers by fewer revisions than this. */
+export const AUTHORS_AHEAD_MAX = 100_000;
 /** Changes of a page, unless the client asks for another number. */
 export const HISTORY_CHANGES_DEFAULT = 500;
 export const HISTORY_CHANGES_MAX = 5_000;

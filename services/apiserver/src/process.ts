@@ -17,7 +17,7 @@ import { storeLimits } from '@holdfast/platform/store-limit';
 import type { Store } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { createRedisStore } from '@holdfast/store/redis';
-import { type ApiServerDeps, createApiServer, type ServiceAccountOptions } from './app.ts';
+import { type ApiServer, type ApiServerDeps, createApiServer, type ServiceAccountOptions } from './app.ts';
 import { openAudit } from './audit/configuration.ts';
 import { parseTokenFile } from './authentication/static-tokens.ts';
 import type { ApiServerConfig, BusConfig } from './config.ts';
@@ -26,7 +26,7 @@ import { type Encryption, NO_ENCRYPTION } from './encryption/setting.ts';
 import { AnswersUnderWay, createHttpsServer } from './front/index.ts';
 import { historyOptions } from './history/open.ts';
 import { type LogStoreConfig, storeForm } from './log-store-settings.ts';
-import { createRelay, type KnownState } from './relay/index.ts';
+import { createRelay } from './relay/index.ts';
 
 /** The apiserver as a process of its own: store, bus, relay, pipeline and HTTPS, started in order and stopped in reverse. */
 export async function startProcess(config: ApiServerConfig, log: Log): Promise<Service> {
@@ -77,8 +77,7 @@ export async function startProcess(config: ApiServerConfig, log: Log): Promise<S
     port: config.port,
     tls: { ...pair, ...(clientCa === undefined ? {} : { clientCa }) },
   });
-  const publishing =
-    config.bus === undefined ? [] : await publish(config.bus, { store, clock, log, knownState: api.knownState });
+  const publishing = config.bus === undefined ? [] : await publish(config.bus, { store, clock, log, api });
   const services = [
     opened('tracing', () => tracing.stop()),
     opened('store', () => store.close()),
@@ -158,9 +157,9 @@ async function openLogStore(
 
 async function publish(
   config: BusConfig,
-  deps: Tools & { readonly store: Store; readonly knownState: KnownState },
+  deps: Tools & { readonly store: Store; readonly api: ApiServer },
 ): Promise<readonly Service[]> {
-  const { clock, log } = deps;
+  const { clock, log, api } = deps;
   const password = config.passwordFile === undefined ? undefined : (await readSettingFile(config.passwordFile)).trim();
   const bus: Bus = createNatsBus({
     role: 'publisher',
@@ -171,5 +170,9 @@ async function publish(
     ...(password === undefined ? {} : { password }),
     ...(config.tls === undefined ? {} : { tls: config.tls }),
   });
-  return [opened('bus', () => bus.close()), createRelay({ ...deps, bus })];
+  return [
+    opened('bus', () => bus.close()),
+    createRelay({ ...deps, bus, knownState: api.knownState }),
+    ...api.shareAuthors(bus.notes),
+  ];
 }

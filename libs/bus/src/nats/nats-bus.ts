@@ -5,6 +5,7 @@ import {
   type Bus,
   type BusMessage,
   BusUnavailable,
+  type Notes,
   OutOfPlace,
   type Retained,
   type SubscribeOptions,
@@ -23,6 +24,7 @@ import {
   streamState,
 } from './jetstream-api.ts';
 import { type NatsAccess, NatsLink } from './link.ts';
+import { createNatsNotes } from './nats-notes.ts';
 import { NobodyStores, type Outgoing, StoreRequests } from './store-requests.ts';
 import { StreamSubscription } from './stream-subscription.ts';
 import {
@@ -61,6 +63,7 @@ class NatsBus implements Bus {
   readonly #inboxPrefix: string;
   readonly #open = new Set<Subscription>();
   readonly retained?: Retained;
+  readonly notes?: Notes;
   readonly changesAtOnce = NATS_CHANGES_AT_ONCE;
   /** Publishers only: the requests in flight to the stream on the current connection. */
   #storing: { readonly on: NatsConnection; readonly requests: StoreRequests } | undefined;
@@ -79,6 +82,7 @@ class NatsBus implements Bus {
     this.#link = new NatsLink(options, { ...options, inboxPrefix: this.#inboxPrefix, prepare });
     if (options.role !== 'publisher') return;
     this.retained = this.#createRetained();
+    this.notes = createNatsNotes({ onConnection: (listener) => this.#link.onConnection(listener) });
     this.#link.onConnection((connection) => {
       const requests = new StoreRequests(connection, { inboxPrefix: this.#inboxPrefix, clock: options.clock });
       this.#storing = { on: connection, requests };

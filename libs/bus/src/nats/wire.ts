@@ -20,6 +20,9 @@ export const STREAM_SUBJECTS = ['k8s.ev.pods.>', 'k8s.ev.obj.>'] as const;
 /** Sent on core NATS and not kept: the stream restarts at another revision. */
 export const RESTART_SUBJECT = 'k8s.ev.sys.restart';
 
+/** Sent on core NATS and not kept: what publishers tell each other. No other role may send or hear it. */
+export const NOTES_SUBJECT = 'k8s.ev.sys.notes';
+
 /** Matches everything that is published outside the stream. */
 export const SYSTEM_SUBJECTS = 'k8s.ev.sys.>';
 

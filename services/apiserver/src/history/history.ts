@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { type Clock, describeError, type Log } from '@holdfast/platform';
 import type { Change, Revision, Store, StoreKey } from '@holdfast/store';
 import {
+  AUTHORS_AHEAD_MAX,
+  AUTHORS_TOLD_MAX,
   HISTORY_CAUGHT_UP_MAX,
   HISTORY_PENDING_CHARS_MAX,
   HISTORY_SEGMENT_CHARS,
   HISTORY_SEGMENT_MS,
 } from '../limits.ts';
+import type { Written } from './author-note.ts';
 import { OpenBatch, type RefusedWrite } from './open-batch.ts';
 import { ReadsByUser } from './reads-by-user.ts';
 import type { Authorship, HistoryRecord } from './record.ts';
@@ -51,6 +54,8 @@ export class History {
   #batches: OpenBatch[] = [];
   #begun = 0;
   readonly #authorships = new Map<Revision, Authorship>();
+  /** Set while other API servers are told. */
+  onWrote: ((written: Written) => void) | undefined;
   #lineage: string | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -141,6 +146,24 @@ export class History {
     const { author, resource } = authorship;
     this.seen.of(author.user, author.userAgent).note(resource, first);
     for (let revision = first; revision <= last; revision++) this.#authorships.set(revision, authorship);
+    this.onWrote?.({ first, last, authorship });
+  }
+
+  /** Another API server has written, as it says. It may say so before the change comes here, or after it. */
+  told({ first, last, authorship }: Written): void {
+    const [batch] = this.#batches;
+    const newest = this.#batches.at(-1)?.last ?? 0;
+    if (batch === undefined || last > newest + AUTHORS_AHEAD_MAX) return;
+    // What is in a segment already stays as it is.
+    for (let revision = Math.max(first, batch.from + 1); revision <= last; revision++) {
+      if (this.#authorships.size >= AUTHORS_TOLD_MAX) return;
+      if (!this.#authorships.has(revision)) this.#authorships.set(revision, authorship);
+    }
+  }
+
+  /** Names the store without its secret. Undefined before the cache is loaded. */
+  get lineage(): string | undefined {
+    return this.#lineage;
   }
 
   refused(write: RefusedWrite): void {

@@ -130,7 +130,7 @@ export function createApiFront(deps: ApiFrontDeps): ApiFront {
       clock: way?.clock ?? machine.clock,
     });
   };
-  const services = [...deps.encryption.services, apiServer, relay, https];
+  const services = [...deps.encryption.services, apiServer, relay, ...apiServer.shareAuthors(bus.notes), https];
   return { apiServer, https, services, clientOf, nodes, placement, consolePath: consolePathOf(console, credentials) };
 }
 

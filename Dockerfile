@@ -5,7 +5,7 @@ FROM ${NODE_IMAGE}
 ENV NODE_ENV=production NODE_OPTIONS=--disable-warning=ExperimentalWarning
 # Nobody here is `node`: pods of a process node may not run as users of the machine, and 1000 is what many of them name.
 RUN if getent passwd node; then userdel --remove node; fi
-# A named volume takes over the owner: the storage server runs as the user of the components.
+# A named volume takes over the owner: the storage server and the API servers run as the user of the components.
 RUN mkdir /data && chown 1000:1000 /data
 # What a node needs to give pods addresses of their own (docker-compose.network.yml). A stand-in has them.
 RUN if ! { command -v ip && command -v nft; } >/dev/null; then \

@@ -31,4 +31,7 @@ test('an API server of its own keeps none unless it is told to; those of compose
     const variable = expression.split(/[:-]/)[0];
     assert.ok(compose.includes(`${variable}: \${${expression}}`), expression);
   }
+  // The image gives this folder to the user of the API servers; a volume takes over its owner.
+  assert.ok(compose.includes('HOLDFAST_HISTORY_DIR: /data/history'));
+  for (const server of [1, 2]) assert.ok(compose.includes(`- history-${server}-data:/data`), String(server));
 });

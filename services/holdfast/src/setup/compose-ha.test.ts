@@ -55,6 +55,8 @@ test('each zone has a NATS server, an API server, a scheduler and a controller m
     for (const name of [`nats-${zone}`, `apiserver-${zone}`, `scheduler${suffix}`, `controller-manager${suffix}`])
       assert.ok(Object.hasOwn(compose.services, name), name);
   }
+  // The history of the server that it extends would be shared.
+  assert.deepEqual(serviceOf('apiserver-3').volumes, ['history-3-data:/data']);
   assert.ok(Object.hasOwn(compose.services, 'fencer-2'));
   for (const name of ['redis', 'nats']) assert.deepEqual(serviceOf(name).profiles, ['single']);
 });

@@ -42,7 +42,12 @@ export const SUITES: readonly Suite[] = [
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl'],
     containerd: true,
-    concurrency: 1,
+    concurrency: 2,
+    alone: [
+      'test/integration/abuse-slow-clients.test.ts',
+      'test/integration/node-port.test.ts',
+      'test/integration/pod-network.test.ts',
+    ],
     timeoutSecondsPerTest: 300,
   },
   {

@@ -2,6 +2,7 @@ import { humanDuration, isNodeReady, NODES } from '@holdfast/api';
 import { describeError, OperatorError } from '@holdfast/platform';
 import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from '../local/cluster-home.ts';
 import type { Terminal } from './command.ts';
+import { knownCluster } from './kubeconfig-choice.ts';
 import { textAt } from './resources.ts';
 import { openSession, type Session } from './session.ts';
 import { type Paint, PLAIN } from './terminal/paint.ts';
@@ -25,8 +26,7 @@ export interface ClusterStatus {
 }
 
 export async function examineCluster(home: ClusterHome, terminal: Terminal): Promise<ClusterStatus> {
-  const record = home.read();
-  if (record === undefined) throw absent(home);
+  const record = knownCluster(home);
   const status = factsOf(home, record, terminal.clock.now());
   if (livingProcess(record) === undefined) return status;
   try {
@@ -91,10 +91,3 @@ export function textOfCluster(status: ClusterStatus, paint: Paint = PLAIN): stri
   ];
   return rows.flatMap(([title, text]) => (text === undefined ? [] : [`${title.padEnd(12)}${text}`])).join('\n');
 }
-
-const absent = (home: ClusterHome): OperatorError =>
-  new OperatorError({
-    code: 'NoCluster',
-    message: `there is no cluster "${home.name}"`,
-    nextStep: `\`holdfast list\` shows all; \`holdfast up -d --name ${home.name}\` starts it.`,
-  });

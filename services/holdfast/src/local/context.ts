@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Clock } from '@holdfast/platform';
 import { parse } from 'yaml';
 import { type ClusterHome, type ClusterRecord, contextOf } from './cluster-home.ts';
+import { MadeKubeconfigs } from './made-kubeconfigs.ts';
 import { mergeContext } from './user-kubeconfig.ts';
 
 interface OwnKubeconfig {
@@ -24,6 +25,7 @@ export async function shareContext(
   home.write(shared);
   for (const file of files) {
     const makeCurrent = wish.makeCurrent && file === wish.file;
+    if (!existsSync(file)) new MadeKubeconfigs(home).note(file);
     await mergeContext(file, entry, { clock: wish.clock, makeCurrent });
   }
   return shared;

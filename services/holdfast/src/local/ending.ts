@@ -4,6 +4,7 @@ import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { networkPathOf } from '../embedded/data-directory.ts';
 import { type ClusterHome, type ClusterRecord, contextOf, livingProcess } from './cluster-home.ts';
 import { launch, untilReady } from './launch.ts';
+import { MadeKubeconfigs } from './made-kubeconfigs.ts';
 import { isAlive, type ProcessIdentity, signalProcess } from './process-identity.ts';
 import { removeContext } from './user-kubeconfig.ts';
 
@@ -23,11 +24,14 @@ export async function stopCluster(home: ClusterHome, record: ClusterRecord, deps
   const living = livingProcess(record);
   if (living !== undefined) await endProcess(home, living, deps.clock);
   else if (record.process !== undefined && mayHavePods(home)) await endForgottenPods(home, record, deps);
+  const made = new MadeKubeconfigs(home);
   for (const file of record.mergedInto) {
-    await removeContext(file, contextOf(home.name), deps.clock).catch((error: unknown) =>
+    const ours = { clock: deps.clock, isMade: made.has(file) };
+    await removeContext(file, contextOf(home.name), ours).catch((error: unknown) =>
       // The user's file must not keep the cluster alive.
       deps.tell(`Warning: the context ${contextOf(home.name)} stays: ${describeError(error)}`),
     );
+    if (!existsSync(file)) made.forget(file);
   }
   const { process: _, ...rest } = record;
   const stopped = { ...rest, mergedInto: [] };

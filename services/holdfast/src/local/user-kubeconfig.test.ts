@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -65,7 +66,7 @@ test('a context comes and goes, and everything else in the file stays as it was'
     [2, 'new', 'holdfast-dev'],
   );
 
-  await removeContext(file, 'holdfast-dev', clock);
+  await removeContext(file, 'holdfast-dev', { clock, isMade: true });
   const left = readFileSync(file, 'utf8');
   assert.equal(left, FOREIGN.replace('current-context: work', 'current-context: ""'));
   assert.deepEqual(readdirSync(path.dirname(file)), ['config'], 'no draft and no lock is left');
@@ -78,13 +79,32 @@ test('a new file is for its owner alone; a link stays a link', async (t) => {
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.equal(parse(readFileSync(file, 'utf8')).kind, 'Config');
   symlinkSync(file, link);
-  await removeContext(link, 'holdfast-dev', clock);
+  await removeContext(link, 'holdfast-dev', { clock, isMade: false });
   assert.deepEqual(parse(readFileSync(file, 'utf8')).contexts, []);
   symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'dangling'));
   await assert.rejects(
     mergeContext(path.join(folder, 'dangling'), ENTRY, { clock, makeCurrent: false }),
     /link to nothing/,
   );
+});
+
+test('a file that was made for contexts goes with the last of them, unless somebody wrote something else into it', async (t) => {
+  const file = path.join(folderOf(t), 'config');
+  const leave = (name = ENTRY.name) => removeContext(file, name, { clock, isMade: true });
+  await mergeContext(file, ENTRY, { clock, makeCurrent: true });
+  await mergeContext(file, { ...ENTRY, name: 'holdfast-two' }, { clock, makeCurrent: false });
+  await leave();
+  assert.equal(existsSync(file), true, 'the other cluster is in it');
+  await leave('holdfast-two');
+  assert.equal(existsSync(file), false);
+  for (const theirs of ['preferences: {colors: true}\n', '# mine\n']) {
+    await mergeContext(file, ENTRY, { clock, makeCurrent: true });
+    writeFileSync(file, readFileSync(file, 'utf8') + theirs);
+    await leave();
+    assert.match(readFileSync(file, 'utf8'), new RegExp(theirs.trim().slice(0, 6)));
+    rmSync(file);
+  }
+  assert.deepEqual(readdirSync(path.dirname(file)), [], 'no draft and no lock is left');
 });
 
 test('a broken file is refused with a sentence and stays as it is', async (t) => {

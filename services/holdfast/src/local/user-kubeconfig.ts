@@ -59,8 +59,15 @@ export async function mergeContext(
   });
 }
 
-/** Removes the context with its cluster and user. A file without it stays untouched. */
-export async function removeContext(file: string, name: string, clock: Clock): Promise<void> {
+/**
+ * Removes the context with its cluster and user. A file without it stays untouched. One that was made for contexts alone
+ * (`isMade`) goes with the last of them.
+ */
+export async function removeContext(
+  file: string,
+  name: string,
+  { clock, isMade }: { readonly clock: Clock; readonly isMade: boolean },
+): Promise<void> {
   if (!existsSync(file)) return;
   await change(file, clock, (document) => {
     const places = LISTS.map((list) => ({
@@ -70,12 +77,23 @@ export async function removeContext(file: string, name: string, clock: Clock): P
     const isCurrent = document.get('current-context') === name;
     for (const { entries, at } of places.filter((place) => place.at >= 0)) entries.delete(at);
     if (isCurrent) document.set('current-context', '');
+    if (isMade && saysNothing(document)) return 'remove';
     return isCurrent || places.some(({ at }) => at >= 0);
   });
 }
 
-/** `edit` answers whether it changed something. */
-async function change(file: string, clock: Clock, edit: (document: Document) => boolean): Promise<void> {
+/** No entry, no setting and no remark of anybody. */
+function saysNothing(document: Document): boolean {
+  if (document.toString().includes('#')) return false;
+  const { apiVersion: _version, kind: _kind, ...rest } = document.toJS() as Readonly<Record<string, unknown>>;
+  return Object.values(rest).every((value) => isEmpty(value));
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** `edit` answers whether it changed something, or whether the file goes. */
+async function change(file: string, clock: Clock, edit: (document: Document) => boolean | 'remove'): Promise<void> {
   try {
     const target = targetOf(file);
     mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
@@ -83,7 +101,9 @@ async function change(file: string, clock: Clock, edit: (document: Document) => 
     try {
       const before = existsSync(target) ? readFileSync(target, 'utf8') : '';
       const document = parsed(before, file);
-      if (edit(document)) replace(target, document.toString(formOf(before)));
+      const edited = edit(document);
+      if (edited === 'remove') rmSync(target);
+      else if (edited) replace(target, document.toString(formOf(before)));
     } finally {
       release();
     }

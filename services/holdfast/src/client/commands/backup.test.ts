@@ -56,13 +56,23 @@ test('a backup under writes is one moment, and comes back equal in a store on di
   const writing = writeInOrder(cluster, () => hasEnded);
   const file = path.join(folder, 'backup');
   for (let i = 0; i < 5; i++) {
-    assert.match((await run('backup', file, '--kubeconfig', kubeconfig)).text, /^\d+ objects at revision \d+ in /);
+    assert.match(
+      (await run('backup', file, '--force', '--kubeconfig', kubeconfig)).text,
+      /^\d+ objects at revision \d+ in /,
+    );
     const { objects, revision } = await readBackupFile(file);
     const n = (name: string): number =>
       Number(JSON.parse(objects.find(({ key }) => key === `core/configmaps/default/${name}`)?.value ?? '').data.n);
     assert.ok([n('second'), n('second') + 1].includes(n('first')), `${n('first')} and then ${n('second')}`);
     assert.ok(objects.every((each) => each.revision <= revision));
   }
+  const before = readFileSync(file);
+  const again = await run('backup', file, '--kubeconfig', kubeconfig);
+  assert.deepEqual(
+    [again.code, again.text],
+    [2, `holdfast: ${file} exists\n  Name another file, or replace it with --force.`],
+  );
+  assert.deepEqual(readFileSync(file), before);
   hasEnded = true;
   assert.ok((await writing) > 1);
   assert.equal(statSync(file).mode & 0o777, 0o600);

@@ -10,7 +10,8 @@ const SETTINGS = {
   help: { kind: 'boolean', short: 'h', help: 'Print this help' },
 } as const satisfies SettingSpecs;
 
-const ABOUT = 'Says where a cluster of `up` is and how it is. Exit code 1: it does not run, or is not healthy.';
+const ABOUT =
+  'Says where a cluster of `up` is and how it is. Exit code 1: it does not run, or is not healthy; 2: there is none.';
 
 export const STATUS: Command = {
   settings: SETTINGS,

@@ -17,7 +17,7 @@ import { ADMIN_USER, CONTROLLER_MANAGER_USER, nodeUser, POD_GC_USER, SCHEDULER_U
 import { invariant, type Log, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store, StoredObject } from '@holdfast/store';
-import { copyUpTo } from '@holdfast/store/contract';
+import { copyUpTo } from '@holdfast/store/copy';
 import { createMemoryStore } from '@holdfast/store/memory';
 import {
   AtMostOneOracle,

@@ -16,6 +16,8 @@ export interface FreshOptions {
   readonly document?: ((result: object) => void) | undefined;
   /** The folder for scenario files. */
   readonly folder: string;
+  /** The command that plays a file again. */
+  readonly again?: string;
 }
 
 /** A new process spends some seconds on compiling, and each process keeps its memory flat. */
@@ -33,6 +35,7 @@ export async function huntFresh({
   say,
   document,
   folder,
+  again,
 }: FreshOptions): Promise<number> {
   const tally = new Tally();
   let next = from;
@@ -68,7 +71,7 @@ export async function huntFresh({
     const { seed, found } = scenario;
     const file = path.join(folder, `seed-${seed}.yaml`);
     document?.({ event: 'finding', seed, file, rule: found?.rule, story: found?.story });
-    kept.push(keepFinding({ file, scenario, drawn, say }));
+    kept.push(keepFinding({ file, scenario, drawn, say, again }));
   };
   say(
     `${minutes} minutes, ${jobs} job(s), ${profile} profile, seeds from ${from}; Ctrl-C finishes the seeds under way`,
@@ -92,6 +95,7 @@ export async function keepFinding({
   scenario,
   drawn,
   say,
+  again = 'npm run hunt -- --scenario',
   play = playAlone,
 }: {
   readonly file: string;
@@ -99,6 +103,7 @@ export async function keepFinding({
   /** How many steps the seed had. */
   readonly drawn: number;
   readonly say: (text: string) => void;
+  readonly again?: string | undefined;
   /** For tests. */
   readonly play?: typeof playAlone;
 }): Promise<void> {
@@ -114,7 +119,7 @@ export async function keepFinding({
   if (played.violation === undefined)
     say('  it breaks no rule when it is played alone: what the process had played before matters');
   const shown = path.relative(process.cwd(), file);
-  say(`  timeline: ${path.relative(process.cwd(), html)}; play it again: npm run hunt -- --scenario ${shown}`);
+  say(`  timeline: ${path.relative(process.cwd(), html)}; play it again: ${again} ${shown}`);
 }
 
 /** The findings and costs of one hunt. */

@@ -9,6 +9,8 @@ export interface ReplayOptions {
   readonly file: string;
   /** Where the timeline is written. */
   readonly html?: string | undefined;
+  /** False: these sources cannot get a planted bug. Default: true. */
+  readonly plants?: boolean;
   readonly say: (text: string) => void;
   /** Told once, for programs. */
   readonly document?: ((result: object) => void) | undefined;
@@ -31,12 +33,18 @@ export async function playAlone(
 }
 
 /** Plays a scenario file in a process of its own. Exit code 1: it breaks a rule. 2: it is no scenario. */
-export async function replay({ file, html, say, document }: ReplayOptions): Promise<number> {
+export async function replay({ file, html, plants = true, say, document }: ReplayOptions): Promise<number> {
   let scenario: Scenario;
   try {
     scenario = readScenario(file);
   } catch (error) {
     say(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    return 2;
+  }
+  if (!plants && scenario.found?.planted !== undefined) {
+    say(
+      `${file} needs the planted bug ${scenario.found.planted}, which is in no package: play it in a checkout of Holdfast`,
+    );
     return 2;
   }
   describe(scenario, say);

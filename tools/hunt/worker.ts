@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { Scenario } from '../../test/scenario/model.ts';
 import type { SeedReport } from '../../test/sim/hunt/hunter.ts';
 import type { ProfileName } from '../../test/sim/hunt/plan.ts';
@@ -40,7 +39,9 @@ export interface BadEnd {
   readonly why: string;
 }
 
-const FOLDER = path.resolve(import.meta.dirname, '../../test/sim/hunt');
+const PROGRAM = new URL('../../test/sim/hunt/worker-main.ts', import.meta.url);
+/** Not in the package. */
+const PLANTING = new URL('../../test/sim/hunt/plant.mjs', import.meta.url);
 /** A seed takes seconds, and its shrinking a few minutes. */
 const SILENT_MS = 20 * 60_000;
 /** What a planted bug makes grow without end stops here, not when the machine has no memory left. */
@@ -49,14 +50,12 @@ const STDERR_CHARS_SHOWN = 4_000;
 
 /** Runs one process and hands on each line that it prints. Answers how it ended where that was not in order. */
 export async function runWorker(work: Work, told: (line: string) => void): Promise<BadEnd | undefined> {
-  const hook = `${pathToFileURL(path.join(FOLDER, 'plant.mjs')).href}?bug=${work.planted ?? ''}`;
-  const program = work.program ?? path.join(FOLDER, 'worker-main.ts');
+  const program = work.program ?? fileURLToPath(PROGRAM);
   const planted = work.planted === undefined ? [] : [work.planted];
   const args = [
     '--disable-warning=ExperimentalWarning',
     `--max-old-space-size=${HEAP_MB}`,
-    '--import',
-    hook,
+    ...planted.flatMap((bug) => ['--import', `${PLANTING.href}?bug=${bug}`]),
     program,
     work.command,
     ...work.args,

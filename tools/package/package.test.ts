@@ -167,6 +167,25 @@ test('the program of an installed package runs a command with a cluster', () => 
   assert.match(seen, /server: https:\/\/127\.0\.0\.1:\d+\n/);
 });
 
+const SCENARIOS = path.join(import.meta.dirname, '../../test/chaos/scenarios');
+
+test('the program of an installed package plays scenarios and seeds, without planted bugs', () => {
+  const program = path.join(consumer, 'node_modules', '.bin', 'holdfast');
+  const played = JSON.parse(
+    run(program, ['sim', path.join(SCENARIOS, 'isolate-node.yaml'), '--html', 'run.html', '--json']),
+  );
+  assert.deepEqual([played.event, played.holds, readdirSync(consumer).includes('run.html')], ['played', true, true]);
+  const planted = path.join(SCENARIOS, 'planted', 'grace-extended.yaml');
+  const env = { PATH: `${path.dirname(process.execPath)}:/usr/bin:/bin`, HOME: folder };
+  const refused = spawnSync(program, ['sim', planted], { cwd: consumer, env, encoding: 'utf8' });
+  assert.deepEqual([refused.status, /needs the planted bug .* in no package/.test(refused.stdout)], [2, true]);
+  const files = readdirSync(path.join(consumer, 'node_modules/@holdfast/cluster/lib'), { recursive: true });
+  assert.deepEqual(
+    files.filter((file) => /plant/.test(String(file))),
+    [],
+  );
+});
+
 test('the program of an installed package tells an old Node what it needs', () => {
   const program = path.join(consumer, 'node_modules/@holdfast/cluster/bin/holdfast.cjs');
   const old = `Object.defineProperty(process, 'version', { value: 'v20.1.0' }); require(${JSON.stringify(program)});`;

@@ -36,7 +36,8 @@ export function roomsOf(name: string): readonly Room[] {
   return [...found.values()];
 }
 
-function allRooms(): readonly Room[] {
+/** All packages of this workspace. */
+export function allRooms(): readonly Room[] {
   return PACKAGE_GROUPS.flatMap((group) =>
     readdirSync(path.join(ROOT, group))
       .map((entry) => `${group}/${entry}`)

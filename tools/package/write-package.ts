@@ -4,7 +4,8 @@ import { writeBundle } from '../../services/console/src/server/bundle.ts';
 import { declarationsOf } from './declarations.ts';
 import { toJavaScript } from './javascript.ts';
 import { copyLibraries, OPTIONAL_LIBRARIES } from './libraries.ts';
-import { Addresses, filesOf, ROOT, readManifest, roomsOf } from './workspace.ts';
+import { simulatorFiles } from './simulator.ts';
+import { Addresses, allRooms, filesOf, ROOT, readManifest, roomsOf } from './workspace.ts';
 
 const PACKAGE = 'services/cluster';
 const PROGRAM = 'services/holdfast/src/main.ts';
@@ -27,11 +28,11 @@ export interface WrittenPackage {
 /** Writes the package for consumers into a new folder. */
 export async function writePackage(target: string): Promise<WrittenPackage> {
   const rooms = roomsOf(WHOLE);
-  const addresses = new Addresses(rooms);
-  const files = rooms.flatMap(filesOf);
+  const addresses = new Addresses(allRooms());
+  const files = [...new Set([...rooms.flatMap(filesOf), ...simulatorFiles(addresses)])];
   const lib = path.join(target, 'lib');
   for (const file of files) writeModule(file, lib, addresses);
-  const sources = files.filter((file) => file.endsWith('.ts'));
+  const sources = rooms.flatMap(filesOf).filter((file) => file.endsWith('.ts'));
   for (const [file, text] of declarationsOf(Object.values(ENTRIES), sources, addresses))
     write(path.join(lib, file), text);
   await writeBundle(path.join(lib, 'services/console/built'));

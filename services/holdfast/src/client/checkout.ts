@@ -28,6 +28,9 @@ function isCheckout(folder: string): boolean {
   }
 }
 
+/** In the package this is below `lib`, with the simulator beside it. */
+const SIMULATOR = path.resolve(import.meta.dirname, '../../../..', 'tools/hunt/packaged-main.js');
+
 export interface CheckoutScript {
   /** What needs the checkout: `sim`. */
   readonly command: string;
@@ -36,7 +39,7 @@ export interface CheckoutScript {
   readonly args: readonly string[];
 }
 
-/** Runs a script of the checkout. The simulator and the faults of containers are parts of its tests, and of no package. */
+/** Runs a script of the checkout. The faults of containers are parts of its tests, and need images that are made of its sources. */
 export function runInCheckout({ command, script, args }: CheckoutScript, { env }: Terminal): Promise<number> {
   const here = env['INIT_CWD'] ?? process.cwd();
   const root = checkoutOf([import.meta.dirname, here]);
@@ -45,10 +48,16 @@ export function runInCheckout({ command, script, args }: CheckoutScript, { env }
   return exitCodeOf(process.execPath, argv, { ...env, INIT_CWD: here });
 }
 
+/** Runs the simulator: that of the package, else that of the checkout. */
+export function runSimulator(args: readonly string[], terminal: Terminal): Promise<number> {
+  if (!existsSync(SIMULATOR)) return runInCheckout({ command: 'sim', script: 'hunt', args }, terminal);
+  return exitCodeOf(process.execPath, [SIMULATOR, ...args], terminal.env);
+}
+
 const noCheckout = (command: string): OperatorError =>
   new OperatorError({
     code: 'NoCheckout',
-    message: `${command} needs a checkout of Holdfast: its simulator and its scenarios are not in the package`,
-    nextStep: `Repeat it in a folder of the checkout. For tests of your own there are \`run\`, \`testenv\` and \`explore\`.`,
+    message: `${command} needs a checkout of Holdfast: it makes images of the sources, and its faults are parts of the tests`,
+    nextStep: `Repeat it in a folder of the checkout. \`sim\` plays the same files without containers.`,
     exitCode: 2,
   });

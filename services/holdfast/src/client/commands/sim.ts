@@ -1,5 +1,5 @@
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
-import { runInCheckout } from '../checkout.ts';
+import { runSimulator } from '../checkout.ts';
 import type { Command } from '../command.ts';
 import { misuse } from '../misuse.ts';
 
@@ -14,8 +14,8 @@ const SETTINGS = {
 
 const ABOUT =
   'Plays a scenario file on a whole cluster in virtual time: faults and actions of users (docs/scenarios.md). With --minutes it\n' +
-  'hunts: fresh seeds, and each that breaks a rule is made small and kept as such a file. Exit code 1: a rule is broken.\n' +
-  'Needs a checkout of Holdfast.';
+  'hunts: fresh seeds, and each that breaks a rule is made small and kept as such a file, in hunt-found. Exit code 1: a rule is\n' +
+  'broken.';
 
 export const SIM: Command = {
   settings: SETTINGS,
@@ -26,7 +26,7 @@ export const SIM: Command = {
       return 0;
     }
     const args = [...scriptArguments(words, settings), ...(settings.json ? ['--json'] : [])];
-    return runInCheckout({ command: 'sim', script: 'hunt', args }, terminal);
+    return runSimulator(args, terminal);
   },
 };
 

@@ -1,12 +1,11 @@
 import { exactInteger } from '@holdfast/machinery';
+import { MAGIC } from './magic.ts';
 import { messageName } from './message-names.ts';
 import { messageOf, type WireField } from './message-table.ts';
 import { SPECIAL_MESSAGES } from './special-messages.ts';
 import { WIRE_64_BIT, WIRE_BYTES, WIRE_VARINT, WireError, WireReader } from './wire.ts';
 import { decodeText } from './wire-fields.ts';
 
-/** First bytes of every Kubernetes object in protobuf. */
-export const MAGIC = [0x6b, 0x38, 0x73, 0x00] as const;
 const MESSAGE_DEPTH_MAX = 100;
 
 export type ProtobufJson = Record<string, unknown>;

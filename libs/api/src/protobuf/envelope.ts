@@ -1,5 +1,5 @@
-import { MAGIC } from './decode.ts';
 import { encodeMessage, lendMessage } from './encode.ts';
+import { MAGIC } from './magic.ts';
 import { messageName } from './message-names.ts';
 import { WIRE_BYTES } from './wire.ts';
 import { WireWriter } from './wire-writer.ts';

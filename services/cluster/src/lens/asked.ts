@@ -1,3 +1,4 @@
+import { type ProtobufIdentity, readProtobufIdentity } from '@holdfast/api/protobuf-identity';
 import { type ResourceRequest, readRequestInfo } from '@holdfast/apiserver/request-info';
 import type { ApiRequest } from '@holdfast/client';
 
@@ -20,20 +21,12 @@ export function readAsked(request: ApiRequest): Asked | undefined {
   return { request, info, name, isWrite: WRITES.has(info.verb) };
 }
 
-interface WithMetadata {
-  readonly metadata?: {
-    readonly name?: string;
-    readonly generateName?: string;
-    readonly resourceVersion?: string;
-    readonly uid?: string;
-  };
-  readonly preconditions?: { readonly resourceVersion?: string; readonly uid?: string };
-}
-
-/** The body as JSON; `undefined` for another encoding. */
-export function bodyOf({ body }: ApiRequest): WithMetadata | undefined {
+/** What a body says of its object, in JSON or protobuf; `undefined` for another encoding. */
+export function bodyOf({ body }: ApiRequest): ProtobufIdentity | undefined {
   if (body === undefined) return undefined;
   try {
+    const known = typeof body === 'string' ? undefined : readProtobufIdentity(body);
+    if (known !== undefined) return known;
     const value: unknown = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString());
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {

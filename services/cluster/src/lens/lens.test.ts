@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONFIG_MAPS, type ConfigMap } from '@holdfast/api';
+import { encodeObject } from '@holdfast/api/protobuf';
 import { type ApiClient, createApiClient, TransportError } from '@holdfast/client';
 import { createHttpsTransport } from '@holdfast/client/https';
 import { StatusError } from '@holdfast/machinery';
@@ -390,6 +391,26 @@ test('a watch in another form than JSON ends when a lens comes, and its client g
   const whole = answer.arrayBuffer();
   using _lens = await cluster.lens({ kind: 'stale', user });
   await whole;
+});
+
+test('a lens knows names and versions in protobuf, too', async () => {
+  await using cluster = await startVirtual();
+  const { fetch } = cluster.access({ name: user, groups: ['system:masters'] });
+  const path = '/api/v1/namespaces/default/configmaps';
+  const write = async (method: string, at: string, metadata: object): Promise<number> => {
+    const body = encodeObject({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
+    const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+    return (await fetch(at, { method, headers, body: new Uint8Array(body ?? []) })).status;
+  };
+  using _throttled = await cluster.lens({ kind: 'throttled', user, verbs: ['create'], name: 'two' });
+  assert.deepEqual(
+    [await write('POST', path, { name: 'one' }), await write('POST', path, { name: 'two' })],
+    [201, 429],
+  );
+  using _conflict = await cluster.lens({ kind: 'conflict', user });
+  const present = (await (await cluster.fetch(`${path}/one`)).json()) as { readonly metadata: object };
+  assert.equal(await write('PUT', `${path}/one`, present.metadata), 409);
+  assert.equal(await write('PUT', `${path}/one`, { name: 'one' }), 200);
 });
 
 test('a lens is bound by user agent, and its random choices follow its seed', async () => {

@@ -47,6 +47,28 @@ async function forks(objects: number): Promise<void> {
   await row(`fork, ${objects} objects, API server only`, () =>
     snapshot.fork({ without: ['scheduler', 'controllers'] }),
   );
+  await oneByOne(`fork for a test, ${objects} objects`, () => snapshot.fork());
+}
+
+/** As a suite does: each is stopped before the next one starts. */
+async function oneByOne(name: string, start: () => Promise<Cluster>): Promise<void> {
+  const [wall, starts, stops]: [number[], number[], number[]] = [[], [], []];
+  const cpuSince = (used: NodeJS.CpuUsage): number => {
+    const { user, system } = process.cpuUsage(used);
+    return (user + system) / 1000;
+  };
+  for (let i = 0; i < 2 * settings.clusters; i++) {
+    const used = process.cpuUsage();
+    const before = performance.now();
+    const cluster = await start();
+    wall.push(performance.now() - before);
+    starts.push(cpuSince(used));
+    const stopping = process.cpuUsage();
+    await cluster.stop();
+    stops.push(cpuSince(stopping));
+  }
+  const note = `median of ${wall.length}, best ${Math.min(...wall).toFixed(1)}; ${middle(starts).toFixed(1)} ms of CPU, its stop ${middle(stops).toFixed(1)}`;
+  printFigure({ row: name, value: middle(wall), unit: 'ms', note });
 }
 
 async function one(name: string, start: () => Promise<Cluster>): Promise<void> {

@@ -9,7 +9,7 @@ export interface ProtobufIdentity {
     readonly uid?: string;
     readonly resourceVersion?: string;
   };
-  /** Of a deletion. */
+  /** Only a deletion has them. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 

@@ -14,7 +14,7 @@ test('the identity of an object is read without its kind', () => {
 });
 
 test('a deletion has preconditions, or none', () => {
-  const deletion = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 };
+  const deletion = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 30 };
   assert.deepEqual(read(deletion), {});
   assert.deepEqual(read({ ...deletion, preconditions: { uid: 'u-1' } }), { preconditions: { uid: 'u-1' } });
 });

@@ -7,6 +7,7 @@ import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platf
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { HOLLOW_PROBE_NETWORK } from '../container/probe-network.ts';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
+import type { NodeAdmission } from '../node/node-admission.ts';
 import { UserRanges } from '../node/user-ranges.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { type ContainerRuntime, RuntimeError } from '../runtime/port.ts';
@@ -23,6 +24,8 @@ class VirtualNode {
   isRefused = false;
   /** The runtime takes ten seconds to say what it has of this pod. */
   slowUid: string | undefined;
+  /** For how many pods there is room. */
+  places = Number.POSITIVE_INFINITY;
   /** The claims and volumes of the API by name, on a node that makes directories. */
   volumes: Map<string, KubeObject> | undefined;
   readonly #clock = createVirtualClock();
@@ -143,12 +146,7 @@ class VirtualNode {
         dns: NO_CLUSTER_DNS,
         services: () => Promise.resolve([]),
         ranges: new UserRanges(undefined),
-        admission: {
-          admit: () => Promise.resolve(undefined),
-          hold: () => {},
-          release: () => {},
-          node: () => ({ name: 'n1', labels: {}, taints: [], allocatable: {} }),
-        },
+        admission: this.#admission(),
         directories: {
           make: (uid) => Promise.resolve(`/volumes/${uid}`),
           remove: () => assert.fail('the reclaimer removes'),
@@ -156,6 +154,21 @@ class VirtualNode {
         },
       },
     });
+  }
+
+  #admission(): NodeAdmission {
+    const held = new Set<string>();
+    const hold = ({ metadata: { uid = '' } }: Pod): void => void held.add(uid);
+    return {
+      admit: async (pod) => {
+        if (held.size >= this.places) return NO_ROOM;
+        hold(pod);
+        return undefined;
+      },
+      hold,
+      release: (uid) => void held.delete(uid),
+      node: () => ({ name: 'n1', labels: {}, taints: [], allocatable: {} }),
+    };
   }
 
   #runtime(): ContainerRuntime {
@@ -243,6 +256,7 @@ class VirtualNode {
   }
 }
 
+const NO_ROOM = { reason: 'OutOfpods', message: 'no room', event: { type: 'Warning', message: 'no room' } } as const;
 const REFUSED = new StatusError({ code: 403, reason: 'Forbidden', message: 'bound to another incarnation' });
 
 const changed = (name: string) => conflict({ group: '', resource: 'pods', name }, MODIFIED_CONCURRENTLY);
@@ -319,6 +333,21 @@ test('[LIFE-08] [SAFE-32] a restarted kubelet adopts what its runtime runs, and 
     await node.run(60);
     assert.deepEqual(node.processes, ['one began']);
     assert.deepEqual(node.stored('web')?.status.containerStatuses?.[0]?.restartCount, 0);
+  }));
+
+test('[LIFE-08] a restarted kubelet gives no room away that a pod has of which its runtime answers late', () =>
+  inNode(async (node) => {
+    node.places = 1;
+    node.put('one', 'web');
+    node.start();
+    await node.run(2);
+    await node.stop();
+    node.put('two', 'other');
+    node.slowUid = 'one';
+    await node.restartKubelet();
+    await node.run(15);
+    assert.deepEqual(node.processes, ['one began']);
+    assert.equal(node.stored('other')?.status.phase, 'Failed');
   }));
 
 test('[SAFE-31] a restarted kubelet ends pods unknown to the API before the node is ready', () =>

@@ -1,4 +1,4 @@
-import { isMirrorPod, PODS, type Pod } from '@holdfast/api';
+import { isMirrorPod, isPodFinished, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, Informer } from '@holdfast/client';
 import { type Clock, invariant, type Log, type Timer } from '@holdfast/platform';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
@@ -128,6 +128,7 @@ export class PodManager {
     await this.#deps.statics?.start((pod) => this.#offer(pod));
     await this.#adoptLocal();
     if (signal.aborted) return;
+    this.#holdShares();
     this.#unsubscribe.push(runtime.onChange((uid) => this.#workers.get(uid)?.wake()));
     this.#unsubscribe.push(
       informer.onChange(({ object, old }) => {
@@ -171,6 +172,14 @@ export class PodManager {
       const worker = this.#create({ uid: config.podUid, namespace: config.podNamespace, name: config.podName });
       this.#toClear.add(worker);
       worker.wake();
+    }
+  }
+
+  /** Before any pod is admitted: the worker of a pod that runs may get the answer of the runtime after that of a new pod. */
+  #holdShares(): void {
+    const { informer, worker } = this.#deps;
+    for (const pod of informer.list()) {
+      if (this.#workers.has(pod.metadata.uid ?? '') && !isPodFinished(pod)) worker.admission.hold(pod);
     }
   }
 

@@ -29,6 +29,8 @@ export interface CommittedChange {
    * reader of the broken lease may act on it after the node promises again: the node starts nothing that was released.
    */
   readonly isPromiseBroken: (node: string) => boolean;
+  /** Somebody vouched for the end of what runs on the node a moment ago, and has taken that back. */
+  readonly wasVouchedFor?: (node: string) => boolean;
   /** Virtual time of the commit. */
   readonly nowMs: number;
   /** All objects, by key, before this commit. */
@@ -90,7 +92,7 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
     const { by, nodeOf } = change;
     if (by === `system:node:${before.spec.nodeName}` || MAY_FORCE.has(by)) return undefined;
     const node = nodeOf(before.spec.nodeName);
-    if (by === POD_GC && (node === undefined || isVouchedFor(node))) return undefined;
+    if (by === POD_GC && (node === undefined || isVouchedFor(node, change))) return undefined;
     if (by === FENCER && node !== undefined && fenceOf(node) === 'node') return undefined;
     if (by === POD_GC && change.isPromiseBroken(before.spec.nodeName)) return undefined;
     return `${by} removed it while it was ${before.status.phase} on ${before.spec.nodeName}`;
@@ -116,7 +118,7 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
     const is = (after as PersistentVolume | undefined)?.status.attachment;
     if (was === undefined || is?.nodeName === was.nodeName) return undefined;
     const node = nodeOf(was.nodeName);
-    if (node === undefined || node.metadata.uid !== was.nodeUID || isVouchedFor(node)) return undefined;
+    if (node === undefined || node.metadata.uid !== was.nodeUID || isVouchedFor(node, change)) return undefined;
     if (change.isPromiseBroken(was.nodeName)) return undefined;
     const uses = (node.status.volumesInUse ?? []).filter((entry) =>
       entry.startsWith(volumeInUse(before?.metadata.name ?? '', '')),
@@ -128,8 +130,10 @@ export const COMMIT_RULES: Readonly<Record<string, CommitRule>> = {
 const isGivenUp = ({ metadata }: Pod): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
 
-const isVouchedFor = (node: Node): boolean =>
-  fenceOf(node) === 'node' || (node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service');
+const isVouchedFor = (node: Node, { wasVouchedFor }: Pick<CommittedChange, 'wasVouchedFor'> = {}): boolean =>
+  wasVouchedFor?.(node.metadata.name ?? '') === true ||
+  fenceOf(node) === 'node' ||
+  (node.spec.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service');
 
 /** A rule that fails must not look like an API server that does. */
 function attempt(check: () => string | undefined): string | undefined {
@@ -147,6 +151,8 @@ export class CommitOracle implements Oracle {
   readonly #now: () => number;
   /** When the lease of a node was last changed that had been broken. */
   readonly #mendedAt = new Map<string, number>();
+  /** When the word for the end of what runs on a node was taken back. */
+  readonly #unvouchedAt = new Map<string, number>();
   #broken: { readonly rule: string; readonly story: string } | undefined;
 
   constructor(rules: Readonly<Record<string, CommitRule>> = COMMIT_RULES, now: () => number = () => 0) {
@@ -186,7 +192,12 @@ export class CommitOracle implements Oracle {
     const isPromiseBroken = (node: string): boolean =>
       this.#isBroken(node) || nowMs - (this.#mendedAt.get(node) ?? Number.NEGATIVE_INFINITY) <= ANSWERED_MS;
     if (resource === 'leases' && this.#isBroken(name)) this.#mendedAt.set(name, nowMs);
-    const change = { resource, name, before, after, last, by, nodeOf, isPromiseBroken, nowMs, objects: this.#objects };
+    const isRecent = (atMs = Number.NEGATIVE_INFINITY): boolean => nowMs - atMs <= ANSWERED_MS;
+    const wasVouchedFor = (node: string): boolean => isRecent(this.#unvouchedAt.get(node));
+    if (resource === 'nodes' && before !== undefined && isVouchedFor(before as Node))
+      this.#unvouchedAt.set(name, nowMs);
+    const facts = { nodeOf, isPromiseBroken, wasVouchedFor, nowMs, objects: this.#objects };
+    const change = { resource, name, before, after, last, by, ...facts };
     for (const [rule, check] of this.#rules) {
       const wrong = attempt(() => check(change));
       if (wrong === undefined) continue;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KubeObject, volumeInUse } from '@holdfast/api';
 import { CommittedState } from '../committed.ts';
-import { CommitOracle } from './commit-rules.ts';
+import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { historyRules } from './history-rules.ts';
 import { whatIsLeft } from './leftovers.ts';
 import { Living } from './living.ts';
@@ -19,6 +19,13 @@ interface Parts {
   readonly status?: object;
 }
 
+interface HistoryOptions {
+  readonly isCalm?: boolean;
+  readonly replicas?: ReplicaDeps;
+  /** In place of the rules that remember. */
+  readonly rules?: typeof COMMIT_RULES;
+}
+
 /** Objects are committed one after the other, at the time that the test says. */
 class History {
   readonly living = new Living((name) => (name === 'writer' ? 'disk' : undefined));
@@ -27,9 +34,10 @@ class History {
   #revision = 0;
   readonly #oracle: CommitOracle;
 
-  constructor({ isCalm = false, replicas }: { readonly isCalm?: boolean; readonly replicas?: ReplicaDeps } = {}) {
+  constructor({ isCalm = false, replicas, rules }: HistoryOptions = {}) {
+    const { living, named } = this;
     this.#oracle = new CommitOracle(
-      historyRules({ living: this.living, named: this.named, isCalm, ...(replicas && { replicas }) }),
+      rules ?? historyRules({ living, named, isCalm, ...(replicas && { replicas }) }),
       () => this.#nowMs,
     );
   }
@@ -185,6 +193,26 @@ test('[TEST-07] a promise counts as broken for as long as an answer about it may
   history.put(lease, 'Lease', { metadata: { annotations }, spec }).put(POD, 'Pod', pod).remove(POD, POD_GC).isFine();
   history.put(lease, 'Lease', { spec }).passes(14).put(POD, 'Pod', pod).remove(POD, POD_GC).isFine();
   history.passes(2).put(POD, 'Pod', pod).remove(POD, POD_GC).breaks('a ready node is not out of service');
+});
+
+test('[TEST-07] a volume may leave a node that was vouched for until a moment ago, and no longer', () => {
+  const [node, disk] = ['core/nodes/-/node-1', 'core/persistentvolumes/-/disk'];
+  const says = { ...ready, volumesInUse: [volumeInUse('disk', 'p')] };
+  const taints = [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }];
+  const attachment = { nodeName: 'node-1', nodeUID: 'n', pods: [] };
+  const rule = 'a volume in use stays attached';
+  const history = new History({ rules: { [rule]: COMMIT_RULES[rule] ?? assert.fail(rule) } });
+  const put = (spec: object): History =>
+    history.put(node, 'Node', { metadata: { name: 'node-1', uid: 'n' }, spec, status: says });
+  const metadata = { name: 'disk' };
+  const moves = (): History =>
+    history
+      .put(disk, 'PersistentVolume', { metadata, status: { attachment } })
+      .put(disk, 'PersistentVolume', { metadata }, MANAGER);
+  put({ taints });
+  put({}).passes(14);
+  moves().isFine().passes(2);
+  moves().breaks(rule);
 });
 
 /** The pods of a StatefulSet, ended one after the other. */

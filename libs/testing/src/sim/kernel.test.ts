@@ -109,3 +109,40 @@ test('the heap returns events by time, then tie-break, then sequence', () => {
   }
   assert.equal(heap.size, 0);
 });
+
+/** The times of the events of a process that is paused at some times, for some milliseconds each. */
+async function pausedRun(pauses: readonly (readonly [atMs: number, ms: number])[]): Promise<readonly string[]> {
+  const kernel = new SimulationKernel(1);
+  const fired: string[] = [];
+  for (const [delayMs, ms] of pauses) kernel.schedule({ delayMs, label: 'pause', fire: () => kernel.pause('a', ms) });
+  for (const delayMs of [15, 35, 25, 45])
+    kernel.schedule({
+      delayMs,
+      label: 'event',
+      at: 'a',
+      fire: () => fired.push(`${delayMs} at ${Math.round(kernel.elapsedMs)}`),
+    });
+  await kernel.runFor(200);
+  return fired;
+}
+
+test('what happens to a paused process happens afterwards, in order, also when pauses overlap', async () => {
+  assert.deepEqual(await pausedRun([[10, 20]]), ['15 at 30', '25 at 30', '35 at 35', '45 at 45']);
+  assert.deepEqual(
+    await pausedRun([
+      [10, 20],
+      [20, 80],
+    ]),
+    ['15 at 100', '25 at 100', '35 at 100', '45 at 100'],
+  );
+});
+
+test('a short pause in a longer one does not end it', async () => {
+  assert.deepEqual(
+    await pausedRun([
+      [10, 50],
+      [20, 10],
+    ]),
+    ['15 at 60', '25 at 60', '35 at 60', '45 at 60'],
+  );
+});

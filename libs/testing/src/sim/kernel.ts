@@ -14,6 +14,9 @@ export const TICK_MS = 1 / TICKS_PER_MS;
 /** More steps than this at one time mean that something reschedules itself without letting time pass. */
 const MAX_STEPS_AT_ONE_TIME = 100_000;
 
+/** Before everything that is due at the end of a pause. */
+const POSTPONED = -1;
+
 /** Called after every step. Returns a description when its invariant is violated. */
 export interface Oracle {
   readonly name: string;
@@ -108,7 +111,8 @@ export class SimulationKernel {
    * order.
    */
   pause(process: string, durationMs: number): void {
-    this.#pausedUntil.set(process, this.#nowTicks + Math.ceil(durationMs * TICKS_PER_MS));
+    const untilTicks = this.#nowTicks + Math.ceil(durationMs * TICKS_PER_MS);
+    this.#pausedUntil.set(process, Math.max(untilTicks, this.#pausedUntil.get(process) ?? 0));
     this.record(`pause ${process}`);
   }
 
@@ -185,8 +189,9 @@ export class SimulationKernel {
     if (event.at === undefined || this.#pausedUntil.size === 0) return false;
     const untilTicks = this.#pausedUntil.get(event.at) ?? 0;
     if (untilTicks <= this.#nowTicks) return false;
-    // Keeps the order of the postponed events.
-    this.#heap.push({ ...event, atTicks: untilTicks, tieBreak: -1, sequence: this.#sequence++ });
+    // Keeps the order of the postponed events, also of those that an earlier pause has postponed already.
+    const sequence = event.tieBreak === POSTPONED ? event.sequence : this.#sequence++;
+    this.#heap.push({ ...event, atTicks: untilTicks, tieBreak: POSTPONED, sequence });
     return true;
   }
 

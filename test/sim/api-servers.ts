@@ -59,6 +59,8 @@ export interface Answered {
   readonly path: string;
   /** Absent: the server failed. */
   readonly status?: number;
+  /** The document of the answer; absent where it is no document. */
+  readonly object?: () => unknown;
 }
 
 interface RunningServer {
@@ -184,15 +186,14 @@ export class ApiServers {
       const by = (request.headers['authorization'] ?? '').slice(BEARER.length);
       const answer = this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
       if (onAnswer === undefined) return answer;
-      const told = (status?: number): void =>
-        onAnswer({ by, method: request.method, path: request.path, ...(status === undefined ? {} : { status }) });
+      const { method, path } = request;
       return answer.then(
         (response) => {
-          told(response.status);
+          onAnswer({ by, method, path, ...toldOf(response) });
           return response;
         },
         (error: unknown) => {
-          told();
+          onAnswer({ by, method, path });
           throw error;
         },
       );
@@ -201,6 +202,10 @@ export class ApiServers {
     this.#running.set(party, running);
     return running;
   }
+}
+
+function toldOf({ status, body }: ApiResponse): Pick<Answered, 'status' | 'object'> {
+  return body.kind === 'json' ? { status, object: () => body.value() } : { status };
 }
 
 /** As if it had been stored. */

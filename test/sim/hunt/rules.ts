@@ -3,6 +3,7 @@ import type { Oracle, ProcessFact } from '@holdfast/testing';
 import type { Answered } from '../api-servers.ts';
 import type { SimCluster, SimData } from '../cluster.ts';
 import { type Commit, objectOf } from '../committed.ts';
+import { AcknowledgedRule } from './acknowledged-rule.ts';
 import { BudgetRule } from './budget-rule.ts';
 import { COMMIT_RULES, CommitOracle } from './commit-rules.ts';
 import { historyRules } from './history-rules.ts';
@@ -33,6 +34,7 @@ export class Rules {
   readonly #rate: RateRule;
   readonly #room: RoomRule;
   readonly #starts: StartRule;
+  readonly #acknowledged = new AcknowledgedRule();
 
   constructor(of: RulesOf) {
     const { plan, data, cluster } = of;
@@ -51,7 +53,8 @@ export class Rules {
     this.#rate = new RateRule(() => cluster().kernel);
     this.#room = new RoomRule();
     this.#starts = new StartRule((name) => diskOf(plan, name), now);
-    this.all = [this.living, this.#commits, this.#budget, this.#rate, this.#room, this.#starts];
+    this.#acknowledged.startOn(data?.objects ?? []);
+    this.all = [this.living, this.#commits, this.#budget, this.#rate, this.#room, this.#starts, this.#acknowledged];
   }
 
   process(fact: ProcessFact): void {
@@ -65,6 +68,7 @@ export class Rules {
 
   answered(answered: Answered): void {
     this.#starts.answered(answered);
+    this.#acknowledged.answered(answered);
   }
 
   committed(commit: Commit): void {
@@ -75,6 +79,7 @@ export class Rules {
     noteEnd(this.living, commit);
     noteRequest(this.living, commit, this.#nowMs());
     this.#starts.committed(commit);
+    this.#acknowledged.committed(commit);
   }
 
   #nowMs(): number {

@@ -114,6 +114,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
     says: 'a user creates a ConfigMap with {value} objects that it owns, and deletes it',
     value: { name: 'children', unit: 'whole' },
   },
+  'churn-owners': {
+    says: 'a user creates ConfigMaps with {value} objects that each owns, and deletes each after a moment, until the time is over',
+    value: { name: 'children', unit: 'whole' },
+  },
   'use-room': {
     says: 'a user places {value} pods on {target} that ask for more than it has, and deletes them one after the other',
     value: { name: 'pods', unit: 'whole' },

@@ -108,6 +108,12 @@ export const FORM_FIELDS: Readonly<Record<FormKey, FormField>> = {
     kind: 'flag',
     fallback: false,
   },
+  isLarge: {
+    name: 'largeStore',
+    says: 'an API server that starts loads the store for seconds',
+    kind: 'flag',
+    fallback: false,
+  },
 };
 
 export const DEFAULT_EXPECTATIONS: Expectations = { wholeWithin: 900 };

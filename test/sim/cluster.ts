@@ -73,6 +73,8 @@ export interface SimClusterOptions {
   readonly leases?: 'off' | undefined;
   /** Called right after a process has sent a write. */
   readonly onWrite?: (party: string) => void;
+  /** Called when a process of the control plane or a kubelet starts again. */
+  readonly onRestart?: (party: string) => void;
   /** Called for every request that an API server has answered. */
   readonly onAnswer?: (answered: Answered) => void;
   readonly observeCommit?: (commit: Commit) => void;
@@ -197,9 +199,7 @@ export class SimCluster {
     this.nodeNames = Array.from({ length: options.nodes }, (_, i) => `node-${i + 1}`);
     this.oracle = new AtMostOneOracle(this.kernel, (_, podName) => options.identities.test(podName));
     this.kernel.addOracle(this.oracle);
-    for (const party of [BUS_PARTY, 'user', ...this.nodeNames]) {
-      this.network.join(party);
-    }
+    for (const party of [BUS_PARTY, 'user', ...this.nodeNames]) this.network.join(party);
     const { apiServers, schedulers, managers } = options.replicas ?? {};
     this.apiParties = partiesOf(API_PARTY, apiServers);
     this.#apis = this.#createApis();
@@ -295,6 +295,7 @@ export class SimCluster {
   restart(party: string): void {
     const services = this.apiParties.includes(party) ? this.#apis.restart(party) : [this.#bootPart(party)];
     for (const service of services) this.background(service.start());
+    this.#options.onRestart?.(party);
   }
 
   /** The process of a party, for pauses and clocks. */
@@ -372,12 +373,9 @@ export class SimCluster {
 
   /** It starts again, with what is on its disk. */
   powerOn(name: string): void {
-    const node = this.#machineOf(name);
     this.network.rejoin(name);
-    const machine = node.process.boot(this.#options.logOf?.(name));
-    node.connection = this.disks.below(node.runtime.connect(), machine);
-    node.boots += 1;
-    this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
+    this.#machineOf(name).boots += 1;
+    this.#startKubelet(name);
   }
 
   /** Kills or permanently stops only the kubelet; the machine and its containers continue. */
@@ -390,10 +388,15 @@ export class SimCluster {
   /** The kubelet alone is killed and starts again. */
   restartKubelet(name: string): void {
     this.killKubelet(name);
+    this.#startKubelet(name);
+  }
+
+  #startKubelet(name: string): void {
     const node = this.#machineOf(name);
     const machine = node.process.boot(this.#options.logOf?.(name));
     node.connection = this.disks.below(node.runtime.connect(), machine);
     this.background(this.#kubeletOn(machine, node.connection, identityOf(name, node.boots), node.bound).start());
+    this.#options.onRestart?.(name);
   }
 
   /** Resolves with a response while virtual time continues. */

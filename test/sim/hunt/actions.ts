@@ -14,7 +14,7 @@ export function heal(scene: Scene): void {
   const { cluster, crashed, poweredOff, fenced, retired, doomed } = scene;
   doomed.clear();
   const { network, nodeNames, controlPlane } = cluster;
-  for (const way of scene.ways.values()) Object.assign(way, goodWay());
+  for (const way of scene.ways.values()) Object.assign(way, goodWay(way.pageMs));
   for (const party of [...nodeNames, ...controlPlane, BUS_PARTY]) if (!retired.has(party)) network.rejoin(party);
   for (const party of crashed) {
     if (!nodeNames.includes(party)) cluster.restart(party);

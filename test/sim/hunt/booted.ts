@@ -64,6 +64,7 @@ const shapeOf = (plan: HuntPlan): HuntPlan => ({
   isLeaderless: false,
   keepsEvents: false,
   isRested: false,
+  isLarge: false,
   seconds: 0,
   steps: [],
 });

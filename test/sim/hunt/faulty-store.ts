@@ -7,6 +7,8 @@ export interface StoreWay {
   latencyMs: number;
   /** How much later than an answer a change is told. */
   feedMs: number;
+  /** Longest time that a page of a load takes beside that. It stays when the faults are over. */
+  pageMs: number;
   /** Nothing gets through; followers end. */
   isDown: boolean;
   /** No room: writes are refused, unless they only remove. */
@@ -15,7 +17,14 @@ export interface StoreWay {
   unknown: number;
 }
 
-export const goodWay = (): StoreWay => ({ latencyMs: 2, feedMs: 0, isDown: false, isFull: false, unknown: 0 });
+export const goodWay = (pageMs = 0): StoreWay => ({
+  latencyMs: 2,
+  feedMs: 0,
+  pageMs,
+  isDown: false,
+  isFull: false,
+  unknown: 0,
+});
 
 /** What a full store says that it has. */
 const FULL_BYTES = 2 ** 30;
@@ -62,7 +71,11 @@ function listOver(store: Store, machine: SimulatedMachine, way: StoreWay): Store
   return (prefix, options) => {
     const { limit } = options ?? {};
     const asked = limit === undefined ? options : { ...options, limit: Math.min(limit, PAGE_OBJECTS) };
-    return ask(machine, way, () => store.list(prefix, asked));
+    return ask(machine, way, async () => {
+      const page = await store.list(prefix, asked);
+      if (limit !== undefined && way.pageMs > 0) await machine.clock.sleep(way.pageMs * machine.random.float());
+      return page;
+    });
   };
 }
 

@@ -87,6 +87,8 @@ export const USERS = {
   'use-app': { targets: 'none', for: [0.5, 30], value: [0, 1], isWhole: true, perMinute: 1.5 },
   // An object and others that it owns, as a controller of a user creates them.
   'use-owner': { targets: 'none', for: [0.5, 30], value: [1, 4], isWhole: true, perMinute: 2 },
+  // Several of these, one after the other, each gone after a moment, as of a controller that is busy.
+  'churn-owners': { targets: 'none', for: [5, 40], value: [1, 3], isWhole: true, perMinute: 1 },
   // Pods that their creator has placed by name, and that together ask for more than the node has.
   'use-room': { targets: 'node', for: [2, 20], value: [2, 4], isWhole: true, perMinute: 1.5 },
   // Users create objects through all API servers in a namespace that may have fewer, and delete them.
@@ -149,7 +151,7 @@ export const DELAYS: ReadonlySet<string> = new Set([
 /** Users that change the objects of a kind, or make controllers change them. */
 export const CHANGERS: Readonly<Record<string, readonly UserKind[]>> = {
   pods: ['delete-pod', 'evict', 'race', 'roll-out', 'scale', 'use-app', 'recreate-set', 'run-job'],
-  configmaps: ['use-owner', 'fill-quota', 'use-namespace'],
+  configmaps: ['use-owner', 'churn-owners', 'fill-quota', 'use-namespace'],
   replicasets: ['roll-out', 'scale', 'use-app', 'recreate-set', 'orphan-set'],
   statefulsets: ['roll-out', 'scale', 'recreate-set', 'orphan-set'],
   jobs: ['run-job'],

@@ -66,3 +66,14 @@ test('nodes that become ready or are lost, leaders and volumes are moments too; 
   node('True');
   assert.equal(came.length, 4);
 });
+
+test('a process that starts again is a moment for users, and for its own node', () => {
+  const moments = new Moments();
+  const came: string[] = [];
+  for (const target of ['', 'db', 'node-1', '@node-2', 'apiserver'])
+    moments.arm(step('process-started', target), () => came.push(target));
+  moments.started('node-1');
+  assert.deepEqual(came, ['', 'db', 'node-1', 'apiserver']);
+  moments.started('apiserver');
+  assert.deepEqual(came.slice(4), ['@node-2']);
+});

@@ -17,6 +17,7 @@ export const MOMENTS = [
   'leader-changed',
   'node-lost',
   'node-ready',
+  'process-started',
 ] as const;
 export type Moment = (typeof MOMENTS)[number];
 
@@ -52,6 +53,11 @@ export class Moments {
   process({ kind, node, podName: pod }: ProcessFact): void {
     const app = pod.split('-')[0] ?? '';
     this.#happened({ moment: kind === 'started' ? 'pod-started' : 'pod-ended', node, pod, app });
+  }
+
+  /** A process of the control plane or a kubelet has started again. */
+  started(party: string): void {
+    this.#happened({ moment: 'process-started', ...(party.startsWith('node-') ? { node: party } : {}) });
   }
 
   committed(commit: Commit): void {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BUS_FAULTS, DELAYS } from './kinds.ts';
 import { heardKind } from './listeners.ts';
-import { type HuntPlan, isCalm, planOf } from './plan.ts';
+import { type HuntPlan, isCalm, planOf, type Step } from './plan.ts';
 
 const SEEDS = Array.from({ length: 200 }, (_, i) => i + 1);
 
@@ -57,12 +57,41 @@ test('an API server ends while something is delayed', () => {
         DELAYS.has(kind) &&
         !kind.startsWith('crash') &&
         steps.some(
-          (step) => step.do === 'crash' && step.target.startsWith('apiserver') && step.at > at && step.at < at + lasts,
+          (step) =>
+            step.do.startsWith('crash') && step.target.startsWith('apiserver') && step.at > at && step.at < at + lasts,
         ),
     );
   const plans = SEEDS.map((seed) => planOf(seed)).filter(({ steps }) => steps.some((step) => step.do === 'crash'));
   const restarted = plans.filter(isRestarted);
   assert.ok(restarted.length * 2 > plans.length, `${restarted.length} of ${plans.length} plans`);
+});
+
+test('users meet processes that have just started, and some stores are large', () => {
+  const plans = SEEDS.map((seed) => planOf(seed));
+  const meets = plans.filter(({ steps }) => steps.some(({ when }) => when === 'process-started'));
+  assert.ok(meets.length * 4 > plans.length, `${meets.length} of ${plans.length} plans`);
+  const large = plans.filter(({ isLarge }) => isLarge);
+  assert.ok(large.length * 3 > plans.length && large.length * 3 < plans.length * 2, `${large.length} large stores`);
+});
+
+test('what the API servers have not published may end with all of them', () => {
+  const isEnd = ({ do: kind, target }: Step): boolean => kind.startsWith('crash') && target.startsWith('apiserver');
+  const endsOf = (plan: HuntPlan): readonly (readonly Step[])[] =>
+    plan.steps.filter(isEnd).map(({ at }) => plan.steps.filter((step) => isEnd(step) && Math.abs(step.at - at) < 1));
+  const plans = SEEDS.map((seed) => planOf(seed));
+  const allEnd = plans.filter(({ apiServers, ...plan }) =>
+    endsOf({ apiServers, ...plan }).some((ends) => new Set(ends.map(({ target }) => target)).size === apiServers),
+  );
+  assert.ok(allEnd.length * 6 > plans.length, `${allEnd.length} of ${plans.length} plans`);
+});
+
+test('two managers act where the bus has faults more often than elsewhere', () => {
+  const share = (isOfBus: boolean): number => {
+    const plans = SEEDS.map((seed) => planOf(seed));
+    const some = plans.filter(({ steps }) => steps.some((step) => BUS_FAULTS.has(step.do)) === isOfBus);
+    return some.filter(({ managers, isLeaderless }) => managers === 2 && isLeaderless === true).length / some.length;
+  };
+  assert.ok(share(true) > share(false) * 1.5, `${share(true)} and ${share(false)}`);
 });
 
 test('most plans with a fault of the bus begin when the bus is all that is heard', () => {

@@ -1,5 +1,5 @@
 import { createSeededRandom, invariant, type Random } from '@holdfast/platform';
-import { BUS_FAULTS, CHANGERS, DELAYS, FAULTS, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
+import { BUS_FAULTS, CHANGERS, DELAYS, FAULTS, isFault, type Kind, OUTAGES, type StepKind, USERS } from './kinds.ts';
 import { heardKind } from './listeners.ts';
 import { MOMENTS, type Moment } from './moments.ts';
 
@@ -43,6 +43,8 @@ export interface HuntPlan {
   readonly keepsEvents?: boolean;
   /** The disturbance begins when every process hears of changes from the bus alone; in its first minute each watches the API as well. */
   readonly isRested?: boolean;
+  /** The store is large: an API server that starts loads it for seconds. */
+  readonly isLarge?: boolean;
   /** How long the processes of a pod need to end. */
   readonly stopSeconds?: number;
   /** How long faults and users disturb the cluster. */
@@ -109,6 +111,15 @@ const CHANCE_OF_CALM = 0.3;
 const CHANCE_OF_EVENTS = 0.2;
 /** A minute in which nothing happens. Before it is over, nothing shows what goes wrong with the bus. */
 const CHANCE_OF_REST = { bus: 0.85, other: 0.3 };
+/** The store has as much as in a large cluster: what is written while an API server loads it meets the load. */
+const CHANCE_OF_A_LARGE_STORE = 0.5;
+/**
+ * Where the bus has faults, caches of one kind differ between processes. That matters the most to two who act on the same objects: some
+ * of the seeds that have only one of them get another.
+ */
+const CHANCE_OF_TWO_ACTORS = { second: 0.6, leaderless: 0.25 };
+/** What is slow or deaf is restarted: the share of seeds with a delay and no crash that get crashes. */
+const CHANCE_OF_CRASHES = 0.4;
 const STOP_SECONDS = [2, 4, 4, 7, 9];
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
@@ -129,7 +140,11 @@ const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
 /** It begins this long before the burst, and ends at most this long after it. */
 const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
 /** People and probes restart what is slow: an API server ends while something is delayed, if the seed has crashes. */
-const CHANCE_OF_A_RESTART = 0.5;
+const CHANCE_OF_A_RESTART = 0.6;
+/** The share of restarts right after a write of the server, and of those in which all API servers end within a second. */
+const RESTARTS = { writing: 0.35, ofAll: 0.4 };
+/** The share of the steps of such a burst that come when a process has just started: its caches are loading then. */
+const CHANCE_OF_A_STEP_AT_THE_START = 0.25;
 const OF_ONE_KIND: ReadonlySet<string> = new Set(['late-kind', 'lost-kind']);
 /** The share of delays that concern one kind of objects, where the seed has them: of no other fault do decisions rest on less. */
 const CHANCE_OF_ONE_KIND = 0.5;
@@ -137,6 +152,7 @@ const CHANCE_OF_ONE_KIND = 0.5;
 const CHANCE_OF_A_CHANGE = 0.6;
 /** It is back before its absence makes others look at the API by themselves. */
 const RESTART_SECONDS = [1, 8] as const;
+const RESTART_WRITES = 6;
 
 /**
  * Swarm testing: a seed turns a random part of the kinds on, so that none drowns the others. Each kind draws from a stream of its own. Steps come
@@ -164,11 +180,31 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
   const isCalmSeed = random.float() < CHANCE_OF_CALM;
   const faults = turnedOn(FAULTS, pick(random, ofFaults), seed);
   const kinds = [
-    ...faults.filter(({ name }) => !isCalmSeed || !DELAYS.has(name)),
+    ...(isCalmSeed ? faults.filter(({ name }) => !DELAYS.has(name)) : withCrashes(faults, seed)),
     ...turnedOn(USERS, pick(random, ofUsers), seed),
   ];
-  const steps = [...kinds.flatMap((kind) => drawAlone(kind, shape)), ...drawBursts(kinds, shape)];
-  return { ...shape, isRested: drawRest(seed, kinds), steps: steps.toSorted((a, b) => a.at - b.at) };
+  const whole = { ...shape, ...drawActors(shape, kinds, second), isLarge: drawLarge(seed) };
+  const steps = [...kinds.flatMap((kind) => drawAlone(kind, whole)), ...drawBursts(kinds, whole)];
+  return { ...whole, isRested: drawRest(seed, kinds), steps: steps.toSorted((a, b) => a.at - b.at) };
+}
+
+const drawLarge = (seed: number): boolean => createSeededRandom(seed, 'plan/large').float() < CHANCE_OF_A_LARGE_STORE;
+
+function withCrashes(faults: readonly Drawn[], seed: number): readonly Drawn[] {
+  const isDelayed = faults.some(({ name }) => DELAYS.has(name));
+  if (!isDelayed || faults.some(({ name }) => name === 'crash')) return faults;
+  const random = createSeededRandom(seed, 'plan/crashes');
+  return random.float() < CHANCE_OF_CRASHES ? [...faults, { name: 'crash', kind: FAULTS.crash, random }] : faults;
+}
+
+/** `second`: the chance of the profile. */
+function drawActors(shape: Shape, kinds: readonly Drawn[], second: number): Pick<Shape, 'managers' | 'isLeaderless'> {
+  const { managers, isLeaderless = false } = shape;
+  if (!kinds.some(({ name }) => BUS_FAULTS.has(name))) return { managers, isLeaderless };
+  const random = createSeededRandom(shape.seed, 'plan/actors');
+  const isAdded = random.float() < second * CHANCE_OF_TWO_ACTORS.second;
+  const isAlsoLeaderless = random.float() < CHANCE_OF_TWO_ACTORS.leaderless;
+  return { managers: isAdded ? 2 : managers, isLeaderless: isLeaderless || isAlsoLeaderless };
 }
 
 function drawRest(seed: number, kinds: readonly Drawn[]): boolean {
@@ -236,8 +272,14 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
       const isMet = changers.length > 0 && random.float() < CHANCE_OF_A_CHANGE;
       return drawStep(pick(random, isMet ? changers : kinds), shape, focus);
     });
-    return [...weather, ...steps];
+    const hasRestart = weather.length > 1;
+    return [...weather, ...(hasRestart ? steps.map((step) => atAStart(random, step)) : steps)];
   });
+}
+
+function atAStart(random: Random, step: Step): Step {
+  if (isFault(step.do) || random.float() >= CHANCE_OF_A_STEP_AT_THE_START) return step;
+  return { ...step, when: 'process-started', lag: rounded(random.float() ** 2) };
 }
 
 /** Those who change what somebody hears badly of. */
@@ -269,16 +311,22 @@ function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: 
   return weather === 'delay' ? [lasting, ...drawRestart(kinds, { shape, focus }, lasting)] : [lasting];
 }
 
+/** After some of the burst, and before the delay is over. */
 function drawRestart(kinds: readonly Drawn[], { shape, focus }: Place, { target }: Step): Step[] {
   const crash = kinds.find(({ name }) => name === 'crash');
   if (crash === undefined || crash.random.float() >= CHANCE_OF_A_RESTART) return [];
+  const { random } = crash;
   const apis = targetsOf('api', shape);
-  const { when: _, lag: __, ...step } = drawStep(crash, shape, focus);
-  const lasts = rounded(between(crash.random, RESTART_SECONDS));
-  // After some of the burst, and before the delay is over.
-  const at = Math.min(focus.at + focus.seconds * (0.5 + crash.random.float()), shape.seconds);
-  const restart = { ...step, at: rounded(at), for: lasts };
-  return [{ ...restart, target: apis.includes(target) ? target : pick(crash.random, apis) }];
+  const isWriting = random.float() < RESTARTS.writing;
+  const ended = random.float() < RESTARTS.ofAll ? apis : [apis.includes(target) ? target : pick(random, apis)];
+  const at = focus.at + focus.seconds * (0.5 + random.float());
+  return ended.map((api) => ({
+    at: rounded(Math.min(at + random.float(), shape.seconds)),
+    do: isWriting ? 'crash-writing' : 'crash',
+    target: api,
+    for: rounded(between(random, RESTART_SECONDS)),
+    ...(isWriting ? { value: 1 + random.int(RESTART_WRITES) } : {}),
+  }));
 }
 
 function drawStep({ name, kind, random }: Drawn, shape: Shape, focus?: Focus): Step {

@@ -54,6 +54,8 @@ const NODE_MONITOR_GRACE_SECONDS = 20;
 /** Longer than a run: it would heal what informers have lost before a rule sees it. */
 const SAFETY_CHECK_MS = 24 * 3_600_000;
 const FENCED_AFTER_SECONDS = 20;
+/** A load of a large store takes some seconds. */
+const LARGE_PAGE_MS = 700;
 
 /** One seed: the cluster starts, is disturbed by the plan, is left alone, and must recover completely. */
 export async function runPlan(plan: HuntPlan, extra: HuntExtra = {}): Promise<HuntOutcome> {
@@ -110,6 +112,7 @@ export class Hunt {
       leases: plan.isLeaderless === true ? 'off' : undefined,
       selfFencing: plan.selfFencing === true ? { policy: 'exclusive' } : undefined,
       onWrite: (party) => wrote(this.#scene, party),
+      onRestart: (party) => this.#moments.started(party),
       nodeMonitorGraceSeconds: NODE_MONITOR_GRACE_SECONDS,
       safetyCheckIntervalMs: SAFETY_CHECK_MS,
       observe: (fact) => {
@@ -130,7 +133,7 @@ export class Hunt {
         for (const watch of this.#watches) watch.committed(commit);
       },
       storeOf: (store, machine) => {
-        const way = ways.get(machine.name) ?? goodWay();
+        const way = ways.get(machine.name) ?? goodWay(plan.isLarge === true ? LARGE_PAGE_MS : 0);
         ways.set(machine.name, way);
         return createFaultyStore(store, machine, way, () => {
           recording.stored(now(), machine.name);

@@ -45,6 +45,8 @@ import {
 
 const SIDE_REPLICAS = 2;
 const REFUSED_STAYS_MS = 40_000;
+/** The life of an owner that comes and goes, and the time until the next one. */
+const LONGEST_CHURNED_MS = 3_000;
 /** Most of the users of a race come at once, and the others soon after them. */
 const RACE_MS = 1_500;
 const OUT_OF_SERVICE: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'lost', effect: 'NoExecute' };
@@ -130,6 +132,20 @@ export const USER_ACTIONS: Readonly<Record<UserKind, Action>> = {
     const name = `owner-${Math.round(at * 1000)}`;
     send(cluster, () => createFamily(cluster.admin, name, value));
     return () => cluster.background(insist(cluster, () => deleteUnlessGone(cluster.admin, CONFIG_MAPS, name)));
+  },
+  'churn-owners': ({ cluster }, { at, for: seconds = 0, value = 1 }) => {
+    const lives = cluster.kernel.random(`churn ${at}`);
+    const endMs = cluster.kernel.elapsedMs + seconds * 1000;
+    const churn = async (): Promise<void> => {
+      for (let i = 0; cluster.kernel.elapsedMs < endMs; i++) {
+        const name = `short-${Math.round(at * 1000)}-${i}`;
+        await createFamily(cluster.admin, name, value).catch(() => undefined);
+        await pauseOf(cluster, lives.float() ** 2 * LONGEST_CHURNED_MS);
+        await insist(cluster, () => deleteUnlessGone(cluster.admin, CONFIG_MAPS, name));
+        await pauseOf(cluster, lives.float() * LONGEST_CHURNED_MS);
+      }
+    };
+    cluster.background(churn());
   },
   'use-room': ({ cluster, plan }, { target, at, for: seconds = 0, value = 2 }) => {
     const { admin } = cluster;

@@ -45,6 +45,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
     says: '{target} refuses {value} of the requests as too many (429)',
     value: { name: 'share', unit: 'share' },
   },
+  'short-history': {
+    says: '{target} remembers the last {value} changes; a watch from before begins anew (410)',
+    value: { name: 'changes', unit: 'whole' },
+  },
   crash: { says: '{target} is killed, and starts again' },
   'masters-down': { says: 'all processes of the control plane are killed at once, and start again' },
   'kubelet-down': { says: 'the kubelet of {target} is killed, and its containers continue' },

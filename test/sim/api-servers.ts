@@ -49,6 +49,8 @@ export interface ApiServersOptions {
   readonly expired?: ReadonlySet<string> | undefined;
   /** The share of requests that a server refuses as too many. */
   readonly busy?: ReadonlyMap<string, number> | undefined;
+  /** How many revisions back a watch of a server may begin, where that is less than it remembers. */
+  readonly forgetful?: ReadonlyMap<string, number> | undefined;
   /** The data have the objects that every cluster has: a start does not look at each of them again. */
   readonly hasSystemObjects: boolean;
 }
@@ -59,7 +61,7 @@ export interface Answered {
   readonly path: string;
   /** Absent: the server failed. */
   readonly status?: number;
-  /** The document of the answer; absent where it is no document. */
+  /** The document of the answer; absent where it is no document, and where a write was only tried. */
   readonly object?: () => unknown;
 }
 
@@ -77,6 +79,8 @@ export class ApiServers {
   /** The request that makes the current write. */
   readonly #asking = new AsyncLocalStorage<{ readonly by: string; readonly askedAtMs: number }>();
   #data: Store;
+  /** Of the last commit. */
+  #revision = 0;
 
   constructor(options: ApiServersOptions, data: Store) {
     this.#options = options;
@@ -166,14 +170,23 @@ export class ApiServers {
     };
   }
 
+  /** A watch that begins before what a busy server remembers. */
+  #isForgotten(party: string, { query }: ApiRequest): boolean {
+    const kept = this.#options.forgetful?.get(party);
+    if (kept === undefined || query.get('watch') !== 'true') return false;
+    const from = Number(query.get('resourceVersion'));
+    return from > 0 && this.#revision - from > kept;
+  }
+
   #boot(party: string): RunningServer {
     const { kernel, hub, tokens, ownershipRule, defaultTolerationSeconds, storeOf, logOf, onAnswer, hasSystemObjects } =
       this.#options;
     const process = this.#processes.get(party) ?? new SimulatedProcess(kernel, party);
     const machine = process.boot(logOf?.(party));
-    const recorded = recordCommits(this.#data, kernel, (commit) =>
-      this.#options.onCommit({ ...commit, ...(this.#asking.getStore() ?? { by: party }) }),
-    );
+    const recorded = recordCommits(this.#data, kernel, (commit) => {
+      this.#revision = commit.revision;
+      this.#options.onCommit({ ...commit, ...(this.#asking.getStore() ?? { by: party }) });
+    });
     const store = storeOf?.(recorded, machine) ?? recorded;
     const toleration = defaultTolerationSeconds === undefined ? {} : { defaultTolerationSeconds };
     const settings = { ownershipRule, hasSystemObjects, ...toleration };
@@ -182,14 +195,15 @@ export class ApiServers {
     const refusals = kernel.random(`too many for ${party}`);
     const handle: ApiHandler = (request) => {
       const share = this.#options.busy?.get(party) ?? 0;
-      if (share > 0 && refusals.float() < share) return Promise.resolve(tooMany());
+      if (share > 0 && refusals.float() < share) return Promise.resolve(refused(429, 'TooManyRequests'));
+      if (this.#isForgotten(party, request)) return Promise.resolve(refused(410, 'Expired'));
       const by = (request.headers['authorization'] ?? '').slice(BEARER.length);
       const answer = this.#asking.run({ by, askedAtMs: kernel.elapsedMs }, () => server.handle(request));
       if (onAnswer === undefined) return answer;
       const { method, path } = request;
       return answer.then(
         (response) => {
-          onAnswer({ by, method, path, ...toldOf(response) });
+          onAnswer({ by, method, path, ...toldOf(request, response) });
           return response;
         },
         (error: unknown) => {
@@ -204,8 +218,8 @@ export class ApiServers {
   }
 }
 
-function toldOf({ status, body }: ApiResponse): Pick<Answered, 'status' | 'object'> {
-  return body.kind === 'json' ? { status, object: () => body.value() } : { status };
+function toldOf({ query }: ApiRequest, { status, body }: ApiResponse): Pick<Answered, 'status' | 'object'> {
+  return body.kind === 'json' && !query.has('dryRun') ? { status, object: () => body.value() } : { status };
 }
 
 /** As if it had been stored. */
@@ -215,10 +229,11 @@ function taken({ body = '' }: ApiRequest): ApiResponse {
   return { status: 201, headers: {}, body: { kind: 'json', bytes, value: () => JSON.parse(text) as unknown } };
 }
 
-function tooMany(): ApiResponse {
-  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'TooManyRequests', code: 429 };
+function refused(code: number, reason: string): ApiResponse {
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code };
   const bytes = (): Uint8Array => new TextEncoder().encode(JSON.stringify(status));
-  return { status: 429, headers: { 'retry-after': '1' }, body: { kind: 'json', bytes, value: () => status } };
+  const headers: Record<string, string> = code === 429 ? { 'retry-after': '1' } : {};
+  return { status: code, headers, body: { kind: 'json', bytes, value: () => status } };
 }
 
 function never(parties: readonly string[]): never {

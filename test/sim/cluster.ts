@@ -189,6 +189,7 @@ export class SimCluster {
   readonly expired = new Set<string>();
   /** The share of requests that an API server refuses as too many. */
   readonly busy = new Map<string, number>();
+  readonly forgetful = new Map<string, number>();
   #crashedAtMs = Number.NEGATIVE_INFINITY;
   readonly #fencers = new Map<string, SimulatedProcess>();
 
@@ -449,13 +450,11 @@ export class SimCluster {
     const { kernel, network, apiParties: parties } = this;
     const tokens = tokensOf(this.nodeNames);
     const hasSystemObjects = data !== undefined;
-    const { expired, busy } = this;
-    const faults = { storeOf, onWrite, onAnswer, events, expired, busy };
+    const { expired, busy, forgetful } = this;
+    const faults = { storeOf, onWrite, onAnswer, events, expired, busy, forgetful };
     const settings = { ownershipRule, defaultTolerationSeconds, logOf, hasSystemObjects, ...faults };
-    return new ApiServers(
-      { kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings },
-      createMemoryStore(data === undefined ? {} : { adopted: data }),
-    );
+    const store = createMemoryStore(data === undefined ? {} : { adopted: data });
+    return new ApiServers({ kernel, network, parties, hub: this.#hub, tokens, onCommit, ...settings }, store);
   }
 
   #addPart(party: string, create: (machine: SimulatedMachine) => Service): void {

@@ -76,6 +76,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'use-app': YES,
   'use-owner': YES,
   'fill-quota': 'the container form has no namespace with a quota',
+  'short-history': 'an API server remembers what it remembers',
   'churn-owners': 'no user of the container form does that yet',
   'use-room': 'no user of the container form does that yet',
 };

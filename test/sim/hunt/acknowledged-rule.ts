@@ -22,7 +22,7 @@ export class AcknowledgedRule implements Oracle {
   }
 
   answered({ by, method, path, status = 0, object }: Answered): void {
-    if (method === 'GET' || status < 200 || status >= 300 || path.includes('dryRun=')) return;
+    if (method === 'GET' || status < 200 || status >= 300) return;
     const { uid, resourceVersion } = (object?.() as Partial<KubeObject> | undefined)?.metadata ?? {};
     if (uid === undefined || resourceVersion === undefined) return;
     if (this.#states.has(stateOf(uid, Number(resourceVersion)))) return;

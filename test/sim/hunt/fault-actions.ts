@@ -48,6 +48,10 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
     busy.set(target, value);
     return () => void busy.delete(target);
   },
+  'short-history': ({ cluster: { forgetful } }, { target, value = 0 }) => {
+    forgetful.set(target, value);
+    return () => void forgetful.delete(target);
+  },
   crash: ({ cluster, crashed }, { target }) => {
     cluster.crash(target);
     crashed.add(target);

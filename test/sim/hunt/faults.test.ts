@@ -83,6 +83,24 @@ test('an API server refuses requests as too many, and none of them has an effect
   assert.equal(await cluster.ask(codeOf(cluster.admin.create(CONFIG_MAPS, settings('a')))), 200);
 });
 
+test('a busy API server has forgotten what a watch asks for, and the next one knows it', async () => {
+  const { cluster, begin } = await setScene();
+  const create = (name: string) => cluster.ask(cluster.admin.create(CONFIG_MAPS, settings(name)));
+  const { resourceVersion = '' } = (await create('a')).metadata;
+  for (const name of ['b', 'c', 'd']) await create(name);
+  const { signal } = new AbortController();
+  const watch = async (): Promise<void> => {
+    for await (const { object } of cluster.admin.watch(CONFIG_MAPS, { resourceVersion, signal })) {
+      assert.equal(object.metadata.name, 'b');
+      return;
+    }
+  };
+  const end = begin('short-history', 'apiserver', { value: 2 });
+  assert.equal(await cluster.ask(codeOf(watch())), 410);
+  end();
+  assert.equal(await cluster.ask(codeOf(watch())), 200);
+});
+
 test('a follower does not hear of one kind of objects, and recovers by itself', async () => {
   const { cluster, begin } = await setScene();
   const pods = cluster.follow('observer', PODS);

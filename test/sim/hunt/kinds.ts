@@ -34,6 +34,8 @@ export const FAULTS = {
   'store-full': { targets: 'none', for: [2, 30], perMinute: 0.4 },
   // Requests that the API server had no room for, as in an overload: they had no effect.
   'too-many': { targets: 'api', for: [5, 40], value: [0.1, 0.7], perMinute: 0.7 },
+  // A busy API server remembers few changes: a watch from before is answered with 410.
+  'short-history': { targets: 'api', for: [5, 60], value: [0, 60], isWhole: true, perMinute: 1 },
   crash: { targets: 'master', for: [1, 30], perMinute: 1.5 },
   // Every process of the control plane ends at one moment, as in a power loss of its machines.
   'masters-down': { targets: 'none', for: [1, 25], perMinute: 0.5 },
@@ -130,6 +132,7 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'store-failover',
   'store-full',
   'too-many',
+  'short-history',
   'masters-down',
   'zone-cut',
   'zone-loss',

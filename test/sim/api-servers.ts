@@ -79,7 +79,7 @@ export class ApiServers {
   /** The request that makes the current write. */
   readonly #asking = new AsyncLocalStorage<{ readonly by: string; readonly askedAtMs: number }>();
   #data: Store;
-  /** Of the last commit. */
+  /** The revision of the last commit. */
   #revision = 0;
 
   constructor(options: ApiServersOptions, data: Store) {

@@ -187,11 +187,15 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       log,
       pods: () => informer.list(),
       pod: podOf,
-      numbers: numbersOf(node, stats, {
-        evictions: () => keepers.evictions(),
-        probes: () => probeMetrics.render(),
-        ...(csi === undefined ? {} : { volumes: () => csi.stats.current() }),
-      }),
+      numbers: numbersOf(
+        node,
+        { stats, manager },
+        {
+          evictions: () => keepers.evictions(),
+          probes: () => probeMetrics.render(),
+          ...(csi === undefined ? {} : { volumes: () => csi.stats.current() }),
+        },
+      ),
     }),
     unmountAll: async () => csi?.unmountAll(),
     ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer, csi, volumeWork }),
@@ -404,7 +408,7 @@ function createShutdown(
 
 function numbersOf(
   { name, capacity }: NodeFacts,
-  stats: NodeStats,
+  { stats, manager }: { readonly stats: NodeStats; readonly manager: PodManager },
   counted: {
     readonly evictions: () => ReadonlyMap<string, number> | undefined;
     readonly probes: () => string;
@@ -418,6 +422,7 @@ function numbersOf(
     stats,
     evictions: () => counted.evictions() ?? new Map(),
     probes: counted.probes,
+    relists: () => manager.relists.render(),
     ...(counted.volumes === undefined ? {} : { volumes: counted.volumes }),
   });
 }

@@ -209,10 +209,17 @@ test('metrics report the use of every level as a share of its limit', async () =
   for (const name of names) assert.ok(text.includes(`\napiserver_flowcontrol_${name} `), name);
 });
 
+/** Requests that were turned away because there were too many. */
+async function terminations(): Promise<number> {
+  const text = String((await api.call('GET', '/metrics')).body);
+  return Number(/^apiserver_request_terminations_total\{component="apiserver",code="429"\} (\d+)$/m.exec(text)?.[1]);
+}
+
 test('a wait ends at its timeout and when its client disconnects; the slot is freed', async () => {
   await narrow();
   await oneSeat();
   gate.isOpen = false;
+  const before = await terminations();
   const first = create('jane');
   const late = create('jane');
   const leaving = new AbortController();
@@ -232,6 +239,7 @@ test('a wait ends at its timeout and when its client disconnects; the slot is fr
   const labels = 'flow_schema="narrow",priority_level="narrow"';
   assert.ok(await metric(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="time-out"} 1`));
   assert.ok(await metric(`apiserver_flowcontrol_rejected_requests_total{${labels},reason="cancelled"} 2`));
+  assert.equal((await terminations()) - before, 1, 'who leaves is not turned away');
   const next = create('jane');
   gate.open();
   assert.deepEqual([(await first).status, (await next).status], [201, 201]);

@@ -59,6 +59,7 @@ export class FlowControl {
   #waiting = 0;
   #fairFraction = 0;
   readonly #kinds: RequestKinds;
+  #terminated = 0;
   /** While a request waits. */
   #balancing: Timer | undefined;
 
@@ -71,6 +72,7 @@ export class FlowControl {
       kinds: this.#kinds,
       fairFraction: () => this.#fairFraction,
       now: () => deps.clock.monotonic(),
+      terminated: () => this.#terminated,
     });
     this.#routing = this.#configure({ schemas: [], levels: [] });
   }
@@ -210,6 +212,7 @@ export class FlowControl {
   }
 
   #reject({ route: { level, counts } }: FlowRequest, why: Rejection, now: number): TooManyRequests {
+    if (why !== 'cancelled') this.#terminated += 1;
     counts.rejected.set(why, (counts.rejected.get(why) ?? 0) + 1);
     if (why === 'time-out') level.counts.timedOut += 1;
     else if (why === 'cancelled') level.counts.cancelled += 1;

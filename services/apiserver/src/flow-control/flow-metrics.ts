@@ -44,6 +44,8 @@ export interface FlowMetricsSource {
   /** The seats of the last division. */
   readonly fairFraction: () => number;
   readonly now: () => number;
+  /** Requests that were turned away because there were too many. */
+  readonly terminated: () => number;
 }
 
 /** Metrics with the names of Kubernetes; gauges are read on each scrape. */
@@ -72,6 +74,10 @@ export function createFlowMetrics(source: FlowMetricsSource): FlowMetrics {
   registerFlowGauges(registry, known);
   registerLevelGauges(registry, source.levels);
   registerUse(registry, source);
+  // From the start: of a series that begins with 1, `rate` does not see the first event.
+  registry.counted('apiserver_request_terminations_total', 'Requests that were turned away in self-defence.', () => [
+    [labelText(['component', 'code'], ['apiserver', '429']), source.terminated()],
+  ]);
   const create = (schema: string, level: string): FlowCounts => ({
     dispatched: 0,
     waiting: 0,

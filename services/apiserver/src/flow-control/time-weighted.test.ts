@@ -38,6 +38,7 @@ test('names that come and go leave a bounded number of series', () => {
   const metrics = createFlowMetrics({
     levels: () => [],
     kinds: new RequestKinds(1, 0),
+    terminated: () => 0,
     fairFraction: () => 0,
     now: () => 0,
   });

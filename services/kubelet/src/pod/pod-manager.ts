@@ -8,6 +8,7 @@ import type { ContainerRuntime } from '../runtime/port.ts';
 import type { VolumeUse } from '../volumes/volume-reclaimer.ts';
 import { createApiPodObject, type PodIdentity, type PodObject } from './pod-object.ts';
 import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
+import { RelistMetrics } from './relist-metrics.ts';
 import type { StaticPods } from './static-pods.ts';
 
 export interface PodManagerDeps {
@@ -29,6 +30,7 @@ export interface PodManagerDeps {
  * that a new UID of the same name always finds the old one.
  */
 export class PodManager {
+  readonly relists = new RelistMetrics();
   readonly #deps: PodManagerDeps;
   readonly #apiObject: PodObject;
   readonly #workers = new Map<string, PodWorker>();
@@ -164,7 +166,10 @@ export class PodManager {
   }
 
   async #meetLocal(): Promise<void> {
+    const { clock } = this.#deps;
+    const began = clock.monotonic();
     const sandboxes = await this.#deps.runtime.list();
+    this.relists.took((clock.monotonic() - began) / 1000);
     this.#setRuntimeFault(undefined);
     this.#deps.worker.ranges.hold(sandboxes);
     for (const { config } of sandboxes) {

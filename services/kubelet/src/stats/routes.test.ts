@@ -50,6 +50,7 @@ test('the paths of a kubelet: its summary, and the same for Prometheus', async (
     },
     evictions: () => new Map([['memory.available', 2]]),
     probes: () => 'prober_probe_total 1\n',
+    relists: () => 'kubelet_pleg_relist_duration_seconds_count 1\n',
   });
   const ask = async (path: string, query = ''): Promise<string> => {
     const answer = await routes(path, new URLSearchParams(query));
@@ -99,6 +100,7 @@ test('the paths of a kubelet: its summary, and the same for Prometheus', async (
     /^container_cpu_usage_seconds_total\{container="main",image="i",namespace="default",pod="web"\} 10 /m,
   );
   const own = await ask('/metrics');
+  assert.match(own, /\nkubelet_pleg_relist_duration_seconds_count 1\n/);
   assert.match(own, /^kubelet_evictions\{eviction_signal="memory.available"\} 2$/m);
   assert.match(own, /^kubelet_running_pods 1$/m);
   assert.equal(await ask('/metrics/probes'), 'prober_probe_total 1\n');

@@ -17,6 +17,8 @@ export interface StatsRoutesDeps {
   readonly volumes?: () => Promise<UsageByPod>;
   /** In Prometheus text format. */
   readonly probes: () => string;
+  /** The same. */
+  readonly relists: () => string;
 }
 
 /** Paths below `/stats` and `/metrics`; `undefined`: another path. */
@@ -29,6 +31,7 @@ export function createStatsRoutes({
   stats,
   evictions,
   probes,
+  relists,
   volumes,
 }: StatsRoutesDeps): StatsRoutes {
   const rates = createCpuRates();
@@ -52,7 +55,8 @@ export function createStatsRoutes({
         return text(probes());
       case '/metrics':
         return text(
-          kubeletMetrics(nodeName, await look(false), { evictions: evictions(), mounted: await volumes?.() }),
+          kubeletMetrics(nodeName, await look(false), { evictions: evictions(), mounted: await volumes?.() }) +
+            relists(),
         );
       default:
         return undefined;

@@ -145,7 +145,7 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
   const attachments = createAttachments(deps, () => ({ manager, agent, csi }));
   const probeMetrics = new ProbeMetrics();
   const promise = createPromise({ ...deps, log }, () => agent.beatSoon());
-  const starts = { attachments, exclusives: startsOf(deps, promise), volumeWork };
+  const starts = { attachments, exclusives: startsOf(deps, promise), volumeWork, probeMetrics };
   const statics = createStaticPods({ ...deps, log }, informer);
   const manager: PodManager = new PodManager({
     client,
@@ -159,7 +159,6 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       ...starts,
       csi: csi?.volumes,
       admission,
-      probeMetrics,
     },
     statics,
     onReadiness: () => agent.beatSoon(),
@@ -187,15 +186,12 @@ export function createKubelet(deps: KubeletDeps): Kubelet {
       log,
       pods: () => informer.list(),
       pod: podOf,
-      numbers: numbersOf(
-        node,
-        { stats, manager },
-        {
-          evictions: () => keepers.evictions(),
-          probes: () => probeMetrics.render(),
-          ...(csi === undefined ? {} : { volumes: () => csi.stats.current() }),
-        },
-      ),
+      numbers: numbersOf(node, stats, {
+        manager,
+        evictions: () => keepers.evictions(),
+        ...(csi === undefined ? {} : { volumes: () => csi.stats.current() }),
+        probes: () => probeMetrics.render(),
+      }),
     }),
     unmountAll: async () => csi?.unmountAll(),
     ...lifeOf(deps.address, { events, informer, services, manager, agent, keepers, reclaimer, csi, volumeWork }),
@@ -408,8 +404,9 @@ function createShutdown(
 
 function numbersOf(
   { name, capacity }: NodeFacts,
-  { stats, manager }: { readonly stats: NodeStats; readonly manager: PodManager },
+  stats: NodeStats,
   counted: {
+    readonly manager: PodManager;
     readonly evictions: () => ReadonlyMap<string, number> | undefined;
     readonly probes: () => string;
     readonly volumes?: () => Promise<UsageByPod>;
@@ -422,7 +419,7 @@ function numbersOf(
     stats,
     evictions: () => counted.evictions() ?? new Map(),
     probes: counted.probes,
-    relists: () => manager.relists.render(),
+    relists: () => counted.manager.relists.render(),
     ...(counted.volumes === undefined ? {} : { volumes: counted.volumes }),
   });
 }

@@ -37,7 +37,7 @@ export class Hands {
     if (time === undefined) {
       throw conflict('this cluster lives on the clock of its machine: start one with --play --clock=virtual');
     }
-    const ms = readDuration(body);
+    const ms = spanAsked(body);
     if (this.#isMoving) throw conflict('somebody advances the time already: wait until that has ended');
     this.#isMoving = true;
     try {
@@ -49,7 +49,7 @@ export class Hands {
   }
 }
 
-function readDuration(body: string | Uint8Array | undefined): number {
+function spanAsked(body: string | Uint8Array | undefined): number {
   const { duration, ...others } = fieldsOf(body, '{"duration": "5m"}');
   const wrong = Object.keys(others)[0];
   if (wrong !== undefined)

@@ -78,9 +78,9 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   // Other things that are called force.
   'test/docs/console-pictures.ts': 'pngquant --force writes over a picture',
   'services/holdfast/src/client/commands/backup.ts': 'the flag of a backup that replaces a file',
-  'services/holdfast/src/client/commands/backup.test.ts': 'the same',
-  'docs/cli.md': 'the same',
-  'docs/recovery.md': 'the same',
+  'services/holdfast/src/client/commands/backup.test.ts': 'the flag of a backup that replaces a file',
+  'docs/cli.md': 'the flag of a backup that replaces a file',
+  'docs/recovery.md': 'the flag of a backup that replaces a file',
   'test/e2e/kubectl-edit.test.ts': 'replace --force of a ConfigMap',
   'test/e2e/kubectl-nodes.test.ts': 'drain --force takes pods without an owner; it evicts them gracefully',
 };

@@ -106,6 +106,7 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['store-full', OWN_PROCESS],
   ['feed-lag', OWN_PROCESS],
   ['store-unknown', OWN_PROCESS],
+  ['short-history', 'its API server remembers what it remembers; the simulator plays it'],
   ['too-many', 'send the requests: the API server refuses what is too many'],
   ['store-failover', OWN_PROCESS],
   ['power-loss', OWN_MACHINE],

@@ -30,7 +30,7 @@ const phases = () => run('get', 'pods', '-o', 'jsonpath={.items[*].status.phase}
 async function press(name: string): Promise<void> {
   await page.getByRole('button', { name, exact: true }).click();
   await page.getByText('Time stands still').waitFor();
-  await page.waitForFunction(`document.querySelector('form button:disabled') === null`);
+  await page.locator('form button:disabled').first().waitFor({ state: 'detached' });
 }
 
 test('the time of a cluster passes by buttons, and pages count ages by it', async () => {

@@ -115,7 +115,7 @@ test('processes belong to the container of their mark, and of their session when
   const main = { name: 'main', image: 'i', restartCount: 0 };
   const container = { id: 'c1', config: main, state: 'running', createdAt: 0 } as const;
   const sandbox = { id: 's', config, state: 'ready', createdAt: 0, ip: '', containers: [container] } as const;
-  const entry = { parent: 1, group: 9, startTicks: '1', zombie: false };
+  const entry = { parent: 1, group: 9, startTicks: '1', zombie: false, isStarting: false };
   const processes = [
     { ...entry, pid: process.pid, session: 9, marker: 'c1' },
     { ...entry, pid: process.pid, session: 9, marker: '' },

@@ -34,8 +34,8 @@ export function readProcess(pid: number): ProcessEntry | undefined {
 
 /** Every living process, without reading what it carries. */
 export function processEntries(): readonly ProcessEntry[] {
-  return readdirSync('/proc').flatMap((name) => {
-    const entry = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
+  return processIds().flatMap((pid) => {
+    const entry = readProcess(pid);
     return entry === undefined || entry.zombie ? [] : [entry];
   });
 }
@@ -67,22 +67,34 @@ export function findAlive(identity: ProcessIdentity, bootId: string): ProcessEnt
 export interface MarkedProcess extends ProcessEntry {
   /** Container id from its environment; '' when it has none or may not be read. */
   readonly marker: string;
+  /** Begins a program (`execve`): for a moment it shows no environment, so nobody can say whose it is. */
+  readonly isStarting: boolean;
 }
 
+export interface ProcessTable {
+  readonly scan: () => readonly MarkedProcess[];
+}
+
+/** Reads a file of `/proc`; undefined: the process is gone, or the file may not be read. */
+export type ReadProcFile = (path: string) => string | undefined;
+
 /** Reads the whole table. Environments are read once per process and session: exec and setsid happen at a container's start. */
-export function createProcessTable(): { scan: () => readonly MarkedProcess[] } {
+export function createProcessTable(
+  pids: () => readonly number[] = processIds,
+  read: ReadProcFile = readProcFile,
+): ProcessTable {
   let known = new Map<string, string>();
   const scan = (): readonly MarkedProcess[] => {
     const seen = new Map<string, string>();
     const entries: MarkedProcess[] = [];
-    for (const name of readdirSync('/proc')) {
-      if (!/^\d+$/.test(name)) continue;
-      const entry = readProcess(Number(name));
+    for (const pid of pids()) {
+      const entry = parseStat(read(`/proc/${pid}/stat`) ?? '');
       if (entry === undefined || entry.zombie) continue;
-      const key = `${entry.pid}/${entry.startTicks}/${entry.session}`;
-      const marker = known.get(key) ?? readMarker(entry.pid);
-      if (marker !== undefined) seen.set(key, marker);
-      entries.push({ ...entry, marker: marker ?? '' });
+      const key = `${pid}/${entry.startTicks}/${entry.session}`;
+      const marker = known.get(key) ?? readMarker(pid, read);
+      if (typeof marker === 'string') seen.set(key, marker);
+      const isStarting = marker === STARTING;
+      entries.push({ ...entry, marker: typeof marker === 'string' ? marker : '', isStarting });
     }
     known = seen;
     return entries;
@@ -90,14 +102,43 @@ export function createProcessTable(): { scan: () => readonly MarkedProcess[] } {
   return { scan };
 }
 
+const STARTING = Symbol('a process that begins a program');
+
 /** '' = has none; undefined = may not be read. */
-function readMarker(pid: number): string | undefined {
-  const environment = readProcFile(`/proc/${pid}/environ`);
-  if (environment === undefined) return undefined;
-  const prefix = `${CONTAINER_MARKER}=`;
-  const line = environment.split('\0').find((candidate) => candidate.startsWith(prefix));
-  return line === undefined ? '' : line.slice(prefix.length);
+function readMarker(pid: number, read: ReadProcFile): string | typeof STARTING | undefined {
+  const environment = read(`/proc/${pid}/environ`);
+  if (environment !== '') return environment === undefined ? undefined : markerIn(environment);
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  if (beginsProgram(stat)) return STARTING;
+  // The program has begun in between.
+  const later = read(`/proc/${pid}/environ`);
+  return later === undefined ? undefined : markerIn(later);
 }
+
+function markerIn(environment: string): string {
+  const prefix = `${CONTAINER_MARKER}=`;
+  return (
+    environment
+      .split('\0')
+      .find((candidate) => candidate.startsWith(prefix))
+      ?.slice(prefix.length) ?? ''
+  );
+}
+
+/** PF_KTHREAD of the kernel's `sched.h`. */
+const KERNEL_THREAD = 0x0020_0000;
+
+/** The end of the environment (field 51) is not set while `execve` replaces the program. Kernel threads never have one. */
+function beginsProgram(stat: string): boolean {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[48] === '0' && (Number(fields[6]) & KERNEL_THREAD) === 0;
+}
+
+const processIds = (): readonly number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 
 /** Processes end while they are read (ENOENT, ESRCH), and other users' environments are closed to us (EACCES, EPERM). */
 function readProcFile(path: string): string | undefined {

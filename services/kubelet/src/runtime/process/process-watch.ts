@@ -1,6 +1,6 @@
 import type { Clock } from '@holdfast/platform';
-import { PROCESS_SCAN_BATCH_MS } from './limits.ts';
-import { createProcessTable, type MarkedProcess, type ProcessIdentity } from './process-table.ts';
+import { PROCESS_SCAN_BATCH_MS, PROGRAM_START_MS } from './limits.ts';
+import { createProcessTable, type MarkedProcess, type ProcessIdentity, type ProcessTable } from './process-table.ts';
 import type { ContainerRecord } from './records.ts';
 
 export interface ProcessWatch {
@@ -8,13 +8,17 @@ export interface ProcessWatch {
    * Living processes of a container, from a reading of the table that began after the call: everything in the group or
    * session of its first process, and everything that carries its id in the environment. When the first process ended
    * while nobody watched, its number may be somebody else's by now: pass `leaderWasSeen: false` to go by the environment.
+   * "None" is said only of a table in which every process shows whose it is, or after `PROGRAM_START_MS`.
    */
   members(record: ContainerRecord, options: { readonly leaderWasSeen: boolean }): Promise<readonly MarkedProcess[]>;
 }
 
 /** A hundred concurrent stops would read the table a hundred times: concurrent requests share one read. */
-export function createProcessWatch(clock: Clock, bootId: string): ProcessWatch {
-  const table = createProcessTable();
+export function createProcessWatch(
+  clock: Clock,
+  bootId: string,
+  table: ProcessTable = createProcessTable(),
+): ProcessWatch {
   let next: Promise<readonly MarkedProcess[]> | undefined;
   const read = (): Promise<readonly MarkedProcess[]> => {
     next ??= clock.sleep(PROCESS_SCAN_BATCH_MS).then(() => {
@@ -26,7 +30,13 @@ export function createProcessWatch(clock: Clock, bootId: string): ProcessWatch {
   return {
     members: async (record, { leaderWasSeen }) => {
       const leader = leaderWasSeen && record.process?.bootId === bootId ? record.process : undefined;
-      return (await read()).filter((entry) => entry.marker === record.id || isInSession(entry, leader));
+      const giveUpAt = clock.monotonic() + PROGRAM_START_MS;
+      for (;;) {
+        const entries = await read();
+        const found = entries.filter((entry) => entry.marker === record.id || isInSession(entry, leader));
+        const isSure = found.length > 0 || !entries.some(({ isStarting }) => isStarting);
+        if (isSure || clock.monotonic() >= giveUpAt) return found;
+      }
     },
   };
 }

@@ -11,6 +11,7 @@ import { createKubelet, createProbeNetwork, type LogRequest, readMachineFacts } 
 import { createProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { createClusterPki } from '@holdfast/pki/cluster-pki';
 import { createIds, createSilentLog, createSystemRandom } from '@holdfast/platform';
+import { readProcess } from '../../services/kubelet/src/runtime/process/process-table.ts';
 import {
   clock,
   eventually,
@@ -92,8 +93,8 @@ const check = (title: string, body: (world: KubeletCluster & { node: NodeProcess
 /** `$$` in a command is one dollar. */
 const shell = (script: string) => withCommand(['/bin/sh', '-c', script]);
 
-const lives = (pid: number): boolean =>
-  existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+/** Not by the command line: a process that begins a program has none for a moment. */
+const lives = (pid: number): boolean => readProcess(pid)?.zombie === false;
 
 const pidFrom = (file: string): Promise<number> =>
   eventually(async () => existsSync(file) && Number(readFileSync(file, 'utf8')), `a process id in ${file}`);

@@ -1,7 +1,7 @@
 import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { type Api, createApi, NO_OFFERS, readOffers, signIn, signOut } from '../state/api.ts';
+import { type Api, createApi, type Fetch, NO_OFFERS, patientFetch, readOffers, signIn, signOut } from '../state/api.ts';
 import { type HistoryRange, readRange } from '../state/history.ts';
 import { type Kind, readKinds } from '../state/kinds.ts';
 import type { Machine } from '../state/machine.ts';
@@ -32,10 +32,12 @@ export class Shell {
   /** The moment that the pages show; empty: now. */
   readonly at = signal('');
   #guard: string;
+  readonly #patientFetch: Fetch;
 
   constructor(machine: Machine) {
     this.machine = machine;
     this.#guard = machine.store.read(GUARD);
+    this.#patientFetch = patientFetch(machine.fetch, machine.pause);
     this.now = signal(machine.now());
     this.route = signal(readRoute(machine.place.hash()));
     this.api = createApi({
@@ -62,7 +64,7 @@ export class Shell {
 
   async signIn(credential: { code: string } | { token: string }): Promise<void> {
     try {
-      this.#guard = await signIn(this.machine.fetch, credential);
+      this.#guard = await signIn(this.#patientFetch, credential);
       this.machine.store.write(GUARD, this.#guard);
       await this.#enter();
     } catch (error) {
@@ -113,9 +115,14 @@ export class Shell {
     const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
     try {
       const [who, kinds, offers] = await Promise.all([
-        this.api.json<Review>(path, { method: 'POST', body: review, contentType: 'application/json' }),
+        this.api.json<Review>(path, {
+          method: 'POST',
+          body: review,
+          contentType: 'application/json',
+          isRepeatable: true,
+        }),
         readKinds(this.api),
-        readOffers(this.machine.fetch, this.#guard),
+        readOffers(this.#patientFetch, this.#guard),
       ]);
       this.offers.value = offers;
       this.now.value = this.time();

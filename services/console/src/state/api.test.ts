@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiFailure, createApi, type Fetch, signIn } from './api.ts';
+import { ApiFailure, createApi, type Fetch, patientFetch, signIn } from './api.ts';
 
 function apiOf(fetch: Fetch) {
   const seen: string[] = [];
@@ -32,13 +32,32 @@ test('requests go below /ui/cluster with the guard, and refusals have the words 
   assert.deepEqual(headers, [{ accept: 'application/json', 'x-holdfast-console': 'guard' }]);
 });
 
-test('a read whose connection broke is sent again once, a write never', async () => {
+test('what may be repeated is sent again twice when its connection breaks, a write never', async () => {
   const broken = apiOf(async () => {
     throw new TypeError('network changed');
   });
   await assert.rejects(broken.api.json('/a'), /network changed/);
   await assert.rejects(broken.api.json('/a', { method: 'PATCH', body: '{}' }), /network changed/);
-  assert.deepEqual(broken.seen, ['GET /ui/cluster/a', 'GET /ui/cluster/a', 'PATCH /ui/cluster/a']);
+  await assert.rejects(broken.api.json('/r', { method: 'POST', body: '{}', isRepeatable: true }), /network changed/);
+  const [read, write, review] = ['GET /ui/cluster/a', 'PATCH /ui/cluster/a', 'POST /ui/cluster/r'];
+  assert.deepEqual(broken.seen, [read, read, read, write, review, review, review]);
+});
+
+test('a sign-in survives a network that changes, and a caller who left is not served again', async () => {
+  const pauses: number[] = [];
+  const pause = async (ms: number) => void pauses.push(ms);
+  const failing = (times: number): Fetch => {
+    let left = times;
+    return async () => {
+      left -= 1;
+      if (left >= 0) throw new TypeError('network changed');
+      return new Response('{"guard":"g"}', { status: 201 });
+    };
+  };
+  assert.equal(await signIn(patientFetch(failing(2), pause), { code: 'c' }), 'g');
+  assert.deepEqual(pauses, [300, 600]);
+  await assert.rejects(patientFetch(failing(1), pause)('/a', { signal: AbortSignal.abort() }), /network changed/);
+  assert.equal(pauses.length, 2);
 });
 
 test('a session that has ended leads to the way in', async () => {

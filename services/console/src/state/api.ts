@@ -8,6 +8,8 @@ export interface Asked {
   readonly body?: string;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
+  /** Changes nothing, whatever its method: it is sent again when its connection breaks. Reads always are. */
+  readonly isRepeatable?: boolean;
 }
 
 export interface Api {
@@ -43,10 +45,28 @@ export interface ApiDeps {
   readonly signedOut: () => void;
 }
 
-/** A connection that broke is made again once for what only reads. */
 const AGAIN_MS = 300;
+const ATTEMPTS = 3;
+
+/**
+ * Asks again when a connection breaks, for requests that may be repeated. A browser breaks all its connections when any
+ * network of its machine comes or goes, such as the one of a pod.
+ */
+export const patientFetch =
+  (fetch: Fetch, pause: (ms: number) => Promise<void>): Fetch =>
+  async (url, init) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await fetch(url, init);
+      } catch (error) {
+        if (attempt === ATTEMPTS || init.signal?.aborted === true) throw error;
+        await pause(AGAIN_MS * attempt);
+      }
+    }
+  };
 
 export function createApi({ fetch, guard, signedOut, pause }: ApiDeps): Api {
+  const patient = patientFetch(fetch, pause);
   const send = async (path: string, asked: Asked = {}): Promise<Response> => {
     const query = new URLSearchParams(asked.query ?? {}).toString();
     const url = `${CLUSTER}${path}${query === '' ? '' : `?${query}`}`;
@@ -61,11 +81,7 @@ export function createApi({ fetch, guard, signedOut, pause }: ApiDeps): Api {
       ...(asked.body === undefined ? {} : { body: asked.body }),
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
     };
-    const response = await fetch(url, init).catch(async (error: unknown) => {
-      if (method !== 'GET' || asked.signal?.aborted === true) throw error;
-      await pause(AGAIN_MS);
-      return fetch(url, init);
-    });
+    const response = await (method === 'GET' || asked.isRepeatable === true ? patient : fetch)(url, init);
     if (response.ok) return response;
     if (response.status === 401) signedOut();
     throw new ApiFailure(response.status, await failureText(response));

@@ -1,11 +1,10 @@
-import type { Fetch } from './api.ts';
-import { ticketOf } from './api.ts';
+import { type Fetch, patientFetch, ticketOf } from './api.ts';
 import type { Wire, WireEvents, Wires } from './machine.ts';
 import type { ApiObject } from './object.ts';
 import { PODS, pathOf } from './routes.ts';
 
 export interface TerminalWay {
-  readonly machine: { readonly fetch: Fetch; readonly wire: Wires };
+  readonly machine: { readonly fetch: Fetch; readonly pause: (ms: number) => Promise<void>; readonly wire: Wires };
   readonly guard: string;
 }
 
@@ -28,7 +27,7 @@ export async function openTerminal(
   { container, command }: TerminalAsked,
   events: TerminalEvents,
 ): Promise<void> {
-  const ticket = await ticketOf(machine.fetch, guard);
+  const ticket = await ticketOf(patientFetch(machine.fetch, machine.pause), guard);
   const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', tty: 'true' });
   for (const word of command ?? []) query.append('command', word);
   const path = `${pathOf(PODS, metadata.namespace ?? '', metadata.name)}/${command === undefined ? 'attach' : 'exec'}`;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { after } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { after, test } from 'node:test';
 import { testContainerServices } from '../support/container-services.ts';
 import { TestContainerd } from '../support/containerd.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
@@ -24,3 +25,17 @@ after(async () => {
 const kubectl = createKubectl(() => cluster.ready.kubeconfig, machine.words);
 
 testContainerServices({ machine, kubectl, warnings: () => cluster.ready.warnings, hasHairpins: true });
+
+test('containers get addresses of the next network of the cluster when that of the first node is used up', async () => {
+  const networks = await kubectl.run('get', 'nodes', '-o', 'jsonpath={range .items[*]}{.spec.podCIDR} {end}');
+  const [first = '', second = ''] = networks.trim().split(' ');
+  // The plugin goes on after the address that it gave last.
+  writeFileSync('/var/lib/cni/networks/holdfast/last_reserved_ip.0', first.replace(/0\/24$/, '254'));
+  const serve = 'echo late | nc -l -p 8080 >/dev/null; sleep 1000';
+  await kubectl.run('run', 'late', '--image=busybox:1.36', '--command', '--', '/bin/sh', '-c', serve);
+  await kubectl.run('wait', '--for=condition=Ready', 'pod/late', '--timeout=60s');
+  const address = await kubectl.run('get', 'pod', 'late', '-o', 'jsonpath={.status.podIP}');
+  assert.ok(address.startsWith(second.replace(/0\/24$/, '')), `${address} is not in ${second}`);
+  await kubectl.run('exec', 'late', '--', 'nslookup', 'web.default.svc.cluster.local');
+  assert.equal(await kubectl.run('exec', 'client', '--', 'sh', '-c', `echo | nc -w 5 ${address} 8080`), 'late\n');
+});

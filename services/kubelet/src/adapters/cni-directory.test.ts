@@ -54,7 +54,7 @@ test('the network is configured when all nodes have networks, and ends with the 
   await clock.advance(CNI_NETWORK_RETRY_MS);
   await settle();
   const text = readFileSync(file, 'utf8');
-  for (const network of ['10.244.1.0/24', '10.244.2.0/24']) assert.ok(text.includes(network), network);
+  for (const address of ['10.244.1.1', '10.244.2.254']) assert.ok(text.includes(`"${address}"`), address);
   await cni.stop();
   assert.deepEqual(readdirSync(directory).toSorted(), [...CNI_PLUGINS_NEEDED].toSorted());
   assert.deepEqual(did, ['bridge removed']);

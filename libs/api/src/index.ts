@@ -45,3 +45,4 @@ export {
   validateObjectMetaUpdate,
 } from './validation/object-meta.ts';
 export { privilegedErrors } from './validation/pod/privileged.ts';
+export { isExtendedResource } from './validation/resource-names.ts';

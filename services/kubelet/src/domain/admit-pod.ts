@@ -1,6 +1,7 @@
 import {
   compileRequiredNodes,
   firstUntolerated,
+  isExtendedResource,
   type Pod,
   podRequests,
   type SelectableNode,
@@ -32,6 +33,7 @@ export function shareOf(pod: Pod): PodShare {
 }
 
 const ANY_ADDRESS = '0.0.0.0';
+const OUT_OF = 'OutOf';
 
 /**
  * Decides whether this node accepts a bound pod: the scheduler may have used an older state, or was bypassed. Returns
@@ -54,7 +56,9 @@ export function admitPod(pod: Pod, node: AdmittingNode, others: Iterable<PodShar
 
 /** These depend on what others may change at any time: before a refusal the node has to be read again. */
 export const dependsOnNodeObject = ({ reason }: PodFailure): boolean =>
-  reason === 'NodeAffinity' || reason === 'TaintToleration';
+  reason === 'NodeAffinity' ||
+  reason === 'TaintToleration' ||
+  (reason.startsWith(OUT_OF) && isExtendedResource(reason.slice(OUT_OF.length)));
 
 function rejection(reason: string, text: string): PodFailure {
   return { reason, message: `Pod was rejected: ${text}`, event: { type: 'Warning', message: text } };
@@ -84,7 +88,7 @@ function missingResource(
 function outOf(name: string, of: { requested: number; used: number; capacity: number }): PodFailure {
   const { requested, used, capacity } = of;
   const text = `Node didn't have enough resource: ${name}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
-  return rejection(`OutOf${name}`, text);
+  return rejection(`${OUT_OF}${name}`, text);
 }
 
 const amountOf = (name: string, text: string): number =>

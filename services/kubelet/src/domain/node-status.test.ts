@@ -54,6 +54,17 @@ test('nodes that share a machine advertise together no more than it has', () => 
   });
 });
 
+test('extended resources that others write into the capacity are allocatable, and only these', () => {
+  const old = nodeStatus(state, undefined);
+  const capacity = { ...old.capacity, cpu: '999', 'example.com/dongle': '4', 'kubernetes.io/x': '1', unknown: '2' };
+  const allocatable = { ...old.allocatable, 'example.com/gone': '1' };
+  const status = nodeStatus(state, { ...old, capacity, allocatable });
+  assert.deepEqual(status.allocatable, { ...facts.allocatable, 'example.com/dongle': '4' });
+  assert.deepEqual(status.capacity, { ...facts.capacity, 'example.com/dongle': '4' });
+  const counted = { ...facts, capacity: { ...facts.capacity, 'example.com/dongle': '8' } };
+  assert.equal(nodeStatus({ ...state, facts: counted }, { ...old, capacity }).capacity?.['example.com/dongle'], '8');
+});
+
 test('the transition time of an unchanged condition stays', () => {
   const before = nodeStatus({ ...state, pressure: ['DiskPressure'] }, undefined);
   const later = { ...state, now: state.now + 60_000 };

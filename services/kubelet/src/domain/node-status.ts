@@ -2,6 +2,7 @@ import {
   ARCH_LABEL,
   type ContainerImage,
   HOSTNAME_LABEL,
+  isExtendedResource,
   NODE_INCARNATION,
   type Node,
   type NodeCondition,
@@ -13,6 +14,7 @@ import {
   SELF_FENCING_CONDITION,
   type Taint,
 } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { formatTime } from '@holdfast/platform';
 import type { PressureCondition } from '../eviction/signals.ts';
 import { KUBELET_PORT_DEFAULT } from '../limits.ts';
@@ -81,6 +83,22 @@ export function newNode(state: NodeState): Node {
   };
 }
 
+type Amounts = Readonly<Record<string, string>>;
+
+/** Extended resources that an administrator advertises: whoever writes them into the capacity of a node counts them. */
+const advertised = (facts: NodeFacts, capacity: Amounts = {}): Amounts =>
+  Object.fromEntries(
+    Object.entries(capacity).filter(
+      ([name]) => isExtendedResource(name) && ownValue(facts.capacity, name) === undefined,
+    ),
+  );
+
+/** All of what is advertised is there for pods. */
+export const allocatableWithAdvertised = (facts: NodeFacts, capacity: Amounts | undefined): Amounts => ({
+  ...facts.allocatable,
+  ...advertised(facts, capacity),
+});
+
 /** Fields and conditions of others (volumes, network) are kept. */
 export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeStatus {
   const { facts } = state;
@@ -90,8 +108,8 @@ export function nodeStatus(state: NodeState, old: NodeStatus | undefined): NodeS
       { address: facts.address, type: 'InternalIP' },
       { address: facts.hostname, type: 'Hostname' },
     ],
-    allocatable: { ...facts.allocatable },
-    capacity: { ...facts.capacity },
+    allocatable: allocatableWithAdvertised(facts, old?.capacity),
+    capacity: { ...facts.capacity, ...advertised(facts, old?.capacity) },
     conditions: nodeConditions(state, old?.conditions ?? []),
     daemonEndpoints: { kubeletEndpoint: { Port: facts.kubeletPort ?? KUBELET_PORT_DEFAULT } },
     ...(state.images === undefined ? {} : { images: [...state.images] }),

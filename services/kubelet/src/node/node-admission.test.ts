@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KubeObject, Node, Pod } from '@holdfast/api';
+import type { KubeObject, Node, NodeStatus, Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
+import { newNode } from '../domain/node-status.ts';
 import { hollowNodeFacts } from './hollow-facts.ts';
 import { createNodeAdmission, type NodeAdmission } from './node-admission.ts';
 
@@ -49,6 +50,23 @@ test('[LIFE-32] resources of one pod are not given to another until they are rel
   admission.hold(podOf('d', '2'));
   assert.equal(await reasonOf(admission, podOf('e', '1')), 'OutOfcpu', 'what runs has its share without asking');
   assert.equal(admission.reads(), 0);
+});
+
+test('[LIFE-32] an advertised resource is counted, as the node has it now', async () => {
+  const counting = (dongles: string): Node => {
+    const node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: 0 });
+    const capacity = { ...facts.capacity, 'example.com/dongle': dongles };
+    return { ...node, status: { ...(node.status as NodeStatus), capacity } };
+  };
+  const asking = (uid: string): Pod => {
+    const resources = { requests: { 'example.com/dongle': '1' }, limits: { 'example.com/dongle': '1' } };
+    return podOf(uid, '0', { containers: [{ name: 'c', resources }] });
+  };
+  const admission = admissionWith(counting('1'), counting('2'));
+  const reasons = [];
+  for (const uid of ['a', 'b', 'c']) reasons.push(await reasonOf(admission, asking(uid)));
+  assert.deepEqual(reasons, [undefined, undefined, 'OutOfexample.com/dongle']);
+  assert.equal(admission.reads(), 2, 'read anew before each refusal');
 });
 
 test('[LIFE-32] no pod is refused because of labels that changed since the node was last read', async () => {

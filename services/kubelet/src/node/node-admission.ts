@@ -2,7 +2,7 @@ import { NODES, type Node, type Pod } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { type AdmittingNode, admitPod, dependsOnNodeObject, type PodShare, shareOf } from '../domain/admit-pod.ts';
 import type { NodeFacts } from '../domain/node-status.ts';
-import { defaultLabels } from '../domain/node-status.ts';
+import { allocatableWithAdvertised, defaultLabels } from '../domain/node-status.ts';
 import type { PodFailure } from '../domain/pod-worker-types.ts';
 import { refuseUnderPressure } from '../eviction/admit.ts';
 import type { PressureCondition } from '../eviction/signals.ts';
@@ -58,5 +58,10 @@ export function createNodeAdmission({ client, facts, node, closed, pressure }: N
 
 function admitting(facts: NodeFacts, node: Node | undefined): AdmittingNode {
   const labels = node?.metadata.labels ?? { ...defaultLabels(facts), ...facts.labels };
-  return { name: facts.name, labels, taints: node?.spec.taints ?? [], allocatable: facts.allocatable };
+  return {
+    name: facts.name,
+    labels,
+    taints: node?.spec.taints ?? [],
+    allocatable: allocatableWithAdvertised(facts, node?.status?.capacity),
+  };
 }

@@ -12,7 +12,7 @@ import {
   SELF_FENCING,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { conflict, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
+import { applyMergePatch, conflict, type Json, MODIFIED_CONCURRENTLY, StatusError } from '@holdfast/machinery';
 import { type Clock, createSilentLog, type Timer } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { newNode } from '../domain/node-status.ts';
@@ -144,6 +144,36 @@ test('the address of the machine is read before each report', async () => {
   await clock.advance(LEASE_RENEW_MS);
   await agent.stop();
   assert.deepEqual([addresses[0], addresses.at(-1)], ['192.0.2.1', '198.51.100.7']);
+});
+
+test('an advertised resource becomes allocatable with the next heartbeat, and is removed when it is no longer advertised', async () => {
+  let node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
+  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+  const client: Partial<ApiClient> = {
+    find: (resource) => given(resource.plural === NODES.plural ? node : undefined),
+    patch: (_, _target, { body }) => {
+      node = applyMergePatch(node as object as Json, body as Json) as object as Node;
+      return given(node);
+    },
+    create: (_, object) => given(object),
+  };
+  const clock = createVirtualClock();
+  const agent = createAgent({ client, clock });
+  agent.start();
+  await clock.advance(1_000);
+  const dongles = () => node.status?.allocatable?.['example.com/dongle'];
+  assert.equal(dongles(), undefined);
+  node = applyMergePatch(node as object as Json, {
+    status: { capacity: { 'example.com/dongle': '4' } },
+  }) as object as Node;
+  await clock.advance(LEASE_RENEW_MS);
+  assert.equal(dongles(), '4');
+  node = applyMergePatch(node as object as Json, {
+    status: { capacity: { 'example.com/dongle': null } },
+  }) as object as Node;
+  await clock.advance(LEASE_RENEW_MS);
+  assert.equal(dongles(), undefined);
+  await agent.stop();
 });
 
 test('a report that lost against another writer of the node is retried at once, from the stored object', async () => {

@@ -6,12 +6,13 @@ import {
   NODE_LEASES_NAMESPACE,
   NODES,
   type Node,
+  type NodeStatus,
   OTHER_INCARNATION,
   SELF_FENCING,
   type SelfFencingPolicy,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { deepEqual, StatusError } from '@holdfast/machinery';
+import { deepEqual, ownValue, StatusError } from '@holdfast/machinery';
 import { type Clock, formatMicroTime, type Log, type Timer } from '@holdfast/platform';
 import { defaultLabels, type NodeFacts, newNode, nodeStatus, withoutHeartbeats } from '../domain/node-status.ts';
 import type { PressureCondition } from '../eviction/signals.ts';
@@ -280,7 +281,7 @@ export class NodeAgent {
     if (!isDue && deepEqual(withoutHeartbeats(status), withoutHeartbeats(node.status))) return node;
     const { uid, resourceVersion } = node.metadata;
     const precondition = Object.keys(labels).length > 0 ? { uid } : { uid, resourceVersion };
-    const body = { metadata: precondition, status };
+    const body = { metadata: precondition, status: withRemovals(status, node.status) };
     const written = await client.patch(NODES, { name: facts.name }, { type: 'merge', body, subresource: 'status' });
     this.#reportedAt = clock.monotonic();
     volumes?.seen(written);
@@ -329,6 +330,13 @@ export class NodeAgent {
       throw error;
     }
   }
+}
+
+/** A patch keeps omitted fields: what is no longer allocatable is removed explicitly. */
+function withRemovals(status: NodeStatus, old: NodeStatus | undefined): object {
+  const { allocatable = {} } = status;
+  const gone = Object.keys(old?.allocatable ?? {}).filter((name) => ownValue(allocatable, name) === undefined);
+  return { ...status, allocatable: { ...allocatable, ...Object.fromEntries(gone.map((name) => [name, null])) } };
 }
 
 const isOtherIncarnation = (error: unknown): boolean =>

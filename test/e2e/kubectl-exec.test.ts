@@ -250,3 +250,24 @@ test('the official JavaScript client: exec with input and exit status, and attac
   await waitFor('the answer', () => text === 'heard something\n');
   socket.close();
 });
+
+/** A shell on a terminal that gets its size and its keys as soon as the connection is there. */
+async function typeAtOnce(client: Exec, keys: string, expected: RegExp): Promise<void> {
+  const [screen, keyboard] = [Object.assign(new PassThrough(), { rows: 30, columns: 100 }), new PassThrough()];
+  let text = '';
+  screen.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  for (const key of keys) keyboard.write(key);
+  const ended = Promise.withResolvers<V1Status>();
+  await client.exec('default', 'shell', 'main', ['sh'], screen, null, keyboard, true, ended.resolve);
+  await ended.promise;
+  assert.match(text, expected);
+}
+
+test('no key that is typed on a terminal at once is lost', async () => {
+  const client = new Exec(loadKubeConfig(cluster.ready.kubeconfig));
+  const inTurn = async (first: number): Promise<void> => {
+    for (let n = first; n < first + 15; n++)
+      await typeAtOnce(client, `echo run$((${n} + 100)); exit\r`, new RegExp(`(?:^|\\s)run${n + 100}\\s`));
+  };
+  await Promise.all([0, 15, 30, 45].map(inTurn));
+});

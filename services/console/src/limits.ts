@@ -24,3 +24,5 @@ export const TICKETS_MAX = 64;
 export const UPSTREAM_REQUESTS_OF_USER_MAX = 128;
 /** Below the connections that the transport opens to one server. */
 export const UPSTREAM_REQUESTS_MAX = 480;
+/** What a person types while a terminal connects; a paste that is longer is left out. */
+export const HELD_KEYS_CHARS_MAX = 4096;

@@ -1,19 +1,19 @@
 import { useSignal } from '@preact/signals';
-import type { TargetedClipboardEvent, TargetedKeyboardEvent, VNode } from 'preact';
+import type { RefObject, TargetedClipboardEvent, TargetedKeyboardEvent, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Channels } from '../state/channels.ts';
+import type { Size } from '../state/channels.ts';
 import type { Cell } from '../state/grid.ts';
 import { textOfKey } from '../state/keys.ts';
-import { oncePerFrame, type Wire } from '../state/machine.ts';
+import { oncePerFrame } from '../state/machine.ts';
 import { type ApiObject, containersOf } from '../state/object.ts';
 import { Screen } from '../state/screen.ts';
-import { openTerminal } from '../state/terminal.ts';
+import { openTerminal, type TerminalAsked } from '../state/terminal.ts';
+import { TerminalSession } from '../state/terminal-session.ts';
 import { ContainerChoice } from './container-choice.tsx';
 import { useShell } from './shell.tsx';
 
 /** Each container has one of them, or none. */
 const SHELL = ['sh', '-c', 'exec bash 2>/dev/null || exec sh'];
-const SIZE = { columns: 100, rows: 30 };
 
 /** A command in a container, as the person of the session. */
 export function Terminal({ pod }: { readonly pod: ApiObject }): VNode {
@@ -22,9 +22,12 @@ export function Terminal({ pod }: { readonly pod: ApiObject }): VNode {
   const [words, setWords] = useState('');
   const [isAttached, setAttached] = useState(false);
   const terminal = useTerminal();
+  const box = useRef<HTMLDivElement>(null);
   const begin = (): void => {
     const command = words.trim() === '' ? SHELL : words.trim().split(/\s+/);
     terminal.begin(pod, { container, command: isAttached ? undefined : command });
+    // At once: what a person types now is for the command, and would be lost on the button.
+    box.current?.focus();
   };
   return (
     <div class="terminal">
@@ -54,7 +57,7 @@ export function Terminal({ pod }: { readonly pod: ApiObject }): VNode {
         </button>
       </form>
       <p role="status">{terminal.state}</p>
-      <TerminalScreen terminal={terminal} label={`Terminal of ${container}`} />
+      <TerminalScreen box={box} terminal={terminal} label={`Terminal of ${container}`} />
       <p class="muted">Shift and Tab leaves the terminal.</p>
     </div>
   );
@@ -62,8 +65,13 @@ export function Terminal({ pod }: { readonly pod: ApiObject }): VNode {
 
 type Terminal = ReturnType<typeof useTerminal>;
 
-function TerminalScreen({ terminal, label }: { readonly terminal: Terminal; readonly label: string }): VNode {
-  const box = useRef<HTMLDivElement>(null);
+interface ScreenProps {
+  readonly box: RefObject<HTMLDivElement | null>;
+  readonly terminal: Terminal;
+  readonly label: string;
+}
+
+function TerminalScreen({ box, terminal, label }: ScreenProps): VNode {
   const probe = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     const fit = (): void => {
@@ -77,15 +85,12 @@ function TerminalScreen({ terminal, label }: { readonly terminal: Terminal; read
     if (box.current !== null) observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
-    if (terminal.isOpen) box.current?.focus();
-  }, [terminal.isOpen]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
     // The way out by keys, and the browser's own copy and paste.
     if (event.key === 'Tab' && event.shiftKey) return;
     if (event.ctrlKey && event.shiftKey) return;
     const text = textOfKey(event);
-    if (text === '' || !terminal.isOpen) return;
+    if (text === '' || !terminal.takesKeys()) return;
     event.preventDefault();
     terminal.type(text);
   };
@@ -112,7 +117,7 @@ function TerminalScreen({ terminal, label }: { readonly terminal: Terminal; read
         <Line
           key={row}
           line={line}
-          cursor={terminal.isOpen && isCursorShown && cursor.row === row ? cursor.column : -1}
+          cursor={terminal.takesKeys() && isCursorShown && cursor.row === row ? cursor.column : -1}
         />
       ))}
     </div>
@@ -157,61 +162,41 @@ function looksOf({ pen }: Cell, isCursor: boolean): string {
     .join(' ');
 }
 
-interface Asked {
-  readonly container: string;
-  /** Absent: what runs already. */
-  readonly command: readonly string[] | undefined;
-}
-
 function useTerminal() {
   const shell = useShell();
   const { machine } = shell;
   const tick = useSignal(0);
-  const kept = useRef<{ screen: Screen; channels: Channels; wire?: Wire; size: typeof SIZE } | undefined>(undefined);
-  kept.current ??= { screen: new Screen(SIZE.columns, SIZE.rows), channels: new Channels(machine.utf8), size: SIZE };
-  const at = kept.current;
-  const [state, setState] = useState('Nothing runs.');
-  const [isOpen, setOpen] = useState(false);
   const draw = useRef(
     oncePerFrame(machine, () => {
       tick.value++;
     }),
   ).current;
-  useEffect(() => () => at.wire?.close(), []);
-  const begin = (pod: ApiObject, asked: Asked): void => {
-    at.wire?.close();
-    at.channels = new Channels(machine.utf8);
-    const { channels } = at;
-    const screen = new Screen(at.size.columns, at.size.rows, (text) => at.wire?.send(channels.input(text)));
-    at.screen = screen;
-    setState('Connecting.');
-    let end = '';
-    const told = (text: string): void => {
-      setState(text);
-      setOpen(false);
-    };
-    openTerminal(shell, pod, asked, {
-      opened: (wire) => {
-        at.wire = wire;
-        wire.send(channels.resize(at.size));
-        setState('Connected.');
-        setOpen(true);
-      },
-      message: (bytes) => {
-        const heard = channels.hear(bytes);
-        if (heard?.kind === 'end') end = heard.sentence;
-        else if (heard !== undefined) screen.write(heard.text);
-        draw();
-      },
-      closed: () => told(end === '' ? 'The connection ended.' : end),
-    }).catch((error: unknown) => told(error instanceof Error ? error.message : String(error)));
+  const size = useRef<Size>({ columns: 100, rows: 30 });
+  const running = useRef<TerminalSession | undefined>(undefined);
+  const blank = useRef(new Screen(size.current.columns, size.current.rows)).current;
+  useEffect(() => () => running.current?.close(), []);
+  const begin = (pod: ApiObject, asked: TerminalAsked): void => {
+    running.current?.close();
+    const session = new TerminalSession(machine.utf8, size.current, draw);
+    running.current = session;
+    draw();
+    openTerminal(shell, pod, asked, session).catch((error: unknown) =>
+      session.failed(error instanceof Error ? error.message : String(error)),
+    );
   };
   const resize = (columns: number, rows: number): void => {
-    at.size = { columns, rows };
-    at.screen.resize(columns, rows);
-    at.wire?.send(at.channels.resize(at.size));
+    size.current = { columns, rows };
+    blank.resize(columns, rows);
+    running.current?.resize(size.current);
     draw();
   };
-  const type = (text: string): void => at.wire?.send(at.channels.input(text));
-  return { screen: (tick.value, at.screen), state, isOpen, begin, resize, type };
+  const { current } = running;
+  return {
+    screen: (tick.value, current?.screen ?? blank),
+    state: current?.state ?? 'Nothing runs.',
+    takesKeys: (): boolean => running.current?.takesKeys === true,
+    begin,
+    resize,
+    type: (text: string): void => running.current?.type(text),
+  };
 }

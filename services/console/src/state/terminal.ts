@@ -31,7 +31,11 @@ export async function openTerminal(
   const query = new URLSearchParams({ container, stdin: 'true', stdout: 'true', tty: 'true' });
   for (const word of command ?? []) query.append('command', word);
   const path = `${pathOf(PODS, metadata.namespace ?? '', metadata.name)}/${command === undefined ? 'attach' : 'exec'}`;
-  const told: WireEvents = { ...events, opened: () => events.opened(wire) };
+  const told: WireEvents = {
+    opened: () => events.opened(wire),
+    message: (bytes) => events.message(bytes),
+    closed: () => events.closed(),
+  };
   const wire = machine.wire(
     `/ui/stream${path}?${query.toString()}`,
     ['v5.channel.k8s.io', `holdfast.ticket.${ticket}`],

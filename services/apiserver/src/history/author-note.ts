@@ -1,4 +1,5 @@
 import { AUTHOR_NOTE_CHARS_MAX, AUTHORS_AHEAD_MAX, HISTORY_TEXT_CHARS_MAX } from '../limits.ts';
+import type { RefusedWrite } from './open-batch.ts';
 import type { Author, Authorship } from './record.ts';
 
 /** The revisions from `first` to `last`, and who wrote them. */
@@ -12,14 +13,21 @@ export interface Written {
 export interface AuthorNote {
   /** The server that wrote. */
   readonly from: string;
+  /** Counts the notes of this server: what changes nothing must not be taken twice. */
+  readonly number: number;
   /** Names the store without its secret: revisions of another one mean something else. */
   readonly lineage: string;
   readonly written: readonly Written[];
+  readonly refused: readonly RefusedWrite[];
 }
 
 /** About what an entry takes in a text, its author left out. */
 export const writtenChars = ({ authorship: { resource, requestId } }: Written): number =>
   resource.length + requestId.length + NUMBERS_CHARS;
+
+/** About what a refused write takes, with its author. */
+export const refusedChars = ({ key, reason, authorship: { author, resource, requestId } }: RefusedWrite): number =>
+  key.length + reason.length + resource.length + requestId.length + authorText(author).length + NUMBERS_CHARS;
 
 /** The text of an author in a note, and what tells authors apart. */
 export const authorText = ({ user, userAgent, verb, subresource, manager }: Author): string =>
@@ -27,16 +35,19 @@ export const authorText = ({ user, userAgent, verb, subresource, manager }: Auth
 
 const NUMBERS_CHARS = 100;
 
-/** The same author writes many revisions: each is in a text once. Nothing of the objects is in it, not even their names. */
-export function composeNote({ from, lineage, written }: AuthorNote): string {
+/** The same author writes many revisions: each is in a text once. Nothing of the objects is in it; refused writes have their names. */
+export function composeNote({ written, refused, ...head }: AuthorNote): string {
   const authors = new Map<string, number>();
-  const writes = written.map(({ first, last, authorship: { author, resource, requestId, ...seen } }) => {
+  const authorship = ({ author, resource, requestId, ...seen }: Authorship): readonly (string | number)[] => {
     const key = authorText(author);
     const index = authors.get(key) ?? authors.size;
     authors.set(key, index);
-    return [first, last, index, resource, requestId, seen.seenOfResource, seen.seenOfAny];
-  });
-  return JSON.stringify({ from, lineage, authors: [...authors.keys()].map((key) => JSON.parse(key)), writes });
+    return [index, resource, requestId, seen.seenOfResource, seen.seenOfAny];
+  };
+  const writes = written.map((each) => [each.first, each.last, ...authorship(each.authorship)]);
+  const refusals = refused.map((each) => [each.key, each.reason, ...authorship(each.authorship)]);
+  const known = [...authors.keys()].map((key): unknown => JSON.parse(key));
+  return JSON.stringify({ ...head, authors: known, writes, refused: refusals });
 }
 
 /** Undefined: no note of this version. */
@@ -49,11 +60,15 @@ export function readNote(text: string): AuthorNote | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { from, lineage, authors, writes } = value as Record<string, unknown>;
-  if (!isText(from) || !isText(lineage) || !Array.isArray(authors) || !Array.isArray(writes)) return undefined;
+  // API servers before refused writes were told do not count, either.
+  const { from, lineage, number = 0, authors, writes, refused: refusals = [] } = value as Record<string, unknown>;
+  if (!isText(from) || !isText(lineage) || !isRevision(number)) return undefined;
+  if (!Array.isArray(authors) || !Array.isArray(writes) || !Array.isArray(refusals)) return undefined;
   const known = authors.map(readAuthor);
   const written = writes.map((entry) => readWritten(entry, known));
-  return written.every((each) => each !== undefined) ? { from, lineage, written } : undefined;
+  const refused = refusals.map((entry) => readRefused(entry, known));
+  if (!written.every((each) => each !== undefined) || !refused.every((each) => each !== undefined)) return undefined;
+  return { from, number, lineage, written, refused };
 }
 
 function readAuthor(entry: unknown): Author | undefined {
@@ -64,16 +79,40 @@ function readAuthor(entry: unknown): Author | undefined {
 
 const AUTHOR_FIELDS = 5;
 
-function readWritten(entry: unknown, authors: readonly (Author | undefined)[]): Written | undefined {
+function readWritten(entry: unknown, known: readonly (Author | undefined)[]): Written | undefined {
   if (!Array.isArray(entry)) return undefined;
-  const [first, last, index, resource, requestId, seenOfResource, seenOfAny] = entry as readonly unknown[];
-  const author = isRevision(index) ? authors[index] : undefined;
-  if (author === undefined || !isText(resource) || !isText(requestId)) return undefined;
-  if (!isRevision(first) || !isRevision(last) || !isRevision(seenOfResource) || !isRevision(seenOfAny))
-    return undefined;
+  const [first, last, ...rest] = entry as readonly unknown[];
+  const authorship = readAuthorship(rest, known);
+  if (authorship === undefined || !isRevision(first) || !isRevision(last)) return undefined;
   if (last < first || last - first > AUTHORS_AHEAD_MAX) return undefined;
-  return { first, last, authorship: { author, resource, requestId, seenOfResource, seenOfAny } };
+  return { first, last, authorship };
 }
+
+function readRefused(entry: unknown, known: readonly (Author | undefined)[]): RefusedWrite | undefined {
+  if (!Array.isArray(entry)) return undefined;
+  const [key, reason, ...rest] = entry as readonly unknown[];
+  const authorship = readAuthorship(rest, known);
+  if (authorship === undefined || !isKey(key) || !isText(reason) || !key.startsWith(authorship.resource))
+    return undefined;
+  return { key, reason, authorship };
+}
+
+function readAuthorship(
+  [index, resource, requestId, seenOfResource, seenOfAny]: readonly unknown[],
+  known: readonly (Author | undefined)[],
+): Authorship | undefined {
+  const author = isRevision(index) ? known[index] : undefined;
+  if (author === undefined || !isText(resource) || !isText(requestId)) return undefined;
+  if (!isRevision(seenOfResource) || !isRevision(seenOfAny)) return undefined;
+  return { author, resource, requestId, seenOfResource, seenOfAny };
+}
+
+/** Of an object that clients can name: namespace and name have 63 and 253 characters. */
+const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= KEY_CHARS_MAX && OBJECT_KEY.test(value);
+
+const KEY_CHARS_MAX = 1024;
+const OBJECT_KEY = /^(?!internal\.holdfast\/)[^/]+\/[^/]+\/[^/]+\/[^/]+$/;
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= HISTORY_TEXT_CHARS_MAX * 2;

@@ -4,9 +4,10 @@ import type { Notes } from '@holdfast/bus';
 import { createIds, createSeededRandom, createSilentLog, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { AUTHOR_NOTE_CHARS_MAX, AUTHOR_NOTE_MS } from '../limits.ts';
+import { AUTHOR_NOTE_CHARS_MAX, AUTHOR_NOTE_MS, REFUSALS_TOLD_CHARS_MAX } from '../limits.ts';
 import { composeNote, readNote, type Written } from './author-note.ts';
 import { createAuthorNotes } from './author-notes.ts';
+import type { RefusedWrite } from './open-batch.ts';
 import { HISTORY, type HistoryApi, SEGMENT_MS, startHistoryApi, until, writeSegments } from './testing.ts';
 
 const FOLDER = '/api/v1/namespaces/default/configmaps';
@@ -102,7 +103,7 @@ test('authors: what is told before the change comes is joined when it comes', as
   const { one, air, stop } = await startTwo();
   const lineage = await lineageOf(one, air);
   const next = Number((await create(one, 'now')).textAt('metadata.resourceVersion')) + 1;
-  air.deliver([composeNote({ from: 'a third server', lineage, written: [entry(next, { user: 'alice' })] })]);
+  air.deliver([composeNote({ ...NOTE, from: 'a third server', lineage, written: [entry(next, { user: 'alice' })] })]);
   // A writer of its own is known better: this one does not ask the API server.
   await one.store.write([{ kind: 'create', key: 'core/configmaps/default/early', value: VALUE }]);
   await isThere(one, 'early');
@@ -136,8 +137,71 @@ const entry = (revision: number, { user = 'admin', verb = 'create' } = {}): Writ
   },
 });
 
+const NOTE = { from: 'a', number: 1, lineage: 'b.1', written: [], refused: [] };
+
+const refusal = (key: string): RefusedWrite => ({
+  key,
+  reason: 'it exists',
+  authorship: entry(1).authorship,
+});
+
+/** A history that takes what it is told, and nothing more. */
+const deafHistory = () => ({
+  lineage: 'b.1',
+  onWrote: undefined as ((written: Written) => void) | undefined,
+  onRefused: undefined as ((write: RefusedWrite) => void) | undefined,
+  told: () => {},
+  toldRefused: () => {},
+});
+
+test('authors: a write that one API server refused is in the history of the other, once', async () => {
+  const { one, other, air, clock, stop } = await startTwo();
+  await create(one, 'taken');
+  await isThere(other, 'taken');
+  await create(one, 'taken');
+  clock.skip(AUTHOR_NOTE_MS);
+  const texts = [...air.texts];
+  air.deliver();
+  air.deliver(texts);
+  for (const api of [one, other]) {
+    const { body } = await api.call('GET', `${HISTORY}/changes${FOLDER}/taken`);
+    const items = (body as { readonly items: readonly { readonly type: string; readonly reason?: string }[] }).items;
+    assert.deepEqual(
+      items.map(({ type, reason }) => [type, reason]),
+      [
+        ['created', undefined],
+        ['refused', 'configmaps "taken" already exists'],
+      ],
+    );
+  }
+  assert.deepEqual((await shown(other, 'taken'))?.by, (await shown(one, 'taken'))?.by);
+  clock.skip(AUTHOR_NOTE_MS);
+  assert.equal(air.texts.length, 0, 'what was heard is not told again');
+  await stop();
+});
+
+test('authors: a client that is refused all the time takes no place of authors, and little of the bus', () => {
+  const clock = createVirtualClock(START);
+  const air = makeAir();
+  const history = deafHistory();
+  const ids = createIds(createSeededRandom(1, 'notes'));
+  const sharing = createAuthorNotes({ notes: air.notes, history, clock, ids, log: createSilentLog() });
+  void sharing.start();
+  for (let n = 0; n < 50_000; n++) history.onRefused?.(refusal(`core/configmaps/default/c${n}`));
+  history.onWrote?.(entry(7));
+  clock.skip(AUTHOR_NOTE_MS);
+  const [text = ''] = air.texts;
+  assert.ok(text.length <= REFUSALS_TOLD_CHARS_MAX + 1_000, `${text.length} characters`);
+  const note = readNote(text);
+  assert.ok((note?.refused.length ?? 0) > 20);
+  assert.deepEqual(note?.written, [entry(7)]);
+  assert.equal(air.texts.length, 1);
+  void sharing.stop();
+});
+
 test('authors: a note survives its text, and a text that is none is not read', () => {
-  const note = { from: 'a', lineage: 'b.1', written: [entry(7), entry(8, { verb: 'patch' }), entry(9)] };
+  const written = [entry(7), entry(8, { verb: 'patch' }), entry(9)];
+  const note = { ...NOTE, written, refused: [refusal('core/configmaps/default/a')] };
   const text = composeNote(note);
   assert.deepEqual(readNote(text), note);
   assert.equal(JSON.parse(text).authors.length, 2, 'each author is told once');
@@ -151,6 +215,10 @@ test('authors: a note survives its text, and a text that is none is not read', (
     text.replace('[7,7,0', '[7,7,5'),
     text.replace('[7,7,0', '[-7,7,0'),
     text.replace('"kubectl"', '7'),
+    text.replace('core/configmaps/default/a', 'core/configmaps/'),
+    text.replace('core/configmaps/default/a', 'internal.holdfast/x/-/a'),
+    text.replace('core/configmaps/default/a', 'core/secrets/default/a'),
+    text.replace('"number":1', '"number":-1'),
     text.replace('"kubectl"', `"${'x'.repeat(10_000)}"`),
     `${text}${' '.repeat(2 * AUTHOR_NOTE_CHARS_MAX)}`,
   ]) {
@@ -161,7 +229,7 @@ test('authors: a note survives its text, and a text that is none is not read', (
 test('authors: notes are few and small however much is written, and no write waits or fails', () => {
   const clock = createVirtualClock(START);
   const air = makeAir();
-  const history = { lineage: 'b.1', onWrote: undefined as ((written: Written) => void) | undefined, told: () => {} };
+  const history = deafHistory();
   const ids = createIds(createSeededRandom(1, 'notes'));
   const sharing = createAuthorNotes({ notes: air.notes, history, clock, ids, log: createSilentLog() });
   void sharing.start();
@@ -178,6 +246,7 @@ test('authors: notes are few and small however much is written, and no write wai
   void sharing.stop();
   assert.equal(air.listeners.size, 0);
   assert.equal(history.onWrote, undefined);
+  assert.equal(history.onRefused, undefined);
 });
 
 test('authors: an API server alone tells nobody, and what another store tells is not heard', async () => {
@@ -189,7 +258,7 @@ test('authors: an API server alone tells nobody, and what another store tells is
   const [revision = ''] = await writeSegments(api, 1);
   await nextTurn();
   const foreign = [entry(Number(revision) + 1, { user: 'mallory' })];
-  air.deliver([composeNote({ from: 'x', lineage: 'another.1', written: foreign })]);
+  air.deliver([composeNote({ ...NOTE, lineage: 'another.1', written: foreign })]);
   await api.store.write([{ kind: 'create', key: 'core/configmaps/default/early', value: VALUE }]);
   await isThere(api, 'early');
   assert.equal((await shown(api, 'early'))?.by?.user, undefined);

@@ -1,20 +1,30 @@
 import type { Notes } from '@holdfast/bus';
 import type { Clock, Ids, Log, Service, Timer } from '@holdfast/platform';
-import { AUTHOR_NOTE_CHARS_MAX, AUTHOR_NOTE_MS } from '../limits.ts';
-import { authorText, composeNote, readNote, type Written, writtenChars } from './author-note.ts';
+import { RecentMap } from '@holdfast/platform';
+import { AUTHOR_NOTE_CHARS_MAX, AUTHOR_NOTE_MS, NOTE_SENDERS_MAX, REFUSALS_TOLD_CHARS_MAX } from '../limits.ts';
+import {
+  type AuthorNote,
+  authorText,
+  composeNote,
+  readNote,
+  refusedChars,
+  type Written,
+  writtenChars,
+} from './author-note.ts';
 import type { History } from './history.ts';
+import type { RefusedWrite } from './open-batch.ts';
 
 export interface AuthorNotesDeps {
   readonly notes: Notes;
-  readonly history: Pick<History, 'lineage' | 'onWrote' | 'told'>;
+  readonly history: Pick<History, 'lineage' | 'onWrote' | 'onRefused' | 'told' | 'toldRefused'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
 
 /**
- * Tells the other API servers who wrote which revisions, and hears it from them. One small text now and then, and no write
- * waits for it: what does not fit, or gets lost, has an unknown author.
+ * Tells the other API servers who wrote which revisions, and which writes were refused, and hears it from them. One small text now and then, and no write
+ * waits for it: what does not fit, or gets lost, has an unknown author, or is a refusal that only this server knows.
  */
 export function createAuthorNotes(deps: AuthorNotesDeps): Service {
   return new AuthorNotes(deps);
@@ -28,6 +38,11 @@ class AuthorNotes implements Service {
   /** Authors of `#written`: most requests of a moment are of few. */
   readonly #authors = new Set<string>();
   #chars = 0;
+  #refused: RefusedWrite[] = [];
+  #refusedChars = 0;
+  #number = 0;
+  /** Numbers of the last notes of other servers. */
+  readonly #heard = new RecentMap<string, number>(NOTE_SENDERS_MAX);
   #timer: Timer | undefined;
   #isFull = false;
   #stopListening = (): void => {};
@@ -40,15 +55,26 @@ class AuthorNotes implements Service {
   start(): Promise<void> {
     const { history, notes } = this.#deps;
     history.onWrote = (written) => this.#add(written);
+    history.onRefused = (write) => this.#addRefused(write);
     this.#stopListening = notes.listen((text) => this.#hear(text));
     return Promise.resolve();
   }
 
   stop(): Promise<void> {
     this.#deps.history.onWrote = undefined;
+    this.#deps.history.onRefused = undefined;
     this.#stopListening();
     this.#send();
     return Promise.resolve();
+  }
+
+  /** Left out beyond its part of a note: whoever is refused all the time is known for it by then. */
+  #addRefused(write: RefusedWrite): void {
+    const chars = refusedChars(write);
+    if (this.#refusedChars + chars > REFUSALS_TOLD_CHARS_MAX) return;
+    this.#refusedChars += chars;
+    this.#refused.push(write);
+    this.#timer ??= this.#deps.clock.timer(AUTHOR_NOTE_MS, () => this.#send());
   }
 
   #add(written: Written): void {
@@ -74,14 +100,17 @@ class AuthorNotes implements Service {
   #send(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const written = this.#written;
+    const [written, refused] = [this.#written, this.#refused];
     const lineage = this.#deps.history.lineage;
     this.#written = [];
+    this.#refused = [];
+    this.#refusedChars = 0;
     this.#authors.clear();
     this.#isFull &&= this.#chars > AUTHOR_NOTE_CHARS_MAX / 2;
     this.#chars = 0;
-    if (written.length === 0 || lineage === undefined) return;
-    this.#deps.notes.tell(composeNote({ from: this.#own, lineage, written }));
+    if (written.length + refused.length === 0 || lineage === undefined) return;
+    this.#number += 1;
+    this.#deps.notes.tell(composeNote({ from: this.#own, number: this.#number, lineage, written, refused }));
   }
 
   #hear(text: string): void {
@@ -89,5 +118,13 @@ class AuthorNotes implements Service {
     const note = readNote(text);
     if (note === undefined || note.from === this.#own || note.lineage !== history.lineage) return;
     for (const written of note.written) history.told(written);
+    if (this.#isNew(note)) for (const write of note.refused) history.toldRefused(write);
+  }
+
+  /** Authors may be told twice; a refusal would be there twice. */
+  #isNew({ from, number }: AuthorNote): boolean {
+    if (number <= (this.#heard.touch(from) ?? 0)) return false;
+    this.#heard.set(from, number);
+    return true;
   }
 }

@@ -56,6 +56,7 @@ export class History {
   readonly #authorships = new Map<Revision, Authorship>();
   /** Set while other API servers are told. */
   onWrote: ((written: Written) => void) | undefined;
+  onRefused: ((write: RefusedWrite) => void) | undefined;
   #lineage: string | undefined;
   #writing: Promise<void> = Promise.resolve();
 
@@ -167,6 +168,12 @@ export class History {
   }
 
   refused(write: RefusedWrite): void {
+    this.toldRefused(write);
+    this.onRefused?.(write);
+  }
+
+  /** Another API server has refused a write, as it says. It stands at the moment in which this one hears of it. */
+  toldRefused(write: RefusedWrite): void {
     const open = this.#batches.at(-1);
     // Without a change there is no segment, however many are refused.
     if (open === undefined || open.chars > HISTORY_SEGMENT_CHARS) return;

@@ -20,7 +20,7 @@ test('two API servers over one store know the authors of each other, and tell no
   const flags = ['--nodes', '0', '--store', redis.url, '--bus', nats.url.replace('://', '://apiserver:p@')];
   await using one = await HoldfastProcess.start(flags);
   await using other = await HoldfastProcess.start(flags);
-  const { run } = createKubectl(() => one.ready.kubeconfig);
+  const { run, attempt } = createKubectl(() => one.ready.kubeconfig);
   const { run: ask } = createKubectl(() => other.ready.kubeconfig);
   const changesOf = async (path: string): Promise<Changes['items']> => {
     const answer = await ask('get', '--raw', `/holdfast.io/history/v1/changes/api/v1/namespaces/default/${path}`);
@@ -44,4 +44,7 @@ test('two API servers over one store know the authors of each other, and tell no
       verbs.map((verb) => ['admin', verb, 'kubectl']),
     );
   }
+  assert.notEqual((await attempt('create', 'configmap', 'here')).code, 0);
+  await waitFor('the refused write', async () => (await changesOf('configmaps/here')).at(-1)?.type === 'refused');
+  assert.equal((await changesOf('configmaps/here')).at(-1)?.by?.user, 'admin');
 });

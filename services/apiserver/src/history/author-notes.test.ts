@@ -1,14 +1,14 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import type { Notes } from '@holdfast/bus';
-import { createIds, createSeededRandom, createSilentLog, nextTurn } from '@holdfast/platform';
+import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { AUTHOR_NOTE_CHARS_MAX, AUTHOR_NOTE_MS, REFUSALS_TOLD_CHARS_MAX } from '../limits.ts';
 import { composeNote, readNote, type Written } from './author-note.ts';
 import { createAuthorNotes } from './author-notes.ts';
 import type { RefusedWrite } from './open-batch.ts';
-import { HISTORY, type HistoryApi, SEGMENT_MS, startHistoryApi, until, writeSegments } from './testing.ts';
+import { HISTORY, type HistoryApi, SEGMENT_MS, startHistoryApi, until } from './testing.ts';
 
 const FOLDER = '/api/v1/namespaces/default/configmaps';
 
@@ -154,6 +154,16 @@ const deafHistory = () => ({
   toldRefused: () => {},
 });
 
+test('authors: what a server wrote itself it knows better than others', async () => {
+  const { one, air, stop } = await startTwo();
+  const lineage = await lineageOf(one, air);
+  const revision = Number((await create(one, 'own')).textAt('metadata.resourceVersion'));
+  air.deliver([composeNote({ ...NOTE, lineage, written: [entry(revision, { user: 'mallory' })] })]);
+  await isThere(one, 'own');
+  assert.equal((await shown(one, 'own'))?.by?.user, 'admin');
+  await stop();
+});
+
 test('authors: a write that one API server refused is in the history of the other, once', async () => {
   const { one, other, air, clock, stop } = await startTwo();
   await create(one, 'taken');
@@ -195,7 +205,13 @@ test('authors: a client that is refused all the time takes no place of authors, 
   const note = readNote(text);
   assert.ok((note?.refused.length ?? 0) > 20);
   assert.deepEqual(note?.written, [entry(7)]);
-  assert.equal(air.texts.length, 1);
+  history.onRefused?.(refusal('core/configmaps/default/next'));
+  clock.skip(AUTHOR_NOTE_MS);
+  assert.equal(air.texts.length, 2);
+  assert.deepEqual(
+    readNote(air.texts[1] ?? '')?.refused.map(({ key }) => key),
+    ['core/configmaps/default/next'],
+  );
   void sharing.stop();
 });
 
@@ -243,6 +259,9 @@ test('authors: notes are few and small however much is written, and no write wai
   assert.ok((readNote(text)?.written.length ?? 0) > 500, 'a note has the authors of many revisions');
   clock.skip(10 * AUTHOR_NOTE_MS);
   assert.equal(air.texts.length, 1, 'nothing is told about nothing');
+  history.onWrote?.(entry(50_001));
+  clock.skip(AUTHOR_NOTE_MS);
+  assert.deepEqual(readNote(air.texts[1] ?? '')?.written, [entry(50_001)]);
   void sharing.stop();
   assert.equal(air.listeners.size, 0);
   assert.equal(history.onWrote, undefined);
@@ -255,9 +274,9 @@ test('authors: an API server alone tells nobody, and what another store tells is
   const air = makeAir();
   const [sharing] = api.server.shareAuthors(air.notes);
   await sharing?.start();
-  const [revision = ''] = await writeSegments(api, 1);
-  await nextTurn();
-  const foreign = [entry(Number(revision) + 1, { user: 'mallory' })];
+  const revision = Number((await create(api, 'now')).textAt('metadata.resourceVersion'));
+  // Whichever revision the next write gets.
+  const foreign = [{ ...entry(revision + 1, { user: 'mallory' }), last: revision + 50 }];
   air.deliver([composeNote({ ...NOTE, lineage: 'another.1', written: foreign })]);
   await api.store.write([{ kind: 'create', key: 'core/configmaps/default/early', value: VALUE }]);
   await isThere(api, 'early');

@@ -91,7 +91,7 @@ test('clusters run side by side in the background, are listed, and leave nothing
   assert.match(await kubectl(again.kubeconfig, ['get', 'pod', 'one', '-o', 'name']), /pod\/one/);
 
   assert.match((await run('down', '--all')).stdout, /"default" is gone[^]*"two" is gone/);
-  assert.deepEqual(readdirSync(path.join(folder, 'state', 'holdfast')), []);
+  assert.deepEqual(readdirSync(path.join(folder, 'state')), []);
   assert.equal(existsSync(config), false, '--merge made it, and nothing else is in it');
   assert.deepEqual([processesOf('987654.1'), isAlive(again.pid), isAlive(second.pid)], [[], false, false]);
   const absent = await run('down');

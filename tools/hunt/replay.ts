@@ -32,13 +32,20 @@ export async function playAlone(
   return end ?? (JSON.parse(lines.join('')) as Played);
 }
 
+function unreadable(file: string, error: unknown): string {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    return `there is no file ${file}\n  Name a scenario file; docs/scenarios.md describes them.`;
+  }
+  return `${file}: ${error instanceof Error ? error.message : String(error)}`;
+}
+
 /** Plays a scenario file in a process of its own. Exit code 1: it breaks a rule. 2: it is no scenario. */
 export async function replay({ file, html, plants = true, say, document }: ReplayOptions): Promise<number> {
   let scenario: Scenario;
   try {
     scenario = readScenario(file);
   } catch (error) {
-    say(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    say(unreadable(file, error));
     return 2;
   }
   if (!plants && scenario.found?.planted !== undefined) {

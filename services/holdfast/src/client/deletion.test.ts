@@ -40,6 +40,7 @@ test('--force with a grace period above 0 is refused', () => {
 });
 
 test('[UI-01] force deletion of other kinds warns as well, and deleting a Node always does', () => {
+  assert.match(risksOf({ ...PLAIN, force: true }, object('Pod')).join(), /it has no node, so nothing of it runs$/);
   assert.match(risksOf({ ...PLAIN, force: true }, object('ConfigMap')).join(), /removes configmap "foo" at once/);
   assert.match(risksOf(PLAIN, object('Node')).join(), /gone for good.*two instances/);
   assert.deepEqual(risksOf(PLAIN, object('ConfigMap')), []);

@@ -40,8 +40,8 @@ const TWO_AT_ONCE = 'two instances may run at once, and data may be lost';
 
 function podRisk(pod: KubeObject): string {
   const node = nodeOf(pod);
-  const where =
-    node === '' ? 'it has no node yet' : `they may go on running on node ${node}, indefinitely if it is cut off`;
+  if (node === '') return `force deletion removes ${called(pod)} at once; it has no node, so nothing of it runs`;
+  const where = `they may go on running on node ${node}, indefinitely if it is cut off`;
   return `force deletion does not wait for ${called(pod)} to terminate, its containers are stopped asynchronously: ${where}; ${TWO_AT_ONCE}`;
 }
 

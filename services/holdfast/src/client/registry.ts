@@ -129,8 +129,8 @@ export const COMMANDS: Readonly<Record<string, RegistryEntry>> = {
     load: async () => (await import('./commands/explore.ts')).EXPLORE,
   },
   sim: {
-    summary: 'Play a scenario file on virtual time (in a checkout): sim FILE',
-    example: 'sim test/chaos/scenarios/isolate-node.yaml --html run.html',
+    summary: 'Play a scenario file on virtual time: sim FILE',
+    example: 'sim isolate-node.yaml --html run.html',
     load: async () => (await import('./commands/sim.ts')).SIM,
   },
   chaos: {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { networkPathOf } from '../embedded/data-directory.ts';
@@ -54,6 +54,16 @@ export function removeCluster(home: ClusterHome): void {
       nextStep: `Remove ${home.folder} as the user who owns its files.`,
       cause,
     });
+  }
+  removeEmpty(path.dirname(home.folder));
+}
+
+/** The folder of all clusters goes with the last one. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Another cluster is in it.
   }
 }
 

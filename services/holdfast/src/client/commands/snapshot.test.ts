@@ -49,7 +49,7 @@ test('a snapshot of a running cluster starts test clusters, without secrets unle
   const note = (line: string): void => void told.push(line);
   const terminal = { print: note, tell: note, env: {}, clock: createSystemClock() };
   const take = (file: string, ...more: readonly string[]) =>
-    runCommand('snapshot', ['--kubeconfig', kubeconfig, '--out', file, ...more], terminal);
+    runCommand('snapshot', ['--kubeconfig', kubeconfig, file, ...more], terminal);
   const [plain, whole] = [path.join(folder, 'plain.json'), path.join(folder, 'whole.json')];
   assert.deepEqual([await take(plain), await take(whole, '--secrets')], [0, 0]);
   assert.match(
@@ -79,6 +79,8 @@ test('a snapshot of a running cluster starts test clusters, without secrets unle
   assert.equal((await second.client.get(SECRETS, at('key'))).metadata.name, 'key');
 
   assert.equal(await runCommand('snapshot', ['--kubeconfig', kubeconfig], terminal), 2);
-  assert.match(told.at(-1) ?? '', /no file is named\n.*--out/);
+  assert.match(told.at(-1) ?? '', /no file is named\n.*snapshot state\.json/);
+  assert.equal(await runCommand('snapshot', ['--kubeconfig', kubeconfig, 'a', '--out', 'b'], terminal), 2);
+  assert.match(told.at(-1) ?? '', /writes one file/);
   assert.equal(await take(path.join(folder, 'no', 'file')), 2);
 });

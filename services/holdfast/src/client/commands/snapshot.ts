@@ -12,17 +12,19 @@ const PAGE_OBJECTS = 500;
 const OBJECTS_MAX = 200_000;
 
 export const SNAPSHOT = defineCommand({
-  usage: 'snapshot --out FILE',
+  usage: 'snapshot FILE',
   about: `Writes the objects of a running cluster to a file from which test clusters continue: startCluster({ from: FILE }). It only reads.
-Resources are read one after the other, so the file is not one moment of a cluster that changes.`,
+Resources are read one after the other, so the file is not one moment of a cluster that changes. Only its
+owner may read the file.`,
   settings: {
-    out: { kind: 'string', short: 'o', help: 'The file; only its owner may read it' },
+    out: { kind: 'string', short: 'o', help: 'The file, in place of FILE' },
     secrets: { kind: 'boolean', help: 'Also secrets' },
     json: { kind: 'boolean', help: 'Print one JSON document: file, objects' },
   },
-  act: async ({ settings: { out, secrets, json }, words }, session, terminal) => {
-    if (words[0] !== undefined) throw misuse(`snapshot does not know "${words[0]}"`, 'Use flags; --help lists them.');
-    if (out === undefined) throw misuse('no file is named', 'Name it with --out, as in `snapshot --out state.json`.');
+  act: async ({ settings: { out: flag, secrets, json }, words }, session, terminal) => {
+    const [out, ...more] = flag === undefined ? words : [flag, ...words];
+    if (out === undefined) throw misuse('no file is named', 'Name it, as in `snapshot state.json`.');
+    if (more.length > 0) throw misuse('snapshot writes one file', 'Name it once, as in `snapshot state.json`.');
     const { print, tell, clock } = terminal;
     const objects = await readCluster(session, secrets, terminal);
     await writeForeignSnapshot(out, objects, clock.now());

@@ -140,7 +140,8 @@ interface Shown {
 
 function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, isCurrent, paint }: Shown): string {
   const kubectl = kubectlOf(home, merged, isCurrent);
-  const end = `holdfast down${home.name === DEFAULT_NAME ? '' : ` --name ${home.name}`}`;
+  const name = home.name === DEFAULT_NAME ? '' : ` --name ${home.name}`;
+  const hasConsole = !record.flags.some((flag) => /^(?:--without=)?(?:.*,)?console(?:,|$)/.test(flag));
   const head =
     begun === undefined
       ? `The cluster "${home.name}" runs already.`
@@ -156,7 +157,8 @@ function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, 
       : [`  Context     ${contextOf(home.name)} in ${merged}${isCurrent ? ' (current)' : ''}`]),
     `  Log         ${home.log}`,
     `  Next        ${paint.strong(`${kubectl} get pods -A`)}`,
-    `  End         ${end}`,
+    ...(hasConsole ? [`  Console     holdfast ui${name}`] : []),
+    `  End         holdfast down${name}`,
   ].join('\n');
 }
 

@@ -107,7 +107,7 @@ function readAuthorship(
   return { author, resource, requestId, seenOfResource, seenOfAny };
 }
 
-/** Of an object that clients can name: namespace and name have 63 and 253 characters. */
+/** Accepts the key of an object that clients can name: namespace and name have 63 and 253 characters. */
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= KEY_CHARS_MAX && OBJECT_KEY.test(value);
 

@@ -44,6 +44,9 @@ type Outcome =
   | { readonly kind: 'done'; readonly result: ReconcileResult | undefined }
   | { readonly kind: 'failed'; readonly error: unknown };
 
+/** One for all: a cluster has dozens of controllers, and each error notes where it was made. */
+const STOPPING = new Error('the controller is stopping');
+
 class ControllerLoop implements Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
@@ -70,9 +73,8 @@ class ControllerLoop implements Controller {
   }
 
   async stop(): Promise<void> {
-    const reason = new Error(`controller ${this.name} is stopping`);
-    this.#stopping.abort(reason);
-    for (const ending of this.#endings) ending.abort(reason);
+    this.#stopping.abort(STOPPING);
+    for (const ending of this.#endings) ending.abort(STOPPING);
     this.#options.queue.shutDown();
     await Promise.all(this.#workers);
     await Promise.all(this.#running);

@@ -55,10 +55,13 @@ interface Waiting {
   times: number;
 }
 
+const STOPPING = new Error('the event recorder is stopping');
+
 class BackgroundRecorder implements RunningEventRecorder {
   readonly name: string;
   readonly #options: EventRecorderOptions;
-  readonly #form: EventForm;
+  /** Made with the first event: most controllers of a cluster of a test write none. */
+  #made: EventForm | undefined;
   readonly #waiting = new Fifo<Waiting>();
   readonly #waitingByKey = new Map<string, Waiting>();
   readonly #stopping = new AbortController();
@@ -69,14 +72,17 @@ class BackgroundRecorder implements RunningEventRecorder {
   constructor(options: EventRecorderOptions) {
     this.name = `event recorder of ${options.component}`;
     this.#options = options;
-    const { component, host, form = 'classic', clock } = options;
-    this.#form = createEventForm(form, { component, host }, { clock });
+  }
+
+  get #form(): EventForm {
+    const { component, host, form = 'classic', clock } = this.#options;
+    return (this.#made ??= createEventForm(form, { component, host }, { clock }));
   }
 
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the event recorder is stopping'));
+    this.#stopping.abort(STOPPING);
     await this.#writing;
   }
 

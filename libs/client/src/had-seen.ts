@@ -29,6 +29,9 @@ export class HadSeen {
 
 const ofClients = new WeakMap<ApiClient, HadSeen>();
 
+/** A client around another one is the same reader. */
+export const shareSeen = (of: ApiClient, around: ApiClient): void => void ofClients.set(around, hadSeenBy(of));
+
 /** Its informers and its writes share this. */
 export function hadSeenBy(client: ApiClient): HadSeen {
   const known = ofClients.get(client);

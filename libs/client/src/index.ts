@@ -19,7 +19,7 @@ export {
 } from './controller.ts';
 export { jsonOf, revisionOf, statusErrorOf } from './decode.ts';
 export { createEventRecorder, type EventRecorderOptions, type RunningEventRecorder } from './event-recorder.ts';
-export { HAD_SEEN_HEADER } from './had-seen.ts';
+export { HAD_SEEN_HEADER, shareSeen } from './had-seen.ts';
 export { createInformer, type InformerOptions } from './informer/informer.ts';
 export { type IndexFunction, keyOf } from './informer/object-cache.ts';
 export { createLeaderElector, type LeaderElector, type LeaderElectorOptions } from './leader-elector.ts';

@@ -49,7 +49,10 @@ export function createCredentials(nodeNames: readonly string[]): ReadonlyMap<str
     [PROMETHEUS_USER, ['system:monitoring', 'system:authenticated']],
     ...nodeNames.map((name) => [nodeUser(name), ['system:nodes', 'system:authenticated']] as const),
   ];
-  return new Map(groupsByUser.map(([user, groups]) => [user, { token: newToken(), user, groups }]));
+  // Together: each call asks the machine for randomness.
+  const bytes = randomBytes(groupsByUser.length * TOKEN_BYTES);
+  const tokenAt = (i: number): string => textOf(bytes.subarray(i * TOKEN_BYTES, (i + 1) * TOKEN_BYTES));
+  return new Map(groupsByUser.map(([user, groups], i) => [user, { token: tokenAt(i), user, groups }]));
 }
 
 /** Kubernetes' static token file: `token,user,uid,"group1,group2"`. */
@@ -69,5 +72,7 @@ export function parseTokenFile(text: string): ReadonlyMap<string, Credential> | 
 }
 
 export function newToken(): string {
-  return randomBytes(TOKEN_BYTES).toString('base64url');
+  return textOf(randomBytes(TOKEN_BYTES));
 }
+
+const textOf = (bytes: Buffer): string => bytes.toString('base64url');

@@ -71,7 +71,7 @@ import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { KnownState } from './relay/index.ts';
 import { createHttpsWebhookCaller } from './service-calls/https-caller.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
-import { createTokenSigner } from './tokens/jwt.ts';
+import { createTokenSigner, type TokenSigner } from './tokens/jwt.ts';
 import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-account-tokens.ts';
 import type { AnswersUnderWay } from './turns/answers-under-way.ts';
 import { Turns } from './turns/turns.ts';
@@ -135,8 +135,8 @@ export interface ApiServerDeps {
 }
 
 export interface ServiceAccountOptions {
-  /** RSA or P-256, PEM. All apiservers of a cluster share it. */
-  readonly signingKey: string;
+  /** RSA or P-256, PEM, or what was made of it. All apiservers of a cluster share it. */
+  readonly signingKey: string | TokenSigner;
   readonly issuer?: string;
   /** Default: the issuer. */
   readonly audiences?: readonly string[];
@@ -284,8 +284,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
   const nodes = deps.nodes?.(reader);
   const webhooks = deps.webhooks ?? createHttpsWebhookCaller(clock, (place) => nodes?.dial?.(place));
   const catalog = createCatalog(kinds);
-  const seats = deps.seats ?? SERVER_SEATS;
-  const flowControl = new FlowControl({ cache, clock, seats, onChange: () => wake.flowObjects() });
+  const flowControl = createFlowControl(deps, cache, wake);
   const metrics = createApiMetrics({ registry, store, storeForm: deps.storeForm, cache, kinds, flowControl });
   addAvailabilityMetrics(registry, aggregation.apis);
   const convert: Converter = (object, kinds) =>
@@ -322,6 +321,15 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     log,
   };
 }
+
+const createFlowControl = (deps: ApiServerDeps, cache: WatchCache, wake: Wake): FlowControl =>
+  new FlowControl({
+    cache,
+    clock: deps.clock,
+    seats: deps.seats ?? SERVER_SEATS,
+    onChange: () => wake.flowObjects(),
+    matcherOf: deps.sharedStates?.matcherOf,
+  });
 
 interface AdmissionParts extends Pick<Core, 'store' | 'cache' | 'reader' | 'webhooks' | 'access'> {
   readonly kinds: CustomKinds;
@@ -364,7 +372,7 @@ function createAccess(deps: ApiServerDeps, own: { readonly cache: WatchCache; re
     serviceAccounts === undefined
       ? undefined
       : createServiceAccountTokens({
-          signer: createTokenSigner(serviceAccounts.signingKey),
+          signer: signerOf(serviceAccounts),
           issuer,
           audiences: serviceAccounts.audiences ?? [issuer],
           reader: own.reader,
@@ -383,6 +391,9 @@ function createAccess(deps: ApiServerDeps, own: { readonly cache: WatchCache; re
     authorizers: [superusers, publicPaths, componentRoles, createNodeAuthorizer(own.reader), rbac],
   };
 }
+
+const signerOf = ({ signingKey }: ServiceAccountOptions): TokenSigner =>
+  typeof signingKey === 'string' ? createTokenSigner(signingKey) : signingKey;
 
 const encryptionCheck = ({ atRest }: Store): HealthCheck => ({
   name: 'encryption',

@@ -8,3 +8,4 @@ export { createSharedStates, type SharedStates } from './cache/shared-states.ts'
 export { withRevision as spliceResourceVersion } from './cache/stored-json.ts';
 export { createDirectNodes, type DirectNodes } from './proxy/direct-nodes.ts';
 export type { NodeGateway } from './proxy/node-gateway.ts';
+export { createTokenSigner, type TokenSigner } from './tokens/jwt.ts';

@@ -9,13 +9,7 @@ import { historyOptions } from '@holdfast/apiserver/history';
 import { createRelay } from '@holdfast/apiserver/relay';
 import type { Bus } from '@holdfast/bus';
 import { createLocalBus } from '@holdfast/bus/local';
-import {
-  type ApiClient,
-  type ApiHandler,
-  type ApiTransport,
-  createApiClient,
-  createDirectTransport,
-} from '@holdfast/client';
+import { type ApiClient, type ApiHandler, createApiClient, createDirectTransport } from '@holdfast/client';
 import { createControllerManager } from '@holdfast/controller-manager';
 import {
   CERTIFICATE_CONTROLLER_USER,
@@ -27,6 +21,7 @@ import { opened, Running, type Service } from '@holdfast/platform';
 import { createScheduler } from '@holdfast/scheduler';
 import type { Store } from '@holdfast/store';
 import { CLUSTER_HISTORY } from './history.ts';
+import { tokenSignerOf } from './keys.ts';
 import type { Machine } from './machines.ts';
 import { type ClusterConfig, nodeNames } from './options.ts';
 import { type ClusterKeys, clientAuthorities } from './state.ts';
@@ -43,8 +38,8 @@ export interface ControlPlaneDeps {
   readonly sharedStates: SharedStates | undefined;
   /** Sees every request of a component and of a user, for example to know when all are answered. */
   readonly around: (handle: ApiHandler) => ApiHandler;
-  /** Around the transport of a component that decides. */
-  readonly aroundTransport: (transport: ApiTransport, user: string) => ApiTransport;
+  /** Around the client of a component that decides. */
+  readonly aroundClient: (client: ApiClient, user: string) => ApiClient;
   /** Resolves when nothing happens any more before time passes. */
   readonly rest: () => Promise<void>;
   /** Creates the nodes of this control plane. */
@@ -77,7 +72,7 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
     features: config.features,
     tokens: users.tokens,
     serviceAccounts: {
-      signingKey: keys.serviceAccountKey,
+      signingKey: tokenSignerOf(keys),
       ...(keys.serviceAccountIssuer === undefined ? {} : { issuer: keys.serviceAccountIssuer }),
     },
     serviceAccountAdmission: !config.without.has('serviceAccountAdmission'),
@@ -91,13 +86,12 @@ export function createControlPlane(deps: ControlPlaneDeps): ControlPlane {
   });
   const relay = createRelay({ ...machineOf('relay'), store, bus, knownState: apiServer.knownState });
   const handle = deps.around(apiServer.handle);
-  const direct = createDirectTransport(handle);
-  const clientOver = (transport: ApiTransport, user: string): ApiClient => {
+  const transport = createDirectTransport(handle);
+  const clientOf = (user: string): ApiClient => {
     const { clock } = machineOf(user);
     return createApiClient({ transport, token: users.tokenOf(user), userAgent: userAgentOf(user), clock });
   };
-  const clientOf = (user: string): ApiClient => clientOver(direct, user);
-  const decidingClientOf = (user: string): ApiClient => clientOver(deps.aroundTransport(direct, user), user);
+  const decidingClientOf = (user: string): ApiClient => deps.aroundClient(clientOf(user), user);
   const running = new Running(machineOf('lifecycle'));
   const start = async (): Promise<void> => {
     running.add(opened('store', () => store.close()));

@@ -1,30 +1,21 @@
-import { allResources } from '@holdfast/api';
-import {
-  type ApiRequest,
-  type ApiResponse,
-  type ApiTransport,
-  collectionPath,
-  NOTHING_SEEN,
-  SEEN_HEADER,
-} from '@holdfast/client';
+import { allResources, type KubeObject, type ResourceRef } from '@holdfast/api';
+import { type ApiClient, collectionPath, type KubeList, NOTHING_SEEN, shareSeen } from '@holdfast/client';
 import type { Revision, Store } from '@holdfast/store';
 
-type Answer = Extract<ApiResponse['body'], { readonly kind: 'json' }>;
+type ListOptions = NonNullable<Parameters<ApiClient['list']>[1]>;
 
 /** What the API answers to the first lists of the components of a cluster that continues from one state. */
 export class FirstLists {
-  readonly #answers = new Map<string, Answer>();
+  readonly #lists = new Map<string, KubeList<KubeObject>>();
 
-  get(key: string): ApiResponse | undefined {
-    const body = this.#answers.get(key);
-    return body === undefined ? undefined : { status: 200, headers: { 'content-type': 'application/json' }, body };
+  /** The key names the resource, so it names the type of the objects. */
+  get<T extends KubeObject>(key: string): KubeList<T> | undefined {
+    return this.#lists.get(key) as KubeList<T> | undefined;
   }
 
-  /** The value is frozen. Its objects are shared by the clusters that continue from this state. */
-  keep(key: string, { status, body }: ApiResponse): void {
-    if (status !== 200 || body.kind !== 'json') return;
-    const value = body.value();
-    this.#answers.set(key, { kind: 'json', value: () => value, bytes: () => Buffer.from(JSON.stringify(value)) });
+  /** The objects are frozen, and shared by the clusters that continue from this state. */
+  keep(key: string, { resourceVersion, continueToken, items }: KubeList<KubeObject>): void {
+    this.#lists.set(key, { resourceVersion, continueToken, items });
   }
 }
 
@@ -33,32 +24,38 @@ export interface FirstListsDeps {
   /** That of the state. */
   readonly revision: Revision;
   readonly store: Store;
-  readonly transport: ApiTransport;
+  readonly client: ApiClient;
   readonly user: string;
 }
 
 /**
  * The API for a component of a cluster that continues from a state. As long as nothing was written, the list of an
- * informer that has seen nothing is that of every other cluster that continued from there: it is served and
- * parsed once. The history is another one, so the answer names none.
+ * informer that has seen nothing is that of every other cluster that continued from there: it is served, parsed and
+ * decoded once. The history is another one, so the list names none.
  */
-export function withFirstLists({ lists, revision, store, transport, user }: FirstListsDeps): ApiTransport {
+export function withFirstLists({ lists, revision, store, client, user }: FirstListsDeps): ApiClient {
   const isUnchanged = async (): Promise<boolean> => (await store.currentRevision()) === revision;
-  const request = async (asked: ApiRequest): Promise<ApiResponse> => {
-    if (!isFirstList(asked) || !(await isUnchanged())) return transport.request(asked);
-    const key = `${user} ${asked.headers['accept']} ${asked.path}?${asked.query.toString()}`;
-    const known = lists.get(key);
+  const list: ApiClient['list'] = async <T extends KubeObject>(resource: ResourceRef<T>, options: ListOptions = {}) => {
+    const path = collectionPath(resource, options.namespace);
+    if (!isFirstList(path, options) || !(await isUnchanged())) return client.list(resource, options);
+    const key = `${user} ${path} ${selectionOf(options)}`;
+    const known = lists.get<T>(key);
     if (known !== undefined) return known;
-    const response = await transport.request(asked);
-    if (await isUnchanged()) lists.keep(key, response);
-    return response;
+    const listed = await client.list(resource, options);
+    if (await isUnchanged()) lists.keep(key, listed);
+    return listed;
   };
-  return { request, close: () => transport.close() };
+  const around = { ...client, list };
+  shareSeen(client, around);
+  return around;
 }
 
 /** Of built-in kinds: another program may convert custom ones. */
-const isFirstList = ({ method, path, query, headers }: ApiRequest): boolean =>
-  method === 'GET' && headers[SEEN_HEADER] === NOTHING_SEEN && query.get('watch') === null && builtIn().has(path);
+const isFirstList = (path: string, { seen, continueToken, resourceVersion }: ListOptions): boolean =>
+  seen === NOTHING_SEEN && continueToken === undefined && resourceVersion === undefined && builtIn().has(path);
+
+const selectionOf = ({ labelSelector = '', fieldSelector = '', limit = 0, metadataOnly }: ListOptions) =>
+  [limit, metadataOnly === true, labelSelector, fieldSelector].join('\n');
 
 let paths: ReadonlySet<string> | undefined;
 const builtIn = (): ReadonlySet<string> =>

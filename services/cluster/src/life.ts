@@ -50,10 +50,10 @@ export async function startLife(deps: LifeDeps, from: ClusterState | undefined):
     hasSystemObjects: from?.isComplete === true && config.sqlite === undefined,
     around: requests.around,
     rest: () => time.settle(),
-    aroundTransport: (transport, user) =>
+    aroundClient: (client, user) =>
       from === undefined
-        ? transport
-        : withFirstLists({ lists: handoverOf(from).lists, revision: from.revision, store, transport, user }),
+        ? client
+        : withFirstLists({ lists: handoverOf(from).lists, revision: from.revision, store, client, user }),
     sharedStates: from === undefined ? undefined : handoverOf(from).states,
     nodesOf: (nodePlane) => [
       hollow.kubelets(nodePlane),

@@ -9,12 +9,13 @@ export interface PatternIndex<T> {
   match(subject: string, visit: (entry: T) => void): void;
 }
 
+/** Most branches have one of the three, so each is made when it is needed. */
 interface Branch<T> {
-  readonly children: Map<string, Branch<T>>;
+  children: Map<string, Branch<T>> | undefined;
   /** Entries whose pattern ends at this branch. */
-  readonly ends: Set<T>;
+  ends: Set<T> | undefined;
   /** Entries whose pattern continues with `>`. */
-  readonly tails: Set<T>;
+  tails: Set<T> | undefined;
 }
 
 export function createPatternIndex<T>(): PatternIndex<T> {
@@ -24,11 +25,12 @@ export function createPatternIndex<T>(): PatternIndex<T> {
       const { path, tail } = parse(pattern);
       let branch = root;
       for (const token of path) branch = childOf(branch, token);
-      (tail ? branch.tails : branch.ends).add(entry);
+      if (tail) (branch.tails ??= new Set()).add(entry);
+      else (branch.ends ??= new Set()).add(entry);
     },
     remove(pattern, entry) {
       const { path, tail } = parse(pattern);
-      prune(root, path, (branch) => (tail ? branch.tails : branch.ends).delete(entry));
+      prune(root, { path, tail, entry }, 0);
     },
     match(subject, visit) {
       walk(root, subject.split('.'), 0, visit);
@@ -43,14 +45,15 @@ function parse(pattern: string): { path: readonly string[]; tail: boolean } {
 }
 
 function createBranch<T>(): Branch<T> {
-  return { children: new Map(), ends: new Set(), tails: new Set() };
+  return { children: undefined, ends: undefined, tails: undefined };
 }
 
 function childOf<T>(branch: Branch<T>, token: string): Branch<T> {
-  const known = branch.children.get(token);
+  const children = (branch.children ??= new Map<string, Branch<T>>());
+  const known = children.get(token);
   if (known !== undefined) return known;
   const created = createBranch<T>();
-  branch.children.set(token, created);
+  children.set(token, created);
   return created;
 }
 
@@ -58,27 +61,36 @@ function childOf<T>(branch: Branch<T>, token: string): Branch<T> {
  * Removes the entry at the end of `path` and the branches that become empty, so that deleted nodes leave nothing
  * behind.
  */
-function prune<T>(branch: Branch<T>, path: readonly string[], removeFrom: (branch: Branch<T>) => void): void {
-  const [token, ...rest] = path;
+function prune<T>(branch: Branch<T>, leaving: Leaving<T>, depth: number): void {
+  const token = leaving.path[depth];
   if (token === undefined) {
-    removeFrom(branch);
+    (leaving.tail ? branch.tails : branch.ends)?.delete(leaving.entry);
     return;
   }
-  const child = branch.children.get(token);
+  const child = branch.children?.get(token);
   if (child === undefined) return;
-  prune(child, rest, removeFrom);
-  if (child.children.size + child.ends.size + child.tails.size === 0) branch.children.delete(token);
+  prune(child, leaving, depth + 1);
+  if (isEmpty(child)) branch.children?.delete(token);
 }
+
+interface Leaving<T> {
+  readonly path: readonly string[];
+  readonly tail: boolean;
+  readonly entry: T;
+}
+
+const isEmpty = ({ children, ends, tails }: Branch<unknown>): boolean =>
+  (children?.size ?? 0) + (ends?.size ?? 0) + (tails?.size ?? 0) === 0;
 
 function walk<T>(branch: Branch<T>, tokens: readonly string[], depth: number, visit: (entry: T) => void): void {
   const token = tokens[depth];
   if (token === undefined) {
-    for (const entry of branch.ends) visit(entry);
+    if (branch.ends !== undefined) for (const entry of branch.ends) visit(entry);
     return;
   }
-  for (const entry of branch.tails) visit(entry);
-  const exact = branch.children.get(token);
+  if (branch.tails !== undefined) for (const entry of branch.tails) visit(entry);
+  const exact = branch.children?.get(token);
   if (exact !== undefined) walk(exact, tokens, depth + 1, visit);
-  const any = branch.children.get('*');
+  const any = branch.children?.get('*');
   if (any !== undefined) walk(any, tokens, depth + 1, visit);
 }

@@ -67,7 +67,9 @@ const isTooLarge = (error: unknown): boolean =>
 const keyOfTarget = ({ namespace, name }: Target): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
+// One for all: a cluster has dozens of informers, and each error notes where it was made.
 const NOT_NEEDED = new TransportError('the watch is not needed any more');
+const STOPPED = new TransportError('the informer was stopped');
 
 interface Debt {
   readonly revision: number;
@@ -132,8 +134,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
 
   async stop(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    this.#stopping.abort(new TransportError(`the ${this.name} was stopped`));
-    this.#synced.reject(this.#stopping.signal.reason);
+    this.#stopping.abort(STOPPED);
+    this.#wake?.();
+    this.#synced.reject(STOPPED);
     await Promise.all(this.#loops);
     await this.#subscription?.close();
   }
@@ -395,13 +398,9 @@ class FollowingInformer<T extends KubeObject> implements Informer<T> {
   async #sleepUntilWoken(delayMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = this.#options.clock.timer(delayMs, resolve);
-    const { signal } = this.#stopping;
-    const onStop = (): void => resolve();
-    signal.addEventListener('abort', onStop, { once: true });
     this.#wake = resolve;
     await promise;
     this.#wake = undefined;
-    signal.removeEventListener('abort', onStop);
     timer.cancel();
   }
 

@@ -34,6 +34,8 @@ export interface FlowControlDeps {
   readonly seats: number;
   /** Schemas or levels have changed. */
   readonly onChange: () => void;
+  /** Default: a new one. */
+  readonly matcherOf?: ((schemas: readonly FlowSchema[]) => FlowMatcher) | undefined;
 }
 
 /** A request that waits, and how its wait ends. */
@@ -292,7 +294,8 @@ export class FlowControl {
       if (route.schemaName === CATCH_ALL_FLOW_SCHEMA.name) fallback = route;
     }
     invariant(fallback !== undefined, 'a catch-all schema exists');
-    return { matcher: new FlowMatcher(schemas), routes, fallback };
+    const { matcherOf = (of) => new FlowMatcher(of) } = this.#deps;
+    return { matcher: matcherOf(schemas), routes, fallback };
   }
 
   /** Lends what levels do not use to those that ask for more. */

@@ -89,13 +89,23 @@ const KINDS_OF: Readonly<Record<string, readonly string[]>> = {
   driver: ['PersistentVolume'],
 } satisfies Partial<Record<keyof typeof CACHE_INDEXES, readonly string[]>>;
 
-/** An unused index would cost time on every change and memory per object. */
-export const cacheIndexesOf = ({
-  kind,
-}: Pick<ResourceRef, 'kind'>): Readonly<Record<string, (object: KubeObject) => readonly string[]>> =>
+type Indexes = Readonly<Record<string, (object: KubeObject) => readonly string[]>>;
+
+const indexesOf = (kind: string): Indexes =>
   Object.fromEntries(
     Object.entries(CACHE_INDEXES).filter(([name]) => ownValue(KINDS_OF, name)?.includes(kind) !== false),
   );
+
+const OF_SOME_KINDS: ReadonlyMap<string, Indexes> = new Map(
+  Object.values(KINDS_OF)
+    .flat()
+    .map((kind) => [kind, indexesOf(kind)]),
+);
+const OF_OTHER_KINDS = indexesOf('');
+
+/** An unused index would cost time on every change and memory per object. */
+export const cacheIndexesOf = ({ kind }: Pick<ResourceRef, 'kind'>): Indexes =>
+  OF_SOME_KINDS.get(kind) ?? OF_OTHER_KINDS;
 
 function freeInClass(object: KubeObject): readonly string[] {
   const isFree =

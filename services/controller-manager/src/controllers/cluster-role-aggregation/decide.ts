@@ -1,5 +1,5 @@
 import { type ClusterRole, type PolicyRule, selectorOf } from '@holdfast/api';
-import { canonicalJson, isSame } from '../../common/hash.ts';
+import { canonicalJson } from '../../common/hash.ts';
 import { byName, nameOf } from '../../common/meta.ts';
 
 /** Returns the role with the rules of all selected roles; `undefined` when it is up to date or is not an aggregate. */
@@ -13,8 +13,11 @@ export function decide(role: ClusterRole, roles: readonly ClusterRole[]): Cluste
   const rules = new Map<string, PolicyRule>();
   for (const rule of selected.sort(byName).flatMap((each) => each.rules ?? [])) rules.set(textOf(rule), rule);
   const wanted = [...rules.values()];
-  return isSame(role.rules ?? [], wanted) ? undefined : { ...role, rules: wanted };
+  return areSame(role.rules ?? [], [...rules.keys()]) ? undefined : { ...role, rules: wanted };
 }
+
+const areSame = (rules: readonly PolicyRule[], wanted: readonly string[]): boolean =>
+  rules.length === wanted.length && rules.every((rule, i) => textOf(rule) === wanted[i]);
 
 /** Rules never change, and all aggregates go through all of them with each change of a role. */
 const texts = new WeakMap<PolicyRule, string>();

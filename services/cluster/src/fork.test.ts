@@ -86,3 +86,19 @@ test('all forks of a snapshot do the same, those that share caches and the first
   assert.deepEqual(ends[1], ends[0]);
   assert.deepEqual(ends[2], ends[0]);
 });
+
+test('a fork gives no uid again that a cluster gave before it: not its origin, and not the fork that it comes from', async () => {
+  const uidIn = async ({ fetch }: Cluster, name: string): Promise<unknown> => {
+    const body = JSON.stringify({ metadata: { name } });
+    const answer = await fetch('/api/v1/namespaces/default/configmaps', { method: 'POST', body });
+    const made: { readonly metadata: { readonly uid: string } } = await answer.json();
+    return made.metadata.uid;
+  };
+  await using cluster = await startCluster({ clock: 'virtual' });
+  const first = await uidIn(cluster, 'first');
+  await using fork = await (await cluster.snapshot()).fork();
+  const second = await uidIn(fork, 'second');
+  await using next = await (await fork.snapshot()).fork();
+  const third = await uidIn(next, 'third');
+  assert.equal(new Set([first, second, third]).size, 3, `${first} ${second} ${third}`);
+});

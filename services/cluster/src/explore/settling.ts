@@ -1,7 +1,8 @@
 import type { Clock } from '@holdfast/platform';
 
 const LOOK_MS = 20;
-const TELL_MS = 5_000;
+/** Shorter than the silence of those who print it: a wait that begins right after a line is told in time. */
+const TELL_MS = 1_000;
 
 export interface Settling {
   readonly clock: Clock;

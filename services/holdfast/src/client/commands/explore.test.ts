@@ -46,7 +46,7 @@ test('wrong arguments of explore and wrong workloads are told with the next step
     [['--', 'true'], 2, /no workload is given\n.*--workload/],
     [['--workload', '/no/such/file', '--', 'true'], 2, /no\/such\/file cannot be read/],
     [['--workload', makeFile(t, 'steps: []'), '--', 'true'], 2, /the workload has 0 steps/],
-    [['--workload', makeFile(t, '{'), '--', 'true'], 2, /cannot be read/],
+    [['--workload', makeFile(t, '{'), '--', 'true'], 2, /cannot be read: [^\n]+[^:\n]\n +Give a YAML file/],
     [
       ['--workload', makeFile(t, JSON.stringify({ steps: [STEP] })), '--plan', '{', '--', 'true'],
       2,

@@ -187,6 +187,9 @@ function lineOf(progress: Progress, paint: Paint): string {
   return `${number}. ${describePlan(plan)}: ${findings.length === 0 ? paint.good('fine') : paint.bad(findings.map(({ text }) => text).join('; '))}`;
 }
 
+/** The parser of YAML shows the place on further lines. */
+const firstLineOf = (text: string): string => (text.split('\n')[0] ?? '').replace(/:$/, '');
+
 async function workloadOf(file: string): Promise<Workload> {
   let content: unknown;
   try {
@@ -194,7 +197,7 @@ async function workloadOf(file: string): Promise<Workload> {
   } catch (cause) {
     throw new OperatorError({
       code: 'Workload',
-      message: `the workload ${file} cannot be read: ${describeError(cause)}`,
+      message: `the workload ${file} cannot be read: ${firstLineOf(describeError(cause))}`,
       nextStep: 'Give a YAML file with setup and steps; docs/testing-operators.md has one.',
       exitCode: 2,
       cause,

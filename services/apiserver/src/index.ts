@@ -4,8 +4,8 @@ export { FENCER, POD_GARBAGE_COLLECTOR, type User } from './authentication/ident
 export { parseTokenFile, type StaticTokens } from './authentication/static-tokens.ts';
 export { COMPONENT_GRANTS, type ComponentGrants } from './authorization/component-grants.ts';
 export type { ObjectReader } from './cache/reader.ts';
-export { createSharedStates, type SharedStates } from './cache/shared-states.ts';
 export { withRevision as spliceResourceVersion } from './cache/stored-json.ts';
 export { createDirectNodes, type DirectNodes } from './proxy/direct-nodes.ts';
 export type { NodeGateway } from './proxy/node-gateway.ts';
+export { createSharedStates, type SharedStates } from './shared-states.ts';
 export { createTokenSigner, type TokenSigner } from './tokens/jwt.ts';

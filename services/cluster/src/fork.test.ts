@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEPLOYMENTS, type Deployment, NAMESPACES, PODS } from '@holdfast/api';
+import { CONFIG_MAPS, DEPLOYMENTS, type Deployment, NAMESPACES, PODS } from '@holdfast/api';
 import { type Cluster, type Snapshot, startCluster } from './index.ts';
 
 const deployment = (name: string): Deployment => ({
@@ -88,11 +88,9 @@ test('all forks of a snapshot do the same, those that share caches and the first
 });
 
 test('a fork gives no uid again that a cluster gave before it: not its origin, and not the fork that it comes from', async () => {
-  const uidIn = async ({ fetch }: Cluster, name: string): Promise<unknown> => {
-    const body = JSON.stringify({ metadata: { name } });
-    const answer = await fetch('/api/v1/namespaces/default/configmaps', { method: 'POST', body });
-    const made: { readonly metadata: { readonly uid: string } } = await answer.json();
-    return made.metadata.uid;
+  const uidIn = async ({ client }: Cluster, name: string): Promise<string> => {
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } };
+    return (await client.create(CONFIG_MAPS, map)).metadata.uid ?? '';
   };
   await using cluster = await startCluster({ clock: 'virtual' });
   const first = await uidIn(cluster, 'first');

@@ -1,7 +1,7 @@
 import type { FlowSchema } from '@holdfast/api';
 import type { StoredObject } from '@holdfast/store';
-import { FlowMatcher } from '../flow-control/matching.ts';
-import { CachedObject } from './cached-object.ts';
+import { CachedObject } from './cache/cached-object.ts';
+import { FlowMatcher } from './flow-control/matching.ts';
 
 /** States that several API servers of one process have in their caches: each is parsed at most once for all of them. */
 export interface SharedStates {

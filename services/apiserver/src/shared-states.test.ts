@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredObject } from '@holdfast/store';
-import { completed } from '../flow-control/configuration.ts';
-import { BOOTSTRAP } from '../flow-control/testing.ts';
+import { completed } from './flow-control/configuration.ts';
+import { BOOTSTRAP } from './flow-control/testing.ts';
 import { createSharedStates } from './shared-states.ts';
 
 const stored = (): StoredObject => ({

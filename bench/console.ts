@@ -7,7 +7,8 @@ import { printFigure } from './lib/figures.ts';
 
 /**
  * What the overview of the console costs for each frame while it scrolls: scripts, styles and layout, which are the page's, and the
- * whole main thread with painting. Rasterizing is on other threads, without a graphics card on the same cores.
+ * whole main thread with painting. Rasterizing is on other threads, without a graphics card on the same cores. An empty page shows what
+ * machine and browser reach.
  */
 const SETTINGS = {
   pods: { kind: 'integer', help: 'Pods on hollow nodes', default: 5000, min: 1 },
@@ -39,9 +40,15 @@ try {
   await page.locator('.cards a.tile.running').first().waitFor();
   const until = clock.monotonic() + PAGE_MS;
   while (!(await isReady()) && clock.monotonic() < until) await clock.sleep(500);
+  // While pods change, the page draws them: those are other figures.
+  if (!(await isReady())) throw new Error(`the pods are not ready after ${PAGE_MS / 1000} s: measure at a lower load`);
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable');
   for (const row of ['scrolling', 'at rest']) await measure(page, session, row);
+  // What the machine and the browser reach without a page of ours.
+  await page.goto('about:blank');
+  await page.evaluate('document.body.style.height = "20000px"');
+  await measure(page, session, 'an empty page, scrolling');
 } finally {
   await browser.close();
 }
@@ -52,12 +59,15 @@ async function isReady(): Promise<boolean> {
 
 async function measure(page: Page, session: Session, row: string): Promise<void> {
   const before = await figures(session);
-  const frames = Number(await page.evaluate(framesOf(row === 'scrolling' ? 12 : 0)));
+  const [frames = 0, long = 0] = (await page.evaluate(
+    framesOf(row.endsWith('scrolling') ? 12 : 0),
+  )) as readonly number[];
   const after = await figures(session);
   const ms = (...names: readonly string[]): number =>
     (names.reduce((sum, name) => sum + (after.get(name) ?? 0) - (before.get(name) ?? 0), 0) * 1000) / frames;
   const note = `${pods} pods, ${row}`;
   printFigure({ row: 'frames', value: frames / seconds, unit: '/s', note });
+  printFigure({ row: 'long tasks (over 50 ms)', value: long, unit: '', note });
   printFigure({ row: 'scripts', value: ms('ScriptDuration'), unit: 'ms/frame', note });
   printFigure({ row: 'styles and layout', value: ms('RecalcStyleDuration', 'LayoutDuration'), unit: 'ms/frame', note });
   printFigure({ row: 'main thread', value: ms('TaskDuration'), unit: 'ms/frame', note });
@@ -76,6 +86,9 @@ function framesOf(pixels: number): string {
   const place = all.reduce((best, each) => (room(each) > room(best) ? each : best));
   const end = performance.now() + ${seconds * 1000};
   let frames = 0;
+  let long = 0;
+  const tasks = new PerformanceObserver((list) => (long += list.getEntries().length));
+  tasks.observe({ type: 'longtask' });
   let step = ${pixels};
   const draw = () => {
     frames += 1;
@@ -83,7 +96,7 @@ function framesOf(pixels: number): string {
     place.scrollTop += step;
     if (step !== 0 && place.scrollTop === before) step = -step;
     if (performance.now() < end) requestAnimationFrame(draw);
-    else resolve(frames);
+    else resolve([frames, long]);
   };
   requestAnimationFrame(draw);
 })`;

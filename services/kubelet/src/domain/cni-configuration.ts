@@ -1,4 +1,4 @@
-import { addressText, gatewayOf, type NodeNetwork, readNetwork } from '../pod-network/agent/address-pool.ts';
+import { addressText, gatewayOf, type NodeNetwork, readNetwork } from './address-pool.ts';
 
 /** The network of containers as CNI plugins make it: a bridge, addresses of the node's networks, host ports. Pure. */
 export const CNI_BRIDGE = 'holdfast0';

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gatewayOf, nextAddress, readNetwork } from '../../domain/address-pool.ts';
 import { hasHelper, helper } from '../../runtime/helpers.ts';
-import { gatewayOf, nextAddress, readNetwork } from './address-pool.ts';
 import { PARALLEL_CHANGES } from './limits.ts';
 import {
   addressCommands,

@@ -9,10 +9,15 @@ export type NodeKind = (typeof NODE_KINDS)[number];
 /** What is known of one conformance test. */
 export interface Row {
   readonly group: 'apps' | 'network' | 'node' | 'storage';
-  /** `walks`: the table of walks; `by hand`: its calls were walked once; else the test that shows it. */
+  /**
+   * `walks`: the table of walks; `by hand`: its calls were walked once; `upstream`: only the program below; else the test
+   * that shows it.
+   */
   readonly shown: string;
   /** On which nodes it does not hold, or is not known to, and why. It holds on all others. */
   readonly not?: Partial<Record<NodeKind, string>>;
+  /** Where the test of this title of Kubernetes 1.20 passed, run by its own program. */
+  readonly upstream?: readonly NodeKind[];
 }
 
 /** By the title of the conformance test, without its marks. */
@@ -29,5 +34,20 @@ export function countTable(rows: Readonly<Record<string, Row>>): string {
     `| group | tests | ${NODE_KINDS.join(' | ')} |`,
     `|${' --- |'.repeat(NODE_KINDS.length + 2)}`,
     ...[...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(line),
+  ].join('\n');
+}
+
+/** The second table of the page: how many the program of Kubernetes 1.20 has under these titles and passed, where. */
+export function upstreamTable(rows: Readonly<Record<string, Row>>): string {
+  const kinds = ['docker', 'containerd'] as const;
+  const groups = Map.groupBy(Object.values(rows), ({ group }) => group);
+  const passed = (all: readonly Row[], kind: NodeKind): number =>
+    all.filter(({ upstream }) => upstream?.includes(kind) === true).length;
+  return [
+    `| group | ${kinds.join(' | ')} |`,
+    `|${' --- |'.repeat(kinds.length + 1)}`,
+    ...[...groups]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([group, all]) => `| ${[group, ...kinds.map((kind) => passed(all, kind))].join(' | ')} |`),
   ].join('\n');
 }

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { runApt } from './apt.ts';
 import { unpackFirstThatStarts, unpackFromNextDebian } from './next-debian.ts';
 
-/** Programs that tests start. The servers and the browser are Debian packages of the same name. */
-export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl' | 'chromium';
+/** Programs that tests start. The servers, the shells and the browser are Debian packages of the same name. */
+export type Program = 'redis-server' | 'nats-server' | 'nats-server-next' | 'kubectl' | 'chromium' | 'fish' | 'zsh';
 
 /** Programs that were unpacked, not installed: behind everything else on the PATH of the tests. */
 export const OWN_PROGRAMS = path.resolve(import.meta.dirname, '../../.toolchain/bin');

@@ -20,8 +20,6 @@ const USERS = 'the kernel of a shared machine may forbid user namespaces; the re
 
 const FUSE = 'a machine without /dev/fuse has no file system that can forget; the simulator plays the loss of power';
 
-const SHELLS = 'zsh and fish are not part of a small system; bash always is, and the three scripts have one source';
-
 /** On CI every other skip is a failure. */
 export const ALLOWED_SKIPS: readonly AllowedSkip[] = [
   { file: 'tools/gen/gen.test.ts', reason: /are not at hand$/, because: REFERENCE },
@@ -31,11 +29,6 @@ export const ALLOWED_SKIPS: readonly AllowedSkip[] = [
     file: 'services/kubelet/src/runtime/process/user-namespace.test.ts',
     reason: /^user namespaces \(hostUsers: false\)/,
     because: USERS,
-  },
-  {
-    file: 'services/holdfast/src/client/completion/completion.test.ts',
-    reason: /^(?:zsh|fish) is not/,
-    because: SHELLS,
   },
   { file: 'test/integration/store-power-loss.test.ts', reason: /^a file system that can forget needs/, because: FUSE },
   { file: 'test/integration/kubelet-users.test.ts', reason: /^user namespaces \(hostUsers: false\)/, because: USERS },

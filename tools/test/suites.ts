@@ -40,7 +40,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],
-    programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl'],
+    programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl', 'fish', 'zsh'],
     containerd: true,
     concurrency: 2,
     alone: [

@@ -76,8 +76,13 @@ export function launchAgent(directory: string): void {
   child.unref();
 }
 
-/** Files outside the agent's folder that it imports. */
-const SHARED = ['runtime/helpers', 'runtime/inside-dialer', 'runtime/process/standalone'] as const;
+/** Files outside the agent's folder that it imports. They are copied with it. */
+export const SHARED = [
+  'domain/address-pool',
+  'runtime/helpers',
+  'runtime/inside-dialer',
+  'runtime/process/standalone',
+] as const;
 
 function agentProgram(directory: string): string {
   const sources = dirname(dirname(fileURLToPath(import.meta.url)));

@@ -96,8 +96,9 @@ const shell = (script: string) => withCommand(['/bin/sh', '-c', script]);
 /** Not by the command line: a process that begins a program has none for a moment. */
 const lives = (pid: number): boolean => readProcess(pid)?.zombie === false;
 
+/** A shell makes the file before it writes. */
 const pidFrom = (file: string): Promise<number> =>
-  eventually(async () => existsSync(file) && Number(readFileSync(file, 'utf8')), `a process id in ${file}`);
+  eventually(async () => existsSync(file) && (Number(readFileSync(file, 'utf8')) || false), `a process id in ${file}`);
 
 check(
   '[TEST-05] [SAFE-29] kill -9 of a kubelet leaves its containers alone; the next one reports what happened meanwhile',

@@ -6,9 +6,9 @@ import { createKubectl } from '../test/support/kubectl.ts';
 import { printFigure } from './lib/figures.ts';
 
 /**
- * What the overview of the console costs for each frame while it scrolls: scripts, styles and layout, which are the page's, and the
- * whole main thread with painting. Rasterizing is on other threads, without a graphics card on the same cores. An empty page shows what
- * machine and browser reach.
+ * What the overview of the console costs for each frame while it scrolls: scripts, styles and layout, which are the
+ * page's, and the whole main thread with painting. Rasterizing is on other threads, without a graphics card on the same
+ * cores. An empty page shows what machine and browser reach.
  */
 const SETTINGS = {
   pods: { kind: 'integer', help: 'Pods on hollow nodes', default: 5000, min: 1 },

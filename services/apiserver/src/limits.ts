@@ -411,7 +411,10 @@ export const HISTORY_READS_OF_USER_MAX = 16;
 /** Authors of revisions are told to the other API servers this often, in one text of at most so many characters. */
 export const AUTHOR_NOTE_MS = 100;
 export const AUTHOR_NOTE_CHARS_MAX = 64 * 1024;
-/** The part of a note that tells of refused writes: a client that is refused all the time takes no more, and no place of authors. */
+/**
+ * The part of a note that tells of refused writes: a client that is refused all the time takes no more, and no place
+ * of authors.
+ */
 export const REFUSALS_TOLD_CHARS_MAX = 8 * 1024;
 /** API servers whose last note is known. */
 export const NOTE_SENDERS_MAX = 256;

@@ -23,31 +23,30 @@ export interface Row {
 /** By the title of the conformance test, without its marks. */
 export const readRows = (): Readonly<Record<string, Row>> => JSON.parse(readFileSync(ROWS_FILE, 'utf8'));
 
+type Rows = Readonly<Record<string, Row>>;
+
 /** The table of `docs/conformance.md`: how many hold, for each group and kind of node. */
-export function countTable(rows: Readonly<Record<string, Row>>): string {
-  const groups = Map.groupBy(Object.values(rows), ({ group }) => group);
-  const holding = (all: readonly Row[], kind: NodeKind): number =>
-    all.filter(({ not }) => not?.[kind] === undefined).length;
-  const line = ([group, all]: [string, readonly Row[]]): string =>
-    `| ${[group, all.length, ...NODE_KINDS.map((kind) => holding(all, kind))].join(' | ')} |`;
-  return [
-    `| group | tests | ${NODE_KINDS.join(' | ')} |`,
-    `|${' --- |'.repeat(NODE_KINDS.length + 2)}`,
-    ...[...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(line),
-  ].join('\n');
-}
+export const countTable = (rows: Rows): string =>
+  tableOf(rows, ['tests', ...NODE_KINDS], (all) => [
+    all.length,
+    ...NODE_KINDS.map((kind) => all.filter(({ not }) => not?.[kind] === undefined).length),
+  ]);
 
 /** The second table of the page: how many the program of Kubernetes 1.20 has under these titles and passed, where. */
-export function upstreamTable(rows: Readonly<Record<string, Row>>): string {
+export function upstreamTable(rows: Rows): string {
   const kinds = ['docker', 'containerd'] as const;
-  const groups = Map.groupBy(Object.values(rows), ({ group }) => group);
-  const passed = (all: readonly Row[], kind: NodeKind): number =>
-    all.filter(({ upstream }) => upstream?.includes(kind) === true).length;
+  return tableOf(rows, kinds, (all) =>
+    kinds.map((kind) => all.filter(({ upstream }) => upstream?.includes(kind) === true).length),
+  );
+}
+
+function tableOf(rows: Rows, heads: readonly string[], counts: (all: readonly Row[]) => readonly number[]): string {
+  const groups = [...Map.groupBy(Object.values(rows), ({ group }) => group)];
   return [
-    `| group | ${kinds.join(' | ')} |`,
-    `|${' --- |'.repeat(kinds.length + 1)}`,
-    ...[...groups]
+    `| group | ${heads.join(' | ')} |`,
+    `|${' --- |'.repeat(heads.length + 1)}`,
+    ...groups
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([group, all]) => `| ${[group, ...kinds.map((kind) => passed(all, kind))].join(' | ')} |`),
+      .map(([group, all]) => `| ${[group, ...counts(all)].join(' | ')} |`),
   ].join('\n');
 }

@@ -35,7 +35,10 @@ export const authorText = ({ user, userAgent, verb, subresource, manager }: Auth
 
 const NUMBERS_CHARS = 100;
 
-/** The same author writes many revisions: each is in a text once. Nothing of the objects is in it; refused writes have their names. */
+/**
+ * The same author writes many revisions: each is in a text once. Nothing of the objects is in it; refused writes have
+ * their names.
+ */
 export function composeNote({ written, refused, ...head }: AuthorNote): string {
   const authors = new Map<string, number>();
   const authorship = ({ author, resource, requestId, ...seen }: Authorship): readonly (string | number)[] => {

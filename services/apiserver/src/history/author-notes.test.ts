@@ -154,6 +154,17 @@ const deafHistory = () => ({
   toldRefused: () => {},
 });
 
+/** Notes of a server whose history hears nothing. */
+function startDeaf() {
+  const clock = createVirtualClock(START);
+  const air = makeAir();
+  const history = deafHistory();
+  const ids = createIds(createSeededRandom(1, 'notes'));
+  const sharing = createAuthorNotes({ notes: air.notes, history, clock, ids, log: createSilentLog() });
+  void sharing.start();
+  return { clock, air, history, sharing };
+}
+
 test('authors: what a server wrote itself it knows better than others', async () => {
   const { one, air, stop } = await startTwo();
   const lineage = await lineageOf(one, air);
@@ -191,12 +202,7 @@ test('authors: a write that one API server refused is in the history of the othe
 });
 
 test('authors: a client that is refused all the time takes no place of authors, and little of the bus', () => {
-  const clock = createVirtualClock(START);
-  const air = makeAir();
-  const history = deafHistory();
-  const ids = createIds(createSeededRandom(1, 'notes'));
-  const sharing = createAuthorNotes({ notes: air.notes, history, clock, ids, log: createSilentLog() });
-  void sharing.start();
+  const { clock, air, history, sharing } = startDeaf();
   for (let n = 0; n < 50_000; n++) history.onRefused?.(refusal(`core/configmaps/default/c${n}`));
   history.onWrote?.(entry(7));
   clock.skip(AUTHOR_NOTE_MS);
@@ -243,12 +249,7 @@ test('authors: a note survives its text, and a text that is none is not read', (
 });
 
 test('authors: notes are few and small however much is written, and no write waits or fails', () => {
-  const clock = createVirtualClock(START);
-  const air = makeAir();
-  const history = deafHistory();
-  const ids = createIds(createSeededRandom(1, 'notes'));
-  const sharing = createAuthorNotes({ notes: air.notes, history, clock, ids, log: createSilentLog() });
-  void sharing.start();
+  const { clock, air, history, sharing } = startDeaf();
   for (let revision = 1; revision <= 50_000; revision++) history.onWrote?.(entry(revision));
   assert.equal(clock.pendingTimers(), 1);
   assert.equal(air.texts.length, 0);

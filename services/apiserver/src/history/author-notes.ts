@@ -23,8 +23,9 @@ export interface AuthorNotesDeps {
 }
 
 /**
- * Tells the other API servers who wrote which revisions, and which writes were refused, and hears it from them. One small text now and then, and no write
- * waits for it: what does not fit, or gets lost, has an unknown author, or is a refusal that only this server knows.
+ * Tells the other API servers who wrote which revisions, and which writes were refused, and hears it from them. One
+ * small text now and then, and no write waits for it: what does not fit, or gets lost, has an unknown author, or is a
+ * refusal that only this server knows.
  */
 export function createAuthorNotes(deps: AuthorNotesDeps): Service {
   return new AuthorNotes(deps);

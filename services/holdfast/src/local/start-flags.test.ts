@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SettingSpecs } from '@holdfast/platform/config';
-import { flagsOfOthers } from './start-flags.ts';
+import { flagsOfOthers, leavesOut } from './start-flags.ts';
 
 const OWN = {
   name: { kind: 'string', help: '' },
@@ -31,4 +31,14 @@ test('the flags of another program are told apart in each form', () => {
     ],
   ];
   for (const [argv, expected] of cases) assert.deepEqual(flagsOfOthers(argv, OWN, OTHERS), expected, argv.join(' '));
+});
+
+test('the parts that flags leave out are those of the last list', () => {
+  const cases: readonly (readonly [readonly string[], boolean])[] = [
+    [[], false],
+    [['--memory', '--without=proxy, console'], true],
+    [['--without=console', '--without=proxy'], false],
+    [['--audit-log=console'], false],
+  ];
+  for (const [flags, expected] of cases) assert.equal(leavesOut(flags, 'console'), expected, flags.join(' '));
 });

@@ -16,3 +16,12 @@ export function flagsOfOthers(argv: readonly string[], own: SettingSpecs, others
     return [token.value === undefined ? `--${token.name}` : `--${token.name}=${token.value}`];
   });
 }
+
+const WITHOUT = '--without=';
+
+/** True when these flags, in the form above, start a server without this part. */
+export const leavesOut = (flags: readonly string[], part: string): boolean =>
+  (flags.findLast((flag) => flag.startsWith(WITHOUT)) ?? '')
+    .slice(WITHOUT.length)
+    .split(',')
+    .some((each) => each.trim() === part);

@@ -15,6 +15,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { type Clock, describeError, OperatorError } from '@holdfast/platform';
 import { type Document, isMap, isSeq, parseDocument, type ToStringOptions, type YAMLSeq } from 'yaml';
+import { yamlFault } from './yaml-fault.ts';
 
 /** The parts of one cluster in a kubeconfig, all under one name. */
 export interface ContextEntry {
@@ -130,7 +131,7 @@ function targetOf(file: string): string {
 
 function parsed(text: string, file: string): Document {
   const document: Document = parseDocument(text);
-  if (document.errors[0] !== undefined) throw broken(file, describeError(document.errors[0]).split('\n')[0] ?? '');
+  if (document.errors[0] !== undefined) throw broken(file, yamlFault(document.errors[0]));
   if (document.contents === null) document.contents = document.createNode({ apiVersion: 'v1', kind: 'Config' });
   if (!isMap(document.contents)) throw broken(file, 'it is not a map');
   for (const list of LISTS) {

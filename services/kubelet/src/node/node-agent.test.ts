@@ -24,6 +24,11 @@ import { NodeAgent, type NodeAgentDeps } from './node-agent.ts';
 const facts = hollowNodeFacts({ name: 'n1', address: '192.0.2.1' });
 const START_MS = 1_767_225_600_000;
 
+/** What a client answers. */
+const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
+
+const patched = (node: Node, patch: Json): Node => applyMergePatch(node as object as Json, patch) as object as Node;
+
 interface Given extends Partial<Omit<NodeAgentDeps, 'client'>> {
   readonly client: Partial<ApiClient>;
   readonly clock: Clock;
@@ -51,7 +56,6 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
     arm = resolve;
   });
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => {
       asked.push(`get ${resource.plural}`);
@@ -87,7 +91,6 @@ async function beatAgainst(lost: number): Promise<{ asked: readonly string[]; wa
 
 test('a node reports not ready before its first heartbeat, and when the API accepts none any more', async () => {
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const link = { cut: false };
   const client: Partial<ApiClient> = {
     find: (resource) =>
@@ -123,7 +126,6 @@ test('the address of the machine is read before each report', async () => {
   const addresses: unknown[] = [];
   let address = '192.0.2.1';
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => given(resource.plural === NODES.plural ? node : undefined),
     patch: (_, _target, { body }) => {
@@ -148,11 +150,10 @@ test('the address of the machine is read before each report', async () => {
 
 test('an advertised resource becomes allocatable with the next heartbeat, and is removed when it is no longer advertised', async () => {
   let node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => given(resource.plural === NODES.plural ? node : undefined),
     patch: (_, _target, { body }) => {
-      node = applyMergePatch(node as object as Json, body as Json) as object as Node;
+      node = patched(node, body as Json);
       return given(node);
     },
     create: (_, object) => given(object),
@@ -163,14 +164,10 @@ test('an advertised resource becomes allocatable with the next heartbeat, and is
   await clock.advance(1_000);
   const dongles = () => node.status?.allocatable?.['example.com/dongle'];
   assert.equal(dongles(), undefined);
-  node = applyMergePatch(node as object as Json, {
-    status: { capacity: { 'example.com/dongle': '4' } },
-  }) as object as Node;
+  node = patched(node, { status: { capacity: { 'example.com/dongle': '4' } } });
   await clock.advance(LEASE_RENEW_MS);
   assert.equal(dongles(), '4');
-  node = applyMergePatch(node as object as Json, {
-    status: { capacity: { 'example.com/dongle': null } },
-  }) as object as Node;
+  node = patched(node, { status: { capacity: { 'example.com/dongle': null } } });
   await clock.advance(LEASE_RENEW_MS);
   assert.equal(dongles(), undefined);
   await agent.stop();
@@ -195,7 +192,6 @@ test('a node without self-fencing renews its lease without the promise of an ear
   let lease: Lease = nextLease(undefined, node, words);
   lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: '7', managedFields: [{ manager: 'kubelet' }] } };
   assert.equal(promiseOf(lease)?.policy, 'exclusive');
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => given(resource.plural === LEASES.plural ? lease : node),
     patch: () => given(node),
@@ -221,7 +217,6 @@ test('a node without self-fencing renews its lease without the promise of an ear
 
 test('[FENCE-06] the label of a node says that its promise is in force, and is removed with it', async () => {
   const node: Node = newNode({ facts, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => given(resource.plural === LEASES.plural ? undefined : node),
     patch: (_, _target, { body, type }) => {
@@ -274,7 +269,6 @@ async function startedAs({
   const own = { ...facts, incarnation };
   const made = newNode({ facts: own, runtimeVersion: 'hollow', notReady: undefined, now: START_MS });
   const node = { ...made, metadata: { ...made.metadata, annotations: { [NODE_INCARNATION]: nodeOf ?? '' } } };
-  const given = <T extends KubeObject>(object: KubeObject | undefined): Promise<T> => Promise.resolve(object as T);
   const client: Partial<ApiClient> = {
     find: (resource) => given(resource.plural === NODES.plural && nodeOf !== undefined ? node : undefined),
     patch: () => (nodeOf === undefined || nodeOf === incarnation ? given(node) : Promise.reject(REFUSED)),

@@ -12,9 +12,10 @@ import {
   summaryOf,
   type Workload,
 } from '@holdfast/cluster/explore';
-import { describeError, OperatorError } from '@holdfast/platform';
+import { OperatorError } from '@holdfast/platform';
 import { describeFlags, readArguments, type SettingSpecs } from '@holdfast/platform/config';
 import { parse } from 'yaml';
+import { yamlFault } from '../../local/yaml-fault.ts';
 import type { Command, Terminal } from '../command.ts';
 import { makeFolder, writeFindings } from '../history/finding-pages.ts';
 import { misuse } from '../misuse.ts';
@@ -187,9 +188,6 @@ function lineOf(progress: Progress, paint: Paint): string {
   return `${number}. ${describePlan(plan)}: ${findings.length === 0 ? paint.good('fine') : paint.bad(findings.map(({ text }) => text).join('; '))}`;
 }
 
-/** The parser of YAML shows the place on further lines. */
-const firstLineOf = (text: string): string => (text.split('\n')[0] ?? '').replace(/:$/, '');
-
 async function workloadOf(file: string): Promise<Workload> {
   let content: unknown;
   try {
@@ -197,7 +195,7 @@ async function workloadOf(file: string): Promise<Workload> {
   } catch (cause) {
     throw new OperatorError({
       code: 'Workload',
-      message: `the workload ${file} cannot be read: ${firstLineOf(describeError(cause))}`,
+      message: `the workload ${file} cannot be read: ${yamlFault(cause)}`,
       nextStep: 'Give a YAML file with setup and steps; docs/testing-operators.md has one.',
       exitCode: 2,
       cause,

@@ -7,7 +7,7 @@ import { withClusterLock } from '../../local/command-lock.ts';
 import { shareContext } from '../../local/context.ts';
 import { stopCluster } from '../../local/ending.ts';
 import type { Launched, StepLine } from '../../local/launch.ts';
-import { flagsOfOthers } from '../../local/start-flags.ts';
+import { flagsOfOthers, leavesOut } from '../../local/start-flags.ts';
 import { type StartedCluster, startNamed } from '../../local/starting.ts';
 import { checkKubeconfig, userKubeconfig } from '../../local/user-kubeconfig.ts';
 import type { Command, Terminal } from '../command.ts';
@@ -141,7 +141,6 @@ interface Shown {
 function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, isCurrent, paint }: Shown): string {
   const kubectl = kubectlOf(home, merged, isCurrent);
   const name = home.name === DEFAULT_NAME ? '' : ` --name ${home.name}`;
-  const hasConsole = !record.flags.some((flag) => /^(?:--without=)?(?:.*,)?console(?:,|$)/.test(flag));
   const head =
     begun === undefined
       ? `The cluster "${home.name}" runs already.`
@@ -157,7 +156,7 @@ function textOf(home: ClusterHome, { record, begun }: StartedCluster, { merged, 
       : [`  Context     ${contextOf(home.name)} in ${merged}${isCurrent ? ' (current)' : ''}`]),
     `  Log         ${home.log}`,
     `  Next        ${paint.strong(`${kubectl} get pods -A`)}`,
-    ...(hasConsole ? [`  Console     holdfast ui${name}`] : []),
+    ...(leavesOut(record.flags, 'console') ? [] : [`  Console     holdfast ui${name}`]),
     `  End         holdfast down${name}`,
   ].join('\n');
 }

@@ -11,7 +11,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
     'environment and volumes of containers; those of the type for tokens of service accounts get one; encrypted at rest where configured, also with keys of a KMS v2 plugin',
   'v1/ConfigMap': 'environment and volumes of containers; `kube-root-ca.crt` is published to every namespace',
   'v1/Service':
-    'gets its address, node ports and health check port; routed in the private network of process pods; on an embedded cluster with process nodes or containers, type LoadBalancer gets a loopback address that the machine reaches, and `--expose` opens node ports (TCP)',
+    'gets its address, node ports and health check port; routed in the private network of process pods, and as root for containers; on an embedded cluster with process nodes or containers, type LoadBalancer gets a loopback address that the machine reaches, and `--expose` opens node ports (TCP)',
   'v1/LimitRange': 'admission of pods and claims: defaults, bounds, ratios',
   'v1/ResourceQuota': 'admission, counted in the same write as the object; resource quota controller',
   'v1/ComponentStatus': 'answers for the store',
@@ -22,7 +22,7 @@ export const BEHAVIOUR: Readonly<Record<string, string>> = {
   'storage.k8s.io/v1/VolumeAttachment':
     'attach/detach controller: one for each volume of a CSI driver and node; done by the attacher of the driver, or by ours (`--csi-drivers`)',
   'networking.k8s.io/v1/NetworkPolicy':
-    'enforced by the packet filter in the private network of process pods (`--pod-network=private`); elsewhere each policy gets the event `PolicyNotEnforced`',
+    'enforced by the packet filter in the private network of process pods (`--pod-network=private`), and as root for containers; elsewhere each policy gets the event `PolicyNotEnforced`',
   'networking.k8s.io/v1/IngressClass': 'the default class is set on ingresses that name none',
   'autoscaling/v1/HorizontalPodAutoscaler': 'the other form of the v2 object',
   'autoscaling/v2/HorizontalPodAutoscaler':

@@ -64,3 +64,19 @@ test('a time of their own is a duration; another one is refused in words', async
   await page.getByRole('alert').getByText('"duration" is a time such as "30s"').waitFor();
   assert.equal(await timeOf(), began + 90_000);
 });
+
+test('an advance whose answer is lost is made once', async () => {
+  await page.evaluate('location.hash = "#/play"');
+  await shownTime().waitFor();
+  const began = await timeOf();
+  let sent = 0;
+  await page.route('**/advance', async (route) => {
+    sent += 1;
+    const answer = await route.fetch();
+    await (sent === 1 ? route.abort('connectionreset') : route.fulfill({ response: answer }));
+  });
+  await press('Advance 10 seconds');
+  await page.unroute('**/advance');
+  assert.equal(sent, 2);
+  assert.equal(await timeOf(), began + 10_000);
+});

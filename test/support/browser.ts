@@ -7,9 +7,16 @@ import { waitFor } from './wait.ts';
 export const startBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 
-/** Opens a page. Networks of the machine that come and go, such as those of pods, break connections of the browser. */
+/**
+ * Opens a page of the console. Networks of the machine that come and go, such as those of pods, break connections of the
+ * browser: a page whose script is lost stays empty.
+ */
 export const visit = (page: Page, url: string): Promise<unknown> =>
-  waitFor(`the page ${new URL(url).pathname}`, () => page.goto(url));
+  waitFor(`the page ${new URL(url).pathname}`, async () => {
+    await page.goto(url);
+    await page.locator('#app > *').first().waitFor({ timeout: 5_000 });
+    return true;
+  });
 
 interface Finding {
   readonly id: string;

@@ -26,3 +26,9 @@ export const UPSTREAM_REQUESTS_OF_USER_MAX = 128;
 export const UPSTREAM_REQUESTS_MAX = 480;
 /** What a person types while a terminal connects; a paste that is longer is left out. */
 export const HELD_KEYS_CHARS_MAX = 4096;
+/** Writes of one session that are under way or whose answers are kept. A page makes one at a time. */
+export const WRITES_OF_SESSION_MAX = 8;
+/** Longer than a page repeats a write whose connection broke. */
+export const WRITE_KEPT_MS = 30_000;
+/** A longer answer is passed on once, and not kept. */
+export const WRITE_ANSWER_BYTES_MAX = 64 * 1024;

@@ -26,6 +26,7 @@ const machine: Machine = {
   now: () => Date.now(),
   iso: (ms) => new Date(ms).toISOString(),
   frame: (run) => void requestAnimationFrame(run),
+  newId: () => crypto.randomUUID(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   every: (ms, run) => {
     const timer = setInterval(run, ms);

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { TargetedSubmitEvent, VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { begin, end, type Play, readPlay, sentenceOf, stepOf, targetsOf } from '../state/play.ts';
 import { useShell } from './shell.tsx';
 import { TimeCard } from './time-card.tsx';
@@ -132,8 +132,15 @@ function usePlay() {
   const { api, machine } = shell;
   const play = useSignal<Play | undefined>(undefined);
   const [failure, setFailure] = useState('');
+  const turns = useRef({ asked: 0, shown: 0 }).current;
   const read = async (): Promise<void> => {
-    play.value = await readPlay(api);
+    turns.asked += 1;
+    const turn = turns.asked;
+    const answer = await readPlay(api);
+    // An older question may be answered after a newer one.
+    if (turn < turns.shown) return;
+    turns.shown = turn;
+    play.value = answer;
     await shell.tick();
   };
   const tell = (error: unknown): void => setFailure(error instanceof Error ? error.message : String(error));

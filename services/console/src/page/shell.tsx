@@ -43,6 +43,7 @@ export class Shell {
     this.api = createApi({
       fetch: machine.fetch,
       pause: machine.pause,
+      newId: machine.newId,
       guard: () => this.#guard || 'none',
       signedOut: () => this.#leave(),
     });
@@ -119,7 +120,6 @@ export class Shell {
           method: 'POST',
           body: review,
           contentType: 'application/json',
-          isRepeatable: true,
         }),
         readKinds(this.api),
         readOffers(this.#patientFetch, this.#guard),

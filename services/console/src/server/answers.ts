@@ -39,3 +39,6 @@ export const unreachable = (why: string): StatusError =>
   refusal(503, 'ServiceUnavailable', `no API server answers the console: ${why}`);
 export const unanswered = (why: string): StatusError =>
   refusal(504, 'Timeout', `the API server did not answer, and may have made the change: ${why}`);
+/** The answer to a repeated write was too long to keep. */
+export const unkept = (status: number): StatusError =>
+  refusal(504, 'Timeout', `the API server answered ${status}, but the connection broke: read the object again`);

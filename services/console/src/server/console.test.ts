@@ -159,6 +159,18 @@ test('who asks for many links and sessions takes those of others from nobody', a
   assert.equal((await call('GET', PODS, headers)).status, 201);
 });
 
+test('a write that the page repeats reaches the API server once, for who has the session', async () => {
+  const { asked, call, signIn } = setUp();
+  const { headers } = await signIn({ token: 'good' });
+  const write = { ...headers, 'x-holdfast-write': '0b5e3a52-7d0c-4f7e-9a0e-000000000001' };
+  const before = asked.length;
+  for (let i = 0; i < 3; i++) assert.equal((await call('DELETE', `${PODS}/a`, write)).status, 201);
+  assert.equal(asked.length, before + 1);
+  assert.equal(asked.at(-1)?.signal, undefined, 'a connection that breaks does not end it');
+  assert.equal((await call('DELETE', `${PODS}/a`, { ...write, 'x-holdfast-console': 'guess' })).status, 401);
+  assert.equal((await call('DELETE', `${PODS}/a`, { ...write, 'sec-fetch-site': 'cross-site' })).status, 403);
+});
+
 test('pages behind the proxy of the API and upgrades are not served: they would run in this origin', async () => {
   const { asked, call, signIn } = setUp();
   const { headers } = await signIn({ token: 'good' });

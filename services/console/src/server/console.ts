@@ -11,6 +11,7 @@ import { answerLink, answerSession, type Offers } from './sign-in.ts';
 import { answerTicket, openStream, STREAM_PREFIX } from './terminal.ts';
 import { Tickets } from './tickets.ts';
 import type { NamedServer } from './upstream.ts';
+import { Writes } from './writes.ts';
 
 export interface ConsoleDeps {
   readonly sessions: Sessions;
@@ -27,19 +28,19 @@ export interface ConsoleDeps {
 /** Answers everything at and below `/ui`. The API itself does not change: sessions exist here alone. */
 export function createConsoleHandler({ files = new Files(), ...deps }: ConsoleDeps): ApiHandler {
   const tickets = new Tickets(deps.sessions, deps.sessions.deps);
+  const writes = new Writes(deps.sessions.deps.clock);
   return async (request) => {
     try {
-      return await route({ ...deps, files, tickets }, request);
+      return await route({ ...deps, files, tickets, writes }, request);
     } catch (error) {
       return refuse(error, deps.log);
     }
   };
 }
 
-function route(
-  deps: ConsoleDeps & { readonly files: Files; readonly tickets: Tickets },
-  request: ApiRequest,
-): Promise<ApiResponse> | ApiResponse {
+type Parts = ConsoleDeps & { readonly files: Files; readonly tickets: Tickets; readonly writes: Writes };
+
+function route(deps: Parts, request: ApiRequest): Promise<ApiResponse> | ApiResponse {
   const { path } = request;
   if (path === '/ui')
     return { status: 308, headers: { ...SECURITY_HEADERS, location: '/ui/' }, body: { kind: 'empty' } };

@@ -3,6 +3,7 @@ import { forbidden, SECURITY_HEADERS } from './answers.ts';
 import { requireOwnPage } from './own-page.ts';
 import { requireSession } from './session.ts';
 import type { Sessions } from './sessions.ts';
+import { WRITE_HEADER, type Writes } from './writes.ts';
 
 export const CLUSTER_PREFIX = '/ui/cluster';
 
@@ -16,9 +17,20 @@ export interface ForwardDeps {
   readonly handle: ApiHandler;
 }
 
+export interface ForwardWritesDeps extends ForwardDeps {
+  readonly writes: Writes;
+}
+
 /** A request to the API as the person of the session: the API server authenticates the token as if it came from kubectl. */
-export function forward(deps: ForwardDeps, request: ApiRequest): Promise<ApiResponse> {
-  return forwardTo(deps, request, request.path.slice(CLUSTER_PREFIX.length));
+export async function forward(deps: ForwardWritesDeps, request: ApiRequest): Promise<ApiResponse> {
+  const path = request.path.slice(CLUSTER_PREFIX.length);
+  const id = request.headers[WRITE_HEADER];
+  if (id === undefined) return forwardTo(deps, request, path);
+  const guard = requireOwnPage(request);
+  requireSession(deps.sessions, request, guard);
+  // Without the signal: a page whose connection breaks asks again for the answer.
+  const { signal: _, ...lasting } = request;
+  return deps.writes.once(guard, id, () => forwardTo(deps, lasting, path));
 }
 
 export async function forwardTo(

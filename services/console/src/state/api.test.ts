@@ -9,10 +9,17 @@ function apiOf(fetch: Fetch) {
     return fetch(url, init);
   };
   let isSignedOut = false;
+  let writes = 0;
   const signedOut = (): void => {
     isSignedOut = true;
   };
-  const api = createApi({ fetch: noted, pause: async () => {}, guard: () => 'guard', signedOut });
+  const api = createApi({
+    fetch: noted,
+    pause: async () => {},
+    guard: () => 'guard',
+    newId: () => `write-${++writes}`,
+    signedOut,
+  });
   return { api, seen, isSignedOut: () => isSignedOut };
 }
 
@@ -32,15 +39,33 @@ test('requests go below /ui/cluster with the guard, and refusals have the words 
   assert.deepEqual(headers, [{ accept: 'application/json', 'x-holdfast-console': 'guard' }]);
 });
 
-test('what may be repeated is sent again twice when its connection breaks, a write never', async () => {
-  const broken = apiOf(async () => {
+test('a request whose connection breaks is sent again for a while, a write with the same id', async () => {
+  const ids: unknown[] = [];
+  const broken = apiOf(async (_url, { headers }) => {
+    ids.push(new Headers(headers).get('x-holdfast-write'));
     throw new TypeError('network changed');
   });
   await assert.rejects(broken.api.json('/a'), /network changed/);
   await assert.rejects(broken.api.json('/a', { method: 'PATCH', body: '{}' }), /network changed/);
-  await assert.rejects(broken.api.json('/r', { method: 'POST', body: '{}', isRepeatable: true }), /network changed/);
-  const [read, write, review] = ['GET /ui/cluster/a', 'PATCH /ui/cluster/a', 'POST /ui/cluster/r'];
-  assert.deepEqual(broken.seen, [read, read, read, write, review, review, review]);
+  await assert.rejects(broken.api.text('/a', { method: 'DELETE' }), /network changed/);
+  const times = <T>(value: T): T[] => Array.from({ length: 6 }, () => value);
+  assert.deepEqual(
+    broken.seen,
+    ['GET', 'PATCH', 'DELETE'].flatMap((method) => times(`${method} /ui/cluster/a`)),
+  );
+  assert.deepEqual(ids, [...times(null), ...times('write-1'), ...times('write-2')]);
+});
+
+test('an answer that breaks off is asked for again, a refusal is not', async () => {
+  const half = new ReadableStream({ start: (controller) => controller.error(new TypeError('network changed')) });
+  const answers = [new Response(half), new Response('{"a":1}'), new Response('{}', { status: 409 })];
+  const { api, seen } = apiOf(async () => answers.shift() ?? new Response('none left', { status: 500 }));
+  assert.deepEqual(await api.json('/a', { method: 'POST' }), { a: 1 });
+  await assert.rejects(
+    api.json('/b', { method: 'POST' }),
+    (error) => error instanceof ApiFailure && error.code === 409,
+  );
+  assert.deepEqual(seen, ['POST /ui/cluster/a', 'POST /ui/cluster/a', 'POST /ui/cluster/b']);
 });
 
 test('a sign-in survives a network that changes, and a caller who left is not served again', async () => {

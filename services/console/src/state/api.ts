@@ -8,8 +8,6 @@ export interface Asked {
   readonly body?: string;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** Changes nothing, whatever its method: it is sent again when its connection breaks. Reads always are. */
-  readonly isRepeatable?: boolean;
 }
 
 export interface Api {
@@ -19,6 +17,8 @@ export interface Api {
 }
 
 const GUARD_HEADER = 'x-holdfast-console';
+/** The console makes a write with one id once, however often it comes. */
+const WRITE_HEADER = 'x-holdfast-write';
 const CLUSTER = '/ui/cluster';
 
 /** The server's refusal, in its own words. */
@@ -41,56 +41,80 @@ export interface ApiDeps {
   readonly fetch: Fetch;
   readonly pause: (ms: number) => Promise<void>;
   readonly guard: () => string;
+  /** A UUID for one write. */
+  readonly newId: () => string;
   /** The session has ended. */
   readonly signedOut: () => void;
 }
 
 const AGAIN_MS = 300;
-const ATTEMPTS = 3;
+/** Four and a half seconds: a pod that starts changes the networks of its machine several times. */
+const ATTEMPTS = 6;
+
+type Pause = (ms: number) => Promise<void>;
 
 /**
  * Asks again when a connection breaks, for requests that may be repeated. A browser breaks all its connections when any
  * network of its machine comes or goes, such as the one of a pod.
  */
 export const patientFetch =
-  (fetch: Fetch, pause: (ms: number) => Promise<void>): Fetch =>
-  async (url, init) => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await fetch(url, init);
-      } catch (error) {
-        if (attempt === ATTEMPTS || init.signal?.aborted === true) throw error;
-        await pause(AGAIN_MS * attempt);
-      }
-    }
-  };
+  (fetch: Fetch, pause: Pause): Fetch =>
+  (url, init) =>
+    patiently(() => fetch(url, init), pause, init.signal);
 
-export function createApi({ fetch, guard, signedOut, pause }: ApiDeps): Api {
-  const patient = patientFetch(fetch, pause);
-  const send = async (path: string, asked: Asked = {}): Promise<Response> => {
-    const query = new URLSearchParams(asked.query ?? {}).toString();
-    const url = `${CLUSTER}${path}${query === '' ? '' : `?${query}`}`;
-    const method = asked.method ?? 'GET';
-    const init = {
+async function patiently<T>(ask: () => Promise<T>, pause: Pause, signal?: AbortSignal | null): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ApiFailure || attempt === ATTEMPTS || signal?.aborted === true) throw error;
+      await pause(AGAIN_MS * attempt);
+    }
+  }
+}
+
+export function createApi(deps: ApiDeps): Api {
+  /** The answer is read to its end before it counts. */
+  const whole = (path: string, asked: Asked = {}): Promise<string> => {
+    const request = requestOf(deps, path, asked);
+    return patiently(async () => (await send(deps, request)).text(), deps.pause, asked.signal);
+  };
+  return {
+    json: async <T>(path: string, asked?: Asked) => JSON.parse(await whole(path, asked)) as T,
+    text: whole,
+    stream: async (path, asked = {}) => {
+      const request = requestOf(deps, path, asked);
+      return textOf(await patiently(() => send(deps, request), deps.pause, asked.signal));
+    },
+  };
+}
+
+type Request = Parameters<Fetch>;
+
+function requestOf({ guard, newId }: ApiDeps, path: string, asked: Asked): Request {
+  const query = new URLSearchParams(asked.query ?? {}).toString();
+  const method = asked.method ?? 'GET';
+  return [
+    `${CLUSTER}${path}${query === '' ? '' : `?${query}`}`,
+    {
       method,
       headers: {
         accept: asked.accept ?? 'application/json',
         [GUARD_HEADER]: guard(),
+        ...(method === 'GET' ? {} : { [WRITE_HEADER]: newId() }),
         ...(asked.contentType === undefined ? {} : { 'content-type': asked.contentType }),
       },
       ...(asked.body === undefined ? {} : { body: asked.body }),
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
-    };
-    const response = await (method === 'GET' || asked.isRepeatable === true ? patient : fetch)(url, init);
-    if (response.ok) return response;
-    if (response.status === 401) signedOut();
-    throw new ApiFailure(response.status, await failureText(response));
-  };
-  return {
-    json: async <T>(path: string, asked?: Asked) => (await (await send(path, asked)).json()) as T,
-    text: async (path, asked) => (await send(path, asked)).text(),
-    stream: async (path, asked) => textOf(await send(path, asked)),
-  };
+    },
+  ];
+}
+
+async function send({ fetch, signedOut }: ApiDeps, request: Request): Promise<Response> {
+  const response = await fetch(...request);
+  if (response.ok) return response;
+  if (response.status === 401) signedOut();
+  throw new ApiFailure(response.status, await failureText(response));
 }
 
 export async function signIn(fetch: Fetch, credential: { code: string } | { token: string }): Promise<string> {

@@ -25,6 +25,8 @@ export interface Machine {
   readonly iso: (ms: number) => string;
   /** Before the next frame is drawn. */
   readonly frame: (run: () => void) => void;
+  /** A UUID. */
+  readonly newId: () => string;
   readonly pause: (ms: number) => Promise<void>;
   /** Returns what ends it. */
   readonly every: (ms: number, run: () => void) => () => void;

@@ -13,6 +13,7 @@ import { createHollowRuntime } from '../runtime/hollow/index.ts';
 import { type ContainerRuntime, RuntimeError } from '../runtime/port.ts';
 import { app } from '../testing/virtual-pod.ts';
 import { PodManager } from './pod-manager.ts';
+import { StaticPods } from './static-pods.ts';
 
 /** One node with all its pods, an API with one object per name, and a machine that outlives every kubelet. */
 class VirtualNode {
@@ -24,8 +25,12 @@ class VirtualNode {
   isRefused = false;
   /** The runtime takes ten seconds to say what it has of this pod. */
   slowUid: string | undefined;
+  /** The runtime takes ten seconds to say what it has at all. */
+  listIsSlow = false;
   /** For how many pods there is room. */
   places = Number.POSITIVE_INFINITY;
+  /** The pods of the files of this node. */
+  files: readonly Pod[] = [];
   /** The claims and volumes of the API by name, on a node that makes directories. */
   volumes: Map<string, KubeObject> | undefined;
   readonly #clock = createVirtualClock();
@@ -133,6 +138,7 @@ class VirtualNode {
       clock: this.#clock,
       log: createSilentLog(),
       nodeName: 'n1',
+      statics: this.#statics(client),
       onReadiness: () => {},
       worker: {
         client,
@@ -156,6 +162,18 @@ class VirtualNode {
     });
   }
 
+  /** No test here looks at mirrors, so none is written. */
+  #statics(client: ApiClient): StaticPods {
+    return new StaticPods({
+      source: { start: async (onChange) => onChange(this.files), stop: () => {} },
+      client: { ...client, find: async () => undefined, create: async (_resource, mirror) => mirror },
+      clock: this.#clock,
+      log: createSilentLog(),
+      nodeName: 'n1',
+      mirrors: () => [],
+    });
+  }
+
   #admission(): NodeAdmission {
     const held = new Set<string>();
     const hold = ({ metadata: { uid = '' } }: Pod): void => void held.add(uid);
@@ -175,6 +193,7 @@ class VirtualNode {
     const inner = this.machine.connect();
     const list: ContainerRuntime['list'] = async (filter) => {
       if (this.runtimeIsAway) throw new RuntimeError('Unavailable', 'it is away');
+      if (filter === undefined && this.listIsSlow) await this.#clock.sleep(10_000);
       if (filter?.podUid !== undefined && filter.podUid === this.slowUid) await this.#clock.sleep(10_000);
       return inner.list(filter);
     };
@@ -255,6 +274,14 @@ class VirtualNode {
     return this.#stored.get(name) ?? assert.fail('it was written');
   }
 }
+
+const ofFile = (uid: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: `${uid}-n1`, namespace: 'default', uid, resourceVersion: '1' },
+  spec: { containers: [app('main')], nodeName: 'n1', restartPolicy: 'Always' },
+  status: { phase: 'Pending' },
+});
 
 const NO_ROOM = { reason: 'OutOfpods', message: 'no room', event: { type: 'Warning', message: 'no room' } } as const;
 const REFUSED = new StatusError({ code: 403, reason: 'Forbidden', message: 'bound to another incarnation' });
@@ -348,6 +375,34 @@ test('[LIFE-08] a restarted kubelet gives no room away that a pod has of which i
     await node.run(15);
     assert.deepEqual(node.processes, ['one began']);
     assert.equal(node.stored('other')?.status.phase, 'Failed');
+  }));
+
+test('[LIFE-08] a restarted kubelet admits no pod of a file before it has looked at its runtime', () =>
+  inNode(async (node) => {
+    node.places = 1;
+    node.put('one', 'web-0');
+    node.start();
+    await node.run(2);
+    node.files = [ofFile('file')];
+    node.listIsSlow = true;
+    await node.restartKubelet();
+    await node.run(20);
+    assert.deepEqual(node.alive, ['one'], 'the place is taken');
+  }));
+
+test('[LIFE-08] a restarted kubelet gives the room of a pod of a file to no other pod', () =>
+  inNode(async (node) => {
+    node.places = 1;
+    node.files = [ofFile('file')];
+    node.start();
+    await node.run(2);
+    assert.deepEqual(node.alive, ['file']);
+    node.slowUid = 'file';
+    await node.restartKubelet();
+    node.put('new', 'web-1');
+    await node.run(20);
+    assert.deepEqual(node.alive, ['file']);
+    assert.equal(node.stored('web-1')?.status.phase, 'Failed');
   }));
 
 test('[SAFE-31] a restarted kubelet ends pods unknown to the API before the node is ready', () =>

@@ -41,6 +41,8 @@ export class PodManager {
   readonly #stopping = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #synced = false;
+  /** Pods of files that came before the runtime was looked at; `undefined` after that. */
+  #early: Pod[] | undefined = [];
   #runtimeFault: string | undefined;
   #relist: Timer | undefined;
   #starting: Promise<void> | undefined;
@@ -127,10 +129,11 @@ export class PodManager {
       if (!signal.aborted) throw error;
     });
     // Before the pods of the runtime are met: some of them are of files.
-    await this.#deps.statics?.start((pod) => this.#offer(pod));
+    await this.#deps.statics?.start((pod) => this.#offerOfFile(pod));
     await this.#adoptLocal();
     if (signal.aborted) return;
     this.#holdShares();
+    this.#offerEarly();
     this.#unsubscribe.push(runtime.onChange((uid) => this.#workers.get(uid)?.wake()));
     this.#unsubscribe.push(
       informer.onChange(({ object, old }) => {
@@ -183,7 +186,7 @@ export class PodManager {
   /** Before any pod is admitted: the worker of a pod that runs may get the answer of the runtime after that of a new pod. */
   #holdShares(): void {
     const { informer, worker } = this.#deps;
-    for (const pod of informer.list()) {
+    for (const pod of [...informer.list(), ...(this.#early ?? [])]) {
       if (this.#workers.has(pod.metadata.uid ?? '') && !isPodFinished(pod)) worker.admission.hold(pod);
     }
   }
@@ -210,6 +213,19 @@ export class PodManager {
       return;
     }
     for (const worker of this.#workers.values()) worker.wake();
+  }
+
+  /** What already runs here has its share before a pod of a file is admitted. */
+  #offerOfFile(pod: Pod): void {
+    if (this.#early === undefined) this.#offer(pod);
+    else this.#early.push(pod);
+  }
+
+  /** In the order in which they came: a later state of a pod replaces an earlier one. */
+  #offerEarly(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const pod of early) this.#offer(pod);
   }
 
   #offer(pod: Pod): void {

@@ -168,7 +168,7 @@ test('pods reach other networks by TCP and UDP where rules for pods let them, an
   });
   const network = await open(t, folder(t), 0, [OTHER_NETWORKS, { reach, exchange }]);
   const pod = await network.attach('n/a/0', NODE);
-  await network.nft(['-f', '-'], CUT);
+  await network.nft({ args: ['-f', '-'], input: CUT });
   const places = [
     ['192.0.2.3', 443],
     ['192.0.2.3', 80],
@@ -235,7 +235,7 @@ test('a pod is heard by its own address alone, and its flood of datagrams is bou
   await waitFor('the datagram of the pod', () => heard.has(one.address));
   assert.deepEqual([...heard], [one.address]);
   await runInside(one, FLOOD, relay);
-  const bounded = await network.nft(['list', 'set', 'ip', 'holdfast-shares', 'datagrams'], '');
+  const bounded = await network.nft({ args: ['list', 'set', 'ip', 'holdfast-shares', 'datagrams'], input: '' });
   assert.match(bounded, new RegExp(one.address.replaceAll('.', String.raw`\.`)));
   await runInside(two, SEND_AS, relay, two.address);
   await waitFor('the datagram of the other pod', () => heard.has(two.address));

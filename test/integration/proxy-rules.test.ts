@@ -166,7 +166,7 @@ describe('the kernel routes by the rules as Kubernetes says', () => {
     const filter = createNftFilter({
       clock,
       random: createSystemRandom(),
-      run: (args, input) => network.nft(args, input),
+      run: (nft) => network.nft(nft),
     });
     const tables = FAMILIES.map((family) => {
       const assembly = new Assembly(family);
@@ -287,7 +287,10 @@ describe('the kernel routes by the rules as Kubernetes says', () => {
     const six = slice([{ address: 'fd00:244::2' }, { address: 'fd00:244::3' }], { name: 'six' });
     for (const sessionAffinity of ['None', 'ClientIP']) {
       await load({ services: [[{ ...dual, spec: { ...dual.spec, sessionAffinity } }, [...endpoints(), six]]] });
-      assert.match(await network.nft(['list', 'table', 'ip6', 'holdfast-proxy'], ''), /fd00:96::80 \. tcp \. 80/);
+      assert.match(
+        await network.nft({ args: ['list', 'table', 'ip6', 'holdfast-proxy'], input: '' }),
+        /fd00:96::80 \. tcp \. 80/,
+      );
     }
   });
 });

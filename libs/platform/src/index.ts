@@ -1,3 +1,4 @@
+export { environmentWith } from './child-environment.ts';
 export { type Clock, createSystemClock, sleepOn, type Timer } from './clock.ts';
 export { BinaryHeap } from './collections/binary-heap.ts';
 export { DelayHeap } from './collections/delay-heap.ts';

@@ -22,7 +22,7 @@ export const createServiceRules = (
     client: front.clientOf(PROXY_USER),
     nodeName: nodeNames.real[0] ?? '',
     isForAllNodes: true,
-    filter: createNftFilter({ ...machine, run: (args, input) => to.network.nft(args, input) }),
+    filter: createNftFilter({ ...machine, run: (nft) => to.network.nft(nft) }),
     relayed: to.relayed,
     machineLink: { name: MACHINE_LINK, address: MACHINE_ADDRESS },
     options: { ...DEFAULT_PROXY_OPTIONS, clusterCidrs: [config.clusterCidr] },

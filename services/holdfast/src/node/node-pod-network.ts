@@ -96,7 +96,7 @@ function createNodeProxy(
   const proxy: Proxy = createProxy({
     ...tools,
     nodeName,
-    filter: createNftFilter({ ...tools, run: (args, input) => network.nft(args, input) }),
+    filter: createNftFilter({ ...tools, run: (nft) => network.nft(nft) }),
     healthPorts: new HttpHealthPorts({ log: tools.log, isHealthy }),
     relayed,
     machineLink: { name: MACHINE_LINK, address: MACHINE_ADDRESS },

@@ -5,7 +5,7 @@ import type { Clock, Log } from '@holdfast/platform';
 import { gatewayOf, readNetwork } from '../domain/address-pool.ts';
 import { RuntimeError } from '../runtime/port.ts';
 import type { ClusterPart } from './agent/plan.ts';
-import type { AgentRequest, Attachment, Relay } from './agent/protocol.ts';
+import type { AgentRequest, Attachment, NftRun, Relay } from './agent/protocol.ts';
 import { wayOutRefusal } from './agent/transparency.ts';
 import { AgentConnection, type Ask } from './agent-connection.ts';
 import { type DatagramLine, type DatagramListener, datagramLine } from './datagram-line.ts';
@@ -45,7 +45,7 @@ export interface PodNetwork {
   /** True for addresses of pods. */
   covers(host: string): boolean;
   /** Runs nft in the namespace through which all traffic of pods goes; resolves with its output. */
-  nft(args: readonly string[], input: string): Promise<string>;
+  nft(nft: NftRun): Promise<string>;
   /** Calls back at each connection to an agent, whose network may be new. */
   onOpen(listener: () => void): () => void;
   /** Calls back when all namespaces are lost. */
@@ -166,8 +166,8 @@ class AgentNetwork implements PodNetwork {
     return this.#covers(host);
   }
 
-  async nft(args: readonly string[], input: string): Promise<string> {
-    return String(await this.#connection.ask({ method: 'nft', args, input } satisfies AgentRequest));
+  async nft(nft: NftRun): Promise<string> {
+    return String(await this.#connection.ask({ method: 'nft', ...nft } satisfies AgentRequest));
   }
 
   onOpen(listener: () => void): () => void {

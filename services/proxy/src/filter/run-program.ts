@@ -1,21 +1,23 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Clock } from '@holdfast/platform';
+import { type Clock, environmentWith } from '@holdfast/platform';
 import { COMPLAINT_CHARS_MAX, NFT_ANSWER_BYTES_MAX } from '../limits.ts';
 
 export interface RunOptions {
   readonly input: string;
   readonly clock: Clock;
   readonly timeoutMs: number;
+  /** Beside the environment of this process. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** Runs a program without a shell and returns its output. Rejects with what it complained about. */
 export async function runProgram(
   [program = '', ...args]: readonly string[],
-  { input, clock, timeoutMs }: RunOptions,
+  { input, clock, timeoutMs, variables = {} }: RunOptions,
 ): Promise<string> {
   // Loaded on the first call: a proxy with a filter in memory runs nothing.
   const { spawn } = await import('node:child_process');
-  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { env: environmentWith(variables), stdio: ['pipe', 'pipe', 'pipe'] });
   const output = collect(child, 'stdout');
   const complaint = collect(child, 'stderr');
   // The exit code decides about a program that ends without reading its input.

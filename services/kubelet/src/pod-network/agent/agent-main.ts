@@ -120,7 +120,7 @@ class Agent {
       case 'linkMachine':
         return linkMachine(line);
       case 'nft':
-        return run([helper('nft'), ...line.args], line.input, NFT_DEADLINE_MS);
+        return run([helper('nft'), ...line.args], line.input, NFT_DEADLINE_MS, line.variables);
       case 'stop':
         await unlinkMachine();
         return rmSync(this.#path, { force: true });

@@ -13,8 +13,15 @@ export type AgentRequest =
   /** Leads programs of the machine in. Replaces an earlier link. */
   | ({ readonly method: 'linkMachine' } & MachineLink)
   /** Runs nft, which changes or lists the rules for all traffic between pods; the result is its output. */
-  | { readonly method: 'nft'; readonly args: readonly string[]; readonly input: string }
+  | ({ readonly method: 'nft' } & NftRun)
   | { readonly method: 'stop' };
+
+export interface NftRun {
+  readonly args: readonly string[];
+  readonly input: string;
+  /** Beside those that every helper has. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
 
 export type AgentLine = { readonly id: number } & AgentRequest;
 

@@ -3,11 +3,16 @@ import { HELPER_ENVIRONMENT } from '../../runtime/helpers.ts';
 import { PROGRAM_DEADLINE_MS, PROGRAM_OUTPUT_MAX_BYTES } from './limits.ts';
 
 /** Runs a program to its end. Resolves with its output; rejects with what it complained about when it fails. */
-export function run(command: readonly string[], input = '', deadlineMs = PROGRAM_DEADLINE_MS): Promise<string> {
+export function run(
+  command: readonly string[],
+  input = '',
+  deadlineMs = PROGRAM_DEADLINE_MS,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const [program = '', ...args] = command;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      env: HELPER_ENVIRONMENT,
+      env: { ...HELPER_ENVIRONMENT, ...variables },
       timeout: deadlineMs,
       killSignal: 'SIGKILL',
       stdio: ['pipe', 'pipe', 'pipe'],

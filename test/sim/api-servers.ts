@@ -41,7 +41,7 @@ export interface ApiServersOptions {
   readonly storeOf?: StoreOf | undefined;
   readonly logOf?: ((party: string) => Log) | undefined;
   readonly onCommit: (commit: Commit) => void;
-  readonly onWrite?: ((party: string) => void) | undefined;
+  readonly onWrite?: ((party: string, path: string) => void) | undefined;
   /** Called for every request that a server has answered. */
   readonly onAnswer?: ((answered: Answered) => void) | undefined;
   readonly events?: 'stored' | 'dropped' | undefined;
@@ -159,7 +159,7 @@ export class ApiServers {
         const way = used;
         try {
           const answer = (ways[way] ?? never(parties)).request(request);
-          if (request.method !== 'GET') onWrite?.(machine.name);
+          if (request.method !== 'GET') onWrite?.(machine.name, request.path);
           return await answer;
         } catch (error) {
           if (used === way) used = (way + 1) % ways.length;

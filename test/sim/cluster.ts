@@ -72,7 +72,7 @@ export interface SimClusterOptions {
   /** `off`: all replicas act at once. */
   readonly leases?: 'off' | undefined;
   /** Called right after a process has sent a write. */
-  readonly onWrite?: (party: string) => void;
+  readonly onWrite?: (party: string, path: string) => void;
   /** Called when a process of the control plane or a kubelet starts again. */
   readonly onRestart?: (party: string) => void;
   /** Called for every request that an API server has answered. */

@@ -1,4 +1,12 @@
-import { type Change, OutcomeUnknown, type Revision, type Store, StoreFull, StoreUnavailable } from '@holdfast/store';
+import {
+  type Change,
+  OutcomeUnknown,
+  type Revision,
+  type Store,
+  StoreFull,
+  StoreUnavailable,
+  type WriteOperation,
+} from '@holdfast/store';
 import type { SimulatedMachine } from '@holdfast/testing';
 
 /** The current state of the path between one API server and the store. It changes during a run. */
@@ -31,6 +39,8 @@ const FULL_BYTES = 2 ** 30;
 const SHORTEST_SHARE = 0.1;
 const PAGE_OBJECTS = 40;
 
+type OnWrite = (operations: readonly WriteOperation[]) => void;
+
 /**
  * A store with latency, so that requests overlap inside the server, and with the faults of its path. It runs on the
  * clock of its user: work of a crashed API server does not continue. `onWrite`: a write is done, and not answered yet.
@@ -39,7 +49,7 @@ export function createFaultyStore(
   store: Store,
   machine: SimulatedMachine,
   way: StoreWay,
-  onWrite = (): void => {},
+  onWrite: OnWrite = () => {},
 ): Store {
   return new Proxy(store, {
     get: (of, name) => {
@@ -83,13 +93,13 @@ function travel({ clock, random }: SimulatedMachine, { latencyMs }: StoreWay): P
   return clock.sleep(latencyMs * (SHORTEST_SHARE + random.float() * (1 - SHORTEST_SHARE)));
 }
 
-function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay, onWrite: () => void): Store['write'] {
+function writeOver(store: Store, machine: SimulatedMachine, way: StoreWay, onWrite: OnWrite): Store['write'] {
   return async (operations, options) => {
     await travel(machine, way);
     if (way.isDown) throw new StoreUnavailable('the write got no answer');
     if (way.isFull && operations.some(({ kind }) => kind !== 'delete')) throw new StoreFull(FULL_BYTES, FULL_BYTES);
     const result = await store.write(operations, options);
-    onWrite();
+    onWrite(operations);
     const isLost = way.unknown > 0 && machine.random.float() < way.unknown;
     await travel(machine, way);
     if (isLost || way.isDown) throw new OutcomeUnknown(options?.writeId ?? 'without a name');

@@ -120,6 +120,8 @@ const CHANCE_OF_A_LARGE_STORE = 0.5;
 const CHANCE_OF_TWO_ACTORS = { second: 0.6, leaderless: 0.25 };
 /** What is slow or deaf is restarted: the share of seeds with a delay and no crash that get crashes. */
 const CHANCE_OF_CRASHES = 0.4;
+/** The share of seeds with a fault of the bus in which API servers remember few changes: who is behind then has to list again. */
+const CHANCE_OF_SHORT_HISTORY = 0.5;
 const STOP_SECONDS = [2, 4, 4, 7, 9];
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
@@ -141,6 +143,8 @@ const CHANCE_OF_WEATHER = { delay: 0.45, outage: 0.25 };
 const WEATHER_MARGIN_SECONDS = { before: 3, delay: 15, outage: 70 };
 /** People and probes restart what is slow: an API server ends while something is delayed, if the seed has crashes. */
 const CHANCE_OF_A_RESTART = 0.6;
+/** API servers remember few changes while the bus keeps something from a process, if the seed has short histories. */
+const CHANCE_OF_FORGETTING = 0.6;
 /** The share of restarts right after a write of the server, and of those in which all API servers end within a second. */
 const RESTARTS = { writing: 0.35, ofAll: 0.4 };
 /** The share of the steps of such a burst that come when a process has just started: its caches are loading then. */
@@ -180,7 +184,9 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
   const isCalmSeed = random.float() < CHANCE_OF_CALM;
   const faults = turnedOn(FAULTS, pick(random, ofFaults), seed);
   const kinds = [
-    ...(isCalmSeed ? faults.filter(({ name }) => !DELAYS.has(name)) : withCrashes(faults, seed)),
+    ...(isCalmSeed
+      ? faults.filter(({ name }) => !DELAYS.has(name))
+      : withShortHistory(withCrashes(faults, seed), seed)),
     ...turnedOn(USERS, pick(random, ofUsers), seed),
   ];
   const whole = { ...shape, ...drawActors(shape, kinds, second), isLarge: drawLarge(seed) };
@@ -195,6 +201,13 @@ function withCrashes(faults: readonly Drawn[], seed: number): readonly Drawn[] {
   if (!isDelayed || faults.some(({ name }) => name === 'crash')) return faults;
   const random = createSeededRandom(seed, 'plan/crashes');
   return random.float() < CHANCE_OF_CRASHES ? [...faults, { name: 'crash', kind: FAULTS.crash, random }] : faults;
+}
+
+function withShortHistory(faults: readonly Drawn[], seed: number): readonly Drawn[] {
+  const name = 'short-history';
+  if (!faults.some((each) => BUS_FAULTS.has(each.name)) || faults.some((each) => each.name === name)) return faults;
+  const random = createSeededRandom(seed, 'plan/forgetting');
+  return random.float() < CHANCE_OF_SHORT_HISTORY ? [...faults, { name, kind: FAULTS[name], random }] : faults;
 }
 
 /** `second`: the chance of the profile. */
@@ -272,7 +285,7 @@ function drawBursts(kinds: readonly Drawn[], shape: Shape): Step[] {
       const isMet = changers.length > 0 && random.float() < CHANCE_OF_A_CHANGE;
       return drawStep(pick(random, isMet ? changers : kinds), shape, focus);
     });
-    const hasRestart = weather.length > 1;
+    const hasRestart = weather.some((step) => step.do === 'crash' || step.do === 'crash-writing');
     return [...weather, ...(hasRestart ? steps.map((step) => atAStart(random, step)) : steps)];
   });
 }
@@ -308,7 +321,19 @@ function drawWeather(random: Random, kinds: readonly Drawn[], { shape, focus }: 
   if (step.for === undefined) return [{ ...step, at: rounded(at) }];
   const spare = drawn.random.float() * WEATHER_MARGIN_SECONDS[weather];
   const lasting = { ...step, at: rounded(at), for: rounded(focus.at - at + focus.seconds + spare) };
-  return weather === 'delay' ? [lasting, ...drawRestart(kinds, { shape, focus }, lasting)] : [lasting];
+  if (weather === 'outage') return [lasting];
+  return [lasting, ...drawForgetting(kinds, shape, lasting), ...drawRestart(kinds, { shape, focus }, lasting)];
+}
+
+/** As long as the bus keeps something from a process, all API servers have forgotten what that process has missed. */
+function drawForgetting(kinds: readonly Drawn[], shape: Shape, weather: Step): Step[] {
+  const forgetting = kinds.find(({ name }) => name === 'short-history');
+  if (forgetting === undefined || !BUS_FAULTS.has(weather.do)) return [];
+  const { name, kind, random } = forgetting;
+  if (random.float() >= CHANCE_OF_FORGETTING) return [];
+  const value = Math.round(between(random, kind.value ?? [0, 0]) * random.float());
+  const { at, for: seconds = 0 } = weather;
+  return targetsOf('api', shape).map((target) => ({ at, do: name, target, for: seconds, value }));
 }
 
 /** After some of the burst, and before the delay is over. */

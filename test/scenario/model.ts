@@ -21,7 +21,7 @@ export interface ScheduledStep {
 }
 
 /** What a plan says about the cluster, apart from its workloads. */
-type FormKey = Exclude<keyof HuntPlan, 'seed' | 'seconds' | 'steps' | 'replicas' | 'hasDisks'>;
+type FormKey = Exclude<keyof HuntPlan, 'seed' | 'seconds' | 'steps' | 'replicas' | 'hasDisks' | 'rareRegisters'>;
 export type Form = { readonly [K in FormKey]-?: NonNullable<HuntPlan[K]> };
 
 export interface Workload {

@@ -11,7 +11,11 @@ export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
   const { seed, seconds, hasDisks = false, steps } = plan;
   const form = Object.fromEntries(formKeys().map((key) => [key, plan[key] ?? absent(key)])) as Form;
   const schedule = steps.map(({ target, ...step }) => ({ ...step, targets: target === '' ? [] : [target] }));
-  const workload = { replicas: replicasOf(plan), hasDisks, clients: NO_CLIENTS };
+  const workload = {
+    replicas: replicasOf(plan),
+    hasDisks,
+    clients: { ...NO_CLIENTS, rareRegisters: plan.rareRegisters ?? 0 },
+  };
   const expect = { wholeWithin: WHOLE_WITHIN_SECONDS };
   return { ...titles, seed, form, workload, seconds, schedule, expect };
 }
@@ -25,8 +29,9 @@ function absent(key: keyof Form): number | boolean {
 /** The plan of a scenario. What the file leaves to the seed has a stream for each line, so that a changed line changes no other. */
 export function planOf({ seed, form, workload, seconds, schedule }: Scenario): HuntPlan {
   const steps = schedule.map((step, line) => drawStep(step, createSeededRandom(seed, `schedule/${line}`)));
-  const { replicas, hasDisks } = workload;
-  return { ...form, seed, replicas, hasDisks, seconds, steps: steps.toSorted((a, b) => a.at - b.at) };
+  const { replicas, hasDisks, clients } = workload;
+  const { rareRegisters } = clients;
+  return { ...form, seed, replicas, hasDisks, rareRegisters, seconds, steps: steps.toSorted((a, b) => a.at - b.at) };
 }
 
 function drawStep(step: ScheduledStep, random: Random): Step {

@@ -3,7 +3,7 @@ import { resourcePrefix } from '@holdfast/store';
 import type { ClientKind } from '../../scenario/clients.ts';
 import type { Commit, CommittedState } from '../../sim/committed.ts';
 import { brokenCounter, brokenCreates, brokenHolds, hangingRequests } from '../checkers/acknowledged.ts';
-import { judgeRegisters } from '../checkers/registers.ts';
+import { judgeRegisters, type RegisterOperation } from '../checkers/registers.ts';
 import { brokenWatches, type Written } from '../checkers/watches.ts';
 import { Asking, type Request, type Scenery } from './asking.ts';
 import { Counter, Creator, Holders, MADE } from './plain-clients.ts';
@@ -26,7 +26,7 @@ export class Clients {
   readonly #scenery: Scenery;
   readonly #asking: Asking;
   readonly #over = new AbortController();
-  readonly #registers: RegisterClients;
+  readonly #registers: readonly RegisterClients[];
   readonly #creators: readonly Creator[];
   readonly #counters: readonly Counter[];
   readonly #leases: readonly Holders[];
@@ -39,7 +39,10 @@ export class Clients {
     this.#asking = new Asking(scenery);
     const asking = this.#asking;
     const several = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
-    this.#registers = new RegisterClients(scenery, asking, counts.registers);
+    this.#registers = [
+      { registers: counts.registers, isRare: false },
+      { registers: counts.rareRegisters, isRare: true },
+    ].flatMap((of) => (of.registers === 0 ? [] : [new RegisterClients(scenery, asking, of)]));
     this.#creators = several(counts.creates, () => new Creator(scenery, asking));
     this.#counters = several(counts.counters, (i) => new Counter(scenery, asking, `counter-${i}`));
     this.#leases = several(counts.leases, (i) => new Holders(scenery, asking, `lease-${i}`));
@@ -48,9 +51,8 @@ export class Clients {
     const rivals = (each: { run(client: number, signal: AbortSignal): Promise<void> }): Promise<void>[] =>
       several(RIVALS, (client) => each.run(client, signal));
     this.#running = Promise.all([
-      ...(counts.registers === 0 ? [] : rivals(this.#registers)),
       ...this.#creators.map((each, client) => each.run(client, signal)),
-      ...[...this.#counters, ...this.#leases].flatMap(rivals),
+      ...[...this.#registers, ...this.#counters, ...this.#leases].flatMap(rivals),
     ]);
     this.#watching = Promise.all(this.#watchers.map((each, client) => each.run(client)));
   }
@@ -81,7 +83,7 @@ export class Clients {
     const countOf = (counter: string): number =>
       Number(maps.find(({ metadata }) => metadata.name === counter)?.data?.['count'] ?? 0);
     return [
-      ...judgeRegisters(this.#registers.histories).broken,
+      ...judgeRegisters(this.#histories()).broken,
       ...brokenCreates(created, new Set(names)).slice(0, SHOWN),
       ...this.#counters.flatMap(({ name, increments }) =>
         brokenCounter(increments, countOf(name)).map((story) => `${name}: ${story}`),
@@ -98,7 +100,7 @@ export class Clients {
 
   /** What the checkers had to judge, so that nothing is right because there was nothing. */
   facts(): string {
-    const { operations, undecided } = judgeRegisters(this.#registers.histories);
+    const { operations, undecided } = judgeRegisters(this.#histories());
     const count = (of: readonly { readonly length: number }[]): number =>
       of.reduce((sum, { length }) => sum + length, 0);
     const events = count(this.#watchers.flatMap((each) => each.stretches.map((stretch) => stretch.events)));
@@ -110,6 +112,10 @@ export class Clients {
       `${count(this.#leases.map(({ holds }) => holds))} holds of leases`,
       `${events} events of watches`,
     ].join(', ');
+  }
+
+  #histories(): ReadonlyMap<string, readonly RegisterOperation[]> {
+    return new Map(this.#registers.flatMap(({ histories }) => [...histories]));
   }
 
   #written({ resource }: Watcher, { commits }: Truth): readonly Written[] {

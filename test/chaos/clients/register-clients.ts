@@ -4,6 +4,7 @@ import type { Asking, Scenery, Told } from './asking.ts';
 
 const NAMESPACE = 'default';
 const PAUSE_MS = 150;
+const ROUND_MS = 3_000;
 const CHANCE_OF_A_READ = 0.35;
 const CHANCE_OF_A_REMOVAL = 0.1;
 /** A writer that has been asleep: it names a state of long ago, and must be refused. */
@@ -21,13 +22,16 @@ export class RegisterClients {
   readonly histories = new Map<string, RegisterOperation[]>();
   readonly #scenery: Scenery;
   readonly #asking: Asking;
+  readonly #isRare: boolean;
   readonly #old = new Map<string, Seen>();
   #values = 0;
 
-  constructor(scenery: Scenery, asking: Asking, registers: number) {
+  /** `isRare`: the clients ask once in each round, all of them within a moment, and so still meet. */
+  constructor(scenery: Scenery, asking: Asking, { registers, isRare }: { registers: number; isRare: boolean }) {
     this.#scenery = scenery;
     this.#asking = asking;
-    for (let i = 0; i < registers; i++) this.histories.set(`register-${i}`, []);
+    this.#isRare = isRare;
+    for (let i = 0; i < registers; i++) this.histories.set(`${isRare ? 'rare-' : ''}register-${i}`, []);
   }
 
   /** One client; it goes on until the signal. */
@@ -38,8 +42,12 @@ export class RegisterClients {
       const name = names[random.int(names.length)] ?? '';
       const seen = await this.#read(client, name);
       if (seen !== 'unknown' && random.float() >= CHANCE_OF_A_READ) await this.#write(client, name, seen);
-      await this.#scenery.sleep(random.float() * PAUSE_MS);
+      await this.#scenery.sleep(this.#untilRoundMs() + random.float() * PAUSE_MS);
     }
+  }
+
+  #untilRoundMs(): number {
+    return this.#isRare ? ROUND_MS - (this.#scenery.now() % ROUND_MS) : 0;
   }
 
   async #read(client: number, name: string): Promise<Seen | undefined | 'unknown'> {

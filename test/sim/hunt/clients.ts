@@ -33,9 +33,8 @@ export class SimClients {
   }
 
   /** None where the scenario has none: its run is then as it was without them. */
-  static start(cluster: SimCluster, counts: ClientCounts | undefined): SimClients | undefined {
-    const isAny = Object.values(counts ?? {}).some((count) => count > 0);
-    return counts === undefined || !isAny ? undefined : new SimClients(cluster, counts);
+  static start(cluster: SimCluster, counts: ClientCounts): SimClients | undefined {
+    return Object.values(counts).some((count) => count > 0) ? new SimClients(cluster, counts) : undefined;
   }
 
   committed(commit: Commit): void {

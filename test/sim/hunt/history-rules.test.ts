@@ -154,6 +154,16 @@ test('[TEST-07] rule: a Job runs no more than it may', () => {
   start('c').breaks('a Job runs no more than it may');
 });
 
+test('two controllers that act at once by mistake may each start a pod of a Job', () => {
+  const replicas = { hasOneActor: false, crashedAtMs: () => Number.NEGATIVE_INFINITY };
+  const history = new History({ replicas }).put('batch/jobs/default/j', 'Job', {
+    metadata: { uid: 'j' },
+    spec: { parallelism: 1 },
+  });
+  for (const name of ['a', 'b'])
+    history.put(`core/pods/default/${name}`, 'Pod', { metadata: { uid: name, ...ownedBy('j', 'Job') } }).isFine();
+});
+
 test('[TEST-07] rule: a new node is ready when nothing old runs on it', () => {
   const node = 'core/nodes/-/node-1';
   const fact = { node: 'node-1', namespace: 'default', podName: 'p', podUid: 'p', container: 'main' };

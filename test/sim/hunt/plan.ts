@@ -33,6 +33,8 @@ export interface HuntPlan {
   readonly isLeaderless?: boolean;
   /** The nodes promise to end what is exclusive when they are not heard. */
   readonly selfFencing?: boolean;
+  /** Objects that clients read and change against each other now and then; their histories have to be linearizable. */
+  readonly rareRegisters?: number;
   /** Each pod of `db` has a disk of its own. */
   readonly hasDisks?: boolean;
   /** Replicas that differ from `REPLICAS`. An application with none is created and has no pods. */
@@ -122,6 +124,9 @@ const CHANCE_OF_TWO_ACTORS = { second: 0.6, leaderless: 0.25 };
 const CHANCE_OF_CRASHES = 0.4;
 /** The share of seeds with a fault of the bus in which API servers remember few changes: who is behind then has to list again. */
 const CHANCE_OF_SHORT_HISTORY = 0.5;
+/** The share of seeds with clients whose histories are checked: they add a tenth to the requests of a seed. */
+const CHANCE_OF_REGISTERS = 0.25;
+const REGISTERS = 2;
 const STOP_SECONDS = [2, 4, 4, 7, 9];
 /** Steps that wait for a moment reach the narrow windows that lie behind it. */
 const CHANCE_OF_A_MOMENT = { alone: 0.15, burst: 0.3 };
@@ -189,10 +194,13 @@ export function planOf(seed: number, profile: ProfileName = 'standard'): HuntPla
       : withShortHistory(withCrashes(faults, seed), seed)),
     ...turnedOn(USERS, pick(random, ofUsers), seed),
   ];
-  const whole = { ...shape, ...drawActors(shape, kinds, second), isLarge: drawLarge(seed) };
+  const whole = { ...shape, ...drawActors(shape, kinds, second), isLarge: drawLarge(seed), ...drawRegisters(seed) };
   const steps = [...kinds.flatMap((kind) => drawAlone(kind, whole)), ...drawBursts(kinds, whole)];
   return { ...whole, isRested: drawRest(seed, kinds), steps: steps.toSorted((a, b) => a.at - b.at) };
 }
+
+const drawRegisters = (seed: number): Pick<HuntPlan, 'rareRegisters'> =>
+  createSeededRandom(seed, 'plan/registers').float() < CHANCE_OF_REGISTERS ? { rareRegisters: REGISTERS } : {};
 
 const drawLarge = (seed: number): boolean => createSeededRandom(seed, 'plan/large').float() < CHANCE_OF_A_LARGE_STORE;
 

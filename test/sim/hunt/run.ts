@@ -1,4 +1,5 @@
 import { LEASES, type Lease, NODE_LEASES_NAMESPACE, PERSISTENT_VOLUMES, PODS } from '@holdfast/api';
+import { NO_CLIENTS } from '../../scenario/clients.ts';
 import { NO_RECORDING, type Recording } from '../../scenario/timeline/recording.ts';
 import { SimCluster, type SimClusterOptions, type SimData } from '../cluster.ts';
 import { fencerConfiguration } from '../fencing-scene.ts';
@@ -217,7 +218,8 @@ export class Hunt {
     if (this.#plan.isRested === true) await kernel.runFor(REST_MS);
     send(cluster, () => createJob(cluster.admin, 'first-job'));
     for (const watch of this.#watches) watch.start();
-    this.#clients = SimClients.start(cluster, this.#extra.clients);
+    const { rareRegisters = 0 } = this.#plan;
+    this.#clients = SimClients.start(cluster, { ...(this.#extra.clients ?? NO_CLIENTS), rareRegisters });
     this.#startedAtMs = kernel.elapsedMs;
     this.#recording.begins(kernel.elapsedMs, cluster.committed.list(PERSISTENT_VOLUMES));
     for (const step of this.#plan.steps) this.#schedule(step);

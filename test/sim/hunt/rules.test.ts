@@ -345,6 +345,15 @@ test('a process that writes without end is a livelock, and so are events without
   assert.match(busyFor(5_000, { steps: 100, writers: [] }) ?? '', /events happened/);
 });
 
+test('two processes of one name may write twice as much as one', () => {
+  const rules = [1, 2].map((actors) => new RateRule(() => ({ elapsedMs: 0, steps: 0 }), actors));
+  for (const rule of rules) for (let i = 0; i <= 3_600; i++) rule.wrote('controller-manager');
+  assert.deepEqual(
+    rules.map((rule) => rule.check() === undefined),
+    [false, true],
+  );
+});
+
 test('what many processes write is no livelock, nor what one writes over a long time', () => {
   const many = Array.from({ length: 3 }, (_, i) => `node-${i}`);
   assert.equal(busyFor(1_000, { steps: 1, writers: many }), undefined);

@@ -50,7 +50,7 @@ export class Rules {
     this.#commits.startOn(data?.objects ?? []);
     this.#budget = new BudgetRule(now);
     this.#budget.startOn(data?.objects ?? []);
-    this.#rate = new RateRule(() => cluster().kernel);
+    this.#rate = new RateRule(() => cluster().kernel, actorsOf(plan));
     this.#room = new RoomRule();
     this.#starts = new StartRule((name) => diskOf(plan, name), now);
     this.#acknowledged.startOn(data?.objects ?? []);
@@ -86,6 +86,10 @@ export class Rules {
     return this.#of.cluster().kernel.elapsedMs;
   }
 }
+
+/** Replicas without leases act at once and have one name. */
+const actorsOf = ({ isLeaderless = false, managers, schedulers }: HuntPlan): number =>
+  isLeaderless ? Math.max(managers, schedulers) : 1;
 
 /** Only the kubelet ends it: no power loss, no watchdog. A Job's pod ends by itself. */
 const mayJudgeGrace = (scene: Scene, { node, podName, podUid }: ProcessFact): boolean =>

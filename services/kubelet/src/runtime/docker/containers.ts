@@ -1,4 +1,4 @@
-import type { Clock } from '@holdfast/platform';
+import { type Clock, describeError } from '@holdfast/platform';
 import type { PodFiles } from '../pod-files.ts';
 import { type ContainerConfig, RuntimeError } from '../port.ts';
 import { untilEnded } from './container-end.ts';
@@ -6,10 +6,11 @@ import { type Engine, isCode, part, unlessGone } from './engine.ts';
 import type { InspectedContainer } from './engine-types.ts';
 import { attemptOf, containerNameOf, isContainer, storedSandbox } from './labels.ts';
 import { PROCESSES_GONE_LOOKS_MAX, PROCESSES_GONE_POLL_MS, STOP_CONFIRM_MS, WORK_DEADLINE_MS } from './limits.ts';
-import { processesOf } from './local-processes.ts';
+import { killLeftOver, processesOf } from './local-processes.ts';
 import { labelsOf, stateOf } from './records.ts';
 import { containerName, containerRequest, type RequestPlace } from './requests.ts';
 import { type DockerStore, listedLabels, sharesProcesses } from './store.ts';
+import { isPodman } from './versions.ts';
 
 export interface ContainersDeps {
   readonly engine: Engine;
@@ -61,7 +62,11 @@ export class DockerContainers {
       method: 'POST',
       path: '/containers/create',
       query: { name: containerName(sandbox, config) },
-      body: containerRequest(config, { id: sandboxId, sandbox }, place),
+      body: containerRequest(
+        config,
+        { id: sandboxId, sandbox },
+        { ...place, isPodman: isPodman(await engine.version()) },
+      ),
       deadlineMs: WORK_DEADLINE_MS,
     });
     return Id;
@@ -92,8 +97,16 @@ export class DockerContainers {
     } catch (error) {
       // It was started by a request without a response, or it could not start: its state tells which.
       const after = await store.inspect(id);
-      if (after === undefined || stateOf(after) === 'created') throw error;
+      if (after === undefined) throw error;
+      if (stateOf(after) === 'created') await this.#refused(id, error);
     }
+  }
+
+  /** Podman keeps no reason of a start that failed: it is noted here. Rejects where the start may be tried again. */
+  async #refused(id: string, error: unknown): Promise<void> {
+    const { engine, store } = this.#deps;
+    if (!isCode(error, 'Internal') || !isPodman(await engine.version())) throw error;
+    store.noteUnstartable(id, describeError(error));
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
@@ -197,11 +210,15 @@ export class DockerContainers {
     }
   }
 
-  /** In a namespace of its own the kernel ended them with the first one; else they were killed just then. */
+  /**
+   * In a namespace of its own the kernel ended them with the first one; else Docker killed them just then, and Podman
+   * lets commands beside the container run on.
+   */
   async #othersGone(found: InspectedContainer): Promise<void> {
     if (!sharesProcesses(found)) return;
     for (let look = 1; processesOf(found.Id).length > 0; look++) {
       if (look >= PROCESSES_GONE_LOOKS_MAX) throw unconfirmed(found.Id);
+      killLeftOver(found.Id);
       await this.#deps.clock.sleep(PROCESSES_GONE_POLL_MS);
     }
   }

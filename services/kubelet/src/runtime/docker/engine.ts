@@ -218,17 +218,26 @@ const CODES: ReadonlyMap<number, RuntimeErrorCode> = new Map([
 async function refuse(answer: IncomingMessage): Promise<never> {
   const text = await readText(answer);
   const status = answer.statusCode ?? 0;
-  throw new RuntimeError(CODES.get(status) ?? 'Internal', messageOf(text) ?? `the engine answered ${status}`);
+  const { message, code } = refusalOf(text);
+  throw new RuntimeError(CODES.get(status) ?? code ?? 'Internal', message || `the engine answered ${status}`);
 }
 
-function messageOf(text: string): string | undefined {
+interface Refusal {
+  readonly message?: string;
+  readonly code?: RuntimeErrorCode;
+}
+
+/** Podman answers 500 also where a container is in the wrong state, and names the cause. */
+function refusalOf(text: string): Refusal {
   try {
-    const { message } = JSON.parse(text) as { readonly message?: string };
-    return message === '' ? undefined : message;
+    const { message = '', cause } = JSON.parse(text) as { readonly message?: string; readonly cause?: string };
+    return cause === WRONG_STATE ? { message, code: 'IllegalState' } : { message };
   } catch {
-    return text.trim() === '' ? undefined : text.trim();
+    return { message: text.trim() };
   }
 }
+
+const WRONG_STATE = 'container state improper';
 
 const closedError = (): RuntimeError => new RuntimeError('Unavailable', 'the runtime client is closed');
 

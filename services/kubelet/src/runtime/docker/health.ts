@@ -4,13 +4,12 @@ import { type Engine, isCode, part } from './engine.ts';
 import type { EngineStats, EngineVersion, ListedContainer } from './engine-types.ts';
 import { containerNameOf, isContainer, podUidOf } from './labels.ts';
 import { type DockerStore, listedLabels } from './store.ts';
+import { isPodman } from './versions.ts';
 
 const DOCKER = 'docker';
 const PODMAN = 'podman';
 
-/** Podman serves the same API and says so. */
-export const engineName = ({ Components = [] }: EngineVersion): string =>
-  Components.some(({ Name }) => /podman/i.test(Name)) ? PODMAN : DOCKER;
+export const engineName = (version: EngineVersion): string => (isPodman(version) ? PODMAN : DOCKER);
 
 export async function readVersion(engine: Engine): Promise<string> {
   const version = await engine.json<EngineVersion>({ method: 'GET', path: '/version' });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const PROCESSES = '/proc';
+const MONITOR = 'libpod-conmon-';
 
 /**
  * The processes of a container, when its engine runs on this machine: each of them is in its control group. None where
@@ -12,9 +13,26 @@ export function processesOf(containerId: string): readonly number[] {
 
 export function belongsTo(pid: number, containerId: string): boolean {
   try {
-    return readFileSync(`${PROCESSES}/${pid}/cgroup`, 'utf8').includes(containerId);
+    return isGroupOf(readFileSync(`${PROCESSES}/${pid}/cgroup`, 'utf8'), containerId);
   } catch {
     return false;
+  }
+}
+
+/** Podman's monitor of a container is in a group of its own beside it, and lives a moment longer. */
+export const isGroupOf = (groups: string, containerId: string): boolean =>
+  groups.replaceAll(`${MONITOR}${containerId}`, '').includes(containerId);
+
+/** Kills what a container that ended left in its control group. Only root of the same machine can. */
+export function killLeftOver(containerId: string): void {
+  for (const pid of processesOf(containerId)) if (pid > 1) kill(pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended meanwhile, or it belongs to another user.
   }
 }
 
@@ -31,13 +49,7 @@ function pids(): readonly number[] {
 /** Kills a command beside a container and what it started in its session. Only root of the same machine can. */
 export function killCommand(pid: number, containerId: string): void {
   if (pid <= 1 || !belongsTo(pid, containerId)) return;
-  for (const target of [-pid, pid]) {
-    try {
-      process.kill(target, 'SIGKILL');
-    } catch {
-      // It ended meanwhile, or it belongs to another user.
-    }
-  }
+  for (const target of [-pid, pid]) kill(target);
 }
 
 const CAP_SYS_RESOURCE = 24n;

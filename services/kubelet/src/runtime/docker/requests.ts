@@ -25,6 +25,7 @@ interface HostConfig {
   readonly NetworkMode: string;
   readonly PidMode: string;
   readonly IpcMode: string;
+  readonly UTSMode?: string;
   readonly LogConfig: { readonly Type: string; readonly Config: Readonly<Record<string, string>> };
   readonly Mounts?: readonly object[];
   readonly Devices?: readonly object[];
@@ -54,6 +55,7 @@ export interface RequestPlace {
   readonly seccompProfile: (reference: string) => string;
   /** The engine cannot protect a process better than this. */
   readonly oomScoreMin: number;
+  readonly isPodman?: boolean;
 }
 
 /** The log goes to a file of the node; the engine keeps the last part until then. */
@@ -133,6 +135,7 @@ export function containerRequest(config: ContainerConfig, of: SandboxRef, place:
     Healthcheck: NO_HEALTH_CHECK,
     HostConfig: {
       ...namespaceModes(of, isolation?.security.processesOf),
+      ...nameMode(of, place),
       ...parentOf(of.sandbox),
       LogConfig: LOGS,
       Mounts: (config.mounts ?? []).map(mountOf),
@@ -158,6 +161,10 @@ function namespaceModes(
     PidMode: processesOf === undefined ? processes : `container:${processesOf}`,
   };
 }
+
+/** With Docker the name of the machine comes with the network, and cannot be asked for; Podman must be asked. */
+const nameMode = ({ id }: SandboxRef, { isPodman }: RequestPlace): Pick<HostConfig, 'UTSMode'> =>
+  isPodman === true ? { UTSMode: `container:${id}` } : {};
 
 function userOf({ user, isolation }: ContainerConfig): Pick<CreateRequest, 'User'> {
   if (isolation === undefined) return user === undefined ? {} : { User: `${user.uid}:${user.gid}` };

@@ -50,6 +50,8 @@ export class DockerStore {
   readonly #imageIds = new Map<string, string>();
   /** Ids whose details the engine did not return; each is reported once. */
   readonly #untold = new Set<string>();
+  /** By id: why it could not be started. Podman leaves such a container as created, without a reason. */
+  readonly #unstartable = new Map<string, string>();
 
   constructor(deps: StoreDeps) {
     this.#deps = deps;
@@ -80,7 +82,7 @@ export class DockerStore {
     try {
       const path = `/containers/${part(id)}/json`;
       const found = await this.#deps.engine.json<InspectedContainer>({ method: 'GET', path });
-      return isOwn(labelsOf(found), this.#deps.owner) ? found : undefined;
+      return isOwn(labelsOf(found), this.#deps.owner) ? this.#withReason(found) : undefined;
     } catch (error) {
       if (isCode(error, 'NotFound')) return undefined;
       throw error;
@@ -121,6 +123,17 @@ export class DockerStore {
   async bury(found: InspectedContainer): Promise<void> {
     const sandboxId = sandboxIdOf(labelsOf(found));
     this.#buried.set(found.Id, { sandboxId, record: buriedRecord(await this.record(found), this.#deps.clock.now()) });
+  }
+
+  /** From now on it counts as ended: it never ran. */
+  noteUnstartable(id: string, reason: string): void {
+    this.#unstartable.set(id, reason);
+  }
+
+  #withReason(found: InspectedContainer): InspectedContainer {
+    const reason = this.#unstartable.get(found.Id);
+    if (reason === undefined || stateOf(found) !== 'created') return found;
+    return { ...found, State: { ...found.State, Error: reason } };
   }
 
   isBuried(id: string): boolean {
@@ -195,6 +208,7 @@ export class DockerStore {
     const ids = new Set(listed.map(({ Id }) => Id));
     for (const key of this.#settled.keys()) if (!ids.has(key.slice(0, key.lastIndexOf('/')))) this.#settled.delete(key);
     for (const id of this.#untold) if (!ids.has(id)) this.#untold.delete(id);
+    for (const id of this.#unstartable.keys()) if (!ids.has(id)) this.#unstartable.delete(id);
     for (const [id, { sandboxId }] of this.#buried) if (!ids.has(sandboxId)) this.#buried.delete(id);
     const images = new Set(listed.map(({ ImageID }) => ImageID));
     for (const id of this.#imageIds.keys()) if (!images.has(id)) this.#imageIds.delete(id);
@@ -202,8 +216,10 @@ export class DockerStore {
   }
 }
 
-/** In a process namespace of others the kernel does not end the rest together with the first process. */
-export const sharesProcesses = ({ HostConfig }: InspectedContainer): boolean => HostConfig.PidMode !== '';
+/** A process namespace of its own is '' for Docker and 'private' for Podman. In one of others the kernel does not end the rest together with the first process. */
+export const sharesProcesses = ({ HostConfig }: InspectedContainer): boolean => !PRIVATE_MODES.has(HostConfig.PidMode);
+
+const PRIVATE_MODES: ReadonlySet<string> = new Set(['', 'private']);
 
 const hasProcesses = (found: InspectedContainer): boolean => sharesProcesses(found) && processesOf(found.Id).length > 0;
 

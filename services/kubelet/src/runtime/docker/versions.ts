@@ -24,6 +24,10 @@ export function apiVersion({ ApiVersion, MinAPIVersion, Version: engine }: Engin
   return `/v${chosen.join('.')}`;
 }
 
+/** Podman serves the same API and says so. */
+export const isPodman = ({ Components }: Pick<EngineVersion, 'Components'>): boolean =>
+  (Components ?? []).some(({ Name }) => /podman/i.test(Name));
+
 function parse(text: string): Version {
   const [major = 0, minor = 0] = text.split('.').map(Number);
   return [major, minor];

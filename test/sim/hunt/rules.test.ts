@@ -9,6 +9,7 @@ import { RateRule } from './rate-rule.ts';
 import { RoomRule } from './room-rule.ts';
 import { StartRule } from './start-rule.ts';
 import { hasStrayed, isAdoptable } from './strays.ts';
+import { isComplete } from './whole.ts';
 
 const pod = (over: { metadata?: object; spec?: object; status?: object } = {}): Pod =>
   ({
@@ -343,6 +344,15 @@ function busyFor(durationMs: number, { steps, writers }: { steps: number; writer
 test('a process that writes without end is a livelock, and so are events without end', () => {
   assert.match(busyFor(5_000, { steps: 1, writers: ['scheduler'] }) ?? '', /scheduler wrote more than/);
   assert.match(busyFor(5_000, { steps: 100, writers: [] }) ?? '', /events happened/);
+});
+
+test('an application is complete without the pods that their node has refused, and not with one too many', () => {
+  const ready = pod({ status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+  const refused = pod({ status: { phase: 'Failed', reason: 'TaintToleration' } });
+  assert.ok(isComplete([ready, refused], 1));
+  assert.ok(!isComplete([refused], 1));
+  assert.ok(!isComplete([ready, pod()], 2), 'one is not ready');
+  assert.ok(!isComplete([ready, ready], 1));
 });
 
 test('two processes of one name may write twice as much as one', () => {

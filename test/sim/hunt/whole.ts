@@ -1,6 +1,7 @@
-import type { Pod } from '@holdfast/api';
+import { isPodFinished, type Pod } from '@holdfast/api';
 import { SimulationFailure } from '@holdfast/testing';
 import type { SimCluster } from '../cluster.ts';
+import { isReady } from '../workloads.ts';
 import type { World } from '../world.ts';
 import { whatIsLeft } from './leftovers.ts';
 import type { Living } from './living.ts';
@@ -39,7 +40,7 @@ function whyNotWhole({ plan, cluster, world, living }: Whole): string | undefine
   const ready = world.readyNodes();
   if (ready.length !== plan.nodes) return `nodes ready: ${ready.join(', ')}`;
   for (const [app, replicas] of Object.entries({ ...replicasOf(plan), one: 1 })) {
-    if (!world.isUp(app, replicas)) return `${app} is not up: ${world.pods(app).map(describe).join('; ')}`;
+    if (!isComplete(world.pods(app), replicas)) return `${app} is not up: ${world.pods(app).map(describe).join('; ')}`;
   }
   const bound = new Map(world.allPods().map((pod) => [pod.metadata.uid ?? '', pod]));
   for (const { uid, name, node } of living.all()) {
@@ -48,6 +49,12 @@ function whyNotWhole({ plan, cluster, world, living }: Whole): string | undefine
   const going = world.allPods().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   if (going.length > 0) return `still being deleted: ${going.map(describe).join('; ')}`;
   return whatIsLeft(cluster.committed);
+}
+
+/** As for its controller, a pod that its node has refused is none of the application; it stays until somebody removes it. */
+export function isComplete(pods: readonly Pod[], replicas: number): boolean {
+  const left = pods.filter((pod) => !isPodFinished(pod));
+  return left.length === replicas && left.every(isReady);
 }
 
 const describe = ({ metadata, spec, status }: Pod): string =>

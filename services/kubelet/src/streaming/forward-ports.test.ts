@@ -57,3 +57,18 @@ test('a forwarded connection outlives the timeout for pairing its two streams', 
   await eventually(() => error.readableEnded, 'nothing was wrong');
   assert.equal(count(), idle);
 });
+
+test('a stream that the client sent whole does not wait for its pair after the connection has ended', async (t) => {
+  const [clientSocket, serverSocket] = duplexPair();
+  t.after(() => [clientSocket, serverSocket].forEach((each) => each.destroy()));
+  const { clock, count } = handledClock();
+  const deps = { clock, connect: () => Promise.reject(new Error('no pod')), what: String };
+  const served = forwardOverSpdy(serverSocket, Buffer.alloc(0), deps);
+  const client = createSpdySession(clientSocket, { role: 'client', clock, onStream: () => undefined });
+  const idle = count();
+  client.openStream({ streamtype: 'error', port: '80', requestid: '0' }).end();
+  await eventually(() => count() === idle + 1, 'the stream waits for its pair');
+  clientSocket.end();
+  await within(served, 'the end of the client');
+  await eventually(() => count() === 0, 'no timer is left');
+});

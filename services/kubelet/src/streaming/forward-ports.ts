@@ -38,6 +38,8 @@ export async function forwardOverSpdy(socket: Duplex, head: Uint8Array, deps: Po
     },
   });
   await session.closed;
+  // A stream that the client sent whole stays readable, but its pair cannot come any more.
+  for (const { stream } of waiting.values()) stream.destroy();
 }
 
 async function forwardPair(data: SpdyStream, error: SpdyStream, deps: PortForwardDeps): Promise<void> {

@@ -116,6 +116,7 @@ test('a tunnel delivers the data that came before its end', async () => {
   const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await within(gone, 'the end of the connection');
   assert.equal(await within(readToEnd(tunnel), 'the bytes'), 'last words');
+  await eventually(() => tunnel.destroyed, 'a tunnel that was read to its end is closed');
 });
 
 test('a disconnected client does not wait for a process that does not read', async (t) => {

@@ -36,6 +36,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 300,
+    sharesCompiledModules: true,
   },
   {
     name: 'integration',

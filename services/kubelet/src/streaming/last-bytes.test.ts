@@ -91,8 +91,11 @@ test('bytes that a client forwarded before it disconnected reach the pod, over S
   await eventually(() => connection.destroyed, 'the connection to the pod is closed');
 });
 
-const masked = (payload: Buffer): Buffer =>
-  Buffer.concat([Buffer.from([0x82, 0x80 | payload.length]), Buffer.alloc(4), payload]);
+function masked(payload: Buffer): Buffer {
+  const { length } = payload;
+  const lengthBytes = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([0x82, ...lengthBytes]), Buffer.alloc(4), payload]);
+}
 
 test('bytes that a client forwarded before it disconnected reach the pod, over WebSocket', async () => {
   const { connection, received, take } = slowPod();
@@ -108,15 +111,29 @@ test('bytes that a client forwarded before it disconnected reach the pod, over W
   await eventually(() => (take(), connection.destroyed), 'the connection to the pod is closed');
 });
 
-test('a tunnel delivers the data that came before its end', async () => {
+test('bytes that a client forwarded before it disconnected reach the pod, over a tunnel', async () => {
+  const sent = Buffer.concat([opened('0', ['error', 'data']), dataFrame(3, FLAG_FIN, Buffer.from('last words'))]);
+  const { connection, received, take } = slowPod();
+  const deps = { clock, connect: () => Promise.resolve(connection), what: String };
+  const [client, socket] = duplexPair();
+  client.resume();
+  const served = forwardOverSpdy(acceptTunnel(socket, NO_HEAD, clock), NO_HEAD, deps);
+  client.end(masked(sent));
+  await within(served, 'the end of the client');
+  await eventually(() => received() === 'last words', 'the bytes');
+  take();
+  await eventually(() => connection.destroyed, 'the connection to the pod is closed');
+});
+
+test('a tunnel delivers the data that came before its end', async (t) => {
   const [client, socket] = duplexPair();
   client.resume();
   const tunnel = acceptTunnel(socket, NO_HEAD, clock);
+  t.after(() => tunnel.destroy());
   client.end(masked(Buffer.from('last words')));
   const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await within(gone, 'the end of the connection');
   assert.equal(await within(readToEnd(tunnel), 'the bytes'), 'last words');
-  await eventually(() => tunnel.destroyed, 'a tunnel that was read to its end is closed');
 });
 
 test('a disconnected client does not wait for a process that does not read', async (t) => {

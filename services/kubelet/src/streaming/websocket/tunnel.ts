@@ -27,7 +27,6 @@ export function acceptTunnel(socket: Duplex, head: Uint8Array, clock: Clock): Du
     if (tunnel.destroyed) return;
     const deadline = clock.timer(STREAM_CLOSE_MS, () => tunnel.destroy());
     tunnel.once('close', () => deadline.cancel());
-    tunnel.once('end', () => tunnel.destroy());
     tunnel.push(null);
   });
   return tunnel;

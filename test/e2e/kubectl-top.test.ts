@@ -21,7 +21,10 @@ before(async () => {
           name: 'rests',
           image: 'busybox',
           command: ['sleep', '3600'],
-          readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 },
+          readinessProbe: {
+            exec: { command: ['sh', '-c', 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'] },
+            periodSeconds: 1,
+          },
         },
       ],
     },
@@ -45,6 +48,11 @@ test('top pod shows the usage of the processes of a pod, also by container and b
   };
   assert.ok(cpuOf('spins') > cpuOf('rests'), containers.join('\n'));
   assert.match(await run('top', 'pod', '-A'), /default\s+busy/);
+});
+
+test('a pod is measured at every request, also while processes of its probes come and go', async () => {
+  const path = '/apis/metrics.k8s.io/v1beta1/namespaces/default/pods';
+  for (let request = 0; request < 40; request += 1) assert.match(await run('get', '--raw', path), /"name":"spins"/);
 });
 
 test('top node shows the usage of the machine, and its percentage', async () => {

@@ -26,8 +26,8 @@ export function createCpuRates(): CpuRates {
       const next = new Map<string, readonly Point[]>();
       const add = (key: string, cpuNanoseconds: number | undefined, startedAt: number | undefined): void => {
         if (cpuNanoseconds === undefined) return;
-        const before = series.get(key) ?? (startedAt === undefined ? [] : [{ at: startedAt, cpuNanoseconds: 0 }]);
-        next.set(key, extended(before, { at, cpuNanoseconds }));
+        const start = startedAt === undefined ? [] : [{ at: startedAt, cpuNanoseconds: 0 }];
+        next.set(key, extended(series.get(key) ?? start, { at, cpuNanoseconds }, start));
       };
       add(MACHINE, machine.cpuNanoseconds, machine.bootedAt);
       for (const { pod, containers } of pods)
@@ -39,10 +39,11 @@ export function createCpuRates(): CpuRates {
   };
 }
 
-/** A decreased counter belongs to a new life; a clock that was set back also starts again. */
-function extended(before: readonly Point[], point: Point): readonly Point[] {
+/** A decreased counter belongs to a new life, which begins at its own start; a clock that was set back also starts again. */
+function extended(before: readonly Point[], point: Point, start: readonly Point[]): readonly Point[] {
   const last = before.at(-1);
-  if (last !== undefined && (last.cpuNanoseconds > point.cpuNanoseconds || last.at > point.at)) return [point];
+  if (last !== undefined && last.at > point.at) return [point];
+  if (last !== undefined && last.cpuNanoseconds > point.cpuNanoseconds) return [...start, point];
   if (last?.at === point.at) return before;
   const recent = before.filter(({ at }, index) => index === before.length - 1 || point.at - at <= CPU_RATE_KEPT_MS);
   return [...recent, point];

@@ -8,7 +8,9 @@ import { createMachineProbe } from '../adapters/machine-probe.ts';
 import { containerFiles } from '../container/container-files.ts';
 import { exceededLimit } from '../eviction/local-limits.ts';
 import { createHollowRuntime } from '../runtime/hollow/index.ts';
-import { cpuTicks, ownKibibytes, usageOf } from '../runtime/process/usage.ts';
+import type { SandboxStatus } from '../runtime/port.ts';
+import type { MarkedProcess } from '../runtime/process/process-table.ts';
+import { cpuTicks, createUsageMeter, ownKibibytes } from '../runtime/process/usage.ts';
 import { podOf } from '../testing/pod-world.ts';
 import { createNodeStats } from './node-stats.ts';
 import { podDisk, podMemory } from './port.ts';
@@ -108,20 +110,44 @@ test('[CVE-2020-8557] writes of a pod to its /etc/hosts count against its storag
   assert.equal(await exceeded(), undefined);
 });
 
+const measuredSandbox = (startedAt: number): SandboxStatus => {
+  const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };
+  const main = { name: 'main', image: 'i', restartCount: 0 };
+  const container = { id: 'c1', config: main, state: 'running', createdAt: 0, startedAt } as const;
+  return { id: 's', config, state: 'ready', createdAt: 0, ip: '', containers: [container] };
+};
+
 test('processes belong to the container of their mark, and of their session when they removed it', () => {
   assert.equal(cpuTicks('12 (a b) c) S 1 12 12 0 -1 4194304 1 2 3 4 100 20 3 4 20 0 1 0 99 0 0'), 127);
   assert.equal(ownKibibytes('VmRSS:\t 999 kB\nRssAnon:\t 100 kB\nRssFile:\t 800 kB\nRssShmem:\t 5 kB\n'), 105);
-  const config = { podUid: 'u1', podName: 'p', podNamespace: 'default', hostname: 'p', attempt: 0 };
-  const main = { name: 'main', image: 'i', restartCount: 0 };
-  const container = { id: 'c1', config: main, state: 'running', createdAt: 0 } as const;
-  const sandbox = { id: 's', config, state: 'ready', createdAt: 0, ip: '', containers: [container] } as const;
   const entry = { parent: 1, group: 9, startTicks: '1', zombie: false, isStarting: false };
   const processes = [
     { ...entry, pid: process.pid, session: 9, marker: 'c1' },
     { ...entry, pid: process.pid, session: 9, marker: '' },
     { ...entry, pid: process.pid, session: 8, marker: '' },
   ];
-  const [usage] = usageOf([sandbox], processes, 5);
+  const [usage] = createUsageMeter().measure([measuredSandbox(1)], processes, 5);
   assert.deepEqual([usage?.container, usage?.processes, usage?.at], ['main', 2, 5]);
   assert.ok((usage?.memoryBytes ?? 0) > 2 * 1024 ** 2);
+});
+
+test('the CPU time of a container includes processes that ended, and never decreases', () => {
+  const cpu = new Map([[10, 500]]);
+  const meter = createUsageMeter((pid) => ({ cpuNanoseconds: cpu.get(pid) ?? 0, memoryBytes: 1 }));
+  const entry = { group: 9, session: 9, startTicks: '1', zombie: false, isStarting: false, marker: 'c1' };
+  const process = (pid: number, parent: number): MarkedProcess => ({ ...entry, pid, parent });
+  const main = process(10, 1);
+  const total = (processes: readonly MarkedProcess[], startedAt = 1): number | undefined =>
+    meter.measure([measuredSandbox(startedAt)], processes, 5)[0]?.cpuNanoseconds;
+  assert.equal(total([main]), 500);
+  cpu.set(20, 300);
+  assert.equal(total([main, process(20, 1)]), 800);
+  assert.equal(total([main]), 800, 'a process of exec ended');
+  cpu.set(30, 100);
+  assert.equal(total([main, process(30, 10)]), 900);
+  cpu.set(10, 600);
+  assert.equal(total([main]), 900, 'a child ended, which the kernel adds to its parent');
+  assert.equal(total([]), undefined, 'its processes are not seen for a moment');
+  assert.equal(total([main]), 900);
+  assert.equal(total([main], 2), 600, 'it began again');
 });

@@ -8,11 +8,11 @@ import { createStatsRoutes } from './routes.ts';
 const SECOND = 1_000_000_000;
 const START = 1_767_225_600_000;
 
-function sampleAt(seconds: number, cpuSeconds: number): NodeSample {
+function sampleAt(seconds: number, cpuSeconds: number, startedAt = START): NodeSample {
   const use = podUsing('web', { memory: 3 * MIB, logs: { bytes: 10, inodes: 1 } });
   const [container] = use.containers;
   assert.ok(container !== undefined);
-  const busy = { ...container, startedAt: START, cpuNanoseconds: cpuSeconds * SECOND };
+  const busy = { ...container, startedAt, cpuNanoseconds: cpuSeconds * SECOND };
   return {
     at: START + seconds * 1_000,
     machine: { cpuNanoseconds: 2 * cpuSeconds * SECOND, memory: { capacityBytes: 10 * MIB, availableBytes: 4 * MIB } },
@@ -31,9 +31,10 @@ test('a rate covers the last sufficient interval, and at first the whole lifetim
   assert.equal(rates.rate(MACHINE), 2 * SECOND);
   rates.observe(sampleAt(16, 12));
   assert.equal(rates.rate(web), Math.round((SECOND * 10) / 12), 'two seconds alone say little');
-  rates.observe(sampleAt(17, 1));
-  assert.equal(rates.rate(web), undefined, 'a counter that fell is that of another life');
-  rates.observe({ ...sampleAt(18, 2), pods: [] });
+  rates.observe(sampleAt(18, 1, START + 16_000));
+  assert.equal(rates.rate(web), SECOND / 2, 'a counter that fell is that of another life, since whose start it counts');
+  assert.equal(rates.rate(MACHINE), undefined, 'nobody knows since when');
+  rates.observe({ ...sampleAt(19, 2), pods: [] });
   assert.equal(rates.rate(web), undefined);
 });
 

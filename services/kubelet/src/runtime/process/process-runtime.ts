@@ -24,7 +24,7 @@ import { recordedPods, sandboxesDirectory } from './records.ts';
 import { socketPath } from './socket-path.ts';
 import { createProcessStreams } from './streams.ts';
 import { createSupervisorConnection, type SupervisorConnection } from './supervisor-connection.ts';
-import { usageOf } from './usage.ts';
+import { createUsageMeter } from './usage.ts';
 import { userNamespaceRefusal } from './user-namespace-trial.ts';
 import { writeDevicePath } from './watchdog-device.ts';
 
@@ -83,6 +83,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
   const supervisor = supervisorCheck(connection, options.clock);
   const guard = createProcessGuard({ stateDirectory, clock: options.clock, hasSandboxes: hasRecords, supervisor });
   const calls = containerCalls(connection);
+  const meter = createUsageMeter();
   // Without records there is nothing to adopt: the supervisor starts with the first pod.
   const list = async (podUid?: string): Promise<readonly NetworkedSandbox[]> =>
     connection.isOpen() || hasRecords() ? listSandboxes(connection, podUid) : [];
@@ -105,7 +106,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): ProcessRun
     list: async (filter) => at(options.nodeAddress(), await list(filter?.podUid)),
     usage: async () => {
       const all = await list();
-      return all.length === 0 ? [] : usageOf(all, table.scan(), options.clock.now());
+      return all.length === 0 ? [] : meter.measure(all, table.scan(), options.clock.now());
     },
     onChange: (listener) => {
       listeners.add(listener);

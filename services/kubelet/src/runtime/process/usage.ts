@@ -1,40 +1,99 @@
 import { readFileSync } from 'node:fs';
-import type { ContainerUsage, SandboxStatus } from '../port.ts';
+import type { ContainerStatus, ContainerUsage, SandboxStatus } from '../port.ts';
 import type { MarkedProcess } from './process-table.ts';
 
 /** The unit of the kernel's counters in `/proc`, on every Linux that Node supports. */
 const TICK_NANOSECONDS = 10_000_000;
 const KIBIBYTE = 1024;
 
+/** Measures the usage of running containers. Its CPU time of a container never decreases, as metrics clients expect of a counter. */
+export interface UsageMeter {
+  measure(
+    sandboxes: readonly SandboxStatus[],
+    processes: readonly MarkedProcess[],
+    at: number,
+  ): readonly ContainerUsage[];
+}
+
+/** What is remembered of a container between two measurements. */
+interface ContainerMeter {
+  readonly startedAt: number | undefined;
+  readonly running: ReadonlyMap<string, { readonly cpuNanoseconds: number; readonly isChild: boolean }>;
+  /** Of processes that ended and whose parent is not in the container, such as those of exec and probes. */
+  readonly endedNanoseconds: number;
+  readonly cpuNanoseconds: number;
+}
+
 /**
  * Sums the usage of each running container's processes. They are found by the marker in their environment; a process
  * without it by its session.
  */
-export function usageOf(
-  sandboxes: readonly SandboxStatus[],
-  processes: readonly MarkedProcess[],
-  at: number,
-): readonly ContainerUsage[] {
+export function createUsageMeter(read: (pid: number) => ProcessUsage = processUsage): UsageMeter {
+  let meters = new Map<string, ContainerMeter>();
+  return {
+    measure: (sandboxes, processes, at) => {
+      const byContainer = processesByContainer(processes);
+      const next = new Map<string, ContainerMeter>();
+      const usages = sandboxes.flatMap(({ config, containers }) =>
+        containers.flatMap((container) => {
+          if (container.state !== 'running') return [];
+          const [before, own] = [meters.get(container.id), byContainer.get(container.id)];
+          if (own === undefined) {
+            if (before !== undefined) next.set(container.id, before);
+            return [];
+          }
+          const used = own.map((process) => ({ process, usage: read(process.pid) }));
+          const meter = advanced(before, container, used);
+          next.set(container.id, meter);
+          return {
+            podUid: config.podUid,
+            container: container.config.name,
+            at,
+            cpuNanoseconds: meter.cpuNanoseconds,
+            memoryBytes: used.reduce((sum, { usage }) => sum + usage.memoryBytes, 0),
+            processes: own.length,
+          };
+        }),
+      );
+      meters = next;
+      return usages;
+    },
+  };
+}
+
+function processesByContainer(processes: readonly MarkedProcess[]): ReadonlyMap<string | undefined, MarkedProcess[]> {
   const bySession = new Map(processes.filter(({ marker }) => marker !== '').map((each) => [each.session, each.marker]));
-  const byContainer = Map.groupBy(processes, ({ marker, session }) =>
-    marker === '' ? bySession.get(session) : marker,
-  );
-  return sandboxes.flatMap(({ config, containers }) =>
-    containers.flatMap((container) => {
-      const own = byContainer.get(container.id);
-      if (container.state !== 'running' || own === undefined) return [];
-      const used = own.map(({ pid }) => processUsage(pid));
-      return {
-        podUid: config.podUid,
-        container: container.config.name,
-        at,
-        cpuNanoseconds: used.reduce((sum, { cpuNanoseconds }) => sum + cpuNanoseconds, 0),
-        memoryBytes: used.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0),
-        processes: own.length,
-      };
+  return Map.groupBy(processes, ({ marker, session }) => (marker === '' ? bySession.get(session) : marker));
+}
+
+interface MeasuredProcess {
+  readonly process: MarkedProcess;
+  readonly usage: ProcessUsage;
+}
+
+/** The kernel adds a process that ended to its parent, so a child within the container is not added a second time. */
+function advanced(
+  before: ContainerMeter | undefined,
+  { startedAt }: Pick<ContainerStatus, 'startedAt'>,
+  used: readonly MeasuredProcess[],
+): ContainerMeter {
+  const last = before?.startedAt === startedAt ? before : undefined;
+  const pids = new Set(used.map(({ process }) => process.pid));
+  const running = new Map(
+    used.map(({ process, usage: { cpuNanoseconds } }) => {
+      const key = `${process.pid}/${process.startTicks}`;
+      const known = last?.running.get(key)?.cpuNanoseconds ?? 0;
+      return [key, { cpuNanoseconds: Math.max(known, cpuNanoseconds), isChild: pids.has(process.parent) }];
     }),
   );
+  const ended = [...(last?.running ?? [])].filter(([key, { isChild }]) => !isChild && !running.has(key));
+  const endedNanoseconds = sumOf(ended.map(([, each]) => each)) + (last?.endedNanoseconds ?? 0);
+  const total = sumOf([...running.values()]) + endedNanoseconds;
+  return { startedAt, running, endedNanoseconds, cpuNanoseconds: Math.max(total, last?.cpuNanoseconds ?? 0) };
 }
+
+const sumOf = (each: readonly { readonly cpuNanoseconds: number }[]): number =>
+  each.reduce((sum, { cpuNanoseconds }) => sum + cpuNanoseconds, 0);
 
 interface ProcessUsage {
   readonly cpuNanoseconds: number;

@@ -3,7 +3,7 @@ import { openSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { unpackFromNextDebian } from './next-debian.ts';
-import { ensurePackages, findOnPath } from './packages.ts';
+import { busybox, ensureMissing, ensurePackages, findOnPath } from './packages.ts';
 
 const ENGINE_START_DEADLINE_MS = 60_000;
 
@@ -14,10 +14,13 @@ export function ensureDocker(): void {
   if (!composeAnswers()) installComposePlugin();
 }
 
-/** For tests that start an engine of their own. */
+/** For tests that start an engine of their own, with images of their own. */
 export function ensureDockerPrograms(): void {
-  if (findOnPath('docker') === undefined || findOnPath('dockerd') === undefined)
-    ensurePackages(['docker.io', 'iptables']);
+  ensureMissing([
+    ['docker.io', findOnPath('docker') !== undefined && findOnPath('dockerd') !== undefined],
+    ['iptables', findOnPath('iptables') !== undefined],
+    busybox(),
+  ]);
 }
 
 function engineAnswers(): boolean {

@@ -57,6 +57,17 @@ export function ensurePackages(packages: readonly string[]): void {
   installFromApt(packages, byHand);
 }
 
+type Wanted = readonly [packageName: string, isThere: boolean];
+
+/** The stuff of test images. */
+export const busybox = (): Wanted => ['busybox-static', existsSync('/usr/share/doc/busybox-static')];
+
+/** Installs the packages that are not there. */
+export function ensureMissing(wanted: readonly Wanted[]): void {
+  const missing = wanted.filter(([, isThere]) => !isThere).map(([packageName]) => packageName);
+  if (missing.length > 0) ensurePackages(missing);
+}
+
 export function findOnPath(program: string): string | undefined {
   const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), '/usr/sbin', '/sbin', OWN_PROGRAMS];
   return folders.map((folder) => path.join(folder, program)).find((file) => existsSync(file));

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
-import { ensureDocker } from '../setup/docker.ts';
+import { ensureDocker, ensureDockerPrograms } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
 import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
@@ -74,7 +74,10 @@ async function runSuite({ suite, files }: ChosenSuite): Promise<RunReport> {
   try {
     ensurePrograms(suite.programs ?? []);
     if (suite.docker === true) ensureDocker();
-    if (suite.containerd === true) ensureContainerd();
+    if (suite.runtimes === true) {
+      ensureContainerd();
+      ensureDockerPrograms();
+    }
   } catch (error) {
     return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -8,7 +8,7 @@ export interface Suite {
   /** Needs a Docker Engine with the compose plugin. */
   readonly docker?: boolean;
   /** Starts container runtimes of its own. */
-  readonly containerd?: boolean;
+  readonly runtimes?: boolean;
   /** Test files that run at the same time; servers of one test must not starve those of another. */
   readonly concurrency: number;
   /** Files that look at the whole machine. They run after the others, one at a time. */
@@ -42,7 +42,7 @@ export const SUITES: readonly Suite[] = [
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl', 'fish', 'zsh'],
-    containerd: true,
+    runtimes: true,
     concurrency: 2,
     alone: [
       'test/integration/abuse-slow-clients.test.ts',
@@ -61,7 +61,8 @@ export const SUITES: readonly Suite[] = [
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
     programs: ['kubectl', 'chromium'],
-    concurrency: 2,
+    runtimes: true,
+    concurrency: 3,
     alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,
   },

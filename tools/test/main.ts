@@ -6,6 +6,7 @@ import { ensureDocker, ensureDockerPrograms } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
 import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
+import { type Lane, MAIN_LANE, turnsOf, withIdleLane } from './idle-time.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { oneFailure, runFiles, SIGNALS } from './run-files.ts';
 import { type ChosenSuite, chooseFiles, readSelection, type Selection, USAGE } from './selection.ts';
@@ -30,13 +31,16 @@ for (const signal of SIGNALS) {
   });
 }
 if (chosen.length === 0) process.stdout.write('no test file is chosen\n');
-for (const each of chosen) {
+for (const { suite, beside } of turnsOf(chosen)) {
   if (interruptedBy !== undefined) break;
-  const started = performance.now();
-  const report = await runSuite(each);
-  reports.push(isOnCi() ? refuseSkips(report) : report);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`\n== ${each.suite.name}: ${summary(reports.slice(-1))} in ${seconds} s\n\n`);
+  await Promise.all([
+    runAndReport(suite, () => runSuite(suite, MAIN_LANE)),
+    ...beside.map((each) =>
+      runAndReport(each, () =>
+        withIdleLane(path.join(scratch, `${each.suite.name}.log`), (lane) => runSuite(each, lane)),
+      ),
+    ),
+  ]);
 }
 removeLeftovers(scratch);
 const failures = reports.flatMap((report) => report.failures);
@@ -68,8 +72,16 @@ function isOnCi(): boolean {
   return !['', '0', 'false'].includes(process.env['CI'] ?? '');
 }
 
+async function runAndReport({ suite }: ChosenSuite, run: () => Promise<RunReport>): Promise<void> {
+  const started = performance.now();
+  const report = await run();
+  reports.push(isOnCi() ? refuseSkips(report) : report);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  process.stdout.write(`\n== ${suite.name}: ${summary(reports.slice(-1))} in ${seconds} s\n\n`);
+}
+
 /** A suite that cannot run counts as one failure: nothing is skipped unseen. */
-async function runSuite({ suite, files }: ChosenSuite): Promise<RunReport> {
+async function runSuite({ suite, files }: ChosenSuite, lane: Lane): Promise<RunReport> {
   process.stdout.write(`== ${suite.name}\n`);
   try {
     ensurePrograms(suite.programs ?? []);
@@ -82,7 +94,7 @@ async function runSuite({ suite, files }: ChosenSuite): Promise<RunReport> {
     return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (files.length === 0) return oneFailure(`no test file matches ${suite.files.join(', ')}`);
-  return runFiles(suite, files, { root, scratch, grep: selection.grep });
+  return runFiles(suite, files, { root, scratch, grep: selection.grep, lane });
 }
 
 function summary(ofSuites: readonly RunReport[]): string {

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { OWN_PROGRAMS } from '../setup/packages.ts';
 import type { RunReport } from './count-reporter.ts';
 import { groupFiles, writeGroups } from './groups.ts';
+import { type Lane, spawnInLane } from './idle-time.ts';
 import { countLeftovers, removeLeftovers } from './leftovers.ts';
 import { patternOf } from './selection.ts';
 import type { Suite } from './suites.ts';
@@ -17,6 +18,7 @@ export interface Place {
   readonly scratch: string;
   /** Text of the titles to run. */
   readonly grep: string | undefined;
+  readonly lane: Lane;
 }
 
 interface Run extends Place {
@@ -97,11 +99,8 @@ interface Outcome {
 async function runRunner(run: Run, files: readonly string[], filesPerProcess = 1): Promise<Outcome> {
   const { root, scratch, suite } = run;
   const countFile = path.join(scratch, `${suite.name}.json`);
-  const child = spawn(process.execPath, [...runnerArgs(run, countFile, filesPerProcess), ...files], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: testEnvironment(run),
-  });
+  const args = [...runnerArgs(run, countFile, filesPerProcess), ...files];
+  const child = spawnInLane(args, run.lane, { cwd: root, env: testEnvironment(run) });
   let interrupted = false;
   const forward = (signal: NodeJS.Signals): void => {
     interrupted = true;

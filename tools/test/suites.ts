@@ -14,6 +14,11 @@ export interface Suite {
   /** Files that look at the whole machine. They run after the others, one at a time. */
   readonly alone?: readonly string[];
   readonly timeoutSecondsPerTest: number;
+  /**
+   * Runs beside this suite, which waits most of its time, at the lowest priority. For suites that no clock of the
+   * machine can fail.
+   */
+  readonly inIdleTimeOf?: string;
   /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
   readonly sharesCompiledModules?: boolean;
   /** Files of one room run in one process, which loads their modules once. */
@@ -35,7 +40,8 @@ export const SUITES: readonly Suite[] = [
     name: 'sim',
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
-    timeoutSecondsPerTest: 300,
+    timeoutSecondsPerTest: 900,
+    inIdleTimeOf: 'chaos',
     sharesCompiledModules: true,
   },
   {

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import type { ChosenSuite } from './selection.ts';
+
+/** The lowest: such a process runs when no other wants the processor. */
+const LOWEST = 19;
+
+/** A suite, and those that run in its idle time. */
+export interface Turn {
+  readonly suite: ChosenSuite;
+  readonly beside: readonly ChosenSuite[];
+}
+
+/** A suite whose partner is not chosen has a turn of its own. */
+export function turnsOf(chosen: readonly ChosenSuite[]): readonly Turn[] {
+  const names = new Set(chosen.map(({ suite }) => suite.name));
+  const isBeside = ({ suite }: ChosenSuite): boolean => names.has(suite.inIdleTimeOf ?? '');
+  return chosen
+    .filter((each) => !isBeside(each))
+    .map((each) => ({ suite: each, beside: chosen.filter(({ suite }) => suite.inIdleTimeOf === each.suite.name) }));
+}
+
+/** Where the processes of a suite print to, and how they are started. */
+export interface Lane {
+  readonly output: 'inherit' | number;
+  readonly isIdle: boolean;
+}
+
+export const MAIN_LANE: Lane = { output: 'inherit', isIdle: false };
+
+/** Runs with a lane whose output is printed at the end, so that two suites do not mix theirs. */
+export async function withIdleLane<T>(
+  file: string,
+  run: (lane: Lane) => Promise<T>,
+  print: (output: Uint8Array) => void = (output) => process.stdout.write(output),
+): Promise<T> {
+  const output = openSync(file, 'w');
+  try {
+    return await run({ output, isIdle: true });
+  } finally {
+    closeSync(output);
+    print(readFileSync(file));
+  }
+}
+
+export function spawnInLane(args: readonly string[], lane: Lane, options: { cwd: string; env: NodeJS.ProcessEnv }) {
+  const stdio = ['ignore', lane.output, lane.output] as const;
+  const child = spawn(process.execPath, args, { ...options, stdio: [...stdio], detached: lane.isIdle });
+  if (lane.isIdle && child.pid !== undefined) lowerPriority(child.pid);
+  return child;
+}
+
+/** Linux compares priorities within a session only, unless the whole session has one. */
+function lowerPriority(pid: number): void {
+  setPriority(pid, LOWEST);
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(LOWEST));
+  } catch {
+    // Sessions have no priorities here: that of the process counts.
+  }
+}

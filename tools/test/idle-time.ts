@@ -6,19 +6,19 @@ import type { ChosenSuite } from './selection.ts';
 /** The lowest: such a process runs when no other wants the processor. */
 const LOWEST = 19;
 
-/** A suite, and those that run in its idle time. */
+/** A suite, and those that start with it to run in idle time. */
 export interface Turn {
   readonly suite: ChosenSuite;
   readonly beside: readonly ChosenSuite[];
 }
 
-/** A suite whose partner is not chosen has a turn of its own. */
+/** A suite starts beside the first of its partners; when none is chosen, it has a turn of its own. */
 export function turnsOf(chosen: readonly ChosenSuite[]): readonly Turn[] {
-  const names = new Set(chosen.map(({ suite }) => suite.name));
-  const isBeside = ({ suite }: ChosenSuite): boolean => names.has(suite.inIdleTimeOf ?? '');
+  const partnerOf = ({ suite }: ChosenSuite): ChosenSuite | undefined =>
+    chosen.find((other) => suite.inIdleTimeOf?.includes(other.suite.name) === true);
   return chosen
-    .filter((each) => !isBeside(each))
-    .map((each) => ({ suite: each, beside: chosen.filter(({ suite }) => suite.inIdleTimeOf === each.suite.name) }));
+    .filter((each) => partnerOf(each) === undefined)
+    .map((each) => ({ suite: each, beside: chosen.filter((other) => partnerOf(other) === each) }));
 }
 
 /** Where the processes of a suite print to, and how they are started. */

@@ -31,17 +31,13 @@ for (const signal of SIGNALS) {
   });
 }
 if (chosen.length === 0) process.stdout.write('no test file is chosen\n');
+const inIdleTime: Promise<void>[] = [];
 for (const { suite, beside } of turnsOf(chosen)) {
   if (interruptedBy !== undefined) break;
-  await Promise.all([
-    runAndReport(suite, () => runSuite(suite, MAIN_LANE)),
-    ...beside.map((each) =>
-      runAndReport(each, () =>
-        withIdleLane(path.join(scratch, `${each.suite.name}.log`), (lane) => runSuite(each, lane)),
-      ),
-    ),
-  ]);
+  inIdleTime.push(...beside.map((each) => runAndReport(each, () => runInIdleTime(each))));
+  await runAndReport(suite, () => runSuite(suite, MAIN_LANE));
 }
+await Promise.all(inIdleTime);
 removeLeftovers(scratch);
 const failures = reports.flatMap((report) => report.failures);
 const skipped = describeSkips(reports.flatMap(({ skips }) => skips));
@@ -71,6 +67,9 @@ function select(args: readonly string[]): Selection {
 function isOnCi(): boolean {
   return !['', '0', 'false'].includes(process.env['CI'] ?? '');
 }
+
+const runInIdleTime = (each: ChosenSuite): Promise<RunReport> =>
+  withIdleLane(path.join(scratch, `${each.suite.name}.log`), (lane) => runSuite(each, lane));
 
 async function runAndReport({ suite }: ChosenSuite, run: () => Promise<RunReport>): Promise<void> {
   const started = performance.now();

@@ -60,10 +60,9 @@ export class TestDockerd implements AsyncDisposable {
   /** Resolves when the engine answers. */
   async launch(): Promise<void> {
     const log = openSync(this.#file('log'), 'a');
-    const [program = '', ...args] = [...this.#words, 'dockerd', ...this.#flags()];
     // Its containerd writes its stacks to the temporary folder when the machine is so busy that it misses health checks.
-    const env = { ...process.env, TMPDIR: this.directory };
-    this.#child = spawn(program, args, { stdio: ['ignore', log, log], env });
+    const command = [`TMPDIR=${this.directory}`, ...this.#words, 'dockerd', ...this.#flags()];
+    this.#child = spawn('env', command, { stdio: ['ignore', log, log] });
     closeSync(log);
     await waitFor('the Docker engine answers', async () => this.#answers()).catch((error: unknown) => {
       throw new Error(readFileSync(this.#file('log'), 'utf8').slice(-4_000), { cause: error });

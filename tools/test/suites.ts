@@ -15,8 +15,8 @@ export interface Suite {
   readonly alone?: readonly string[];
   readonly timeoutSecondsPerTest: number;
   /**
-   * Starts beside the first of these suites, which wait a good part of their time, and runs at the lowest priority. For
-   * suites that no clock of the machine can fail.
+   * Starts beside the first of these suites, which wait most of their time, and runs at the lowest priority. For suites
+   * that no clock of the machine can fail.
    */
   readonly inIdleTimeOf?: readonly string[];
   /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
@@ -41,7 +41,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 1_200,
-    inIdleTimeOf: ['e2e', 'chaos'],
+    inIdleTimeOf: ['chaos'],
     sharesCompiledModules: true,
   },
   {

@@ -5,6 +5,8 @@ import type { ChosenSuite } from './selection.ts';
 
 /** The lowest: such a process runs when no other wants the processor. */
 const LOWEST = 19;
+/** A test in idle time has this many times its time. */
+export const IDLE_PATIENCE = 4;
 
 /** A suite, and those that start with it to run in idle time. */
 export interface Turn {
@@ -12,13 +14,12 @@ export interface Turn {
   readonly beside: readonly ChosenSuite[];
 }
 
-/** A suite starts beside the first of its partners; when none is chosen, it has a turn of its own. */
+/** A suite starts beside its partner; when that is not chosen, it has a turn of its own. */
 export function turnsOf(chosen: readonly ChosenSuite[]): readonly Turn[] {
-  const partnerOf = ({ suite }: ChosenSuite): ChosenSuite | undefined =>
-    chosen.find((other) => suite.inIdleTimeOf?.includes(other.suite.name) === true);
+  const names = new Set(chosen.map(({ suite }) => suite.name));
   return chosen
-    .filter((each) => partnerOf(each) === undefined)
-    .map((each) => ({ suite: each, beside: chosen.filter((other) => partnerOf(other) === each) }));
+    .filter(({ suite }) => suite.inIdleTimeOf === undefined || !names.has(suite.inIdleTimeOf))
+    .map((each) => ({ suite: each, beside: chosen.filter(({ suite }) => suite.inIdleTimeOf === each.suite.name) }));
 }
 
 /** Where the processes of a suite print to, and how they are started. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensureContainerd } from '../setup/containerd.ts';
-import { ensureDocker, ensureDockerPrograms } from '../setup/docker.ts';
+import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
 import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
@@ -85,10 +85,7 @@ async function runSuite({ suite, files }: ChosenSuite, lane: Lane): Promise<RunR
   try {
     ensurePrograms(suite.programs ?? []);
     if (suite.docker === true) ensureDocker();
-    if (suite.runtimes === true) {
-      ensureContainerd();
-      ensureDockerPrograms();
-    }
+    if (suite.containerd === true) ensureContainerd();
   } catch (error) {
     return oneFailure(`${suite.name} cannot run: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { OWN_PROGRAMS } from '../setup/packages.ts';
 import type { RunReport } from './count-reporter.ts';
 import { groupFiles, writeGroups } from './groups.ts';
-import { type Lane, spawnInLane } from './idle-time.ts';
+import { IDLE_PATIENCE, type Lane, spawnInLane } from './idle-time.ts';
 import { countLeftovers, removeLeftovers } from './leftovers.ts';
 import { patternOf } from './selection.ts';
 import type { Suite } from './suites.ts';
@@ -112,13 +112,14 @@ async function runRunner(run: Run, files: readonly string[], filesPerProcess = 1
   return { report: reportOf(suite, countFile, child), interrupted };
 }
 
-function runnerArgs({ grep, suite }: Run, countFile: string, filesPerProcess: number): readonly string[] {
+function runnerArgs({ grep, lane, suite }: Run, countFile: string, filesPerProcess: number): readonly string[] {
+  const secondsPerTest = suite.timeoutSecondsPerTest * (lane.isIdle ? IDLE_PATIENCE : 1);
   return [
     '--disable-warning=ExperimentalWarning',
     '--test',
     `--test-concurrency=${suite.concurrency}`,
     ...(grep === undefined ? [] : [`--test-name-pattern=${patternOf(grep)}`]),
-    `--test-timeout=${suite.timeoutSecondsPerTest * filesPerProcess * 1000}`,
+    `--test-timeout=${secondsPerTest * filesPerProcess * 1000}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     `--test-reporter=${path.join(import.meta.dirname, 'count-reporter.ts')}`,

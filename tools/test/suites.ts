@@ -8,17 +8,17 @@ export interface Suite {
   /** Needs a Docker Engine with the compose plugin. */
   readonly docker?: boolean;
   /** Starts container runtimes of its own. */
-  readonly runtimes?: boolean;
+  readonly containerd?: boolean;
   /** Test files that run at the same time; servers of one test must not starve those of another. */
   readonly concurrency: number;
   /** Files that look at the whole machine. They run after the others, one at a time. */
   readonly alone?: readonly string[];
   readonly timeoutSecondsPerTest: number;
   /**
-   * Starts beside the first of these suites, which wait most of their time, and runs at the lowest priority. For suites
-   * that no clock of the machine can fail.
+   * Starts beside this suite, which waits most of its time, and runs at the lowest priority. For suites that no clock of
+   * the machine can fail.
    */
-  readonly inIdleTimeOf?: readonly string[];
+  readonly inIdleTimeOf?: string;
   /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
   readonly sharesCompiledModules?: boolean;
   /** Files of one room run in one process, which loads their modules once. */
@@ -40,15 +40,15 @@ export const SUITES: readonly Suite[] = [
     name: 'sim',
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
-    timeoutSecondsPerTest: 1_200,
-    inIdleTimeOf: ['chaos'],
+    timeoutSecondsPerTest: 300,
+    inIdleTimeOf: 'chaos',
     sharesCompiledModules: true,
   },
   {
     name: 'integration',
     files: ['test/integration/**/*.test.ts'],
     programs: ['redis-server', 'nats-server', 'nats-server-next', 'kubectl', 'fish', 'zsh'],
-    runtimes: true,
+    containerd: true,
     concurrency: 2,
     alone: [
       'test/integration/abuse-slow-clients.test.ts',
@@ -67,7 +67,6 @@ export const SUITES: readonly Suite[] = [
     name: 'e2e',
     files: ['test/e2e/**/*.test.ts'],
     programs: ['kubectl', 'chromium'],
-    runtimes: true,
     concurrency: 2,
     alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,

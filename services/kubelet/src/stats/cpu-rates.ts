@@ -39,11 +39,12 @@ export function createCpuRates(): CpuRates {
   };
 }
 
-/** A decreased counter belongs to a new life, which begins at its own start; a clock that was set back also starts again. */
+/** A decreased counter belongs to a new life, which has its own start; a clock that was set back also starts again. */
 function extended(before: readonly Point[], point: Point, start: readonly Point[]): readonly Point[] {
   const last = before.at(-1);
   if (last !== undefined && last.at > point.at) return [point];
-  if (last !== undefined && last.cpuNanoseconds > point.cpuNanoseconds) return [...start, point];
+  if (last !== undefined && last.cpuNanoseconds > point.cpuNanoseconds)
+    return [...start.filter(({ at }) => at >= last.at), point];
   if (last?.at === point.at) return before;
   const recent = before.filter(({ at }, index) => index === before.length - 1 || point.at - at <= CPU_RATE_KEPT_MS);
   return [...recent, point];

@@ -31,10 +31,12 @@ test('a rate covers the last sufficient interval, and at first the whole lifetim
   assert.equal(rates.rate(MACHINE), 2 * SECOND);
   rates.observe(sampleAt(16, 12));
   assert.equal(rates.rate(web), Math.round((SECOND * 10) / 12), 'two seconds alone say little');
-  rates.observe(sampleAt(18, 1, START + 16_000));
-  assert.equal(rates.rate(web), SECOND / 2, 'a counter that fell is that of another life, since whose start it counts');
+  rates.observe(sampleAt(17, 1));
+  assert.equal(rates.rate(web), undefined, 'a counter that fell is that of another life');
+  rates.observe(sampleAt(19, 0.5, START + 18_000));
+  assert.equal(rates.rate(web), SECOND / 2, 'since the start of this life');
   assert.equal(rates.rate(MACHINE), undefined, 'nobody knows since when');
-  rates.observe({ ...sampleAt(19, 2), pods: [] });
+  rates.observe({ ...sampleAt(20, 2), pods: [] });
   assert.equal(rates.rate(web), undefined);
 });
 

@@ -34,32 +34,26 @@ export function createUsageMeter(read: (pid: number) => ProcessUsage = processUs
     measure: (sandboxes, processes, at) => {
       const byContainer = processesByContainer(processes);
       const next = new Map<string, ContainerMeter>();
-      const usages = sandboxes.flatMap(({ config, containers }) =>
-        containers.flatMap((container) => {
-          if (container.state !== 'running') return [];
-          const [before, own] = [meters.get(container.id), byContainer.get(container.id)];
-          if (own === undefined) {
-            if (before !== undefined) next.set(container.id, before);
-            return [];
-          }
-          const used = own.map((process) => ({ process, usage: read(process.pid) }));
-          const meter = advanced(before, container, used);
-          next.set(container.id, meter);
-          return {
-            podUid: config.podUid,
-            container: container.config.name,
-            at,
-            cpuNanoseconds: meter.cpuNanoseconds,
-            memoryBytes: used.reduce((sum, { usage }) => sum + usage.memoryBytes, 0),
-            processes: own.length,
-          };
-        }),
-      );
+      const usages = runningIn(sandboxes).flatMap(({ podUid, container }) => {
+        const before = meters.get(container.id);
+        const used = byContainer.get(container.id)?.map((process) => ({ process, usage: read(process.pid) }));
+        const meter = used === undefined ? before : advanced(before, container, used);
+        if (meter !== undefined) next.set(container.id, meter);
+        if (used === undefined || meter === undefined) return [];
+        const memoryBytes = used.reduce((sum, { usage }) => sum + usage.memoryBytes, 0);
+        const { cpuNanoseconds } = meter;
+        return { podUid, container: container.config.name, at, cpuNanoseconds, memoryBytes, processes: used.length };
+      });
       meters = next;
       return usages;
     },
   };
 }
+
+const runningIn = (sandboxes: readonly SandboxStatus[]) =>
+  sandboxes.flatMap(({ config: { podUid }, containers }) =>
+    containers.filter(({ state }) => state === 'running').map((container) => ({ podUid, container })),
+  );
 
 function processesByContainer(processes: readonly MarkedProcess[]): ReadonlyMap<string | undefined, MarkedProcess[]> {
   const bySession = new Map(processes.filter(({ marker }) => marker !== '').map((each) => [each.session, each.marker]));

@@ -31,13 +31,13 @@ for (const signal of SIGNALS) {
   });
 }
 if (chosen.length === 0) process.stdout.write('no test file is chosen\n');
-const inIdleTime: Promise<void>[] = [];
 for (const { suite, beside } of turnsOf(chosen)) {
   if (interruptedBy !== undefined) break;
-  inIdleTime.push(...beside.map((each) => runAndReport(each, () => runInIdleTime(each))));
-  await runAndReport(suite, () => runSuite(suite, MAIN_LANE));
+  await Promise.all([
+    runAndReport(suite, () => runSuite(suite, MAIN_LANE)),
+    ...beside.map((each) => runAndReport(each, () => runInIdleTime(each))),
+  ]);
 }
-await Promise.all(inIdleTime);
 removeLeftovers(scratch);
 const failures = reports.flatMap((report) => report.failures);
 const skipped = describeSkips(reports.flatMap(({ skips }) => skips));
@@ -68,8 +68,9 @@ function isOnCi(): boolean {
   return !['', '0', 'false'].includes(process.env['CI'] ?? '');
 }
 
-const runInIdleTime = (each: ChosenSuite): Promise<RunReport> =>
-  withIdleLane(path.join(scratch, `${each.suite.name}.log`), (lane) => runSuite(each, lane));
+function runInIdleTime(each: ChosenSuite): Promise<RunReport> {
+  return withIdleLane(path.join(scratch, `${each.suite.name}.log`), (lane) => runSuite(each, lane));
+}
 
 async function runAndReport({ suite }: ChosenSuite, run: () => Promise<RunReport>): Promise<void> {
   const started = performance.now();

@@ -5,6 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { seriousFindings, startBrowser, visit } from '../support/browser.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl } from '../support/kubectl.ts';
+import { waitFor } from '../support/wait.ts';
 
 let cluster: HoldfastProcess;
 let browser: Browser;
@@ -33,8 +34,22 @@ async function press(name: string): Promise<void> {
   await page.locator('form button:disabled').first().waitFor({ state: 'detached' });
 }
 
-test('the time of a cluster passes by buttons, and pages count ages by it', async () => {
+test('a link signs in although its first answers are lost and its page is loaded again', async () => {
+  const answered: number[] = [];
+  await page.route('**/ui/session', async (route) => {
+    answered.push((await route.fetch()).status());
+    await route.abort('connectionreset');
+  });
   await visit(page, cluster.ready.console);
+  await waitFor('the code was used twice', () => answered.length > 1);
+  await page.unroute('**/ui/session');
+  await page.goto('about:blank');
+  await visit(page, cluster.ready.console);
+  await page.getByRole('link', { name: 'Play', exact: true }).waitFor();
+  assert.deepEqual(new Set(answered), new Set([201]));
+});
+
+test('the time of a cluster passes by buttons, and pages count ages by it', async () => {
   await page.getByRole('link', { name: 'Play', exact: true }).click();
   await shownTime().waitFor();
   const began = await timeOf();

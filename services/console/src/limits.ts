@@ -2,6 +2,8 @@
 export const CODES_MAX = 16;
 /** From the start line to the browser: long enough to switch windows, too short to be found in a log later. */
 export const CODE_LIFETIME_MS = 10 * 60_000;
+/** The same attempt to sign in may come again for this long after a code was used: its answer may have been lost. */
+export const ATTEMPT_LIFETIME_MS = 30_000;
 /** Browsers that are signed in. The oldest session makes room. */
 export const SESSIONS_MAX = 64;
 /** A working day. The token behind it may end earlier. */

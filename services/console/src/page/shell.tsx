@@ -1,7 +1,17 @@
 import { type Signal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { type Api, createApi, type Fetch, NO_OFFERS, patientFetch, readOffers, signIn, signOut } from '../state/api.ts';
+import {
+  type Api,
+  type Credential,
+  createApi,
+  type Fetch,
+  NO_OFFERS,
+  patientFetch,
+  readOffers,
+  signIn,
+  signOut,
+} from '../state/api.ts';
 import { type HistoryRange, readRange } from '../state/history.ts';
 import { type Kind, readKinds } from '../state/kinds.ts';
 import type { Machine } from '../state/machine.ts';
@@ -9,6 +19,8 @@ import { type ResourceName, type Route, readRoute } from '../state/routes.ts';
 import { parse } from '../state/times.ts';
 
 const GUARD = 'guard';
+/** The key of the attempt to sign in that is under way. */
+const ATTEMPT = 'attempt';
 const CLOCK_TICK_MS = 5_000;
 
 export type Presence = 'arriving' | 'outside' | 'inside';
@@ -58,20 +70,28 @@ export class Shell {
       this.route.value = readRoute(machine.place.hash());
     });
     machine.every(CLOCK_TICK_MS, () => void this.tick());
-    if (code !== undefined) await this.signIn({ code });
+    if (code !== undefined) await this.signIn({ code, attempt: this.#attempt() });
     else if (this.#guard === '') this.presence.value = 'outside';
     else await this.#enter();
   }
 
-  async signIn(credential: { code: string } | { token: string }): Promise<void> {
+  async signIn(credential: Credential): Promise<void> {
     try {
       this.#guard = await signIn(this.#patientFetch, credential);
       this.machine.store.write(GUARD, this.#guard);
+      this.machine.store.write(ATTEMPT, '');
       await this.#enter();
     } catch (error) {
       this.refusal.value = error instanceof Error ? error.message : String(error);
       this.presence.value = 'outside';
     }
+  }
+
+  /** Kept until it succeeds, so that a page that is loaded again makes the same attempt. */
+  #attempt(): string {
+    const attempt = this.machine.store.read(ATTEMPT) || this.machine.newId();
+    this.machine.store.write(ATTEMPT, attempt);
+    return attempt;
   }
 
   async signOut(): Promise<void> {

@@ -4,7 +4,14 @@ import { gzipSync } from 'node:zlib';
 import type { ApiRequest, ApiResponse, HttpMethod } from '@holdfast/client';
 import { createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
-import { BUNDLE_BYTES_MAX, CODE_LIFETIME_MS, CODES_MAX, SESSION_LIFETIME_MS, SESSIONS_MAX } from '../limits.ts';
+import {
+  ATTEMPT_LIFETIME_MS,
+  BUNDLE_BYTES_MAX,
+  CODE_LIFETIME_MS,
+  CODES_MAX,
+  SESSION_LIFETIME_MS,
+  SESSIONS_MAX,
+} from '../limits.ts';
 import { buildBundle } from './bundle.ts';
 import { createConsoleHandler } from './console.ts';
 import { Files } from './files.ts';
@@ -74,6 +81,18 @@ test('a code signs in once: its cookie is confined, and the session speaks as th
   });
   assert.deepEqual(last?.connection, { remoteAddress: '127.0.0.1' }, "the browser's certificate is nobody here");
   assert.equal((await signIn({ code })).response.status, 401, 'a replayed code');
+});
+
+test('a code opens a session again for the same attempt, whose answer was lost, for a moment', async () => {
+  const { clock, sessions, signIn } = setUp();
+  const code = sessions.issueCode('good', 'admin') ?? '';
+  const status = async (attempt?: string): Promise<number> =>
+    (await signIn(attempt === undefined ? { code } : { code, attempt })).response.status;
+  assert.equal(await status('mine'), 201);
+  assert.deepEqual([await status('another'), await status()], [401, 401]);
+  assert.equal(await status('mine'), 201);
+  await clock.advance(ATTEMPT_LIFETIME_MS);
+  assert.equal(await status('mine'), 401);
 });
 
 test('a code that is too old, unknown or of a token that ended opens nothing', async () => {

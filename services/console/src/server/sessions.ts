@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@holdfast/platform/clock';
-import { CODE_LIFETIME_MS, CODES_MAX, SESSION_LIFETIME_MS, SESSIONS_MAX } from '../limits.ts';
+import { ATTEMPT_LIFETIME_MS, CODE_LIFETIME_MS, CODES_MAX, SESSION_LIFETIME_MS, SESSIONS_MAX } from '../limits.ts';
 
 export interface SessionsDeps {
   readonly clock: Clock;
@@ -23,6 +23,11 @@ interface Kept {
   readonly endsAt: number;
 }
 
+interface KeptCode extends Kept {
+  /** Digest of the attempt that used it. */
+  readonly usedBy?: string;
+}
+
 interface KeptSession extends Kept {
   readonly guard: string;
 }
@@ -31,7 +36,7 @@ interface KeptSession extends Kept {
 export class Sessions {
   readonly deps: SessionsDeps;
   /** Keyed by digest, so that the time of a lookup reveals nothing. */
-  readonly #codes = new Map<string, Kept>();
+  readonly #codes = new Map<string, KeptCode>();
   readonly #sessions = new Map<string, KeptSession>();
 
   constructor(deps: SessionsDeps) {
@@ -53,12 +58,17 @@ export class Sessions {
     return code;
   }
 
-  /** The token of a code. Afterwards nobody can use the code again. */
-  redeem(code: string): string | undefined {
+  /** The token of a code. Afterwards only the same attempt can use the code again, and only for a moment. */
+  redeem(code: string, attempt?: string): string | undefined {
     const key = digest(code);
     const found = this.#codes.get(key);
+    const now = this.deps.clock.monotonic();
+    const usedBy = attempt === undefined ? undefined : digest(attempt);
+    if (found?.usedBy !== undefined) return found.usedBy === usedBy && found.endsAt > now ? found.token : undefined;
     this.#codes.delete(key);
-    return found !== undefined && found.endsAt > this.deps.clock.monotonic() ? found.token : undefined;
+    if (found === undefined || found.endsAt <= now) return undefined;
+    if (usedBy !== undefined) this.#codes.set(key, { ...found, usedBy, endsAt: now + ATTEMPT_LIFETIME_MS });
+    return found.token;
   }
 
   open(token: string, user: string): OpenedSession {

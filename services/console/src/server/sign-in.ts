@@ -41,14 +41,14 @@ export async function answerSession(deps: SignInDeps, request: ApiRequest): Prom
 }
 
 async function signIn({ sessions, handle }: SignInDeps, request: ApiRequest): Promise<ApiResponse> {
-  const { code, token: given } = readSignIn(request);
-  const token = code === undefined ? given : sessions.redeem(code);
+  const { code, attempt, token: given } = readSignIn(request);
+  const token = code === undefined ? given : sessions.redeem(code, attempt);
   if (token === undefined) throw signedOut('This link was used before or is too old. `holdfast ui` prints a new one.');
   const { id, guard } = sessions.open(token, await userOf(handle, token));
   return json(201, { guard }, { 'set-cookie': setSessionCookie(request, id) });
 }
 
-function readSignIn({ body }: ApiRequest): { readonly code: string | undefined; readonly token: string | undefined } {
+function readSignIn({ body }: ApiRequest): Record<'code' | 'attempt' | 'token', string | undefined> {
   const text = typeof body === 'string' ? body : Buffer.from(body ?? []).toString();
   if (text.length > SIGN_IN_BYTES_MAX) throw malformed('a sign-in is smaller than this');
   let value: unknown;
@@ -61,7 +61,7 @@ function readSignIn({ body }: ApiRequest): { readonly code: string | undefined; 
     const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
     return typeof found === 'string' && found !== '' ? found : undefined;
   };
-  return { code: field('code'), token: field('token')?.trim() };
+  return { code: field('code'), attempt: field('attempt'), token: field('token')?.trim() };
 }
 
 /** The API server decides: it names the user of the token. Throws for a token that it does not know. */

@@ -79,7 +79,12 @@ test('a sign-in survives a network that changes, and a caller who left is not se
       return new Response('{"guard":"g"}', { status: 201 });
     };
   };
-  assert.equal(await signIn(patientFetch(failing(2), pause), { code: 'c' }), 'g');
+  const half = new ReadableStream({ start: (controller) => controller.error(new TypeError('network changed')) });
+  const answers = [new Response(half, { status: 201 }), new Response('{"guard":"g"}', { status: 201 })];
+  const torn: Fetch = async () => answers.shift() ?? new Response('none left', { status: 500 });
+  assert.equal(await signIn(patientFetch(torn, pause), { code: 'c', attempt: 'a' }), 'g');
+  assert.deepEqual(pauses.splice(0), [300]);
+  assert.equal(await signIn(patientFetch(failing(2), pause), { code: 'c', attempt: 'a' }), 'g');
   assert.deepEqual(pauses, [300, 600]);
   await assert.rejects(patientFetch(failing(1), pause)('/a', { signal: AbortSignal.abort() }), /network changed/);
   assert.equal(pauses.length, 2);
@@ -92,8 +97,8 @@ test('a session that has ended leads to the way in', async () => {
 });
 
 test('a sign-in gives the guard, and says why it failed', async () => {
-  assert.equal(await signIn(answer(201, '{"guard":"g"}'), { code: 'c' }), 'g');
-  await assert.rejects(signIn(answer(401, '{"message":"too old"}'), { code: 'c' }), /too old/);
+  assert.equal(await signIn(answer(201, '{"guard":"g"}'), { code: 'c', attempt: 'a' }), 'g');
+  await assert.rejects(signIn(answer(401, '{"message":"too old"}'), { code: 'c', attempt: 'a' }), /too old/);
 });
 
 test('a stream of bytes is text, whatever the pieces split', async () => {

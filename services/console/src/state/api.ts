@@ -60,7 +60,11 @@ type Pause = (ms: number) => Promise<void>;
 export const patientFetch =
   (fetch: Fetch, pause: Pause): Fetch =>
   (url, init) =>
-    patiently(() => fetch(url, init), pause, init.signal);
+    patiently(async () => buffered(await fetch(url, init)), pause, init.signal);
+
+/** The answer is read to its end before it counts. */
+const buffered = async (response: Response): Promise<Response> =>
+  response.body === null ? response : new Response(await response.arrayBuffer(), response);
 
 async function patiently<T>(ask: () => Promise<T>, pause: Pause, signal?: AbortSignal | null): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -117,7 +121,10 @@ async function send({ fetch, signedOut }: ApiDeps, request: Request): Promise<Re
   throw new ApiFailure(response.status, await failureText(response));
 }
 
-export async function signIn(fetch: Fetch, credential: { code: string } | { token: string }): Promise<string> {
+/** A code opens a session once for each attempt, so that a lost answer can be asked for again. */
+export type Credential = { readonly code: string; readonly attempt: string } | { readonly token: string };
+
+export async function signIn(fetch: Fetch, credential: Credential): Promise<string> {
   const response = await fetch('/ui/session', {
     method: 'POST',
     headers: { [GUARD_HEADER]: 'sign-in', 'content-type': 'application/json' },

@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { describe, test } from 'node:test';
 import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
+import type { DurableStore } from '@holdfast/store';
 import { runCampaign } from '../chaos/zones/campaign.ts';
 import { FAULTS, type Fault } from '../chaos/zones/faults.ts';
 import type { Slice } from '../chaos/zones/report.ts';
@@ -33,9 +34,27 @@ describe('three zones', { concurrency: true }, () => {
     assert.equal(alone.haltedBy(), undefined);
   });
 
+  const skipDisks = whyNoForgetfulDisk() ?? false;
+  test('log: a server that delivers the log can write nothing any more: every store goes on', {
+    skip: skipDisks,
+  }, async () => {
+    await using zones = await Zones.start({ forgetful: true });
+    await zones.begin();
+    await zones.whole();
+    await zones.disks[await zones.feedingZone()]?.protect(true);
+    const write = (store: DurableStore, key: string): Promise<true> =>
+      eventually(
+        () => store.write([{ kind: 'create', key, value: '"a"' }], { writeId: key }).then(() => true),
+        `${key} is written`,
+      );
+    // The first writes show the server that its disk has failed.
+    for (const round of ['first', 'second'])
+      await Promise.all(zones.stores.map((store, zone) => write(store, `core/pods/default/${round}-${zone}`)));
+  });
+
   for (const kind of ['zone-kill', 'disk-lost', 'flipped-bit', 'disk-read-only'] as const) {
     const { needsDisks = false }: Fault = FAULTS[kind];
-    const skip = needsDisks && (whyNoForgetfulDisk() ?? false);
+    const skip = needsDisks && skipDisks;
     test(`log: a campaign of one: ${kind}: every history is explained, every watch is told it`, { skip }, async () => {
       const slices: Slice[] = [];
       await runCampaign({

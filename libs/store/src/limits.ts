@@ -167,6 +167,8 @@ export const LOG_INCOMPLETE_READINGS = 5;
 /** Log: the consumer says that it lives; after this silence it is replaced. */
 export const LOG_HEARTBEAT_MS = 500;
 export const LOG_SILENCE_MS = 2_000;
+/** Log: a consumer that says so often in a row that it has nothing to deliver, although the log holds more, is replaced. */
+export const LOG_IDLE_HEARTBEATS_MAX = 4;
 export const LOG_CONSUMER_INACTIVE_MS = 10_000;
 /** Log: how often it is checked that everything the guarantees rely on is in force. */
 export const LOG_GUARANTEE_INTERVAL_MS = 30_000;

@@ -12,6 +12,7 @@ import { createLogStore } from '@holdfast/store/log';
 import { connect } from 'nats';
 import { streamInfo } from '../../../libs/store/src/log/jetstream.ts';
 import { logNames } from '../../../libs/store/src/log/layout.ts';
+import { readJson } from '../../../libs/store/src/log/monitor.ts';
 import { readCurrent } from '../../../libs/store/src/log/open-log.ts';
 import { type ForgetfulDisk, startForgetfulDisk } from '../../support/forgetful-disk.ts';
 import { LOG_PATIENCE_MS, type LogServers, startLogServers } from '../../support/log-servers.ts';
@@ -25,6 +26,16 @@ export interface ZonesOptions {
   readonly replicas?: 1 | 3;
   /** The data of each server are on a disk that can be full, slow or protected, and that forgets when it loses its power. */
   readonly forgetful?: boolean;
+}
+
+/** What a NATS server says of itself, as far as it is read here. */
+interface ServerStanding {
+  readonly account_details?: readonly {
+    readonly stream_detail?: readonly {
+      readonly name: string;
+      readonly consumer_detail?: readonly { readonly push_bound?: boolean }[];
+    }[];
+  }[];
 }
 
 /** Three zones on this machine: each has a NATS server and a store, and every way between zones can fall silent. */
@@ -135,6 +146,20 @@ export class Zones implements AsyncDisposable {
     } finally {
       await connection.close();
     }
+  }
+
+  /** A zone whose server delivers the log to a store of any zone. */
+  async feedingZone(): Promise<number> {
+    for (const zone of ZONES) {
+      const url = `${this.servers.monitors[zone]}/jsz?accounts=1&streams=1&consumers=1`;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the monitoring address of a NATS server says this
+      const { account_details: accounts = [] } = (await readJson(createSystemClock(), url)) as ServerStanding;
+      const streams = accounts.flatMap(({ stream_detail: all = [] }) => all);
+      const own = streams.filter(({ name }) => name.startsWith(`${this.#name}_`));
+      if (own.some(({ consumer_detail: all = [] }) => all.some((consumer) => consumer.push_bound === true)))
+        return zone;
+    }
+    throw new Error('no server delivers the log');
   }
 
   /** Resolves with the zone of the log's leader when every replica is current. */

@@ -50,6 +50,7 @@ export class GuaranteeCheck {
         streamInfo(connection, current.stream),
         ...monitors.map((url) => readMonitor(clock, url)),
       ]);
+      if (stream !== undefined) this.#replica.sawStored(stream.lastSequence);
       const serverVersion = connection.info?.version ?? '0';
       const evidence = { serverVersion, base, log: stream, monitors: readings };
       const found = findingsOf(evidence, { names, current, replicas, acceptOldServers });

@@ -53,6 +53,7 @@ export class LogReplica {
   #lastRefusal: string | undefined;
   /** When the servers last stored an entry of this process. */
   #storedAt = 0;
+  #storedUpTo = 0;
   /** A reading of the log that began later takes the place of one that is under way. */
   #readings = 0;
 
@@ -146,6 +147,11 @@ export class LogReplica {
     return this.#voice.write(write);
   }
 
+  /** Notes that the log was seen to hold this sequence. */
+  sawStored(sequence: number): void {
+    this.#storedUpTo = Math.max(this.#storedUpTo, sequence);
+  }
+
   barrier(): Promise<void> {
     return this.#voice.barrier();
   }
@@ -176,6 +182,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => this.#machine.position,
+      storedUpTo: () => this.#storedUpTo,
       verify: (connection) => this.#verify(connection),
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
@@ -203,6 +210,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => machine.position,
+      storedUpTo: () => sequence,
       verify: async () => undefined,
       onMessage: (at, payload) => void machine.apply(at, payload),
       onGap: (at) => log.warn('the log has a gap', { at }),
@@ -453,6 +461,7 @@ export class LogReplica {
       this.#storedAt = this.#options.clock.monotonic();
       if (stream !== this.current.stream || sequence <= before)
         this.halt(`the log went back: an entry was stored at ${sequence} of ${stream}, although ${before} was applied`);
+      else this.sawStored(sequence);
     } catch (error) {
       this.#lastRefusal = describeError(error);
     }

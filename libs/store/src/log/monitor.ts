@@ -25,7 +25,8 @@ function versionOf(about: unknown): string | undefined {
   return typeof version === 'string' ? version : undefined;
 }
 
-function readJson(clock: Clock, url: string): Promise<unknown> {
+/** Rejects when the answer is no JSON, is too large, or does not come in time. */
+export function readJson(clock: Clock, url: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const request = nodeHttp().get(url, { agent: false }, (response) => {
       let text = '';

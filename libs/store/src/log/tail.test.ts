@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import type { NatsConnection } from 'nats';
-import { LOG_ASK_AGAIN_MS } from '../limits.ts';
+import { LOG_ASK_AGAIN_MS, LOG_IDLE_HEARTBEATS_MAX } from '../limits.ts';
 import { LogTail } from './tail.ts';
 
 /** A server that answers when the test says so. */
@@ -13,6 +13,7 @@ function makeTail(verify: () => Promise<void>) {
   const answers: (() => void)[] = [];
   const connection = {
     isClosed: () => false,
+    publish: () => undefined,
     subscribe: (_inbox: string, { callback }: { readonly callback: () => void }) => {
       const inbox = { callback, isOver: false };
       inboxes.push(inbox);
@@ -21,24 +22,34 @@ function makeTail(verify: () => Promise<void>) {
     request: () => new Promise((resolve) => answers.push(() => resolve({ string: () => '{}' }))),
   };
   const taken: number[] = [];
+  const log = { holds: 0 };
   const tail = new LogTail({
     clock,
     log: createSilentLog(),
     inboxPrefix: '_INBOX_test',
     stream: 'S',
     position: () => taken.length,
+    storedUpTo: () => log.holds,
     verify,
     onMessage: (sequence) => void taken.push(sequence),
     onGap: () => undefined,
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the tail uses nothing else of it
   void tail.establish(connection as unknown as NatsConnection);
-  return { clock, tail, inboxes, answers, taken };
+  return { clock, tail, inboxes, answers, taken, log };
 }
 
-const message = (sequence: number) => ({
-  reply: `$JS.ACK.S.C.1.${sequence}.${sequence}.0.0`,
+const message = (sequence: number, consumerSequence = sequence) => ({
+  reply: `$JS.ACK.S.C.1.${sequence}.${consumerSequence}.0.0`,
   data: Buffer.from('entry'),
+});
+
+const heartbeat = (sent: number, stalled = '') => ({
+  headers: {
+    code: 100,
+    get: (name: string) =>
+      name === 'Nats-Last-Consumer' ? String(sent) : name === 'Nats-Consumer-Stalled' ? stalled : '',
+  },
 });
 
 test('what the log was asked while it had no leader is asked again soon, and a late answer to it still counts', async () => {
@@ -92,4 +103,37 @@ test('a consumer that does not begin is replaced soon; the one that is heard fir
   assert.notEqual(tail.heardAt, undefined);
   tail.abandon();
   assert.ok(inboxes.every(({ isOver }) => isOver));
+});
+
+test('a consumer that lives and delivers nothing of what the log holds is replaced', async () => {
+  const { clock, tail, inboxes, taken, log } = makeTail(async () => undefined);
+  await clock.advance(0);
+  const [first] = inboxes;
+  const beat = (times: number): void => {
+    for (let i = 0; i < times; i++) first?.callback(null, heartbeat(taken.length));
+  };
+  first?.callback(null, message(1));
+  beat(2 * LOG_IDLE_HEARTBEATS_MAX);
+  assert.equal(first?.isOver, false, 'the log holds no more');
+  log.holds = 3;
+  beat(LOG_IDLE_HEARTBEATS_MAX - 1);
+  first?.callback(null, message(2));
+  beat(LOG_IDLE_HEARTBEATS_MAX - 1);
+  assert.equal(first?.isOver, false, 'it lags, and delivers');
+  beat(1);
+  assert.equal(first?.isOver, true);
+  await clock.advance(0);
+  inboxes[1]?.callback(null, message(3, 1));
+  first?.callback(null, message(3));
+  assert.deepEqual(taken, [1, 2, 3], 'the next consumer begins behind the last message that was taken');
+  tail.abandon();
+});
+
+test('a consumer that waits for this process is not replaced, however much the log holds', async () => {
+  const { clock, tail, inboxes, log } = makeTail(async () => undefined);
+  await clock.advance(0);
+  log.holds = 9;
+  for (let i = 0; i < 2 * LOG_IDLE_HEARTBEATS_MAX; i++) inboxes[0]?.callback(null, heartbeat(0, 'flow'));
+  assert.equal(inboxes[0]?.isOver, false);
+  tail.abandon();
 });

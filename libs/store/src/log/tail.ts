@@ -1,6 +1,6 @@
 import type { Clock, Log, Timer } from '@holdfast/platform';
 import { createInbox, type Msg, type NatsConnection, nuid, type Subscription } from 'nats';
-import { LOG_ASK_AGAIN_MS, LOG_RETRY_FIRST_MS, LOG_SILENCE_MS } from '../limits.ts';
+import { LOG_ASK_AGAIN_MS, LOG_IDLE_HEARTBEATS_MAX, LOG_RETRY_FIRST_MS, LOG_SILENCE_MS } from '../limits.ts';
 import { askAgain } from './ask-again.ts';
 import { createConsumer } from './jetstream.ts';
 
@@ -11,6 +11,8 @@ export interface TailDeps {
   readonly stream: string;
   /** The sequence of the last message that was taken. */
   readonly position: () => number;
+  /** The highest sequence that the log is known to hold. */
+  readonly storedUpTo: () => number;
   /** Runs before each consumer is created. Rejects when this is not the log that was followed so far. */
   readonly verify: (connection: NatsConnection) => Promise<void>;
   /** Takes each message behind the position, in order. */
@@ -21,7 +23,8 @@ export interface TailDeps {
 
 /**
  * Delivers the log in order, each message once (I2). After a lost message, silence or a new connection the consumer is
- * created again behind the last message that was taken.
+ * created again behind the last message that was taken. So it is when its server lives and lags behind: one that can no
+ * longer write to its disk applies nothing, and its consumers keep saying that there is nothing new.
  */
 export class LogTail {
   readonly #deps: TailDeps;
@@ -32,6 +35,8 @@ export class LogTail {
   /** Those of consumers that have been asked for, before one is heard. */
   readonly #candidates = new Set<Subscription>();
   #lastConsumerSequence = 0;
+  /** Heartbeats in a row while the log holds more than was delivered. */
+  #idleHeartbeats = 0;
   #silence: Timer | undefined;
   #retry: Timer | undefined;
   #retryMs = LOG_RETRY_FIRST_MS;
@@ -60,6 +65,7 @@ export class LogTail {
     const isWanted = (): boolean => generation === this.#generation;
     this.#connection = connection;
     this.#lastConsumerSequence = 0;
+    this.#idleHeartbeats = 0;
     try {
       await askAgain({ clock, isWanted, ask: () => verify(connection) });
       if (!isWanted()) return;
@@ -138,6 +144,7 @@ export class LogTail {
       return;
     }
     this.#lastConsumerSequence = place.consumerSequence;
+    this.#idleHeartbeats = 0;
     this.#heard(generation);
     const expected = this.#deps.position() + 1;
     if (place.streamSequence !== expected) {
@@ -158,6 +165,13 @@ export class LogTail {
     const sent = msg.headers?.get('Nats-Last-Consumer') ?? '';
     if (sent !== '' && Number(sent) !== this.#lastConsumerSequence)
       this.#restart('the last message was lost on the way');
+    else if (stalled === '' && sent !== '') this.#idle();
+  }
+
+  #idle(): void {
+    const { position, storedUpTo } = this.#deps;
+    this.#idleHeartbeats = storedUpTo() > position() ? this.#idleHeartbeats + 1 : 0;
+    if (this.#idleHeartbeats >= LOG_IDLE_HEARTBEATS_MAX) this.#restart('the consumer lags behind the log');
   }
 
   #heard(generation: number): void {

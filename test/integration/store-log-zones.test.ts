@@ -1,5 +1,8 @@
 import { strict as assert } from 'node:assert';
+import { execFile } from 'node:child_process';
+import path from 'node:path';
 import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import type { DurableStore } from '@holdfast/store';
@@ -50,6 +53,12 @@ describe('three zones', { concurrency: true }, () => {
     // The first writes show the server that its disk has failed.
     for (const round of ['first', 'second'])
       await Promise.all(zones.stores.map((store, zone) => write(store, `core/pods/default/${round}-${zone}`)));
+  });
+
+  test('log: a campaign is played by the command line', async () => {
+    const program = path.resolve(import.meta.dirname, '../../tools/chaos/main.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [program, '--log', 'leader-moved', '--times', '1']);
+    assert.match(stdout, /^leader-moved: 1 times, longest \d+ ms without a write$/m);
   });
 
   for (const kind of ['zone-kill', 'disk-lost', 'flipped-bit', 'disk-read-only'] as const) {

@@ -40,7 +40,7 @@ process.exit('losses' in options ? await lose(options.losses) : await playScenar
 
 async function playOnLog(): Promise<number> {
   try {
-    return await runLogCampaigns(process.argv.slice(2), say);
+    return await runLogCampaigns(process.argv.slice(2), print);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
     return 2;

@@ -55,6 +55,24 @@ describe('three zones', { concurrency: true }, () => {
       await Promise.all(zones.stores.map((store, zone) => write(store, `core/pods/default/${round}-${zone}`)));
   });
 
+  test('log: a server turns its JetStream off because its disk is full: a store that starts then serves', {
+    skip: skipDisks,
+  }, async () => {
+    await using zones = await Zones.start({ forgetful: true });
+    await zones.begin();
+    const leader = await zones.whole();
+    const [full, other] = [(leader + 1) % ZONES.length, (leader + 2) % ZONES.length];
+    await zones.disks[full]?.fill(true);
+    let writes = 0;
+    await eventually(async () => {
+      await zones.stores[other]?.write([{ kind: 'create', key: `core/pods/default/${writes++}`, value: '"a"' }]);
+      return zones.isJetStreamOff(full);
+    }, 'the server turns its JetStream off');
+    const late = await zones.open(other);
+    assert.equal((await late.write([{ kind: 'create', key: KEY, value: '"late"' }])).outcome, 'committed');
+    await late.close();
+  });
+
   test('log: a campaign is played by the command line', async () => {
     const program = path.resolve(import.meta.dirname, '../../tools/chaos/main.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [program, '--log', 'leader-moved', '--times', '1']);

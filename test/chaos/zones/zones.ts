@@ -30,6 +30,7 @@ export interface ZonesOptions {
 
 /** What a NATS server says of itself, as far as it is read here. */
 interface ServerStanding {
+  readonly disabled?: boolean;
   readonly account_details?: readonly {
     readonly stream_detail?: readonly {
       readonly name: string;
@@ -151,15 +152,18 @@ export class Zones implements AsyncDisposable {
   /** A zone whose server delivers the log to a store of any zone. */
   async feedingZone(): Promise<number> {
     for (const zone of ZONES) {
-      const url = `${this.servers.monitors[zone]}/jsz?accounts=1&streams=1&consumers=1`;
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the monitoring address of a NATS server says this
-      const { account_details: accounts = [] } = (await readJson(createSystemClock(), url)) as ServerStanding;
+      const { account_details: accounts = [] } = await this.#jetStreamOf(zone);
       const streams = accounts.flatMap(({ stream_detail: all = [] }) => all);
       const own = streams.filter(({ name }) => name.startsWith(`${this.#name}_`));
       if (own.some(({ consumer_detail: all = [] }) => all.some((consumer) => consumer.push_bound === true)))
         return zone;
     }
     throw new Error('no server delivers the log');
+  }
+
+  /** A server whose disk is full ends its part in the log, and runs on. */
+  async isJetStreamOff(zone: number): Promise<boolean> {
+    return (await this.#jetStreamOf(zone)).disabled === true;
   }
 
   /** Resolves with the zone of the log's leader when every replica is current. */
@@ -183,6 +187,12 @@ export class Zones implements AsyncDisposable {
     await this.servers[Symbol.asyncDispose]();
     for (const disk of this.disks) await disk[Symbol.asyncDispose]();
     for (const proxy of [...this.#routes, ...this.#ways.flat()]) await proxy[Symbol.asyncDispose]();
+  }
+
+  async #jetStreamOf(zone: number): Promise<ServerStanding> {
+    const url = `${this.servers.monitors[zone]}/jsz?accounts=1&streams=1&consumers=1`;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the monitoring address of a NATS server says this
+    return (await readJson(createSystemClock(), url)) as ServerStanding;
   }
 
   async #standing(): Promise<{ readonly leader: number; readonly isWhole: boolean }> {

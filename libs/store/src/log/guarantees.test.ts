@@ -52,6 +52,17 @@ test('I8: a server that does not sync before it acknowledges is named, one whose
   assert.match(findingsOf(evidence({ monitors: [] }), wanted).broken.join(), /--store-monitors/);
 });
 
+test('I8: a server that has turned its JetStream off is as one that does not answer', () => {
+  const [a, b] = evidence().monitors;
+  assert.ok(a !== undefined && b !== undefined);
+  const off = { url: 'c', answer: { disabled: true, config: {} }, failure: undefined };
+  const { broken, cautions } = findingsOf(evidence({ monitors: [a, b, off] }), wanted);
+  assert.deepEqual(broken, []);
+  assert.match(cautions.join(), /^JetStream is off on the NATS server at c/);
+  const most = findingsOf(evidence({ monitors: [a, off, { ...off, url: 'd' }] }), wanted);
+  assert.match(most.broken.join(), /seen on 1 of 3/);
+});
+
 test('I5, I8: a stream that is gone or was created anew is not served, all findings are named together', () => {
   const { log } = evidence();
   assert.ok(log !== undefined);

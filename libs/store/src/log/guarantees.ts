@@ -109,13 +109,20 @@ function syncFindings(monitors: readonly MonitorReading[], replicas: number): Fi
       cautions: [],
     };
   }
-  const unseen = monitors.filter(({ failure }) => failure !== undefined);
-  const broken = monitors.flatMap(({ url, answer, failure }) => (failure === undefined ? judgeSync(url, answer) : []));
-  const seen = monitors.length - unseen.length;
-  const cautions = unseen.map(({ url, failure }) => `${url} does not answer: ${failure}`);
+  const readings = monitors.map((reading) => ({ ...reading, unseen: whyUnseen(reading) }));
+  const broken = readings.flatMap(({ url, answer, unseen }) => (unseen === undefined ? judgeSync(url, answer) : []));
+  const cautions = readings.flatMap(({ unseen }) => unseen ?? []);
+  const seen = monitors.length - cautions.length;
   const majority = Math.floor(replicas / 2) + 1;
   if (seen >= Math.min(majority, monitors.length)) return { broken, cautions };
   return { broken: [...broken, `sync_interval is seen on ${seen} of ${replicas} NATS servers`], cautions };
+}
+
+/** A server that turned its JetStream off, as one does whose disk is full, acknowledges nothing: it breaks no promise. */
+function whyUnseen({ url, answer, failure }: MonitorReading): string | undefined {
+  if (failure !== undefined) return `${url} does not answer: ${failure}`;
+  if (record(answer)['disabled'] !== true) return undefined;
+  return `JetStream is off on the NATS server at ${url}; its log says why (a full disk?)`;
 }
 
 function judgeSync(url: string, answer: unknown): readonly string[] {

@@ -172,6 +172,8 @@ export const LOG_IDLE_HEARTBEATS_MAX = 4;
 export const LOG_CONSUMER_INACTIVE_MS = 10_000;
 /** Log: how often it is checked that everything the guarantees rely on is in force. */
 export const LOG_GUARANTEE_INTERVAL_MS = 30_000;
+/** Log: how soon it is checked again while something is not in force. */
+export const LOG_GUARANTEE_AGAIN_MS = 2_000;
 /** Log: a check that did not come through for this long counts as failed. */
 export const LOG_GUARANTEE_VALID_MS = 90_000;
 /** Log: entries and bytes after which a snapshot is taken and the log before the previous one is dropped. */
@@ -203,4 +205,8 @@ invariant(MAX_BATCH_OPERATIONS <= SQLITE_COMMIT_CHANGES, 'a batch fits into one 
 invariant(LOG_STALLED_AFTER_MS < LOG_WRITE_DEADLINE_MS, 'a log that stalls is reported before its writes are given up');
 invariant(LOG_HEARTBEAT_MS < LOG_SILENCE_MS, 'a consumer that lives is not replaced');
 invariant(LOG_GUARANTEE_INTERVAL_MS < LOG_GUARANTEE_VALID_MS, 'one failed check does not end the service');
+invariant(
+  LOG_GUARANTEE_AGAIN_MS < LOG_GUARANTEE_INTERVAL_MS,
+  'a store serves again soon after a guarantee is in force',
+);
 invariant(LOG_DIGESTS_KEPT > 64 * LOG_ENTRIES_IN_FLIGHT, 'a claim can be compared when its entry arrives');

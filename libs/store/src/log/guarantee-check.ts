@@ -1,6 +1,6 @@
 import { type Clock, describeError, type Log } from '@holdfast/platform';
-import { LOG_GUARANTEE_VALID_MS } from '../limits.ts';
-import { type Finding, findingsOf } from './guarantees.ts';
+import { LOG_GUARANTEE_AGAIN_MS, LOG_GUARANTEE_INTERVAL_MS, LOG_GUARANTEE_VALID_MS } from '../limits.ts';
+import { type Finding, findingsOf, type MonitorReading } from './guarantees.ts';
 import { streamInfo } from './jetstream.ts';
 import type { LogReplica } from './log-replica.ts';
 import { readMonitor } from './monitor.ts';
@@ -16,17 +16,25 @@ export interface GuaranteeOptions {
 
 export const DEFAULT_REPLICAS = 3;
 
+type CheckedReplica = Pick<LogReplica, 'connection' | 'names' | 'current' | 'sawStored'>;
+
 /** Reads back what the guarantees rely on, and remembers what is wrong. */
 export class GuaranteeCheck {
-  readonly #replica: LogReplica;
+  readonly #replica: CheckedReplica;
   readonly #options: GuaranteeOptions;
+  readonly #read: typeof readMonitor;
+  /** What each monitoring address answered last, and when. */
+  readonly #answers = new Map<string, { readonly reading: MonitorReading; readonly at: number }>();
   #finding: Finding = { broken: [], cautions: [] };
   #checkedAt: number;
+  #triedAt: number;
 
-  constructor(replica: LogReplica, options: GuaranteeOptions) {
+  constructor(replica: CheckedReplica, options: GuaranteeOptions, read = readMonitor) {
     this.#replica = replica;
     this.#options = options;
+    this.#read = read;
     this.#checkedAt = options.clock.monotonic();
+    this.#triedAt = this.#checkedAt;
   }
 
   /** What was found last. A check that has not come through for long is a finding. */
@@ -39,16 +47,23 @@ export class GuaranteeCheck {
     return allowUnsafe ? { broken: [], cautions: [...all, ...cautions] } : { broken: all, cautions };
   }
 
+  /** Looks again when it is time: sooner while the store does not serve. */
+  async runIfDue(): Promise<void> {
+    const waitMs = this.standing.broken.length > 0 ? LOG_GUARANTEE_AGAIN_MS : LOG_GUARANTEE_INTERVAL_MS;
+    if (this.#options.clock.monotonic() - this.#triedAt >= waitMs) await this.run();
+  }
+
   /** Looks again. Without a connection the last finding stays, until it is too old. */
   async run(): Promise<void> {
     const { clock, log, replicas = DEFAULT_REPLICAS, monitors = [], acceptOldServers = false } = this.#options;
     const { connection, names, current } = this.#replica;
+    this.#triedAt = clock.monotonic();
     if (connection === undefined) return;
     try {
       const [base, stream, ...readings] = await Promise.all([
         streamInfo(connection, names.baseStream),
         streamInfo(connection, current.stream),
-        ...monitors.map((url) => readMonitor(clock, url)),
+        ...monitors.map((url) => this.#readingOf(url)),
       ]);
       if (stream !== undefined) this.#replica.sawStored(stream.lastSequence);
       const serverVersion = connection.info?.version ?? '0';
@@ -61,5 +76,18 @@ export class GuaranteeCheck {
     } catch (error) {
       log.warn('what the log relies on could not be checked', { reason: describeError(error) });
     }
+  }
+  /** An answer is valid for a while: a server that is slow for a moment has not changed. */
+  async #readingOf(url: string): Promise<MonitorReading> {
+    const { clock } = this.#options;
+    const reading = await this.#read(clock, url);
+    const now = clock.monotonic();
+    if (reading.failure === undefined) {
+      this.#answers.set(url, { reading, at: now });
+      return reading;
+    }
+    const last = this.#answers.get(url);
+    if (last === undefined || now - last.at > LOG_GUARANTEE_VALID_MS) return reading;
+    return { ...last.reading, failure: reading.failure };
   }
 }

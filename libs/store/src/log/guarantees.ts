@@ -14,10 +14,11 @@ export interface Evidence {
 
 export interface MonitorReading {
   readonly url: string;
-  /** The answer to `/jsz?config=1`, or the reason why there is none. */
+  /** The answer to `/jsz?config=1`, now or a short while ago; `undefined` when there is none. */
   readonly answer: unknown;
   /** What `/varz` says; `undefined` when it says nothing. */
   readonly version?: string | undefined;
+  /** Why it does not answer now. */
   readonly failure: string | undefined;
 }
 
@@ -109,20 +110,20 @@ function syncFindings(monitors: readonly MonitorReading[], replicas: number): Fi
       cautions: [],
     };
   }
-  const readings = monitors.map((reading) => ({ ...reading, unseen: whyUnseen(reading) }));
-  const broken = readings.flatMap(({ url, answer, unseen }) => (unseen === undefined ? judgeSync(url, answer) : []));
-  const cautions = readings.flatMap(({ unseen }) => unseen ?? []);
-  const seen = monitors.length - cautions.length;
+  const seen = monitors.filter(({ answer }) => answer !== undefined && !isOff(answer));
+  const broken = seen.flatMap(({ url, answer }) => judgeSync(url, answer));
+  const cautions = monitors.flatMap(monitorCautions);
   const majority = Math.floor(replicas / 2) + 1;
-  if (seen >= Math.min(majority, monitors.length)) return { broken, cautions };
-  return { broken: [...broken, `sync_interval is seen on ${seen} of ${replicas} NATS servers`], cautions };
+  if (seen.length >= Math.min(majority, monitors.length)) return { broken, cautions };
+  return { broken: [...broken, `sync_interval is seen on ${seen.length} of ${replicas} NATS servers`], cautions };
 }
 
 /** A server that turned its JetStream off, as one does whose disk is full, acknowledges nothing: it breaks no promise. */
-function whyUnseen({ url, answer, failure }: MonitorReading): string | undefined {
-  if (failure !== undefined) return `${url} does not answer: ${failure}`;
-  if (record(answer)['disabled'] !== true) return undefined;
-  return `JetStream is off on the NATS server at ${url}; its log says why (a full disk?)`;
+const isOff = (answer: unknown): boolean => record(answer)['disabled'] === true;
+
+function monitorCautions({ url, answer, failure }: MonitorReading): readonly string[] {
+  if (failure !== undefined) return [`${url} does not answer: ${failure}`];
+  return isOff(answer) ? [`JetStream is off on the NATS server at ${url}; its log says why (a full disk?)`] : [];
 }
 
 function judgeSync(url: string, answer: unknown): readonly string[] {

@@ -3,7 +3,7 @@ import { every, Maintenance } from '../internal/maintenance.ts';
 import { assertBatch } from '../internal/operations.ts';
 import { DEFAULT_RETENTION, type RetentionLimits, retentionBeside } from '../internal/retention.ts';
 import { roomCautions } from '../internal/room.ts';
-import { LOG_GUARANTEE_INTERVAL_MS, MAINTAIN_INTERVAL_MS } from '../limits.ts';
+import { LOG_GUARANTEE_AGAIN_MS, MAINTAIN_INTERVAL_MS } from '../limits.ts';
 import {
   type Change,
   Compacted,
@@ -98,7 +98,7 @@ class LogStore implements DurableStore {
     });
     this.#loops = [
       every({ clock, log, what: 'compaction' }, MAINTAIN_INTERVAL_MS, this.maintain),
-      every({ clock, log, what: 'check of guarantees' }, LOG_GUARANTEE_INTERVAL_MS, () => guarantees.run()),
+      every({ clock, log, what: 'check of guarantees' }, LOG_GUARANTEE_AGAIN_MS, () => guarantees.runIfDue()),
     ];
   }
 

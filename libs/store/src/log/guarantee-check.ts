@@ -77,6 +77,7 @@ export class GuaranteeCheck {
       log.warn('what the log relies on could not be checked', { reason: describeError(error) });
     }
   }
+
   /** An answer is valid for a while: a server that is slow for a moment has not changed. */
   async #readingOf(url: string): Promise<MonitorReading> {
     const { clock } = this.#options;

@@ -123,6 +123,8 @@ test('a consumer that lives and delivers nothing of what the log holds is replac
   beat(1);
   assert.equal(first?.isOver, true);
   await clock.advance(0);
+  inboxes[1]?.callback(null, heartbeat(0));
+  assert.equal(inboxes[1]?.isOver, false, 'the next one has its own time');
   inboxes[1]?.callback(null, message(3, 1));
   first?.callback(null, message(3));
   assert.deepEqual(taken, [1, 2, 3], 'the next consumer begins behind the last message that was taken');

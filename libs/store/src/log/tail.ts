@@ -165,10 +165,10 @@ export class LogTail {
     const sent = msg.headers?.get('Nats-Last-Consumer') ?? '';
     if (sent !== '' && Number(sent) !== this.#lastConsumerSequence)
       this.#restart('the last message was lost on the way');
-    else if (stalled === '' && sent !== '') this.#idle();
+    else if (stalled === '' && sent !== '') this.#onIdleHeartbeat();
   }
 
-  #idle(): void {
+  #onIdleHeartbeat(): void {
     const { position, storedUpTo } = this.#deps;
     this.#idleHeartbeats = storedUpTo() > position() ? this.#idleHeartbeats + 1 : 0;
     if (this.#idleHeartbeats >= LOG_IDLE_HEARTBEATS_MAX) this.#restart('the consumer lags behind the log');

@@ -11,8 +11,8 @@ import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { drawScenarios, type Played, playAll, readFiles, repeated, type Work } from './files.ts';
 import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
-import { formatOutages } from './outages.ts';
 import { notePlantedRuns } from './planted-runs.ts';
+import { appendSlice, formatPlayed, readSlices, sliceOf } from './played-slices.ts';
 
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
 /** Two runs at the same time do not meet. */
@@ -21,13 +21,14 @@ const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
     .join('');
-const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [--form S|H] [--times N] [--planted NAME,...|none|both] [--html FOLDER]
+const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [--form S|H] [--times N] [--planted NAME,...|none|both] [--html FOLDER] [--slices FILE]
                      plays scenario files (docs/scenarios.md), all of test/chaos/scenarios, or N schedules that are drawn from the seed
                      --planted: with these bugs of docs/internals/planted-bugs.md, without that of the file, or both ways
                      --html: writes a report of each run
                      --form: draws them for one Redis (S) or for three zones (H); a file says its form itself
                      --json: one JSON document for each that was played, and one for the end
                      --times: each again and again, with the next seeds
+                     --slices: adds what was played to this file, and reports all that is in it
        npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
@@ -64,13 +65,16 @@ async function playScenarios(settings: PlaySettings): Promise<number> {
     return 2;
   }
   ensureDocker();
-  const onPlayed = settings.isJson ? (each: Played): void => print(JSON.stringify(documentOf(each))) : undefined;
+  const { slices, isJson } = settings;
+  const onPlayed = (each: Played): void => {
+    if (isJson) print(JSON.stringify(documentOf(each)));
+    if (slices !== undefined) appendSlice(slices, sliceOf(each));
+  };
   const played = await playAll(works, { project: PROJECT, say, reports: settings.reports, onPlayed });
   if (settings.planted === 'both') notePlantedRuns(played);
   const wrong = played.filter(({ verdict }) => verdict === undefined || verdict.broken.length > 0);
-  say(formatOutages(played.flatMap(({ verdict }) => verdict?.outages ?? [])));
-  if (settings.isJson) print(JSON.stringify({ event: 'end', played: played.length, broken: wrong.length }));
-  if (played.length > 1) say(`${played.length} played, ${wrong.length} of them with something broken`);
+  say(formatPlayed(slices === undefined ? played.map(sliceOf) : readSlices(slices)));
+  if (isJson) print(JSON.stringify({ event: 'end', played: played.length, broken: wrong.length }));
   return wrong.length === 0 ? 0 : 1;
 }
 
@@ -107,6 +111,7 @@ interface PlaySettings {
   readonly times: number;
   readonly planted: string | undefined;
   readonly reports: string | undefined;
+  readonly slices: string | undefined;
   readonly isJson: boolean;
 }
 
@@ -133,6 +138,7 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
         planted: { type: 'string' },
         html: { type: 'string' },
+        slices: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
     });
@@ -141,9 +147,10 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
     const files = [...(values.all ? suiteFiles() : []), ...positionals.map(fromHere)];
     if (files.length > 0 || values.random !== undefined) {
       const reports = values.html === undefined ? undefined : fromHere(values.html);
+      const slices = values.slices === undefined ? undefined : fromHere(values.slices);
       const random = values.random === undefined ? 0 : whole('random', values.random);
       const [form, times] = [formNamed(values.form), whole('times', values.times)];
-      return { play: { files, random, seed, form, times, planted, reports, isJson: values.json } };
+      return { play: { files, random, seed, form, times, planted, reports, slices, isJson: values.json } };
     }
     const losses = {
       losses: whole('losses', values.losses ?? ''),

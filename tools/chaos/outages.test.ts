@@ -9,9 +9,9 @@ test('times without a write are summed up by the kind of fault', () => {
     { kind: 'zone-loss', ms: 6_000 },
   ]);
   assert.deepEqual(text.split('\n').slice(2), [
-    '| isolate | 1 | 0.1 | 0.1 | 0.1 |',
-    '| zone-loss | 2 | 2.0 | 6.0 | 6.0 |',
-    '| all | 3 | 2.0 | 6.0 | 6.0 |',
+    '| isolate | 1 | 0.1 | 0.1 | 0.1 | 0 |',
+    '| zone-loss | 2 | 2.0 | 6.0 | 6.0 | 0 |',
+    '| all | 3 | 2.0 | 6.0 | 6.0 | 0 |',
   ]);
   assert.equal(formatOutages([]), 'no faults');
 });

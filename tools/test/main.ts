@@ -31,13 +31,14 @@ for (const signal of SIGNALS) {
   });
 }
 if (chosen.length === 0) process.stdout.write('no test file is chosen\n');
+/** What runs in idle time does so until it is done, also beside the suites that follow. */
+const inIdleTime: Promise<void>[] = [];
 for (const { suite, beside } of turnsOf(chosen)) {
   if (interruptedBy !== undefined) break;
-  await Promise.all([
-    runAndReport(suite, () => runSuite(suite, MAIN_LANE)),
-    ...beside.map((each) => runAndReport(each, () => runInIdleTime(each))),
-  ]);
+  inIdleTime.push(...beside.map((each) => runAndReport(each, () => runInIdleTime(each))));
+  await runAndReport(suite, () => runSuite(suite, MAIN_LANE));
 }
+await Promise.all(inIdleTime);
 removeLeftovers(scratch);
 const failures = reports.flatMap((report) => report.failures);
 const skipped = describeSkips(reports.flatMap(({ skips }) => skips));

@@ -15,11 +15,11 @@ export interface Suite {
   readonly alone?: readonly string[];
   readonly timeoutSecondsPerTest: number;
   /**
-   * Starts beside this suite, which waits most of its time, and runs at the lowest priority. For suites that no clock of
-   * the machine can fail.
+   * Starts beside this suite and runs at the lowest priority, also beside those that follow. For suites that no clock of the
+   * machine can fail, beside suites that wait much of their time.
    */
   readonly inIdleTimeOf?: string;
-  /** The processes of this suite share compiled modules. Suites that measure memory or the start of a program do not. */
+  /** The processes of this suite share compiled modules. Suites that measure memory do not. */
   readonly sharesCompiledModules?: boolean;
   /** Files of one room run in one process, which loads their modules once. */
   readonly sharesProcesses?: boolean;
@@ -27,7 +27,7 @@ export interface Suite {
 
 /** In the order of execution: fast failures come first. */
 export const SUITES: readonly Suite[] = [
-  { name: 'checks', files: ['tools/**/*.test.ts'], concurrency: 1, timeoutSecondsPerTest: 300 },
+  { name: 'checks', files: ['tools/**/*.test.ts'], concurrency: 2, timeoutSecondsPerTest: 300 },
   {
     name: 'unit',
     files: ['libs/*/src/**/*.test.ts', 'services/*/src/**/*.test.ts'],
@@ -41,7 +41,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 300,
-    inIdleTimeOf: 'chaos',
+    inIdleTimeOf: 'e2e',
     sharesCompiledModules: true,
   },
   {
@@ -56,6 +56,7 @@ export const SUITES: readonly Suite[] = [
       'test/integration/pod-network.test.ts',
     ],
     timeoutSecondsPerTest: 300,
+    sharesCompiledModules: true,
   },
   {
     name: 'abuse',
@@ -70,6 +71,7 @@ export const SUITES: readonly Suite[] = [
     concurrency: 2,
     alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,
+    sharesCompiledModules: true,
   },
   {
     name: 'chaos',

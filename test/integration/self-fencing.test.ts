@@ -7,6 +7,7 @@ import { LEASES, NODES, PODS, type Pod, promiseOf, STATEFUL_SETS } from '@holdfa
 import { createProcessRuntime, type ProcessRuntime } from '@holdfast/kubelet/process-runtime';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
+import { MemorySqueeze } from '../support/memory-squeeze.ts';
 import { startWholeCluster, type WholeCluster } from '../support/whole-cluster.ts';
 
 const clock = createSystemClock();
@@ -139,8 +140,36 @@ function containerOf(pid: number): string | undefined {
   }
 }
 
-for (const stopped of ['nothing', 'its supervisor'] as const) {
-  test(`[SAFE-22] [SAFE-32] [FENCE-11] a process node is cut off (stopped as well: ${stopped}): its pet runs elsewhere, automatically, and never twice`, async (t) => {
+/** What befalls the node beside the cut, until it is disposed of. */
+type Trouble = (directory: string) => AsyncDisposable & { readonly hasHappened?: () => boolean };
+
+const stopSupervisor: Trouble = (directory) => {
+  const signal = (name: NodeJS.Signals): void => {
+    for (const pid of supervisorsOf(directory)) process.kill(pid, name);
+  };
+  signal('SIGSTOP');
+  return { [Symbol.asyncDispose]: async () => signal('SIGCONT') };
+};
+
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  'nothing else': () => ({ [Symbol.asyncDispose]: async () => {} }),
+  'its supervisor is stopped': stopSupervisor,
+  // The kernel may end a supervisor for its memory, and with it its pods: here the watchdog has to.
+  'its supervisor is stopped, and its watchdog gets no memory': (directory) => {
+    const squeeze = new MemorySqueeze(programsOf('watchdog', directory));
+    const stopped = stopSupervisor(directory);
+    return {
+      hasHappened: () => squeeze.kills > 0,
+      [Symbol.asyncDispose]: async () => {
+        await squeeze[Symbol.asyncDispose]();
+        await stopped[Symbol.asyncDispose]();
+      },
+    };
+  },
+};
+
+for (const [name, trouble] of Object.entries(TROUBLES)) {
+  test(`[SAFE-22] [SAFE-32] [FENCE-11] a process node is cut off (${name}): its pet runs elsewhere, automatically, and never twice`, async (t) => {
     const { cluster, directory, lives, lost } = await createScene(t);
     const old = await runningPet(cluster);
     // Only root may have a better one. It starts with the first pod of its node.
@@ -149,7 +178,7 @@ for (const stopped of ['nothing', 'its supervisor'] as const) {
       const found = programsOf('watchdog', join(directory, lost)).map((pid) => getPriority(pid));
       return found.length === 1 && found[0] === wanted;
     }, 'the watchdog goes ahead of the processes of pods');
-    for (const pid of stopped === 'nothing' ? [] : supervisorsOf(join(directory, lost))) process.kill(pid, 'SIGSTOP');
+    const troubled = trouble(join(directory, lost));
     const cutAtMs = clock.monotonic();
     cluster.nodes[lost]?.cut(true);
     const next = await eventually(async () => {
@@ -160,7 +189,8 @@ for (const stopped of ['nothing', 'its supervisor'] as const) {
     t.diagnostic(`from the cut to Running elsewhere: ${Math.round(tookMs)} ms`);
     assert.notEqual(next.spec.nodeName, lost);
     await eventually(() => lives.seen.size === 2, 'the process of the second is found');
-    for (const pid of supervisorsOf(join(directory, lost))) process.kill(pid, 'SIGCONT');
+    assert.ok(troubled.hasHappened?.() ?? true, 'the kernel has ended processes for their memory');
+    await troubled[Symbol.asyncDispose]();
     cluster.nodes[lost]?.cut(false);
     await eventually(async () => {
       const node = await cluster.admin.get(NODES, { name: lost });

@@ -1,7 +1,7 @@
 import type { Clock } from '@holdfast/platform';
+import type { CoveredContainer } from './covered.ts';
 import { PROCESS_SCAN_BATCH_MS, PROGRAM_START_MS } from './limits.ts';
 import { createProcessTable, type MarkedProcess, type ProcessIdentity, type ProcessTable } from './process-table.ts';
-import type { ContainerRecord } from './records.ts';
 
 export interface ProcessWatch {
   /**
@@ -10,7 +10,7 @@ export interface ProcessWatch {
    * while nobody watched, its number may be somebody else's by now: pass `leaderWasSeen: false` to go by the environment.
    * "None" is said only of a table in which every process shows whose it is, or after `PROGRAM_START_MS`.
    */
-  members(record: ContainerRecord, options: { readonly leaderWasSeen: boolean }): Promise<readonly MarkedProcess[]>;
+  members(record: CoveredContainer, options: { readonly leaderWasSeen: boolean }): Promise<readonly MarkedProcess[]>;
 }
 
 /** A hundred concurrent stops would read the table a hundred times: concurrent requests share one read. */

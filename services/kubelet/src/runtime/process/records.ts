@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FencingPolicy, isCoveredBy } from '../fencing-deadline.ts';
 import { createPodDirectories } from '../pod-directories.ts';
 import type { ContainerConfig, ContainerStatus, SandboxConfig, SandboxStatus } from '../port.ts';
 import { partsPath } from './log-keeper.ts';
@@ -60,7 +59,7 @@ const filesBeside = (logPath: string): readonly string[] => [`${logPath}.1`, tim
 /** Users of pods reach their own directories by a path, where the state directory lets them in; they see no other names. */
 const PASSABLE = 0o711;
 
-const SANDBOX_FILE = 'sandbox.json';
+export const SANDBOX_FILE = 'sandbox.json';
 
 export function sandboxesDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'sandboxes');
@@ -107,34 +106,6 @@ export function recordedPods(stateDirectory: string): ReadonlySet<string> {
   return new Set(records.map(({ config }) => config.podUid));
 }
 
-/**
- * Returns covered containers without a recorded end, read while a supervisor may write. An unreadable sandbox counts as
- * covered.
- */
-export function coveredRecords(stateDirectory: string, policy: FencingPolicy): readonly ContainerRecord[] {
-  const root = sandboxesDirectory(stateDirectory);
-  return namesIn(root).flatMap((id) => {
-    const fencing = tryDecode<SandboxRecord>(join(root, id, SANDBOX_FILE))?.config.fencing;
-    if (!isCoveredBy(policy, fencing)) return [];
-    const files = namesIn(join(root, id)).filter((name) => name.endsWith('.json') && name !== SANDBOX_FILE);
-    const records = files.flatMap((name) => tryDecode<ContainerRecord>(join(root, id, name)) ?? []);
-    return records.filter(({ state }) => state !== 'exited');
-  });
-}
-
-const namesIn = (directory: string): readonly string[] => orUndefined(() => readdirSync(directory)) ?? [];
-
-const tryDecode = <T>(path: string): T | undefined => orUndefined(() => decodeFile<T>(path));
-
-/** It was removed meanwhile. */
-function orUndefined<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}
-
 function loadAll(root: string): { sandboxes: SandboxRecord[]; containers: ContainerRecord[] } {
   const sandboxes: SandboxRecord[] = [];
   const containers: ContainerRecord[] = [];
@@ -155,7 +126,7 @@ function loadAll(root: string): { sandboxes: SandboxRecord[]; containers: Contai
 }
 
 /** Only this module writes these files, and always whole ones. */
-function decodeFile<T>(path: string): T {
+export function decodeFile<T>(path: string): T {
   return JSON.parse(readFileSync(path, 'utf8')) as T;
 }
 

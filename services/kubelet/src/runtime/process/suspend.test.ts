@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FencingDeadline } from '../fencing-deadline.ts';
-import type { ContainerRecord } from './records.ts';
 import { createSuspendTelltale } from './suspend-telltale.ts';
 import { enforceDeadline, type WatchdogDeps } from './watchdog.ts';
 
@@ -26,7 +25,7 @@ class Machine {
     return {
       now: () => this.bootMs,
       deadline: () => deadline,
-      covered: () => [{ id: 'c1' } as ContainerRecord],
+      covered: () => ({ containers: [{ id: 'c1' }], failures: [] }),
       processes: { members: () => Promise.resolve([{ pid: 4711 }] as never) },
       kill: (pid) => void this.killed.push(pid),
       groups: { end: (fencing) => void this.ended.push(fencing), isPopulated: () => true },
@@ -46,6 +45,14 @@ test('[SAFE-32] the first look after a resume kills what the deadline covers: th
   assert.deepEqual([machine.killed, machine.ended], [[], []], 'a suspend within the promise ends nothing');
   machine.suspend(1);
   await enforceDeadline(deps);
+  assert.deepEqual([machine.killed, machine.ended], [[4711], ['exclusive']]);
+});
+
+test('[SAFE-32] what a look cannot read does not keep the rest alive, and the look counts as failed', async () => {
+  const machine = new Machine();
+  const deps = machine.deps({ untilMs: machine.bootMs, policy: 'exclusive' });
+  const covered = () => ({ containers: [{ id: 'c1' }], failures: [new Error('ENOMEM: open c2.json')] });
+  await assert.rejects(enforceDeadline({ ...deps, covered }), /ENOMEM/);
   assert.deepEqual([machine.killed, machine.ended], [[4711], ['exclusive']]);
 });
 

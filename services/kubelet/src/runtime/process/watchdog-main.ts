@@ -3,11 +3,11 @@ import { createServer, type Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { ClassCgroups, COVERED_CLASSES } from '../class-cgroups.ts';
 import { bootTimeMs } from './boot-clock.ts';
+import { coveredContainers } from './covered.ts';
 import { createDeadlineFile } from './deadline-file.ts';
 import { WATCHDOG_LOOK_MS, WATCHDOG_NICENESS, WATCHDOG_START_GRACE_MS } from './limits.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
-import { coveredRecords } from './records.ts';
 import { directoryHash, watchdogAddress } from './socket-path.ts';
 import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
 import { createSuspendTelltale } from './suspend-telltale.ts';
@@ -42,7 +42,7 @@ async function main(stateArgument: string): Promise<void> {
   const deps = {
     now: bootTimeMs,
     deadline: () => file.read(),
-    covered: (policy: 'exclusive' | 'all') => coveredRecords(stateDirectory, policy),
+    covered: (policy: 'exclusive' | 'all') => coveredContainers(stateDirectory, policy),
     processes: createProcessWatch(machineClock, bootId),
     kill: killProcess,
     groups,
@@ -54,8 +54,8 @@ async function main(stateArgument: string): Promise<void> {
     const alive = await enforceDeadline(deps).catch((error: unknown) => tell(`a look failed: ${String(error)}`));
     device.look({ deadline: deps.deadline(), nowMs: deps.now(), alive: alive ?? undefined });
     const isYoung = !wasAsked && machineClock.monotonic() - startedAtMs < WATCHDOG_START_GRACE_MS;
-    const hasPods =
-      coveredRecords(stateDirectory, 'all').length > 0 || COVERED_CLASSES.some((each) => groups.isPopulated(each));
+    const { containers, failures } = coveredContainers(stateDirectory, 'all');
+    const hasPods = containers.length + failures.length > 0 || COVERED_CLASSES.some((each) => groups.isPopulated(each));
     if (connections.size === 0 && !isYoung && !hasPods) {
       device.disarm();
       process.exit(0);

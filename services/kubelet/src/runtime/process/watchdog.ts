@@ -1,14 +1,14 @@
 import { type ClassCgroups, COVERED_CLASSES, type CoveredClass } from '../class-cgroups.ts';
 import { type FencingDeadline, type FencingPolicy, isCoveredBy, isPast } from '../fencing-deadline.ts';
+import type { Covered } from './covered.ts';
 import type { ProcessWatch } from './process-watch.ts';
-import type { ContainerRecord } from './records.ts';
 
 export interface WatchdogDeps {
   /** On a clock that includes suspend. */
   readonly now: () => number;
   readonly deadline: () => FencingDeadline | undefined;
   /** Containers that the policy covers and that have not been recorded as ended. */
-  readonly covered: (policy: FencingDeadline['policy']) => readonly ContainerRecord[];
+  readonly covered: (policy: FencingDeadline['policy']) => Covered;
   readonly processes: ProcessWatch;
   readonly kill: (pid: number) => void;
   /** The control groups in which a container runtime has its containers. */
@@ -31,10 +31,13 @@ export async function enforceDeadline(deps: WatchdogDeps): Promise<number> {
 }
 
 async function killProcesses({ covered, processes, kill, tell }: WatchdogDeps, policy: FencingPolicy): Promise<number> {
-  const found = await Promise.all(covered(policy).map((record) => processes.members(record, { leaderWasSeen: true })));
+  const { containers, failures } = covered(policy);
+  const found = await Promise.all(containers.map((each) => processes.members(each, { leaderWasSeen: true })));
   const pids = [...new Set(found.flat().map(({ pid }) => pid))];
   for (const pid of pids) kill(pid);
   if (pids.length > 0) tell(`the deadline has passed: killed ${pids.length} processes`);
+  // There may be others: the next look reads again.
+  if (failures.length > 0) throw failures[0];
   return pids.length;
 }
 

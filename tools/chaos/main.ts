@@ -7,6 +7,7 @@ import { LOSS_KINDS, type LossKind, LossPlan } from '../../test/chaos/losses/pla
 import { PLANTED, type PlantedName } from '../../test/chaos/losses/planted.ts';
 import { brokenPromises, formatReport } from '../../test/chaos/losses/report.ts';
 import { runLosses } from '../../test/chaos/losses/run.ts';
+import { removeComposeClusters } from '../../test/chaos/support/compose-cluster.ts';
 import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { drawScenarios, type Played, playAll, readFiles, repeated, type Work } from './files.ts';
@@ -17,6 +18,7 @@ import { appendSlice, formatPlayed, readSlices, sliceOf } from './played-slices.
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
 /** Two runs at the same time do not meet. */
 const PROJECT = `holdfast-chaos-${process.pid}`;
+const INTERRUPTED = 130;
 const listOf = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
     .map(([name, text]) => `         ${name}: ${text}\n`)
@@ -37,7 +39,15 @@ ${LOG_USAGE}`;
 
 if (process.argv.includes('--log')) process.exit(await playOnLog());
 const options = readOptions();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endEarly());
 process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
+
+/** A second signal ends the process at once. */
+async function endEarly(): Promise<never> {
+  say('the containers are removed');
+  await removeComposeClusters();
+  return process.exit(INTERRUPTED);
+}
 
 async function playOnLog(): Promise<number> {
   try {

@@ -101,9 +101,11 @@ export async function startComposeCluster(
     return (await execute('docker', [...common, ...args], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES })).stdout;
   };
   const cleanUp = async (): Promise<void> => {
+    CLEAN_UPS.delete(cleanUp);
     await compose('down', '--volumes', '--timeout', '1');
     await removeScratch(scratch);
   };
+  CLEAN_UPS.add(cleanUp);
   try {
     // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
     await new DockerComposeEnvironment(root, composeFiles)
@@ -151,6 +153,13 @@ export async function startComposeCluster(
     await cleanUp();
     throw new Error(`the distributed form did not start:\n${logs}`, { cause: error });
   }
+}
+
+const CLEAN_UPS = new Set<() => Promise<void>>();
+
+/** Removes every cluster of this process that runs or starts. */
+export async function removeComposeClusters(): Promise<void> {
+  await Promise.allSettled([...CLEAN_UPS].map((cleanUp) => cleanUp()));
 }
 
 /** On a machine that is short of cores a process takes longer to start than a user would wait. */

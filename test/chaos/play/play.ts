@@ -17,6 +17,7 @@ import type { Sign } from '../losses/signs.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { describePods } from '../support/workloads.ts';
 import { beginStep, meantNow } from './actions.ts';
+import { startAll } from './containers.ts';
 import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
 import { type Outage, outagesOf } from './outages.ts';
 import { renderRun } from './report.ts';
@@ -95,6 +96,7 @@ export class Play {
     await this.#sleepUntil(seconds);
     await Promise.all(this.#checks);
     this.#say('the schedule is over');
+    await startAll(this.#cluster);
     await this.#restore();
     const whole = waitFor('everything to be whole', () => this.#isWholeAgain(), expect.wholeWithin * 1000);
     await whole.catch(async () => {

@@ -24,10 +24,15 @@ export interface ScheduledStep {
 type FormKey = Exclude<keyof HuntPlan, 'seed' | 'seconds' | 'steps' | 'replicas' | 'hasDisks' | 'rareRegisters'>;
 export type Form = { readonly [K in FormKey]-?: NonNullable<HuntPlan[K]> };
 
+/** None, or as many as the smallest cluster that survives the loss of one. */
+export type DatabaseSize = 0 | 3;
+
 export interface Workload {
   readonly replicas: Readonly<Record<App, number>>;
   /** Each pod of `db` has a disk of its own. */
   readonly hasDisks: boolean;
+  /** Members of a real database, which only containers run. */
+  readonly database: DatabaseSize;
   /** Clients whose histories are checked. */
   readonly clients: Readonly<Record<ClientKind, number>>;
 }

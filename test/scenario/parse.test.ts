@@ -59,6 +59,7 @@ const scenario = fc.tuple(form, fc.integer({ min: 1, max: 600 })).chain(([shape,
       workload: fc.record({
         replicas: fc.record({ db: fc.nat(9), web: fc.nat(9), disk: fc.nat(1) }),
         hasDisks: fc.boolean(),
+        database: fc.constantFrom(0, 3),
         clients: fc.record(
           Object.fromEntries(clientKinds().map((kind) => [kind, fc.nat(9)])) as Record<
             ClientKind,
@@ -107,7 +108,12 @@ const MINIMAL = 'name: minimal\nlength: 60s\n';
 test('fields that are left out have a meaning', () => {
   const { form: shape, workload, schedule, expect, seed } = parseScenario(MINIMAL);
   assert.deepEqual([shape.nodes, shape.apiServers, shape.selfFencing, shape.isLeaderless], [3, 2, true, false]);
-  assert.deepEqual(workload, { replicas: { db: 3, web: 3, disk: 1 }, hasDisks: false, clients: NO_CLIENTS });
+  assert.deepEqual(workload, {
+    replicas: { db: 3, web: 3, disk: 1 },
+    hasDisks: false,
+    database: 0,
+    clients: NO_CLIENTS,
+  });
   assert.deepEqual([schedule, expect, seed], [[], { wholeWithin: 900 }, 1]);
 });
 
@@ -135,6 +141,7 @@ const REFUSED: readonly (readonly [yaml: string, message: string])[] = [
   ['name: a\nlength: 60', 'line 2: length: "60" is not a time; write 90s, 1.5s or 15m'],
   ['name: a\nlength: 2h\nform: { nodes: 40 }', 'line 3: form.nodes: 40 is not a whole number from 1 to 9'],
   ['name: a\nlength: 2h\nform: { fencer: maybe }', 'line 3: form.fencer: "maybe" is neither true nor false'],
+  ['name: a\nlength: 2h\nworkload: { database: 5 }', 'line 3: workload.database: a database has 3 members, or 0: none'],
   ['name: [a]\nlength: 2h', 'line 1: name: it is a list or a map, and one value is expected'],
   ['name: 5\nlength: 2h', 'line 1: name: 5 is not a text; write it in quotes'],
   [

@@ -1,12 +1,13 @@
 import { KINDS, type StepKind } from '../sim/hunt/kinds.ts';
 import { MOMENTS, type Moment } from '../sim/hunt/moments.ts';
-import { APPS, OBSERVER, REPLICAS, targetsOf } from '../sim/hunt/plan.ts';
+import { APPS, nodeOf, OBSERVER, PLACED, REPLICAS, targetsOf } from '../sim/hunt/plan.ts';
 import { parseAmount, parseSeconds } from './amounts.ts';
 import { clientKinds, NO_CLIENTS } from './clients.ts';
 import { Field, ScenarioError } from './fields.ts';
 import { isKind, KIND_WORDS, type ValueField } from './kinds.ts';
 import {
   type Amount,
+  type DatabaseSize,
   DEFAULT_EXPECTATIONS,
   type Expectations,
   type Finding,
@@ -64,7 +65,7 @@ function readForm(field: Field): Form {
 }
 
 function readWorkload(field: Field): Workload {
-  const of = field.map([...APPS, ...clientKinds()]);
+  const of = field.map([...APPS, 'database', ...clientKinds()]);
   const replicas = { ...REPLICAS };
   for (const app of APPS) {
     const own = of(app).map(app === 'db' ? ['replicas', 'disks'] : ['replicas']);
@@ -73,7 +74,12 @@ function readWorkload(field: Field): Workload {
   const disks = of('db').map(['replicas', 'disks'])('disks');
   const clients = { ...NO_CLIENTS };
   for (const kind of clientKinds()) if (!of(kind).isAbsent) clients[kind] = of(kind).whole(0, COUNT_MAX);
-  return { replicas, hasDisks: disks.isAbsent ? false : disks.flag(), clients };
+  return { replicas, hasDisks: disks.isAbsent ? false : disks.flag(), database: readDatabase(of('database')), clients };
+}
+
+function readDatabase(field: Field): DatabaseSize {
+  const members = field.isAbsent ? 0 : field.whole(0, COUNT_MAX);
+  return members === 0 || members === 3 ? members : field.fail('a database has 3 members, or 0: none');
 }
 
 function readExpectations(field: Field): Expectations {
@@ -192,7 +198,7 @@ const NODES_AMONG: ReadonlySet<string> = new Set(['node', 'listener', 'process']
 function isTarget(target: string, kind: StepKind, form: Form): boolean {
   const { targets } = KINDS[kind];
   if (targets === 'pod') return POD_TARGET.test(target);
-  const isNodeOf = APPS.some((app) => target === `node-of-${app}`) && NODES_AMONG.has(targets);
+  const isNodeOf = PLACED.some((app) => target === nodeOf(app)) && NODES_AMONG.has(targets);
   return isNodeOf || namesOf(kind, form).includes(target);
 }
 

@@ -14,6 +14,7 @@ export function scenarioOf(plan: HuntPlan, titles: Titles): Scenario {
   const workload = {
     replicas: replicasOf(plan),
     hasDisks,
+    database: 0 as const,
     clients: { ...NO_CLIENTS, rareRegisters: plan.rareRegisters ?? 0 },
   };
   const expect = { wholeWithin: WHOLE_WITHIN_SECONDS };

@@ -37,8 +37,9 @@ const formLines = ({ form }: Scenario): readonly string[] =>
     return `${name}: ${typeof value === 'boolean' ? value !== isInverse : value}`;
   });
 
-const workloadLines = ({ workload: { replicas, hasDisks, clients } }: Scenario): readonly string[] => [
+const workloadLines = ({ workload: { replicas, hasDisks, database, clients } }: Scenario): readonly string[] => [
   ...APPS.map((app) => `${app}: { replicas: ${replicas[app]}${app === 'db' ? `, disks: ${hasDisks}` : ''} }`),
+  ...(database === 0 ? [] : [`database: ${database}`]),
   ...clientKinds().flatMap((kind) => (clients[kind] === 0 ? [] : [`${kind}: ${clients[kind]}`])),
 ];
 

@@ -11,7 +11,7 @@ export function factsOf(scenario: Scenario): { readonly title: string; readonly 
     facts: [
       ...(about === undefined ? [] : [about]),
       `Seed ${seed}, ${seconds} s. ${shape.join(', ')}.`,
-      `Replicas: ${apps.join(', ')}${workload.hasDisks ? '; each pod of db has a disk' : ''}.`,
+      `Replicas: ${apps.join(', ')}${workload.hasDisks ? '; each pod of db has a disk' : ''}${workload.database === 0 ? '' : `; a database of ${workload.database}`}.`,
       ...(found?.planted === undefined ? [] : [`With the planted bug ${found.planted}.`]),
     ],
   };

@@ -228,5 +228,5 @@ export class Recorder implements Recording {
   }
 }
 
-const isIdentity = (podName: string): boolean => /^db-\d$/.test(podName);
+const isIdentity = (podName: string): boolean => /^(?:db|database)-\d$/.test(podName);
 const keyOf = ({ at, do: what, target, for: lasts }: Step): string => `step ${at} ${what} ${target} ${lasts}`;

@@ -419,6 +419,8 @@ const numbered = (name: string, count: number, from: 0 | 1): readonly string[] =
 
 /** The node on which the first pod of an application is when the step begins. */
 export const nodeOf = (app: string): string => `node-of-${app}`;
+/** A target can name the node of these. The simulator runs no database: there such a step never comes. */
+export const PLACED: readonly string[] = [...APPS, 'database'];
 
 export function pick<T>(random: Random, from: readonly T[]): T {
   const found = from[random.int(from.length)];

@@ -4,7 +4,7 @@ import type { SimCluster } from '../cluster.ts';
 import { appOf } from '../workloads.ts';
 import type { StoreWay } from './faulty-store.ts';
 import type { Living } from './living.ts';
-import { APPS, type HuntPlan, nodeOf, type Step } from './plan.ts';
+import { type HuntPlan, nodeOf, PLACED, type Step } from './plan.ts';
 
 /** A process that ends right after it has sent so many more writes. */
 export interface Doom {
@@ -82,7 +82,7 @@ export const findByName = <T extends KubeObject>(objects: readonly T[], name: st
 
 /** The step with its current node; absent while there is none. */
 export function meantNow({ cluster }: Scene, step: Step): Step | undefined {
-  const app = APPS.find((each) => step.target.endsWith(nodeOf(each)));
+  const app = PLACED.find((each) => step.target.endsWith(nodeOf(each)));
   if (app === undefined) return step;
   const node = cluster.committed.list(PODS).find((pod) => appOf(pod) === app && pod.spec.nodeName !== undefined)?.spec;
   return node === undefined ? undefined : { ...step, target: step.target.replace(nodeOf(app), node.nodeName ?? '') };

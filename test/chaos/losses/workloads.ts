@@ -51,10 +51,15 @@ export async function createIdentities(cluster: ComposeCluster): Promise<void> {
 }
 
 /** Puts the program of the identities into the shared folder, and a file for the signs of each. */
-export async function prepareProgram({ sharedFolder }: ComposeCluster, identities: readonly string[]): Promise<void> {
-  const program = path.join(sharedFolder, PROGRAM);
+export async function prepareProgram(cluster: ComposeCluster, identities: readonly string[]): Promise<void> {
+  const program = path.join(cluster.sharedFolder, PROGRAM);
   await copyFile(path.join(import.meta.dirname, PROGRAM), program);
   await chmod(program, 0o644);
+  await prepareSigns(cluster, identities);
+}
+
+/** An empty file for the signs of each identity. */
+export async function prepareSigns({ sharedFolder }: ComposeCluster, identities: readonly string[]): Promise<void> {
   for (const identity of identities) {
     const file = path.join(sharedFolder, `${identity}.log`);
     await writeFile(file, '');
@@ -105,13 +110,6 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 function statefulSet(set: (typeof SETS)[number]): StatefulSet {
   const selector = { matchLabels: { app: set } };
   const base = { replicas: REPLICAS, serviceName: set, selector, updateStrategy: {} };
-  const claim: PersistentVolumeClaim = {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: 'data' },
-    spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
-    status: {},
-  };
   const mounts = { volumeMounts: [{ name: 'data', mountPath: '/data' }] };
   return {
     apiVersion: 'apps/v1',
@@ -119,11 +117,20 @@ function statefulSet(set: (typeof SETS)[number]): StatefulSet {
     metadata: { name: set, namespace: NAMESPACE },
     spec:
       set === 'db'
-        ? { ...base, template: templateOf(set, PROGRAM_COMMAND, mounts), volumeClaimTemplates: [claim] }
+        ? { ...base, template: templateOf(set, PROGRAM_COMMAND, mounts), volumeClaimTemplates: [claimOf('data')] }
         : { ...base, template: templateOf(set, BEATS) },
     status: { replicas: 0 },
   };
 }
+
+/** A claim for one of the volumes that there are. */
+export const claimOf = (name: string): PersistentVolumeClaim => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name },
+  spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
+  status: {},
+});
 
 /** `$$` is `$` after Kubernetes expanded the command. */
 export const BEATS: readonly string[] = [

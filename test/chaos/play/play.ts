@@ -1,4 +1,4 @@
-import { CONFIG_MAPS, PODS, type Pod } from '@holdfast/api';
+import { CONFIG_MAPS, PODS } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
 import type { Scenario } from '../../scenario/model.ts';
@@ -7,11 +7,11 @@ import { inWords } from '../../scenario/print.ts';
 import { isFault } from '../../sim/hunt/kinds.ts';
 import { whatIsLeft } from '../../sim/hunt/leftovers.ts';
 import { APPS, type Step } from '../../sim/hunt/plan.ts';
-import { LOSSES } from '../../sim/hunt/recovery.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { Request, Scenery } from '../clients/asking.ts';
 import { Clients } from '../clients/clients.ts';
 import { PatientClients } from '../clients/patient-clients.ts';
+import type { Database } from '../database/database.ts';
 import { ApiLoad } from '../losses/load.ts';
 import type { Sign } from '../losses/signs.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
@@ -20,6 +20,7 @@ import { beginStep, meantNow } from './actions.ts';
 import { startAll } from './containers.ts';
 import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
 import { type Outage, outagesOf } from './outages.ts';
+import { Recoveries } from './recoveries.ts';
 import { renderRun } from './report.ts';
 import { type LoggedCommit, StoreLog } from './store-log.ts';
 import { StoredRules } from './stored-rules.ts';
@@ -27,7 +28,6 @@ import { BrokenPromise, bringStraysBack, type End } from './users.ts';
 import { isWhole } from './whole.ts';
 import { createApp, createOne, named } from './workloads.ts';
 
-const POLL_MS = 100;
 const ASKED_AGAIN = 5;
 const ASK_AGAIN_MS = 500;
 
@@ -56,6 +56,13 @@ export interface Verdict {
   readonly html: () => string;
 }
 
+interface Surroundings {
+  readonly log: StoreLog;
+  /** Absent: the scenario has none. */
+  readonly database: Database | undefined;
+  readonly say: (line: string) => void;
+}
+
 const clock = createSystemClock();
 
 /** One run of a scenario on containers whose workloads are up. */
@@ -66,19 +73,18 @@ export class Play {
   readonly #say: (line: string) => void;
   readonly #broken: string[] = [];
   readonly #steps: PlayedStep[] = [];
-  readonly #checks: Promise<void>[] = [];
+  readonly #recoveries: Recoveries;
+  readonly #database: Database | undefined;
   readonly #beganAt = clock.now();
   readonly #began = clock.monotonic();
 
-  constructor(
-    cluster: ComposeCluster,
-    scenario: Scenario,
-    { log, say }: { readonly log: StoreLog; readonly say: (line: string) => void },
-  ) {
+  constructor(cluster: ComposeCluster, scenario: Scenario, { log, database, say }: Surroundings) {
     this.#cluster = cluster;
     this.#scenario = scenario;
     this.#log = log;
     this.#say = say;
+    this.#database = database;
+    this.#recoveries = new Recoveries(cluster.admin, say);
   }
 
   async run(): Promise<Verdict> {
@@ -94,17 +100,18 @@ export class Play {
     const clients = new Clients(sceneryOf(this.#cluster, this.#scenario), this.#scenario.workload.clients);
     await Promise.all(planOf(this.#scenario).steps.map((step) => this.#playStep(step)));
     await this.#sleepUntil(seconds);
-    await Promise.all(this.#checks);
+    this.#broken.push(...(await this.#recoveries.late()));
     this.#say('the schedule is over');
     await startAll(this.#cluster);
     await this.#restore();
-    const whole = waitFor('everything to be whole', () => this.#isWholeAgain(), expect.wholeWithin * 1000);
+    const overMs = clock.monotonic();
+    const whole = waitFor('everything to be whole', () => this.#isWholeAgain(overMs), expect.wholeWithin * 1000);
     await whole.catch(async () => {
       this.#broken.push(
         `not whole within ${expect.wholeWithin} s: ${whatIsLeft(log.state) ?? ''}\n${await describePods(admin).catch(String)}`,
       );
     });
-    await Promise.all([load.stop(), clients.stop(), patient.stop()]);
+    await Promise.all([load.stop(), clients.stop(), patient.stop(), this.#database?.stop()]);
     const told = await load.judge().catch((error: unknown) => void this.#broken.push(String(error)));
     await log.reach(await revisionNow(admin));
     await clients.finish(log);
@@ -116,6 +123,7 @@ export class Play {
       ...brokenGrace(this.#scenario, signs, commits),
       ...clients.broken(log),
       ...(await patient.broken(admin, expect.answeredWithin)),
+      ...((await this.#database?.broken()) ?? []),
       ...rules.broken(),
     );
     const verdict = {
@@ -128,7 +136,13 @@ export class Play {
       beganAt: this.#beganAt,
       beganMonotonic: this.#began,
       lengthMs: this.#elapsedMs,
-      load: [told ?? '', clients.facts(), patient.facts(), `${commits.length} commits`].join('\n'),
+      load: [
+        told ?? '',
+        clients.facts(),
+        patient.facts(),
+        ...(this.#database === undefined ? [] : [this.#database.facts()]),
+        `${commits.length} commits`,
+      ].join('\n'),
     };
     return { ...verdict, html: () => renderRun(this.#scenario, verdict) };
   }
@@ -146,7 +160,7 @@ export class Play {
     await this.#sleepUntil(planned.at);
     const step = await meantNow(this.#cluster.admin, planned).catch(() => planned);
     const until = Math.min(planned.at + (planned.for ?? 0), seconds);
-    await this.#expectRecovery(step, until - planned.at);
+    await this.#recoveries.expect(step, until - planned.at, this.#scenario.expect.recoverWithin);
     const fromMs = this.#elapsedMs;
     this.#say(inWords({ ...step, targets: [step.target] }));
     const end = await this.#begin(step);
@@ -182,38 +196,6 @@ export class Play {
     this.#say(`  ${step.do} ${step.target}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
   }
 
-  /** As in the simulator: when a node is lost for longer, its identities run on another node by then. */
-  async #expectRecovery({ do: what, target }: Step, lasts: number): Promise<void> {
-    const { recoverWithin } = this.#scenario.expect;
-    if (recoverWithin === undefined || !LOSSES.has(what) || lasts <= recoverWithin) return;
-    const { admin } = this.#cluster;
-    const lost = (await identitiesNow(admin)).filter(({ spec }) => spec.nodeName === target);
-    const deadline = clock.monotonic() + recoverWithin * 1000;
-    const lostAt = clock.monotonic();
-    for (const pod of lost) this.#checks.push(this.#awaitRecovery(pod, { lostAt, deadline, what }));
-  }
-
-  async #awaitRecovery(
-    pod: Pod,
-    { lostAt, deadline, what }: { readonly lostAt: number; readonly deadline: number; readonly what: string },
-  ): Promise<void> {
-    const { name } = pod.metadata;
-    for (;;) {
-      const now = await identitiesNow(this.#cluster.admin).catch((): readonly Pod[] => []);
-      const runs = now.find((each) => each.metadata.name === name && each.metadata.uid !== pod.metadata.uid);
-      if (runs?.status.phase === 'Running' && runs.spec.nodeName !== pod.spec.nodeName) {
-        this.#say(
-          `  ${name} runs on ${runs.spec.nodeName} after ${((clock.monotonic() - lostAt) / 1000).toFixed(1)} s`,
-        );
-        return;
-      }
-      if (clock.monotonic() > deadline) break;
-      await clock.sleep(POLL_MS);
-    }
-    const seconds = ((deadline - lostAt) / 1000).toFixed(0);
-    this.#broken.push(`${name} of ${pod.spec.nodeName} (${what}) did not run elsewhere within ${seconds} s`);
-  }
-
   /** Takes back what users have changed. */
   async #restore(): Promise<void> {
     const { replicas } = this.#scenario.workload;
@@ -232,10 +214,11 @@ export class Play {
   }
 
   /** The pod without a controller goes with a lost node: its user creates it again, as in the simulator. */
-  async #isWholeAgain(): Promise<boolean> {
+  async #isWholeAgain(overMs: number): Promise<boolean> {
     const { admin } = this.#cluster;
     if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
-    return (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
+    const isRight = (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
+    return isRight && (this.#database === undefined || this.#database.isWhole(overMs));
   }
 }
 
@@ -249,10 +232,4 @@ const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({
 
 async function revisionNow(admin: ApiClient): Promise<number> {
   return Number((await admin.list(CONFIG_MAPS, { namespace: 'default' })).resourceVersion);
-}
-
-async function identitiesNow(admin: ApiClient): Promise<readonly Pod[]> {
-  return (await admin.list(PODS, { namespace: 'default', labelSelector: 'app=db' })).items.filter(
-    ({ metadata }) => metadata.deletionTimestamp === undefined,
-  );
 }

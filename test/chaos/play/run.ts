@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Scenario } from '../../scenario/model.ts';
 import { waitFor } from '../../support/wait.ts';
+import { Database } from '../database/database.ts';
 import { docker } from '../losses/faults.ts';
 import { PlantedSources } from '../planted/sources.ts';
 import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
@@ -73,8 +74,9 @@ export class Session implements AsyncDisposable {
     try {
       await this.#plant(planted, scenario);
       await createScenarioWorkloads(this.#cluster, scenario);
+      await using database = scenario.workload.database === 0 ? undefined : await Database.start(this.#cluster);
       await waitFor('everything to run', () => isWhole(admin, scenario), START_DEADLINE_MS);
-      return await new Play(this.#cluster, scenario, { log: this.#log, say: this.#say }).run();
+      return await new Play(this.#cluster, scenario, { log: this.#log, database, say: this.#say }).run();
     } catch (error) {
       process.stderr.write(`${await this.#cluster.logs()}\n${await describePods(admin).catch(String)}\n`);
       throw error;

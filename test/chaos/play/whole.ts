@@ -7,7 +7,7 @@ import { isReady } from '../support/workloads.ts';
 export async function isWhole(admin: ApiClient, { form, workload }: Scenario): Promise<boolean> {
   if (!(await nodesAreWell(admin, form))) return false;
   const { items } = await admin.list(PODS, { namespace: 'default' });
-  return Object.entries({ ...workload.replicas, one: 1 }).every(([app, replicas]) => {
+  return Object.entries({ ...workload.replicas, one: 1, database: workload.database }).every(([app, replicas]) => {
     const own = items.filter(({ metadata }) => metadata.labels?.['app'] === app);
     return own.length === replicas && own.every(isUp);
   });

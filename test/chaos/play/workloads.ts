@@ -6,7 +6,6 @@ import {
   JOBS,
   NAMESPACES,
   PERSISTENT_VOLUME_CLAIMS,
-  type PersistentVolumeClaim,
   POD_DISRUPTION_BUDGETS,
   PODS,
   type Pod,
@@ -16,7 +15,7 @@ import {
 import type { ApiClient } from '@holdfast/client';
 import type { Scenario } from '../../scenario/model.ts';
 import { APPS } from '../../sim/hunt/plan.ts';
-import { createVolumes, PROGRAM_COMMAND, prepareProgram, templateOf, volumeOf } from '../losses/workloads.ts';
+import { claimOf, createVolumes, PROGRAM_COMMAND, prepareProgram, templateOf, volumeOf } from '../losses/workloads.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 
 const NAMESPACE = 'default';
@@ -42,7 +41,7 @@ export async function createScenarioWorkloads(cluster: ComposeCluster, scenario:
   await prepareProgram(cluster, identities);
   await createVolumes(cluster, [...(hasDisks ? identities : []), 'disk']);
   if ((await admin.find(PERSISTENT_VOLUME_CLAIMS, named(volumeOf('disk')))) === undefined)
-    await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...claim(volumeOf('disk')), metadata: named(volumeOf('disk')) });
+    await admin.create(PERSISTENT_VOLUME_CLAIMS, { ...claimOf(volumeOf('disk')), metadata: named(volumeOf('disk')) });
   for (const app of APPS) await createApp(admin, scenario, app);
   await admin.create(POD_DISRUPTION_BUDGETS, {
     apiVersion: 'policy/v1',
@@ -92,7 +91,7 @@ async function createSet(admin: ApiClient, scenario: Scenario): Promise<void> {
   const selector = { matchLabels: { app: 'db' } };
   const base = { replicas: replicas.db, serviceName: 'db', selector, updateStrategy: {} };
   const spec = hasDisks
-    ? { ...base, template: diskTemplate(scenario, 'db'), volumeClaimTemplates: [claim('data')] }
+    ? { ...base, template: diskTemplate(scenario, 'db'), volumeClaimTemplates: [claimOf('data')] }
     : { ...base, template: template(scenario, 'db') };
   await admin.create(STATEFUL_SETS, {
     apiVersion: 'apps/v1',
@@ -192,11 +191,3 @@ function beatsThatEndIn(seconds: number): readonly string[] {
   ];
   return ['sh', '-c', script.join('\n')];
 }
-
-const claim = (name: string): PersistentVolumeClaim => ({
-  apiVersion: 'v1',
-  kind: 'PersistentVolumeClaim',
-  metadata: { name },
-  spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
-  status: {},
-});

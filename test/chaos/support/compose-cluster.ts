@@ -9,7 +9,7 @@ import { createSystemClock } from '@holdfast/platform';
 import { DockerComposeEnvironment } from 'testcontainers';
 import { parse } from 'yaml';
 import { freePort } from '../../support/free-port.ts';
-import { apiServersOf, busesOf, COMPOSE_FORMS, type FormName, mastersOf, storesOf } from './compose-form.ts';
+import { apiServersOf, busesOf, type FormName, mastersOf, nodesOf, storesOf } from './compose-form.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -46,6 +46,9 @@ export interface ComposeCluster extends AsyncDisposable {
   logs(): Promise<string>;
 }
 
+/** A name with the addresses of all nodes. */
+export const ALL_NODES = 'nodes';
+
 export type Network = 'cluster' | 'control';
 
 export interface ComposeExtras {
@@ -75,9 +78,9 @@ export async function startComposeCluster(
   const ports: number[] = [];
   for (const _ of apiServersOf(form)) ports.push(await freePort());
   const consolePort = await freePort();
-  const patience = path.join(scratch, 'patience.json');
-  await writeFile(patience, JSON.stringify({ services: patientServices(form) }));
-  const composeFiles = [...COMPOSE_FILES[form], patience, ...files];
+  const additions = path.join(scratch, 'additions.json');
+  await writeFile(additions, JSON.stringify({ services: additionsTo(form) }));
+  const composeFiles = [...COMPOSE_FILES[form], additions, ...files];
   const environment = {
     ...settings,
     HOLDFAST_STATE_DIR: path.join(scratch, 'state'),
@@ -135,8 +138,9 @@ export async function startComposeCluster(
         await execute('docker', ['network', 'disconnect', `${project}_${network}`, containerOf(service)]);
       },
       connect: async (service, network = 'cluster') => {
+        const names = [service, ...(nodesOf(form).includes(service) ? [ALL_NODES] : [])];
         const target = [`${project}_${network}`, containerOf(service)];
-        await execute('docker', ['network', 'connect', '--alias', service, ...target]);
+        await execute('docker', ['network', 'connect', ...names.flatMap((name) => ['--alias', name]), ...target]);
       },
       crash: async (service) => {
         await execute('docker', ['kill', '--signal', 'KILL', containerOf(service)]);
@@ -163,10 +167,15 @@ export async function removeComposeClusters(): Promise<void> {
 }
 
 /** On a machine that is short of cores a process takes longer to start than a user would wait. */
-function patientServices(form: FormName): Readonly<Record<string, object>> {
-  const nodes = Array.from({ length: COMPOSE_FORMS[form].nodes }, (_, i) => `node-${i + 1}`);
-  const names = [...storesOf(form), ...busesOf(form), ...mastersOf(form), ...nodes, 'console'];
-  return Object.fromEntries(names.map((name) => [name, { healthcheck: { start_period: '300s' } }]));
+const PATIENCE = { healthcheck: { start_period: '300s' } };
+
+function additionsTo(form: FormName): Readonly<Record<string, object>> {
+  const names = [...storesOf(form), ...busesOf(form), ...mastersOf(form), 'console'];
+  const node = { ...PATIENCE, networks: { cluster: { aliases: [ALL_NODES] } } };
+  return Object.fromEntries([
+    ...names.map((name) => [name, PATIENCE] as const),
+    ...nodesOf(form).map((name) => [name, node] as const),
+  ]);
 }
 
 async function connectAsAdmin(

@@ -22,6 +22,9 @@ export const composeFormOf = ({ apiServers }: Pick<Shape, 'apiServers'>): FormNa
 export const apiServersOf = (form: FormName): readonly string[] =>
   Array.from({ length: COMPOSE_FORMS[form].apiServers }, (_, i) => `apiserver-${i + 1}`);
 
+export const nodesOf = (form: FormName): readonly string[] =>
+  Array.from({ length: COMPOSE_FORMS[form].nodes }, (_, i) => `node-${i + 1}`);
+
 /** The servers that keep what is stored. */
 export const storesOf = (form: FormName): readonly string[] =>
   form === 'S' ? ['redis'] : apiServersOf(form).map((_, i) => `nats-${i + 1}`);

@@ -10,6 +10,7 @@ import { runLosses } from '../../test/chaos/losses/run.ts';
 import { removeComposeClusters } from '../../test/chaos/support/compose-cluster.ts';
 import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
+import { ensurePrograms } from '../setup/packages.ts';
 import { drawScenarios, type Played, playAll, readFiles, repeated, type Work } from './files.ts';
 import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
 import { notePlantedRuns } from './planted-runs.ts';
@@ -31,7 +32,8 @@ const USAGE = `usage: npm run chaos -- FILE...|--all|--random N [--seed SEED] [-
                      --json: one JSON document for each that was played, and one for the end
                      --times: each again and again, with the next seeds
                      --slices: adds what was played to this file, and reports all that is in it
-       npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...]
+       npm run chaos -- --losses N [--seed SEED] [--minutes N] [--kinds NAME,...] [--planted NAME,...] [--database]
+       --database: a clustered database runs on the nodes as well (docs/scenarios.md)
        --kinds: only these losses
 ${listOf(LOSS_KINDS)}       --planted: with these bugs in the containers
 ${listOf(Object.fromEntries(Object.entries(PLANTED).map(([name, { harm }]) => [name, harm])))}       --minutes: no loss begins later (60)
@@ -58,10 +60,18 @@ async function playOnLog(): Promise<number> {
   }
 }
 
-async function lose({ losses, seed, minutes, kinds, planted }: LossSettings): Promise<number> {
+async function lose({ losses, seed, minutes, kinds, planted, hasDatabase }: LossSettings): Promise<number> {
   ensureDocker();
+  if (hasDatabase) ensurePrograms(['nats-server-next']);
   say(`seed ${seed}${planted.length === 0 ? '' : `, with ${planted.join(' and ')}`}`);
-  const report = await runLosses(PROJECT, { plan: new LossPlan(seed, kinds), losses, planted, minutes, say });
+  const report = await runLosses(PROJECT, {
+    plan: new LossPlan(seed, kinds),
+    losses,
+    planted,
+    minutes,
+    hasDatabase,
+    say,
+  });
   say(formatReport(report));
   return judged(brokenPromises(report));
 }
@@ -131,6 +141,7 @@ interface LossSettings {
   readonly minutes: number;
   readonly kinds: readonly LossKind[];
   readonly planted: readonly PlantedName[];
+  readonly hasDatabase: boolean;
 }
 
 function readOptions(): { readonly losses: LossSettings } | { readonly play: PlaySettings } {
@@ -147,6 +158,7 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
         times: { type: 'string', default: '1' },
         kinds: { type: 'string', default: Object.keys(LOSS_KINDS).join(',') },
         planted: { type: 'string' },
+        database: { type: 'boolean', default: false },
         html: { type: 'string' },
         slices: { type: 'string' },
         json: { type: 'boolean', default: false },
@@ -168,6 +180,7 @@ function readOptions(): { readonly losses: LossSettings } | { readonly play: Pla
       minutes: whole('minutes', values.minutes),
       kinds: namesOf<LossKind>('kinds', values.kinds, LOSS_KINDS),
       planted: planted === undefined ? [] : namesOf<PlantedName>('planted', planted, PLANTED),
+      hasDatabase: values.database,
     };
     return { losses };
   } catch (error) {

@@ -76,7 +76,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'chaos',
     files: ['test/chaos/**/*.test.ts'],
-    programs: ['kubectl'],
+    programs: ['kubectl', 'nats-server-next'],
     docker: true,
     concurrency: 1,
     timeoutSecondsPerTest: 900,

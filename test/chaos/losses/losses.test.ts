@@ -4,11 +4,12 @@ import { LossPlan } from './plan.ts';
 import { runLosses } from './run.ts';
 
 /** How long it takes is measured by `npm run chaos`, on a machine that does nothing else. */
-test('[SAFE-22] [TEST-07] with default settings the identities of a node that loses its network run elsewhere, and never twice', async (t) => {
+test('[SAFE-22] [TEST-01] [TEST-07] with default settings the identities of a node that loses its network run elsewhere, and never twice; a database on the nodes loses nothing', async (t) => {
   const report = await runLosses('holdfast-chaos-losses', {
     plan: new LossPlan(1, ['isolate']),
     losses: 1,
     planted: [],
+    hasDatabase: true,
     minutes: 5,
     say: (line) => t.diagnostic(line),
   });
@@ -19,5 +20,7 @@ test('[SAFE-22] [TEST-07] with default settings the identities of a node that lo
     'not recovered',
   );
   assert.deepEqual([...report.overlaps, ...report.damage, ...report.surprises], []);
+  assert.deepEqual(report.database.broken, []);
+  t.diagnostic(report.database.facts);
   assert.ok(report.beats > 0 && report.records > 0, 'the judge has something to judge');
 });

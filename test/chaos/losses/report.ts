@@ -13,7 +13,7 @@ export function percentile(values: readonly number[], share: number): number | u
 }
 
 /** What the run must not show. Empty: everything is as promised. */
-export function brokenPromises({ recoveries, overlaps, damage, surprises }: LossReport): readonly string[] {
+export function brokenPromises({ recoveries, overlaps, damage, surprises, database }: LossReport): readonly string[] {
   const times = timesOf(recoveries);
   const never = recoveries.filter(({ ms }) => ms === undefined);
   const [median = 0, max = 0] = [percentile(times, 0.5), percentile(times, 1)];
@@ -24,6 +24,7 @@ export function brokenPromises({ recoveries, overlaps, damage, surprises }: Loss
     ...overlaps,
     ...damage.slice(0, SHOWN),
     ...surprises,
+    ...database.broken,
   ];
 }
 
@@ -50,6 +51,7 @@ export function formatReport(report: LossReport): string {
     `${report.losses} losses, ${overlaps.length} overlaps in ${report.beats} heartbeats, ${damage.length} damaged of ${report.records} records, ` +
       `${report.refused} refused writes of replaced writers, ${surprises.length} surprises`,
     `API load: ${report.load}`,
+    ...(report.database.facts === '' ? [] : [report.database.facts]),
     ...overlaps.slice(0, SHOWN),
     ...damage.slice(0, SHOWN),
     ...surprises.slice(0, SHOWN),

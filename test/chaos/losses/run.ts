@@ -4,6 +4,7 @@ import path from 'node:path';
 import { LEASES, NODE_LEASES_NAMESPACE, NODES, type Pod, promiseOf } from '@holdfast/api';
 import { createSystemClock } from '@holdfast/platform';
 import { waitFor } from '../../support/wait.ts';
+import { Database } from '../database/database.ts';
 import { type ComposeCluster, startComposeCluster } from '../support/compose-cluster.ts';
 import { describePods, isReady } from '../support/workloads.ts';
 import { NodeFaults } from './faults.ts';
@@ -26,6 +27,8 @@ export interface LossOptions {
   readonly plan: LossPlan;
   readonly losses: number;
   readonly planted: readonly PlantedName[];
+  /** A real database runs beside the identities. */
+  readonly hasDatabase?: boolean;
   /** No round begins later. */
   readonly minutes: number;
   readonly say: (line: string) => void;
@@ -50,6 +53,8 @@ export interface LossReport {
   readonly records: number;
   readonly beats: number;
   readonly load: string;
+  /** What the database has lost, mixed up or not done any more. */
+  readonly database: { readonly broken: readonly string[]; readonly facts: string };
 }
 
 const clock = createSystemClock();
@@ -76,6 +81,7 @@ const describeAll = async ({ admin }: ComposeCluster): Promise<string> =>
 
 async function playRounds(cluster: ComposeCluster, options: LossOptions): Promise<LossReport> {
   await createIdentities(cluster);
+  await using database = options.hasDatabase === true ? await Database.start(cluster) : undefined;
   await waitFor('every identity to run', () => isWhole(cluster), START_DEADLINE_MS);
   await using load = new ApiLoad(cluster.admin);
   const until = clock.monotonic() + options.minutes * 60_000;
@@ -87,7 +93,8 @@ async function playRounds(cluster: ComposeCluster, options: LossOptions): Promis
     losses += found.losses;
   }
   await load.stop();
-  return { losses, recoveries, load: await load.judge(), ...(await judge(cluster)) };
+  const told = { broken: (await database?.finish(RETURN_DEADLINE_MS)) ?? [], facts: database?.facts() ?? '' };
+  return { losses, recoveries, load: await load.judge(), database: told, ...(await judge(cluster)) };
 }
 
 async function playRound(

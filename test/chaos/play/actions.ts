@@ -75,7 +75,7 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
     if (pod === undefined) return;
     const container = cluster.containerOf(pod.spec.nodeName ?? '');
     const wanted = new RegExp(`POD_UID=${pod.metadata.uid}(?:\\0|$)`);
-    for (const pid of await processesOf(container, wanted)) process.kill(pid, 'SIGKILL');
+    for (const pid of await processesOf(container, wanted)) killIfThere(pid);
   },
 };
 
@@ -111,6 +111,15 @@ async function loseNode(cluster: ComposeCluster, { target }: Step, kind: LossKin
 
 const storeAddresses = async (cluster: ComposeCluster): Promise<readonly string[]> =>
   (await Promise.all(storesOf(cluster.form).map((store) => addressesOf(cluster.containerOf(store))))).flat();
+
+/** A short one, as a `sleep` of a shell, may have ended since it was seen: the others are killed all the same. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
 
 /** The processes of a container whose environment has this. */
 async function processesOf(container: string, environment: RegExp): Promise<readonly number[]> {

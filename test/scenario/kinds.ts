@@ -75,6 +75,10 @@ export const KIND_WORDS: Readonly<Record<StepKind, KindWords>> = {
   'zone-loss': { says: 'the machines of {target} lose their power' },
   'zone-upgrade': { says: 'the processes of {target} end in order and begin anew, one after the other' },
   'doubled-link': { says: '{value} of the packets of {target} arrive twice', value: { name: 'share', unit: 'share' } },
+  'reordered-link': {
+    says: '{value} of the packets of {target} arrive after later ones',
+    value: { name: 'share', unit: 'share' },
+  },
   'spoiled-link': {
     says: '{value} of the larger packets of {target} arrive with another byte',
     value: { name: 'share', unit: 'share' },

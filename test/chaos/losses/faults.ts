@@ -83,8 +83,9 @@ export async function addressesOf(container: string): Promise<readonly string[]>
 export const pidOf = async (container: string): Promise<string> =>
   docker('inspect', '--format', '{{.State.Pid}}', container);
 
-export async function inNetworkOf(container: string, command: readonly string[]): Promise<void> {
-  await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);
+/** Resolves with the output. */
+export async function inNetworkOf(container: string, command: readonly string[]): Promise<string> {
+  return (await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command])).stdout;
 }
 
 /** The child of the container's first process that runs the program of a kubelet. */

@@ -63,11 +63,11 @@ async function lead(
   const old = isInward
     ? ['filter', 'INPUT', ...meant, '!', '--in-interface', 'lo', ...reset]
     : ['filter', 'OUTPUT', ...meant, ...own, ...reset];
-  const rule = ([table = '', ...rest]: readonly string[], act: string): Promise<void> =>
+  const rule = ([table = '', ...rest]: readonly string[], act: string): Promise<string> =>
     inNetworkOf(container, ['iptables', '--table', table, act, ...rest]);
   for (const each of [redirect, old]) await rule(each, '--insert');
   return async () => {
-    for (const each of [old, redirect]) await rule(each, '--delete').catch(() => {});
+    for (const each of [old, redirect]) await rule(each, '--delete').catch(String);
     stop();
   };
 }

@@ -43,6 +43,7 @@ export const CONTAINER_REFUSALS: Readonly<Record<StepKind, string | undefined>> 
   'zone-loss': YES,
   'zone-upgrade': YES,
   'doubled-link': YES,
+  'reordered-link': YES,
   'spoiled-link': YES,
   'narrow-link': YES,
   'no-names': YES,

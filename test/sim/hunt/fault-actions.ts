@@ -119,8 +119,9 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
   'zone-loss': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
   // Nobody there has a part of the store; the processes themselves end as in a loss.
   'zone-upgrade': (scene, { target }) => endParties(scene, partiesOfZone(scene.cluster.controlPlane, target)),
-  // Connections hide doubled packets, and a message with a spoiled one is lost with its connection.
+  // Connections hide doubled packets and put them in order, and a message with a spoiled one is lost with its connection.
   'doubled-link': ({ cluster }, { target }) => worsen(cluster, target, { maxLatencyMs: DOUBLED_MS }),
+  'reordered-link': ({ cluster }, { target }) => worsen(cluster, target, { maxLatencyMs: OVERTAKEN_MS }),
   'spoiled-link': ({ cluster }, { target, value = 0 }) => worsen(cluster, target, { loss: value }),
   'narrow-link': ({ cluster }, { target, value = 1 }) =>
     worsen(cluster, target, { maxLatencyMs: Math.min(SLOWEST_MS, NARROW_MS / Math.max(1, value)) }),
@@ -148,6 +149,7 @@ export const FAULT_ACTIONS: Readonly<Record<FaultKind, Action>> = {
 };
 
 const DOUBLED_MS = 20;
+const OVERTAKEN_MS = 200;
 const [NARROW_MS, SLOWEST_MS] = [40_000, 4_000];
 const ELECTION_MS = 500;
 const REWRITING_MS = 50;

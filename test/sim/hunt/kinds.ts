@@ -60,6 +60,7 @@ export const FAULTS = {
   'zone-upgrade': { targets: 'zone', for: [5, 60], perMinute: 0 },
   // What a network, a name service or a machine does to one process, and a disk to the store.
   'doubled-link': { targets: 'process', for: [5, 40], value: [0.05, 0.5], perMinute: 0 },
+  'reordered-link': { targets: 'process', for: [5, 40], value: [0.05, 0.3], perMinute: 0 },
   'spoiled-link': { targets: 'process', for: [5, 40], value: [0.001, 0.05], perMinute: 0 },
   'narrow-link': { targets: 'process', for: [5, 40], value: [20, 500], isWhole: true, perMinute: 0 },
   'no-names': { targets: 'process', for: [5, 40], perMinute: 0 },
@@ -137,6 +138,7 @@ export const DELAYS: ReadonlySet<string> = new Set([
   'zone-cut',
   'zone-loss',
   'zone-upgrade',
+  'reordered-link',
   'spoiled-link',
   'narrow-link',
   'no-names',

@@ -120,6 +120,7 @@ export const REFUSED_KINDS: ReadonlyMap<string, string> = new Map([
   ['zone-loss', ONE_ZONE],
   ['zone-upgrade', ONE_ZONE],
   ['doubled-link', NO_PACKETS],
+  ['reordered-link', NO_PACKETS],
   ['spoiled-link', NO_PACKETS],
   ['narrow-link', NO_PACKETS],
   ['no-names', 'its components look up no names; use cut-to-api'],

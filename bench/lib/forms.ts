@@ -8,11 +8,12 @@ import { createClusterPki } from '../../libs/pki/src/cluster-pki.ts';
 import { createCredentials, formatTokenFile } from '../../libs/pki/src/credentials.ts';
 import { formatKubeconfig } from '../../libs/pki/src/kubeconfig.ts';
 import { STANDARD_SERVER_NAMES } from '../../libs/pki/src/names.ts';
+import { startLogServers } from '../../test/support/log-servers.ts';
 import { startNatsServer } from '../../test/support/nats-server.ts';
 import { NODE_FLAGS } from '../../test/support/node-flags.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 
-export const FORMS = ['sqlite', 'memory', 'redis-nats', 'distributed'] as const;
+export const FORMS = ['sqlite', 'memory', 'redis-nats', 'distributed', 'zones'] as const;
 export type Form = (typeof FORMS)[number];
 
 /** A server that the bench started for itself. */
@@ -39,7 +40,8 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 
 /**
  * `sqlite`, `memory`, `redis-nats`: a whole cluster in one process. `distributed`: the API server as a process of its own. Redis
- * (append-only file, synced always) and NATS are started for the last two.
+ * (append-only file, synced always) and NATS are started for these two. `zones`: three NATS servers with a log, and an API
+ * server for each, of which one is measured.
  */
 export async function startForm(form: Form, extra: readonly string[] = [], place: Placement = {}): Promise<Started> {
   const directory = place.directory ?? mkdtempSync(path.join(tmpdir(), 'holdfast-bench-'));
@@ -49,16 +51,32 @@ export async function startForm(form: Form, extra: readonly string[] = [], place
     for (const step of cleanUp.toReversed()) await step();
   };
   try {
-    const links = form === 'redis-nats' || form === 'distributed' ? await startServers(cleanUp) : [];
+    const links = await startStore(form, cleanUp);
     const command =
-      form === 'distributed'
+      form === 'distributed' || form === 'zones'
         ? await apiServerCommand(directory, links)
         : embeddedCommand(directory, form, [...links, ...extra]);
+    if (form === 'zones') for (let other = 1; other < ZONES; other++) await run(command, cleanUp, {});
     return { ...(await run(command, cleanUp, place)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+const ZONES = 3;
+
+/** What connects servers to the store and the bus of the form. */
+async function startStore(form: Form, cleanUp: (() => Promise<unknown>)[]): Promise<readonly string[]> {
+  if (form === 'zones') return startLog(cleanUp);
+  return form === 'redis-nats' || form === 'distributed' ? startServers(cleanUp) : [];
+}
+
+async function startLog(cleanUp: (() => Promise<unknown>)[]): Promise<readonly string[]> {
+  const servers = await startLogServers({ count: ZONES });
+  cleanUp.push(async () => servers[Symbol.asyncDispose]());
+  const [urls, monitors] = [servers.urls.join(','), servers.monitors.join(',')];
+  return ['--store', urls, '--store-monitors', monitors, '--bus', urls];
 }
 
 async function startServers(cleanUp: (() => Promise<unknown>)[]): Promise<readonly string[]> {

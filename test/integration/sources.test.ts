@@ -15,10 +15,13 @@ const DEADLINE_MS = 60_000;
 /** Each thread reports at its end whether Node's own type stripper is loaded, or what `import 'node:http'` loads. */
 const TELLING = ['--require', path.resolve(import.meta.dirname, '../support/tell-large.mjs')];
 
+/** What an earlier process has compiled is not stripped again. */
+const FRESH = 'NODE_DISABLE_COMPILE_CACHE=1';
+
 /** `environment`: NAME=value, beside what this process has. */
 function help(flags: readonly string[], environment: readonly string[] = []): { stdout: string; stderr: string } {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...flags, MAIN, 'start', '--help'];
-  return spawnSync('env', [...environment, ...command], { encoding: 'utf8', timeout: DEADLINE_MS });
+  return spawnSync('env', [FRESH, ...environment, ...command], { encoding: 'utf8', timeout: DEADLINE_MS });
 }
 
 test('a process with the helper runs the same without the stripper of types in its memory', () => {
@@ -38,7 +41,7 @@ test('when the helper cannot write, Node strips the types itself', () => {
 test('when the disk is full, Node strips the types itself', () => {
   const noFileMayGrow = ['-c', 'ulimit -f 0 && exec "$0" "$@"', process.execPath];
   const command = [...NODE_FLAGS, ...TELLING, MAIN, 'start', '--help'];
-  const { stdout, stderr } = spawnSync('sh', [...noFileMayGrow, ...command], {
+  const { stdout, stderr } = spawnSync('env', [FRESH, 'sh', ...noFileMayGrow, ...command], {
     encoding: 'utf8',
     timeout: DEADLINE_MS,
   });

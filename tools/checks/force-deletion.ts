@@ -43,7 +43,7 @@ export const MAY_FORCE: Readonly<Record<string, string>> = {
   'test/support/dockerd.ts': 'removes what a failed test left in an engine of its own',
   'test/integration/storage-server.test.ts': 'the storage refuses the pod that goes on behind the cut',
   'test/integration/volume-attach.test.ts': 'forcing a pod away does not free its volume',
-  'test/chaos/partition.test.ts': 'the double run that an administrator forces is found',
+  'test/chaos/support/cut-node.ts': 'the double run that an administrator forces is found',
   'test/sim/node-fence.test.ts': 'a user ends a pod whose machine the fencer has confirmed to be off',
   'test/sim/lost-node.test.ts': 'an owner who forces: the simulator finds both running',
   'test/sim/hunt/user-actions.ts':

@@ -41,7 +41,7 @@ export const SUITES: readonly Suite[] = [
     files: ['test/scenario/**/*.test.ts', 'test/sim/**/*.test.ts'],
     concurrency: 2,
     timeoutSecondsPerTest: 300,
-    inIdleTimeOf: 'e2e',
+    inIdleTimeOf: 'abuse',
     sharesCompiledModules: true,
   },
   {

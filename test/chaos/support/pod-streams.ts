@@ -14,7 +14,7 @@ const NAME = 'streams';
 const POD_PORT = 18_099;
 const READY_DEADLINE_MS = 60_000;
 /** A probe does not read the response and resets its connection: that must not end the server. */
-const SERVER = `require('net').createServer((s) => s.on('error', () => {}).end('served')).listen(${POD_PORT}, '127.0.0.1')`;
+const SERVER = `require('net').createServer((s) => s.on('error', () => {}).end('served')).listen(${POD_PORT})`;
 
 /** One container that echoes, one that serves. */
 const pod: Pod = {
@@ -37,7 +37,7 @@ const pod: Pod = {
         image: 'node',
         resources: {},
         command: ['node', '-e', SERVER],
-        readinessProbe: { tcpSocket: { host: '127.0.0.1', port: POD_PORT }, periodSeconds: 1 },
+        readinessProbe: { tcpSocket: { port: POD_PORT }, periodSeconds: 1 },
       },
     ],
   },

@@ -1,12 +1,12 @@
 // `npm run chaos -- --log KIND,... --times N`: plays faults on three zones of a replicated log without containers: NATS servers
 // as processes, a store for each zone, and ways between zones that can fall silent.
-import { appendFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCampaign } from '../../test/chaos/zones/campaign.ts';
 import { FAULTS, type FaultName } from '../../test/chaos/zones/faults.ts';
 import { formatSlices, type Slice } from '../../test/chaos/zones/report.ts';
 import { ensurePrograms } from '../setup/packages.ts';
+import { appendLine, readLines } from './json-lines.ts';
 
 export const LOG_USAGE = `       npm run chaos -- --log KIND,... --times N [--seed SEED] [--replicas 1] [--slices FILE]
          plays each fault N times under load, and judges every history
@@ -38,19 +38,14 @@ export async function runLogCampaigns(argv: readonly string[], say: (text: strin
   const slices: Slice[] = [];
   const onSlice = (slice: Slice): void => {
     slices.push(slice);
-    if (file !== undefined) appendFileSync(file, `${JSON.stringify(slice)}\n`);
+    if (file !== undefined) appendLine(file, slice);
     const longest = Math.max(...slice.unavailableMs, 0);
     say(`${slice.kind}: ${slice.unavailableMs.length} times, longest ${Math.round(longest)} ms without a write`);
   };
   const replicas = values.replicas === '1' ? 1 : 3;
   for (const kind of kinds) await runCampaign({ kind, times, seed, replicas, onSlice });
-  say(formatSlices(file === undefined ? slices : readSlices(file)));
+  say(formatSlices(file === undefined ? slices : readLines<Slice>(file)));
   return slices.some(({ broken }) => broken.length > 0) ? 1 : 0;
-}
-
-function readSlices(file: string): readonly Slice[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line): Slice => JSON.parse(line));
 }
 
 const isFault = (name: string): name is FaultName => Object.hasOwn(FAULTS, name);

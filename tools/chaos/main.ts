@@ -12,9 +12,10 @@ import type { FormName } from '../../test/chaos/support/compose-form.ts';
 import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
 import { drawScenarios, type Played, playAll, readFiles, repeated, type Work } from './files.ts';
+import { appendLine, readLines } from './json-lines.ts';
 import { LOG_USAGE, runLogCampaigns } from './log-campaign.ts';
 import { notePlantedRuns } from './planted-runs.ts';
-import { appendSlice, formatPlayed, readSlices, sliceOf } from './played-slices.ts';
+import { formatPlayed, type PlayedSlice, sliceOf } from './played-slices.ts';
 
 const SCENARIOS = path.resolve(import.meta.dirname, '../../test/chaos/scenarios');
 /** Two runs at the same time do not meet. */
@@ -88,12 +89,12 @@ async function playScenarios(settings: PlaySettings): Promise<number> {
   const { slices, isJson } = settings;
   const onPlayed = (each: Played): void => {
     if (isJson) print(JSON.stringify(documentOf(each)));
-    if (slices !== undefined) appendSlice(slices, sliceOf(each));
+    if (slices !== undefined) appendLine(slices, sliceOf(each));
   };
   const played = await playAll(works, { project: PROJECT, say, reports: settings.reports, onPlayed });
   if (settings.planted === 'both') notePlantedRuns(played);
   const wrong = played.filter(({ verdict }) => verdict === undefined || verdict.broken.length > 0);
-  say(formatPlayed(slices === undefined ? played.map(sliceOf) : readSlices(slices)));
+  say(formatPlayed(slices === undefined ? played.map(sliceOf) : readLines<PlayedSlice>(slices)));
   if (isJson) print(JSON.stringify({ event: 'end', played: played.length, broken: wrong.length }));
   return wrong.length === 0 ? 0 : 1;
 }

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { appendSlice, formatPlayed, type PlayedSlice, readSlices, sliceOf } from './played-slices.ts';
+import { appendLine, readLines } from './json-lines.ts';
+import { formatPlayed, type PlayedSlice, sliceOf } from './played-slices.ts';
 
 const SLICE: PlayedSlice = {
   run: 'seed-1-S',
@@ -18,14 +19,14 @@ test('what is played in parts is reported as one campaign, with all that is brok
   const folder = mkdtempSync(path.join(tmpdir(), 'holdfast-slices-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'slices.jsonl');
-  appendSlice(file, SLICE);
-  appendSlice(file, {
+  appendLine(file, SLICE);
+  appendLine(file, {
     ...SLICE,
     run: 'seed-2-S',
     outages: [{ kind: 'isolate', ms: 500 }],
     broken: ['a write is lost'],
   });
-  const lines = formatPlayed(readSlices(file)).split('\n');
+  const lines = formatPlayed(readLines<PlayedSlice>(file)).split('\n');
   assert.deepEqual(lines.slice(2), [
     '| isolate | 2 | 0.5 | 11.0 | 11.0 | 1 |',
     '| all | 2 | 0.5 | 11.0 | 11.0 | 1 |',

@@ -1,4 +1,3 @@
-import { appendFileSync, readFileSync } from 'node:fs';
 import type { Outage } from '../../test/chaos/play/outages.ts';
 import type { Played } from './files.ts';
 import { formatOutages } from './outages.ts';
@@ -26,14 +25,6 @@ export function sliceOf({ name, verdict }: Played): PlayedSlice {
     commits: verdict?.commits.length ?? 0,
     broken: verdict?.broken ?? ['the run failed'],
   };
-}
-
-export const appendSlice = (file: string, slice: PlayedSlice): void =>
-  appendFileSync(file, `${JSON.stringify(slice)}\n`);
-
-export function readSlices(file: string): readonly PlayedSlice[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line): PlayedSlice => JSON.parse(line));
 }
 
 /** A row for each kind of fault, the sums, and what is broken. */

@@ -1,6 +1,6 @@
 import { docker, inNetworkOf } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
-import { busesOf, COMPOSE_FORMS, mastersOf, serviceOf, storesOf } from '../support/compose-form.ts';
+import { busesOf, mastersOf, nodesOf, serviceOf, storesOf } from '../support/compose-form.ts';
 import type { End } from './users.ts';
 
 export const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
@@ -18,8 +18,7 @@ const NOT_RUNNING = /is not running/;
 /** What still lies down after the last step is started, as an operator would. */
 export async function startAll(cluster: ComposeCluster): Promise<void> {
   const { form } = cluster;
-  const nodes = Array.from({ length: COMPOSE_FORMS[form].nodes }, (_, i) => `node-${i + 1}`);
-  const services = new Set([...storesOf(form), ...busesOf(form), ...mastersOf(form), ...nodes]);
+  const services = new Set([...storesOf(form), ...busesOf(form), ...mastersOf(form), ...nodesOf(form)]);
   await docker('start', ...[...services].map((service) => cluster.containerOf(service)));
 }
 

@@ -1,7 +1,8 @@
 import { connect as connectSocket } from 'node:net';
 import { type Client, Code, ConnectError, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { type Clock, describeError, OperatorError } from '@holdfast/platform';
+import { type Clock, describeError } from '@holdfast/platform';
+import { closedError, socketPath } from '../engine-errors.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../port.ts';
 import { ImageService, RuntimeService } from './generated/cri_pb.js';
 
@@ -29,7 +30,7 @@ export class CriConnection {
 
   constructor(endpoint: string, clock: Clock) {
     this.#clock = clock;
-    this.#socket = socketOf(endpoint);
+    this.#socket = socketPath(endpoint, { what: 'a container runtime', example: '/path/to/socket' });
     // The address is never used: runtimes refuse any other authority on a Unix socket.
     const baseUrl = 'http://localhost';
     const createConnection = () => connectSocket(this.#socket);
@@ -88,32 +89,6 @@ const CODES: Readonly<Partial<Record<Code, RuntimeErrorCode>>> = {
   [Code.Unimplemented]: 'Unsupported',
   [Code.DeadlineExceeded]: 'Timeout',
 };
-
-const closedError = (): RuntimeError => new RuntimeError('Unavailable', 'the runtime client is closed');
-
-function socketOf(endpoint: string): string {
-  const path = endpoint.replace(/^unix:(\/\/)?/, '');
-  if (path.startsWith('/')) return path;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `"${endpoint}" is not the socket of a container runtime`,
-    nextStep: 'Write --container-runtime-endpoint unix:///path/to/socket.',
-    exitCode: 2,
-  });
-}
-
-export function isCode(error: unknown, code: RuntimeErrorCode): boolean {
-  return error instanceof RuntimeError && error.code === code;
-}
-
-/** A missing object needs no removal or stop. */
-export async function unlessGone(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!isCode(error, 'NotFound')) throw error;
-  }
-}
 
 /** The text for the message of another error. */
 export const textOf = (error: unknown): string =>

@@ -1,7 +1,9 @@
 import type { Clock } from '@holdfast/platform';
+import { closedError, isCode, unconfirmed, unlessGone } from '../engine-errors.ts';
 import type { PodFiles } from '../pod-files.ts';
 import { type ContainerConfig, type ExecResult, RuntimeError } from '../port.ts';
-import { type CallLimits, type CriConnection, isCode, textOf, unlessGone } from './connection.ts';
+import { Starts } from '../starts.ts';
+import { type CallLimits, type CriConnection, textOf } from './connection.ts';
 import { ContainerState, type ContainerStatus as CriContainerStatus } from './generated/cri_pb.js';
 import { EXEC_OUTPUT_MAX_BYTES, STOP_CONFIRM_MS, WORK_DEADLINE_MS } from './limits.ts';
 import { containerRequest, sandboxRequest } from './requests.ts';
@@ -21,7 +23,7 @@ const STOP_ATTEMPTS_MAX = 3;
 /** The lives of containers, in the order that the port promises whatever a runtime allows. */
 export class CriContainers {
   readonly #deps: ContainersDeps;
-  readonly #starting = new Map<string, Promise<void>>();
+  readonly #starts = new Starts();
   readonly #stopping = new Map<string, number>();
 
   constructor(deps: ContainersDeps) {
@@ -51,16 +53,8 @@ export class CriContainers {
   }
 
   /** A stop that comes meanwhile waits for its end. */
-  async start(id: string): Promise<void> {
-    const running = this.#starting.get(id);
-    if (running !== undefined) return running;
-    const starting = this.#start(id);
-    this.#starting.set(id, starting);
-    try {
-      await starting;
-    } finally {
-      this.#starting.delete(id);
-    }
+  start(id: string): Promise<void> {
+    return this.#starts.run(id, () => this.#start(id));
   }
 
   async #start(id: string): Promise<void> {
@@ -96,7 +90,7 @@ export class CriContainers {
 
   async #stop(id: string, graceMs: number): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      await this.#starting.get(id)?.catch(() => undefined);
+      await this.#starts.settled(id);
       const status = await this.#deps.store.container(id);
       if (status === undefined || status.state === ContainerState.CONTAINER_EXITED) return;
       if (status.state !== ContainerState.CONTAINER_CREATED) return this.#kill(id, graceMs);
@@ -148,7 +142,7 @@ export class CriContainers {
       early?.cancel();
       ended.abort();
     }
-    if (connection.closed.aborted) throw new RuntimeError('Unavailable', 'the runtime client is closed');
+    if (connection.closed.aborted) throw closedError();
     const status = await this.#deps.store.container(id);
     if (status !== undefined && status.state !== ContainerState.CONTAINER_EXITED) throw unconfirmed(id);
   }
@@ -169,7 +163,7 @@ export class CriContainers {
     }
     const status = await store.container(id);
     if (status === undefined) return;
-    if (isAlive(status.state) || this.#starting.has(id))
+    if (isAlive(status.state) || this.#starts.has(id))
       throw new RuntimeError('IllegalState', `container ${status.metadata?.name ?? id} still runs`);
     await unlessGone(
       connection.call(WORK, ({ runtime }, options) => runtime.removeContainer({ containerId: id }, options)),
@@ -209,6 +203,3 @@ export class CriContainers {
 
 export const isAlive = (state: ContainerState): boolean =>
   state === ContainerState.CONTAINER_RUNNING || state === ContainerState.CONTAINER_UNKNOWN;
-
-const unconfirmed = (id: string): RuntimeError =>
-  new RuntimeError('Unconfirmed', `container ${id} was stopped and still exists`);

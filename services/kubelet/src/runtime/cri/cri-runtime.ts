@@ -1,9 +1,10 @@
 import { mkdirSync, realpathSync } from 'node:fs';
 import type { Clock, Log } from '@holdfast/platform';
+import { engineAbilities, listingWithSweep, schemeOf } from '../engine-runtime.ts';
 import { guarded } from '../guarded/index.ts';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodFiles } from '../pod-files.ts';
-import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
+import type { ContainerRuntime } from '../port.ts';
 import { CriConnection } from './connection.ts';
 import { CriContainers } from './containers.ts';
 import { readGroupsRefusal, readHealth, readUsage, readUserNamespaceRefusal, readVersion } from './health.ts';
@@ -30,12 +31,6 @@ export interface CriRuntimeOptions {
   readonly log: Log;
 }
 
-/** Volumes in memory are mounted by the kubelet, which needs root for it; so do runtimes, mostly. */
-const abilities = (): RuntimeAbilities => {
-  const common = { mounts: true, devices: true, user: 'any', isolation: true } as const;
-  return process.getuid?.() === 0 ? { ...common, memoryVolumes: true } : common;
-};
-
 /**
  * Uses the scheme of the runtime's container ids. It is guessed from the socket's name while the runtime does not
  * respond.
@@ -44,10 +39,8 @@ export async function openCriRuntime(
   options: CriRuntimeOptions,
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   const runtime = createCriRuntime(options);
-  const version = await runtime.version().catch(() => '');
-  const [name = ''] = version.split('://');
-  const guessed = options.endpoint.includes('crio') ? 'cri-o' : 'containerd';
-  return { runtime, runtimeName: name === '' ? guessed : name };
+  const guess = options.endpoint.includes('crio') ? 'cri-o' : 'containerd';
+  return { runtime, runtimeName: await schemeOf(runtime, guess) };
 }
 
 /** `name://version` of the runtime at this socket. */
@@ -71,14 +64,6 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
   const containers = new CriContainers({ connection, store, files, clock, node });
   const sandboxes = new CriSandboxes({ connection, store, containers, files, node });
   const logs = new CriLogKeeper({ connection, store, clock, log, limits: options.logs ?? DEFAULT_LOG_LIMITS });
-  let isSwept = false;
-  /** The first look at everything is before any pod is begun. */
-  const listAll = async (): Promise<readonly SandboxStatus[]> => {
-    const sandboxes = await store.list(undefined);
-    if (!isSwept) files.sweep(new Set(sandboxes.map(({ config }) => config.podUid)));
-    isSwept = true;
-    return sandboxes;
-  };
   const watch = new CriWatch({ connection, store, clock, log });
   /** Reports own changes immediately instead of at the next poll. */
   const telling = async <T>(podUid: Promise<string | undefined>, work: Promise<T>): Promise<T> => {
@@ -92,7 +77,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
       () => undefined,
     );
   const runtime: ContainerRuntime = {
-    abilities: abilities(),
+    abilities: engineAbilities(),
     volumes: { path: files.volumesPath, remove: files.removeVolumes, release: files.releaseMemory },
     userNamespaces: {
       mapsVolumes: true,
@@ -111,7 +96,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     stopContainer: (id, graceMs) => telling(podOf(id), containers.stop(id, graceMs)),
     removeContainer: (id) => containers.remove(id),
     exec: (id, command, timeoutMs) => containers.exec(id, command, timeoutMs),
-    list: (filter) => (filter?.podUid === undefined ? listAll() : store.list(filter.podUid)),
+    list: listingWithSweep(store, files),
     onChange: (listener) => {
       logs.start();
       return watch.onChange(listener);

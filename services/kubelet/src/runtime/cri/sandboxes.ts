@@ -1,6 +1,7 @@
+import { isCode, unlessGone } from '../engine-errors.ts';
 import type { PodFiles } from '../pod-files.ts';
 import { RuntimeError, type SandboxConfig } from '../port.ts';
-import { type CallLimits, type CriConnection, isCode, unlessGone } from './connection.ts';
+import type { CallLimits, CriConnection } from './connection.ts';
 import { type CriContainers, isAlive } from './containers.ts';
 import type { PodSandbox } from './generated/cri_pb.js';
 import { LEFT_OVER_GRACE_MS, WORK_DEADLINE_MS } from './limits.ts';

@@ -1,6 +1,7 @@
 import type { Clock, Log } from '@holdfast/platform';
+import { isCode } from '../engine-errors.ts';
 import { type ContainerStatus, RuntimeError, type SandboxConfig, type SandboxStatus } from '../port.ts';
-import { type CriConnection, isCode } from './connection.ts';
+import type { CriConnection } from './connection.ts';
 import {
   type Container,
   ContainerState,

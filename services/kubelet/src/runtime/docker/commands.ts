@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@holdfast/platform';
+import { isCode } from '../engine-errors.ts';
 import { type ExecResult, RuntimeError } from '../port.ts';
 import { untilEnded } from './container-end.ts';
-import { type Engine, isCode, part } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { InspectedContainer, InspectedExec } from './engine-types.ts';
 import { type Frame, FrameReader } from './frames.ts';
 import {

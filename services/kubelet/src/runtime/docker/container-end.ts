@@ -1,4 +1,5 @@
-import { type Engine, part, unlessGone } from './engine.ts';
+import { unlessGone } from '../engine-errors.ts';
+import { type Engine, part } from './engine.ts';
 
 /** A container may run for years. */
 const UNBOUNDED_MS = 2 ** 31 * 1000;

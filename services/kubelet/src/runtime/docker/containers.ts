@@ -1,8 +1,10 @@
 import { type Clock, describeError } from '@holdfast/platform';
+import { closedError, isCode, unconfirmed, unlessGone } from '../engine-errors.ts';
 import type { PodFiles } from '../pod-files.ts';
 import { type ContainerConfig, RuntimeError } from '../port.ts';
+import { Starts } from '../starts.ts';
 import { untilEnded } from './container-end.ts';
-import { type Engine, isCode, part, unlessGone } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { InspectedContainer } from './engine-types.ts';
 import { attemptOf, containerNameOf, isContainer, storedSandbox } from './labels.ts';
 import { PROCESSES_GONE_LOOKS_MAX, PROCESSES_GONE_POLL_MS, STOP_CONFIRM_MS, WORK_DEADLINE_MS } from './limits.ts';
@@ -40,7 +42,7 @@ const DEFAULT_STOP_SIGNAL = 'SIGTERM';
 /** The lives of containers, with what the port promises beyond the engine. */
 export class DockerContainers {
   readonly #deps: ContainersDeps;
-  readonly #starting = new Map<string, Promise<void>>();
+  readonly #starts = new Starts();
   readonly #stops = new Map<string, Stop>();
 
   constructor(deps: ContainersDeps) {
@@ -73,16 +75,8 @@ export class DockerContainers {
   }
 
   /** A stop that comes meanwhile waits for its end. */
-  async start(id: string): Promise<void> {
-    const running = this.#starting.get(id);
-    if (running !== undefined) return running;
-    const starting = this.#start(id);
-    this.#starting.set(id, starting);
-    try {
-      await starting;
-    } finally {
-      this.#starting.delete(id);
-    }
+  start(id: string): Promise<void> {
+    return this.#starts.run(id, () => this.#start(id));
   }
 
   async #start(id: string): Promise<void> {
@@ -148,7 +142,7 @@ export class DockerContainers {
 
   async #stop(id: string, deadline: Deadline): Promise<void> {
     for (let attempt = 1; ; attempt++) {
-      await this.#starting.get(id)?.catch(() => undefined);
+      await this.#starts.settled(id);
       const found = await this.#deps.store.inspect(id);
       if (found === undefined) return;
       const state = stateOf(found);
@@ -187,7 +181,7 @@ export class DockerContainers {
       if (deadline.hasGrace()) await this.#signal(id, found.Config.StopSignal || DEFAULT_STOP_SIGNAL);
       const isOver = ended.then(() => true);
       if (await Promise.race([isOver, deadline.passed.then(() => false)])) return await this.#othersGone(found);
-      if (engine.closed.aborted) throw new RuntimeError('Unavailable', 'the runtime client is closed');
+      if (engine.closed.aborted) throw closedError();
       await this.#signal(id, 'SIGKILL');
       const late = Promise.withResolvers<never>();
       const timer = clock.timer(STOP_CONFIRM_MS, () => late.reject(unconfirmed(id)));
@@ -231,7 +225,7 @@ export class DockerContainers {
     }
     const found = await store.inspect(id);
     if (found === undefined || !isContainer(labelsOf(found))) return;
-    if (stateOf(found) === 'running' || this.#starting.has(id))
+    if (stateOf(found) === 'running' || this.#starts.has(id))
       throw new RuntimeError('IllegalState', `container ${containerNameOf(labelsOf(found))} still runs`);
     await this.#delete(id);
   }
@@ -243,6 +237,3 @@ export class DockerContainers {
     await unlessGone(engine.json({ method: 'DELETE', path, query: { v: 'true' }, deadlineMs: WORK_DEADLINE_MS }));
   }
 }
-
-const unconfirmed = (id: string): RuntimeError =>
-  new RuntimeError('Unconfirmed', `container ${id} was stopped and still exists`);

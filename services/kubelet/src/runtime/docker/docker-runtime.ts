@@ -1,11 +1,12 @@
 import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
+import { engineAbilities, listingWithSweep, schemeOf } from '../engine-runtime.ts';
 import { guarded } from '../guarded/index.ts';
 import { InsideDialer } from '../inside-dialer.ts';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodFiles } from '../pod-files.ts';
-import type { ContainerRuntime, RuntimeAbilities, SandboxStatus } from '../port.ts';
+import type { ContainerRuntime } from '../port.ts';
 import { Commands } from './commands.ts';
 import { DockerContainers } from './containers.ts';
 import { Engine } from './engine.ts';
@@ -35,12 +36,6 @@ export interface DockerRuntimeOptions {
   readonly log: Log;
 }
 
-/** Volumes in memory are mounted by the kubelet, which needs root for it. */
-const abilities = (): RuntimeAbilities => {
-  const common = { mounts: true, devices: true, user: 'any', isolation: true } as const;
-  return process.getuid?.() === 0 ? { ...common, memoryVolumes: true } : common;
-};
-
 const NO_USER_NAMESPACES = 'a Docker engine gives no users of its own to single pods';
 
 /** The name is `docker` for an engine that does not answer yet. */
@@ -48,9 +43,7 @@ export async function openDockerRuntime(
   options: DockerRuntimeOptions,
 ): Promise<{ readonly runtime: ContainerRuntime; readonly runtimeName: string }> {
   const runtime = createDockerRuntime(options);
-  const version = await runtime.version().catch(() => '');
-  const [name = ''] = version.split('://');
-  return { runtime, runtimeName: name === '' ? 'docker' : name };
+  return { runtime, runtimeName: await schemeOf(runtime, 'docker') };
 }
 
 /** `name://version` of the engine at this socket. */
@@ -81,16 +74,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
   const commands = new Commands(engine, clock);
   const watch = new DockerWatch({ engine, store, owner, clock, log });
   const inside = new InsideDialer({ clock });
-  let isSwept = false;
-  /** The first look at everything is before any pod is begun. */
-  const listAll = async (): Promise<readonly SandboxStatus[]> => {
-    const all = await store.list(undefined);
-    if (!isSwept) files.sweep(new Set(all.map(({ config }) => config.podUid)));
-    isSwept = true;
-    return all;
-  };
   const runtime: ContainerRuntime = {
-    abilities: abilities(),
+    abilities: engineAbilities(),
     volumes: { path: files.volumesPath, remove: files.removeVolumes, release: files.releaseMemory },
     userNamespaces: { mapsVolumes: true, refusal: async () => NO_USER_NAMESPACES },
     images: createImages(engine, image.name),
@@ -106,7 +91,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): ContainerRun
     stopContainer: (id, graceMs) => containers.stop(id, graceMs),
     removeContainer: (id) => containers.remove(id),
     exec: (id, command, timeoutMs) => commands.run(id, command, timeoutMs),
-    list: (filter) => (filter?.podUid === undefined ? listAll() : store.list(filter.podUid)),
+    list: listingWithSweep(store, files),
     onChange: (listener) => watch.onChange(listener),
     close: async () => {
       inside.close();

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Clock, describeError, OperatorError } from '@holdfast/platform';
+import { type Clock, describeError } from '@holdfast/platform';
 import { nodeHttp } from '@holdfast/platform/http';
+import { closedError, socketPath } from '../engine-errors.ts';
 import { RuntimeError, type RuntimeErrorCode } from '../port.ts';
 import type { EngineVersion } from './engine-types.ts';
 import { ANSWER_MAX_BYTES, QUICK_DEADLINE_MS, STREAM_OPEN_MS } from './limits.ts';
@@ -33,7 +34,7 @@ export class Engine {
 
   constructor(endpoint: string, clock: Clock) {
     this.#clock = clock;
-    this.#socket = socketOf(endpoint);
+    this.#socket = socketPath(endpoint, { what: 'a Docker engine', example: '/path/to/docker.sock' });
   }
 
   get closed(): AbortSignal {
@@ -238,32 +239,6 @@ function refusalOf(text: string): Refusal {
 }
 
 const WRONG_STATE = 'container state improper';
-
-const closedError = (): RuntimeError => new RuntimeError('Unavailable', 'the runtime client is closed');
-
-function socketOf(endpoint: string): string {
-  const path = endpoint.replace(/^unix:(\/\/)?/, '');
-  if (path.startsWith('/')) return path;
-  throw new OperatorError({
-    code: 'BadSetting',
-    message: `"${endpoint}" is not the socket of a Docker engine`,
-    nextStep: 'Write --container-runtime-endpoint unix:///path/to/docker.sock.',
-    exitCode: 2,
-  });
-}
-
-export function isCode(error: unknown, code: RuntimeErrorCode): boolean {
-  return error instanceof RuntimeError && error.code === code;
-}
-
-/** A missing object needs no removal or stop. */
-export async function unlessGone(work: Promise<unknown>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!isCode(error, 'NotFound')) throw error;
-  }
-}
 
 /** A part of a path. */
 export const part = (text: string): string => encodeURIComponent(text);

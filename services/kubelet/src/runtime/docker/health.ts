@@ -1,6 +1,7 @@
 import { parseTime } from '@holdfast/platform';
+import { isCode } from '../engine-errors.ts';
 import type { ContainerUsage, RuntimeHealth } from '../port.ts';
-import { type Engine, isCode, part } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { EngineStats, EngineVersion, ListedContainer } from './engine-types.ts';
 import { containerNameOf, isContainer, podUidOf } from './labels.ts';
 import { type DockerStore, listedLabels } from './store.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
+import { isCode } from '../engine-errors.ts';
 import { RuntimeError } from '../port.ts';
 import type { ImageStatus, PullWatch, RegistryCredentials, RuntimeImages } from '../port-images.ts';
-import { type Engine, isCode, part } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { EngineInfo, InspectedImage, ListedContainer, ListedImage, PullLine } from './engine-types.ts';
 import { fullImageName, pullName } from './image-names.ts';
 import { JsonLines } from './json-lines.ts';

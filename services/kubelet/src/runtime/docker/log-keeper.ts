@@ -1,6 +1,7 @@
 import { type Clock, describeError, type Log, parseTime } from '@holdfast/platform';
+import { isCode } from '../engine-errors.ts';
 import type { LogLimits } from '../log-limits.ts';
-import { type Engine, isCode, part } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { InspectedContainer } from './engine-types.ts';
 import { FrameReader } from './frames.ts';
 import { LISTEN_RETRY_MS, LOG_DRAIN_MS } from './limits.ts';

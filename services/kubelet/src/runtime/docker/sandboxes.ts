@@ -1,7 +1,8 @@
+import { isCode, unlessGone } from '../engine-errors.ts';
 import type { PodFiles } from '../pod-files.ts';
 import { RuntimeError, type SandboxConfig } from '../port.ts';
 import type { DockerContainers } from './containers.ts';
-import { type Engine, isCode, part, unlessGone } from './engine.ts';
+import { type Engine, part } from './engine.ts';
 import type { ListedContainer } from './engine-types.ts';
 import { attemptOf, containerNameOf, isSandbox, storedSandbox } from './labels.ts';
 import { LEFT_OVER_GRACE_MS, WORK_DEADLINE_MS } from './limits.ts';

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
+import { isCode } from '../engine-errors.ts';
 import type { PodFiles } from '../pod-files.ts';
 import { type ContainerStatus, RuntimeError, type SandboxStatus } from '../port.ts';
-import { type Engine, filtersOf, isCode, part } from './engine.ts';
+import { type Engine, filtersOf, part } from './engine.ts';
 import type { InspectedContainer, InspectedImage, ListedContainer } from './engine-types.ts';
 import { fullImageName } from './image-names.ts';
 import {

@@ -1,10 +1,9 @@
 import { describeError, invariant, OperatorError } from '@holdfast/platform';
-import { createInbox, type Msg, type NatsConnection } from 'nats';
+import type { NatsConnection } from 'nats';
 import { ChangeFeed } from '../internal/change-feed.ts';
 import {
   LOG_INCOMPLETE_READINGS,
   LOG_MOVE_ON_AFTER_MS,
-  LOG_PAYLOAD_MARGIN_BYTES,
   LOG_RESEND_AFTER_MS,
   LOG_RETRY_FIRST_MS,
   LOG_RETRY_LONGEST_MS,
@@ -14,14 +13,14 @@ import {
 } from '../limits.ts';
 import { type Lineage, type Revision, StoreHalted, StoreUnavailable, type WriteResult } from '../port.ts';
 import { type Command, encodeEntry, type LoggedWrite } from './entry.ts';
-import { decodeAcknowledgement, store, streamInfo } from './jetstream.ts';
+import { store, streamInfo } from './jetstream.ts';
 import { type CurrentLog, type LogNames, logNames } from './layout.ts';
 import { LogLink } from './link.ts';
 import type { LogStoreOptions } from './log-store.ts';
 import { incompleteError, unreachableError } from './open-errors.ts';
 import { openLog } from './open-log.ts';
-import { type Proposed, Proposer } from './proposer.ts';
-import { headersOf } from './publish-headers.ts';
+import { Proposer } from './proposer.ts';
+import { Publications } from './publications.ts';
 import { SnapshotTaker } from './snapshot-taker.ts';
 import { IncompleteLog, loadSnapshot } from './snapshots.ts';
 import { type Applied, type MachineState, StateMachine } from './state-machine.ts';
@@ -38,6 +37,7 @@ export class LogReplica {
   readonly #link: LogLink;
   readonly #inboxPrefix: string;
   readonly #witnesses: Witnesses;
+  readonly #publications: Publications;
   readonly names: LogNames;
   #current: CurrentLog | undefined;
   #machine = new StateMachine();
@@ -45,15 +45,10 @@ export class LogReplica {
   #tail: LogTail | undefined;
   #proposer: Proposer | undefined;
   #snapshots: SnapshotTaker | undefined;
-  #acknowledgements: string | undefined;
   #haltReason: string | undefined;
   #failure: string | undefined;
   #isCaughtUp = false;
   #isClosed = false;
-  #lastRefusal: string | undefined;
-  /** When the servers last stored an entry of this process. */
-  #storedAt = 0;
-  #storedUpTo = 0;
   /** A reading of the log that began later takes the place of one that is under way. */
   #readings = 0;
 
@@ -73,8 +68,17 @@ export class LogReplica {
     this.#options = options;
     this.names = logNames(options.name);
     this.#inboxPrefix = `_INBOX_${options.user ?? 'anyone'}`;
-    this.#witnesses = new Witnesses(options.clock);
     const { clock, log } = options;
+    this.#witnesses = new Witnesses(clock);
+    this.#publications = new Publications({
+      clock,
+      inboxPrefix: this.#inboxPrefix,
+      connection: () => this.connection,
+      place: () => ({ stream: this.current.stream, subject: this.names.logSubject(this.lineage) }),
+      position: () => this.#machine.position,
+      onRefused: () => this.#proposer?.onRefused(),
+      onWentBack: (what) => this.halt(`the log went back: ${what}`),
+    });
     const { servers, user, password, tls } = options;
     const credentials = { ...(user === undefined ? {} : { user }), ...(password === undefined ? {} : { password }) };
     this.#link = new LogLink({
@@ -133,9 +137,9 @@ export class LogReplica {
     const trouble = this.#link.trouble();
     if (trouble !== undefined) return trouble;
     if (!this.#isCaughtUp) return 'the log is being read';
-    return (this.#proposer?.stalledForMs() ?? 0) > LOG_STALLED_AFTER_MS
-      ? `the log commits nothing: no majority of the NATS servers answers${this.#lastRefusal === undefined ? '' : ` (${this.#lastRefusal})`}`
-      : undefined;
+    if ((this.#proposer?.stalledForMs() ?? 0) <= LOG_STALLED_AFTER_MS) return undefined;
+    const { lastRefusal } = this.#publications;
+    return `the log commits nothing: no majority of the NATS servers answers${lastRefusal === undefined ? '' : ` (${lastRefusal})`}`;
   }
 
   cautions(): readonly string[] {
@@ -149,7 +153,7 @@ export class LogReplica {
 
   /** Notes that the log was seen to hold this sequence. */
   sawStored(sequence: number): void {
-    this.#storedUpTo = Math.max(this.#storedUpTo, sequence);
+    this.#publications.sawStored(sequence);
   }
 
   barrier(): Promise<void> {
@@ -171,8 +175,8 @@ export class LogReplica {
       limits,
       ...(writeDeadlineMs === undefined ? {} : { writeDeadlineMs }),
       claim: () => this.#machine.claim,
-      publish: (message) => this.#publish(message),
-      payloadMax: () => this.#payloadMax(),
+      publish: (message) => this.#publications.send(message),
+      payloadMax: () => this.#publications.payloadMax(),
       haltedBy: () => this.#haltReason,
       onStalled: () => this.#moveOnUnlessUseful(),
     });
@@ -182,7 +186,7 @@ export class LogReplica {
       inboxPrefix: this.#inboxPrefix,
       stream: this.current.stream,
       position: () => this.#machine.position,
-      storedUpTo: () => this.#storedUpTo,
+      storedUpTo: () => this.#publications.storedUpTo,
       verify: (connection) => this.#verify(connection),
       onMessage: (sequence, payload) => this.#take(sequence, payload),
       onGap: (sequence) => void this.#reload(sequence),
@@ -275,9 +279,7 @@ export class LogReplica {
 
   #begin(connection: NatsConnection): void {
     if (this.#tail === undefined || this.#haltReason !== undefined) return;
-    const inbox = createInbox(this.#inboxPrefix);
-    connection.subscribe(`${inbox}.*`, { callback: (error, msg) => error ?? this.#onAcknowledgement(inbox, msg) });
-    this.#acknowledgements = inbox;
+    this.#publications.begin(connection);
     void this.#tail.establish(connection);
     this.#proposer?.resendAll();
   }
@@ -436,49 +438,13 @@ export class LogReplica {
     if (info.created !== created) this.halt(`the log went back: its stream was created anew at ${info.created}`);
   }
 
-  #publish({ payload }: Proposed): void {
-    const { connection } = this;
-    if (connection === undefined || connection.isClosed() || this.#acknowledgements === undefined) return;
-    const reply = `${this.#acknowledgements}.${this.#machine.position}`;
-    connection.publish(this.names.logSubject(this.lineage), payload, {
-      reply,
-      headers: headersOf(this.current.stream),
-    });
-  }
-
-  /** Invariant I5: what is stored comes behind everything that had been applied when it was sent. */
-  #onAcknowledgement(inbox: string, msg: Msg): void {
-    if (inbox !== this.#acknowledgements) return;
-    if (msg.headers?.code === 503) {
-      this.#lastRefusal = 'the log has no leader';
-      this.#proposer?.onRefused();
-      return;
-    }
-    try {
-      const { stream, sequence } = decodeAcknowledgement(msg.string());
-      const before = Number(msg.subject.slice(inbox.length + 1));
-      this.#lastRefusal = undefined;
-      this.#storedAt = this.#options.clock.monotonic();
-      if (stream !== this.current.stream || sequence <= before)
-        this.halt(`the log went back: an entry was stored at ${sequence} of ${stream}, although ${before} was applied`);
-      else this.sawStored(sequence);
-    } catch (error) {
-      this.#lastRefusal = describeError(error);
-    }
-  }
-
   #moveOnUnlessUseful(): void {
     const reason = uselessBecause({
-      storedAgoMs: this.#options.clock.monotonic() - this.#storedAt,
+      storedAgoMs: this.#publications.storedAgoMs,
       heardAgoMs: this.#tail?.silentForMs ?? 0,
-      refusal: this.#lastRefusal,
+      refusal: this.#publications.lastRefusal,
     });
     if (reason !== undefined) this.#link.moveOnAfter(LOG_MOVE_ON_AFTER_MS, reason);
-  }
-
-  #payloadMax(): number | undefined {
-    const max = this.connection?.info?.max_payload;
-    return max === undefined ? undefined : max - LOG_PAYLOAD_MARGIN_BYTES;
   }
 
   #snapshotPlace() {

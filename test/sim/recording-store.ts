@@ -1,4 +1,4 @@
-import type { Store } from '@holdfast/store';
+import { type Store, writingBy } from '@holdfast/store';
 import type { SimulationKernel } from '@holdfast/testing';
 import type { Commit } from './committed.ts';
 
@@ -7,30 +7,14 @@ import type { Commit } from './committed.ts';
  * `observe` gets each commit in the order of the store.
  */
 export function recordCommits(store: Store, kernel: SimulationKernel, observe: (commit: Commit) => void): Store {
-  const recording: Store = {
-    get: (key) => store.get(key),
-    list: (prefix, options) => store.list(prefix, options),
-    changes: (options) => store.changes(options),
-    currentRevision: () => store.currentRevision(),
-    compactedRevision: () => store.compactedRevision(),
-    lineage: () => store.lineage(),
-    writeIdAt: (revision) => store.writeIdAt(revision),
-    halt: (reason) => store.halt(reason),
-    haltedBy: () => store.haltedBy(),
-    compact: (upTo) => store.compact(upTo),
-    usage: () => store.usage(),
-    health: () => store.health(),
-    close: () => store.close(),
-    write: async (operations, options) => {
-      const result = await store.write(operations, options);
-      for (const { kind, key, value } of operations)
-        kernel.record(`${result.outcome} ${kind} ${key} ${value.length} ${contentSum(value)}`);
-      if (result.outcome !== 'committed') return result;
-      operations.forEach((operation, i) => observe({ revision: result.firstRevision + i, operation }));
-      return result;
-    },
-  };
-  return recording;
+  return writingBy(store, async (operations, options) => {
+    const result = await store.write(operations, options);
+    for (const { kind, key, value } of operations)
+      kernel.record(`${result.outcome} ${kind} ${key} ${value.length} ${contentSum(value)}`);
+    if (result.outcome !== 'committed') return result;
+    operations.forEach((operation, i) => observe({ revision: result.firstRevision + i, operation }));
+    return result;
+  });
 }
 
 /**

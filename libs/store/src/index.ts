@@ -48,3 +48,4 @@ export {
 } from './sealed-port.ts';
 export { createSealedStore } from './sealed-store.ts';
 export { traceWrites } from './traced-store.ts';
+export { writingBy } from './writing-by.ts';

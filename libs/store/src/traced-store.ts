@@ -1,38 +1,21 @@
 import type { Tracer } from '@holdfast/platform';
 import type { Store, WriteOperation } from './port.ts';
+import { writingBy } from './writing-by.ts';
 
 /**
  * Wraps a store; every write is a span, and the span is the id of the write. So the feed of changes tells what caused a
  * change, also to another process.
  */
 export function traceWrites(store: Store, tracer: Tracer): Store {
-  const { cautions } = store;
-  return {
-    get: (key) => store.get(key),
-    list: (prefix, options) => store.list(prefix, options),
-    write: (operations, options) => {
-      const around = tracer.traceparent();
-      return tracer.span('store.write', { kind: 'internal', attributes: describe(operations) }, async (span) => {
-        const writeId = options?.writeId ?? ownId(tracer.traceparent(), around);
-        const result = await store.write(operations, { ...options, ...(writeId === undefined ? {} : { writeId }) });
-        span.set({ 'holdfast.store.outcome': result.outcome });
-        return result;
-      });
-    },
-    changes: (options) => store.changes(options),
-    currentRevision: () => store.currentRevision(),
-    compactedRevision: () => store.compactedRevision(),
-    lineage: () => store.lineage(),
-    writeIdAt: (revision) => store.writeIdAt(revision),
-    halt: (reason) => store.halt(reason),
-    haltedBy: () => store.haltedBy(),
-    compact: (upTo) => store.compact(upTo),
-    usage: () => store.usage(),
-    health: () => store.health(),
-    ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
-    ...(store.atRest === undefined ? {} : { atRest: store.atRest }),
-    close: () => store.close(),
-  };
+  return writingBy(store, (operations, options) => {
+    const around = tracer.traceparent();
+    return tracer.span('store.write', { kind: 'internal', attributes: describe(operations) }, async (span) => {
+      const writeId = options?.writeId ?? ownId(tracer.traceparent(), around);
+      const result = await store.write(operations, { ...options, ...(writeId === undefined ? {} : { writeId }) });
+      span.set({ 'holdfast.store.outcome': result.outcome });
+      return result;
+    });
+  });
 }
 
 /**

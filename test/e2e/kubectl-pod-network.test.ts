@@ -43,6 +43,28 @@ const RESOLVE = `require('node:dns').resolve4(process.argv[1], (error, found) =>
 const API = `process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
 fetch('https://kubernetes.default/version').then((answer) => answer.json()).then(({ major }) => console.log(major));`;
 
+const KEPT = 'only-for-the-keeper';
+
+/** Prints the paths at which one of the wanted words can be read: as they are, through each process, and in environments. */
+const SPY = `const fs = require('node:fs'), { paths, wanted } = JSON.parse(process.argv[1]);
+const processes = fs.readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) && name !== String(process.pid));
+const roots = ['', ...processes.map((pid) => '/proc/' + pid + '/root')];
+const tried = [...roots.flatMap((root) => paths.map((path) => root + path)), ...processes.map((pid) => '/proc/' + pid + '/environ')];
+console.log(JSON.stringify(tried.filter((path) => {
+  try {
+    const text = fs.readFileSync(path, 'utf8');
+    return wanted.some((word) => text.includes(word));
+  } catch { return false; }
+})));`;
+
+/** The files below a directory whose text has one of these words. */
+const filesWith = (directory: string, words: readonly string[]): readonly { file: string; text: string }[] =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .map((file) => ({ file, text: readFileSync(file, 'utf8') }))
+    .filter(({ text }) => words.some((word) => text.includes(word)));
+
 const container = (command: readonly string[]) => ({ name: 'main', image: 'node', command });
 
 const WEB = {
@@ -272,6 +294,34 @@ for (const { who, words, expose, isLinked } of USERS) {
       await attempt('exec', 'client', '--', 'bash', '-c', tries.join('; '));
       assert.equal(taken, 0);
       server.close();
+    });
+
+    test('a pod reads neither the credentials of the cluster nor a secret of another pod', async () => {
+      const data = { word: Buffer.from(KEPT).toString('base64') };
+      const metadata = { name: 'kept', namespace: 'default' };
+      await send(
+        ['create'],
+        { apiVersion: 'v1', kind: 'Secret', metadata, data },
+        pod('keeper', {
+          containers: [
+            {
+              ...container(['sleep', '1000']),
+              env: [{ name: 'KEPT', valueFrom: { secretKeyRef: { name: 'kept', key: 'word' } } }],
+              volumeMounts: [{ name: 'kept', mountPath: '/kept' }],
+            },
+          ],
+          volumes: [{ name: 'kept', secret: { secretName: 'kept' } }],
+        }),
+      );
+      await run('wait', '--for=condition=Ready', 'pod/keeper', '--timeout=60s');
+      assert.equal(await run('exec', 'keeper', '--', 'cat', '/kept/word'), KEPT);
+      const token = /token: "?([^"\s]+)/.exec(readFileSync(cluster.ready.kubeconfig, 'utf8'))?.[1] ?? '';
+      const wanted = [KEPT, token];
+      const files = filesWith(cluster.dataDir, wanted);
+      for (const word of wanted) assert.ok(files.some(({ text }) => word !== '' && text.includes(word)));
+      const paths = files.map(({ file }) => file);
+      assert.equal(await inClient(SPY, JSON.stringify({ paths, wanted })), '[]');
+      await run('delete', 'pod/keeper', 'secret/kept');
     });
 
     test('a node port and a load balancer lead in from this machine', async () => {

@@ -21,11 +21,14 @@ import { startNatsServer } from '../support/nats-server.ts';
 const NODES = ['node-1', 'node-2'];
 const ADMIN = { name: 'admin', groups: ['system:masters', 'system:authenticated'] };
 
-const WEATHER: readonly [string, Faults, boolean][] = [
+const STORM: Faults = { loss: 0.2, doubling: 0.3, delayMs: 40 };
+
+const WEATHER: readonly [string, Faults, boolean, { readonly syncsAlways?: boolean }?][] = [
   ['fair', { loss: 0, doubling: 0, delayMs: 0 }, false],
   ['lost', { loss: 0.3, doubling: 0, delayMs: 0 }, false],
   ['doubled and reordered', { loss: 0, doubling: 0.5, delayMs: 40 }, false],
-  ['lost, doubled, delayed, and nats-server killed twice', { loss: 0.2, doubling: 0.3, delayMs: 40 }, true],
+  ['lost, doubled, delayed, and nats-server killed twice', STORM, true],
+  ['lost, doubled, delayed, and nats-server loses its last ones twice', STORM, true, { syncsAlways: true }],
 ];
 
 const pod = (name: string): Pod => ({
@@ -80,13 +83,13 @@ async function play(admin: ApiClient, random: ReturnType<typeof createSeededRand
   if (round % 2 === 0) await admin.delete(CONFIG_MAPS, map);
 }
 
-for (const [weather, faults, serverDies] of WEATHER) {
+for (const [weather, faults, serverDies, servers] of WEATHER) {
   test(`[TEST-10] copies end equal to the store when bus messages are ${weather}`, async () => {
     const clock = createSystemClock();
     const random = createSeededRandom(20_261_120, weather);
     const log = createSilentLog();
     const machine = { clock, random, ids: createIds(random), log };
-    await using server = await startNatsServer();
+    await using server = await startNatsServer(servers);
     const store = createMemoryStore();
     const api = createApiServer({ ...machine, store, tokens: new Map([['admin', ADMIN]]) });
     const publisher = createNatsBus({ servers: [server.url], role: 'publisher', clock, log });

@@ -21,47 +21,90 @@ function connectTo(server: NatsServer, options: Partial<NatsBusOptions> = {}): B
   return Object.assign(bus, { [Symbol.asyncDispose]: () => bus.close() });
 }
 
-busContract('nats', async () => {
-  const server = await startNatsServer();
-  const bus = connectTo(server);
-  const other = connectTo(server, { role: 'consumer' });
-  await bus.retained?.position();
-  return {
-    bus,
-    other,
-    interrupt: () => server.restart(),
-    [Symbol.asyncDispose]: async () => {
-      await bus.close();
-      await other.close();
-      await server[Symbol.asyncDispose]();
-    },
-  };
-});
+const SERVERS = [
+  ['nats', {}],
+  ['nats with a replicated log', { syncsAlways: true }],
+] as const;
 
-/** Publishes until it is stored, whatever happens to the server in between. */
+for (const [name, options] of SERVERS) {
+  busContract(name, async () => {
+    const server = await startNatsServer(options);
+    const bus = connectTo(server);
+    const other = connectTo(server, { role: 'consumer' });
+    await bus.retained?.position();
+    return {
+      bus,
+      other,
+      interrupt: () => server.restart(),
+      [Symbol.asyncDispose]: async () => {
+        await bus.close();
+        await other.close();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  });
+}
+
+/** Publishes until it is stored, whatever happens to the server in between; as the relay does, from where the server is. */
 async function persist(bus: Bus, revision: number): Promise<void> {
   await eventually(async () => {
-    await bus.publish([message(revision)]).catch(() => undefined);
-    const position = await bus.retained?.position().catch(() => undefined);
-    return position !== undefined && position.last >= revision;
+    const last = (await bus.retained?.position().catch(() => undefined))?.last ?? revision - 1;
+    if (last >= revision) return true;
+    await bus.publish([message(last + 1)]).catch(() => undefined);
+    return false;
   }, `revision ${revision} is stored`);
 }
 
-test('[TEST-10] nats-server killed and restarted: subscribers get every message once, in order', async () => {
-  await using server = await startNatsServer();
+for (const [name, options] of SERVERS) {
+  test(`[TEST-10] ${name}: server killed and restarted: subscribers get every message once, in order`, async () => {
+    await using server = await startNatsServer(options);
+    await using publisher = connectTo(server);
+    await using consumer = connectTo(server, { role: 'consumer' });
+    await publisher.retained?.position();
+    const seen = await collect(consumer, THINGS, { after: 0 });
+    for (let revision = 1; revision <= 30; revision++) {
+      if (revision % 10 === 5) await server.restart();
+      await persist(publisher, revision);
+    }
+    await eventually(() => seen.received.length >= 30, 'everything arrives');
+    assert.deepEqual(
+      seen.revisions(),
+      Array.from({ length: 30 }, (_, i) => i + 1),
+    );
+  });
+}
+
+/** The mode in which the server keeps the stream of changes. */
+async function modeOf(server: NatsServer): Promise<unknown> {
+  const raw = await connect({ servers: server.url });
+  const reply = await raw.request('$JS.API.STREAM.INFO.K8S_EV', '');
+  await raw.close();
+  return JSON.parse(reply.string()).config.persist_mode;
+}
+
+test('changes on the bus are not synced one by one where the server syncs for the log', async () => {
+  await using server = await startNatsServer({ syncsAlways: true });
   await using publisher = connectTo(server);
-  await using consumer = connectTo(server, { role: 'consumer' });
   await publisher.retained?.position();
-  const seen = await collect(consumer, THINGS, { after: 0 });
-  for (let revision = 1; revision <= 30; revision++) {
-    if (revision % 10 === 5) await server.restart();
-    await persist(publisher, revision);
-  }
-  await eventually(() => seen.received.length >= 30, 'everything arrives');
-  assert.deepEqual(
-    seen.revisions(),
-    Array.from({ length: 30 }, (_, i) => i + 1),
-  );
+  assert.equal(await modeOf(server), 'async');
+  await publisher.retained?.restartAfter(5);
+  await persist(publisher, 6);
+  assert.equal(await modeOf(server), 'async');
+});
+
+test('a stream of changes that is synced one by one keeps its mode, and takes changes', async () => {
+  await using server = await startNatsServer({ syncsAlways: true });
+  await using publisher = connectTo(server);
+  await publisher.retained?.position();
+  const raw = await connect({ servers: server.url });
+  const info = JSON.parse((await raw.request('$JS.API.STREAM.INFO.K8S_EV', '')).string());
+  await raw.request('$JS.API.STREAM.DELETE.K8S_EV', '');
+  const { persist_mode: _, ...synced } = info.config;
+  await raw.request('$JS.API.STREAM.CREATE.K8S_EV', JSON.stringify(synced));
+  await raw.close();
+  await using later = connectTo(server);
+  await persist(later, 1);
+  assert.equal(await modeOf(server), undefined);
 });
 
 test('[TEST-10] a paused and resumed server loses nothing', async () => {

@@ -30,22 +30,26 @@ export async function startNatsServer(
     readonly users?: readonly NatsUser[];
     readonly tls?: NonNullable<NatsServerConfig['tls']>;
     readonly maxPayloadBytes?: number;
+    /** As the servers of a replicated log: a recent version that syncs each message. */
+    readonly syncsAlways?: boolean;
   } = {},
 ): Promise<NatsServer> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-nats-'));
   const port = await freePort();
   const storeDir = join(directory, 'jetstream');
   const configFile = join(directory, 'nats.conf');
-  const { users = [], tls, maxPayloadBytes } = options;
+  const { users = [], tls, maxPayloadBytes, syncsAlways = false } = options;
   const text = natsServerConfig({ host: '127.0.0.1', port, storeDir, users, ...(tls === undefined ? {} : { tls }) });
   const config = JSON.parse(text);
   if (users.length === 0) delete config.authorization;
   if (maxPayloadBytes !== undefined) config.max_payload = maxPayloadBytes;
+  if (syncsAlways) config.jetstream.sync_interval = 'always';
   await writeFile(configFile, JSON.stringify(config));
+  const program = syncsAlways ? 'nats-server-next' : command();
 
   let child: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    child = spawn(command(), ['-c', configFile], { stdio: 'ignore' });
+    child = spawn(program, ['-c', configFile], { stdio: 'ignore' });
     let failure: Error | undefined;
     child.once('error', (error) => {
       failure = error;

@@ -270,8 +270,10 @@ function closeContract(title: Title, create: CreateBusFixture): void {
       await fixture.bus.publish([message(1)]);
       await fixture.interrupt();
       await eventually(async () => {
-        await fixture.bus.publish([message(2)]).catch(() => undefined);
-        return (await fixture.bus.retained?.position().catch(() => undefined))?.last === 2;
+        const last = (await fixture.bus.retained?.position().catch(() => undefined))?.last ?? 1;
+        // A transport may have lost what it accepted last: the publisher sends it again.
+        if (last < 2) await fixture.bus.publish([message(last + 1)]).catch(() => undefined);
+        return last === 2;
       }, 'publishing works again');
       await eventually(() => seen.revisions().includes(2) || interruptions > 0, 'nothing is lost silently');
     },

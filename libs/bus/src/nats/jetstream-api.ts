@@ -28,6 +28,8 @@ export interface StreamState {
   readonly firstSequence: number;
   readonly lastSequence: number;
   readonly description: string;
+  /** How it keeps messages; `undefined`: as the server does by default, also on one before 2.12. */
+  readonly persistMode: string | undefined;
 }
 
 /** Resolves with `undefined` when the stream does not exist. */
@@ -35,11 +37,12 @@ export async function streamState(request: Request): Promise<StreamState | undef
   try {
     const reply = record(await call(request, `STREAM.INFO.${STREAM}`, {}));
     const state = record(reply['state']);
-    const { description } = record(reply['config']);
+    const { description, persist_mode: persistMode } = record(reply['config']);
     return {
       firstSequence: integer(state['first_seq']),
       lastSequence: integer(state['last_seq']),
       description: typeof description === 'string' ? description : '',
+      persistMode: typeof persistMode === 'string' ? persistMode : undefined,
     };
   } catch (error) {
     if (error instanceof JetStreamRefusal && error.code === STREAM_NOT_FOUND) return undefined;
@@ -47,9 +50,13 @@ export async function streamState(request: Request): Promise<StreamState | undef
   }
 }
 
-/** Creates the stream, or updates an existing one to the wanted settings. */
-export async function ensureStream(request: Request, description: string): Promise<void> {
-  const config = streamConfig(description);
+/** Creates the stream, or updates an existing one to the wanted settings. Its mode is never changed: servers refuse that. */
+export async function ensureStream(
+  request: Request,
+  description: string,
+  existing?: Pick<StreamState, 'persistMode'>,
+): Promise<void> {
+  const config = streamConfig(description, existing === undefined ? UNSYNCED : existing.persistMode);
   try {
     await call(request, `STREAM.CREATE.${STREAM}`, config);
   } catch (error) {
@@ -67,7 +74,13 @@ export async function purgeStream(request: Request, nextSequence: number): Promi
   await call(request, `STREAM.PURGE.${STREAM}`, { seq: nextSequence });
 }
 
-function streamConfig(description: string): object {
+/**
+ * A server that holds the replicated log syncs each message of every other stream, too. These messages need no sync: what is
+ * lost with the power is published again. Servers before 2.12 ignore the setting.
+ */
+const UNSYNCED = 'async';
+
+function streamConfig(description: string, persistMode: string | undefined): object {
   return {
     name: STREAM,
     description,
@@ -76,6 +89,7 @@ function streamConfig(description: string): object {
     storage: 'file',
     discard: 'old',
     num_replicas: 1,
+    ...(persistMode === undefined ? {} : { persist_mode: persistMode }),
     max_age: STREAM_MAX_AGE_MS * NANOSECONDS,
     max_bytes: STREAM_MAX_BYTES,
     max_msgs: -1,

@@ -254,7 +254,7 @@ class NatsBus implements Bus {
       });
       await deleteStream(request);
     }
-    await ensureStream(request, description);
+    await ensureStream(request, description, foreign ? undefined : existing);
     return foreign || existing === undefined ? { firstSequence: 0, lastSequence: 0 } : existing;
   }
 

@@ -68,34 +68,34 @@ export async function prepareNamespace(load: Load): Promise<void> {
 }
 
 export async function createRow(load: Load, subject = CONFIG_MAPS): Promise<Figure> {
-  const value = await drive(load, load.objects, (connection, i) =>
+  const { value, latency } = await drive(load, load.objects, (connection, i) =>
     expectStatus(connection.request('POST', subject.path, JSON.stringify(subject.body(i))), 201),
   );
-  const note = `${load.objects} ${subject.note}`;
+  const note = `${load.objects} ${subject.note}, ${latency}`;
   return { row: `${subject.prefix}create`, value, unit: 'objects/s', note, operations: load.objects };
 }
 
 export async function getRow(load: Load): Promise<Figure> {
   const count = load.objects * 2;
-  const rate = await drive(load, count, (connection, i) =>
+  const { value, latency } = await drive(load, count, (connection, i) =>
     expectStatus(connection.request('GET', `${PATH}/${nameOf((i * 7919) % load.objects)}`), 200),
   );
-  return { row: 'get', value: rate, unit: 'requests/s', note: `${count} gets`, operations: count };
+  return { row: 'get', value, unit: 'requests/s', note: `${count} gets, ${latency}`, operations: count };
 }
 
 export async function patchRow(load: Load, { path, prefix, change } = CONFIG_MAPS): Promise<Figure> {
-  const value = await drive(load, load.objects, (connection, i) => {
+  const { value, latency } = await drive(load, load.objects, (connection, i) => {
     const body = JSON.stringify(change(i));
     return expectStatus(connection.request('PATCH', `${path}/${nameOf(i)}`, body, 'application/merge-patch+json'), 200);
   });
-  return { row: `${prefix}patch`, value, unit: 'objects/s', note: 'merge patch', operations: load.objects };
+  return { row: `${prefix}patch`, value, unit: 'objects/s', note: `merge patch, ${latency}`, operations: load.objects };
 }
 
 export async function deleteRow(load: Load, { path, prefix } = CONFIG_MAPS): Promise<Figure> {
-  const value = await drive(load, load.objects, (connection, i) =>
+  const { value, latency } = await drive(load, load.objects, (connection, i) =>
     expectStatus(connection.request('DELETE', `${path}/${nameOf(i)}`), 200),
   );
-  const note = `${load.objects} objects`;
+  const note = `${load.objects} objects, ${latency}`;
   return { row: `${prefix}delete`, value, unit: 'objects/s', note, operations: load.objects };
 }
 
@@ -120,23 +120,36 @@ async function listLatency(load: Load, row: string, path: string, note: string):
   return { row, value: percentile(ascending(times), 0.5), unit: 'ms', note, operations: LISTS };
 }
 
-/** Runs `count` requests over all connections, each connection one at a time; answers requests per second. */
+interface Driven {
+  /** Requests per second. */
+  readonly value: number;
+  readonly latency: string;
+}
+
+/** Runs `count` requests over all connections, each connection one at a time. */
 async function drive(
   load: Load,
   count: number,
   request: (connection: Connection, index: number) => Promise<void>,
-): Promise<number> {
+): Promise<Driven> {
   const connections = await Promise.all(Array.from({ length: load.connections }, () => Connection.open(load.target)));
+  const times: number[] = [];
   let next = 0;
   const startedAt = performance.now();
   await Promise.all(
     connections.map(async (connection) => {
-      for (let index = next++; index < count; index = next++) await request(connection, index);
+      for (let index = next++; index < count; index = next++) {
+        const sentAt = performance.now();
+        await request(connection, index);
+        times.push(performance.now() - sentAt);
+      }
     }),
   );
   const seconds = (performance.now() - startedAt) / 1000;
   for (const connection of connections) connection.close();
-  return count / seconds;
+  const sorted = ascending(times);
+  const latency = `p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms`;
+  return { value: count / seconds, latency };
 }
 
 async function expectStatus(answer: Promise<{ status: number; body: Buffer }>, wanted: number): Promise<void> {

@@ -320,6 +320,9 @@ for (const { who, words, expose, isLinked } of USERS) {
       const files = filesWith(cluster.dataDir, wanted);
       for (const word of wanted) assert.ok(files.some(({ text }) => word !== '' && text.includes(word)));
       const paths = files.map(({ file }) => file);
+      const own = JSON.stringify({ paths: ['/kept/word'], wanted: [KEPT] });
+      const found = await run('exec', 'keeper', '--', process.execPath, '-e', SPY, own);
+      assert.match(found, /^\["\/kept\/word"/, 'the spy finds what it may read');
       assert.equal(await inClient(SPY, JSON.stringify({ paths, wanted })), '[]');
       await run('delete', 'pod/keeper', 'secret/kept');
     });

@@ -29,7 +29,7 @@ export class NodeFaults {
       case 'cut-api':
       case 'cut-to-api':
       case 'cut-from-api':
-        for (const rule of await this.#rules(kind)) await inNetworkOf(container, ['iptables', '--insert', ...rule]);
+        return changeRules(container, '--insert', await this.#rules(kind));
     }
   }
 
@@ -47,20 +47,16 @@ export class NodeFaults {
       case 'cut-api':
       case 'cut-to-api':
       case 'cut-from-api':
-        for (const rule of await this.#rules(kind)) await inNetworkOf(container, ['iptables', '--delete', ...rule]);
+        return changeRules(container, '--delete', await this.#rules(kind));
     }
   }
 
   async #rules(kind: 'cut-api' | 'cut-to-api' | 'cut-from-api'): Promise<readonly (readonly string[])[]> {
-    const servers = await Promise.all(
-      apiServersOf(this.#cluster.form).map((service) => addressesOf(this.#cluster.containerOf(service))),
-    );
-    return servers
-      .flat()
-      .flatMap((address) => [
-        ...(kind === 'cut-from-api' ? [] : [['OUTPUT', '--destination', address, '--jump', 'DROP']]),
-        ...(kind === 'cut-to-api' ? [] : [['INPUT', '--source', address, '--jump', 'DROP']]),
-      ]);
+    const servers = apiServersOf(this.#cluster.form).map((service) => this.#cluster.containerOf(service));
+    return (await addressesOf(...servers)).flatMap((address) => [
+      ...(kind === 'cut-from-api' ? [] : [['OUTPUT', '--destination', address, '--jump', 'DROP']]),
+      ...(kind === 'cut-to-api' ? [] : [['INPUT', '--source', address, '--jump', 'DROP']]),
+    ]);
   }
 }
 
@@ -75,17 +71,32 @@ export async function dockerBytes(...args: readonly string[]): Promise<Buffer> {
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-export async function addressesOf(container: string): Promise<readonly string[]> {
+export async function addressesOf(...containers: readonly string[]): Promise<readonly string[]> {
   const format = '{{range .NetworkSettings.Networks}}{{.IPAddress}} {{end}}';
-  return (await docker('inspect', '--format', format, container)).split(' ').filter((address) => address !== '');
+  return (await docker('inspect', '--format', format, ...containers)).split(/\s+/).filter((address) => address !== '');
 }
 
 export const pidOf = async (container: string): Promise<string> =>
   docker('inspect', '--format', '{{.State.Pid}}', container);
 
 /** Resolves with the output. */
-export async function inNetworkOf(container: string, command: readonly string[]): Promise<string> {
-  return (await execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command])).stdout;
+export async function inNetworkOf(container: string, command: readonly string[], input = ''): Promise<string> {
+  const running = execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);
+  running.child.stdin?.end(input);
+  return (await running).stdout;
+}
+
+/**
+ * All rules at once, or none: one program for each of dozens would take longer than a fault lasts. Inserted rules stand in
+ * front of those that are there, in this order.
+ */
+export async function changeRules(
+  container: string,
+  verb: '--insert' | '--delete',
+  rules: readonly (readonly string[])[],
+): Promise<void> {
+  const lines = (verb === '--insert' ? rules.toReversed() : rules).map((rule) => [verb, ...rule].join(' '));
+  await inNetworkOf(container, ['iptables-restore', '--noflush'], ['*filter', ...lines, 'COMMIT', ''].join('\n'));
 }
 
 /** The child of the container's first process that runs the program of a kubelet. */

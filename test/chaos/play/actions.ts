@@ -110,7 +110,7 @@ async function loseNode(cluster: ComposeCluster, { target }: Step, kind: LossKin
 }
 
 const storeAddresses = async (cluster: ComposeCluster): Promise<readonly string[]> =>
-  (await Promise.all(storesOf(cluster.form).map((store) => addressesOf(cluster.containerOf(store))))).flat();
+  addressesOf(...storesOf(cluster.form).map((store) => cluster.containerOf(store)));
 
 /** A short one, as a `sleep` of a shell, may have ended since it was seen: the others are killed all the same. */
 function killIfThere(pid: number): void {

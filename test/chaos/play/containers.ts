@@ -1,4 +1,4 @@
-import { docker, inNetworkOf } from '../losses/faults.ts';
+import { changeRules, docker } from '../losses/faults.ts';
 import type { ComposeCluster } from '../support/compose-cluster.ts';
 import { busesOf, mastersOf, nodesOf, serviceOf, storesOf } from '../support/compose-form.ts';
 import type { End } from './users.ts';
@@ -24,8 +24,6 @@ export async function startAll(cluster: ComposeCluster): Promise<void> {
 
 /** In front of the rules that are there, in this order. */
 export async function addRules(container: string, rules: readonly (readonly string[])[]): Promise<End> {
-  for (const rule of rules.toReversed()) await inNetworkOf(container, ['iptables', '--insert', ...rule]);
-  return async () => {
-    for (const rule of rules) await inNetworkOf(container, ['iptables', '--delete', ...rule]);
-  };
+  await changeRules(container, '--insert', rules);
+  return () => changeRules(container, '--delete', rules);
 }

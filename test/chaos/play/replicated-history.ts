@@ -45,7 +45,7 @@ async function storeAccess(cluster: ComposeCluster): Promise<{
   readonly tls: { readonly ca: string; readonly servername: string };
 }> {
   const stores = storesOf(cluster.form);
-  const hosts = (await Promise.all(stores.map((store) => addressesOf(cluster.containerOf(store))))).flat();
+  const hosts = await addressesOf(...stores.map((store) => cluster.containerOf(store)));
   const folder = path.join(cluster.stateFolder, 'apiserver');
   const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8');
   const [, user = ''] = STORE_USER.exec(read('service.env')) ?? [];

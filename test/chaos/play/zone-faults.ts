@@ -16,7 +16,7 @@ const HEALTHY_WITHIN_MS = 120_000;
 export const ZONE_FAULTS: Readonly<Record<'zone-cut' | 'zone-loss' | 'zone-upgrade', Begin>> = {
   'zone-cut': async (cluster, { target }) => {
     const own = servicesOfZone(target).map((service) => cluster.containerOf(service));
-    const friends = (await Promise.all(own.map(addressesOf))).flat();
+    const friends = await addressesOf(...own);
     const begun = await Promise.allSettled(own.map((container) => addRules(container, onlyAmong(friends))));
     const ends = begun.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     const end: End = () => Promise.allSettled(ends.map((each) => each()));

@@ -1,14 +1,20 @@
 import { REOPENED_PAGE_OBJECTS, REOPENINGS_MAX } from './limits.ts';
-import type { Change, ListOptions, ListPage, Store, StoredObject, WriteOperation, WriteOptions } from './port.ts';
+import type { Change, ListOptions, ListPage, Store, StoredObject } from './port.ts';
 import { type Sealer, Unreadable } from './sealed-port.ts';
 import { SealedValues } from './sealed-values.ts';
+import { writingBy } from './writing-by.ts';
 
 /** Wraps a store and encrypts its values. Readers of the base store see the encrypted form. */
 export function createSealedStore(store: Store, sealer: Sealer): Store {
   const sealed = new SealedValues(sealer);
-  const { cautions } = store;
   sealer.onReady?.(reopening(store, sealed));
+  const write: Store['write'] = async (operations, options) =>
+    store.write(
+      operations.map((operation) => sealed.sealed(operation)),
+      options,
+    );
   return {
+    ...writingBy(store, write),
     get: async (key) => {
       const { revision, object } = await store.get(key);
       if (object === undefined) return { revision, object };
@@ -17,24 +23,8 @@ export function createSealedStore(store: Store, sealer: Sealer): Store {
       return { revision, object: sealed.opened(object) };
     },
     list: (prefix, options) => listReadable(store, sealed, prefix, options),
-    write: async (operations: readonly WriteOperation[], options?: WriteOptions) =>
-      store.write(
-        operations.map((operation) => sealed.sealed(operation)),
-        options,
-      ),
     changes: (options) => openedChanges(store.changes(options), sealed),
-    currentRevision: () => store.currentRevision(),
-    compactedRevision: () => store.compactedRevision(),
-    lineage: () => store.lineage(),
-    writeIdAt: (revision) => store.writeIdAt(revision),
-    halt: (reason) => store.halt(reason),
-    haltedBy: () => store.haltedBy(),
-    compact: (upTo) => store.compact(upTo),
-    usage: () => store.usage(),
-    health: () => store.health(),
-    ...(cautions === undefined ? {} : { cautions: () => cautions.call(store) }),
     atRest: sealed,
-    close: () => store.close(),
   };
 }
 

@@ -82,7 +82,8 @@ export const pidOf = async (container: string): Promise<string> =>
 /** Resolves with the output. */
 export async function inNetworkOf(container: string, command: readonly string[], input = ''): Promise<string> {
   const running = execute('nsenter', ['--target', await pidOf(container), '--net', '--', ...command]);
-  running.child.stdin?.end(input);
+  // A program that ends before it reads tells why by its exit.
+  running.child.stdin?.on('error', () => undefined).end(input);
   return (await running).stdout;
 }
 

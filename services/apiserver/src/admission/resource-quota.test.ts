@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
+import { writingBy } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { QUOTA_UNKNOWN_MS } from '../limits.ts';
 import { configMapBody, podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
@@ -189,7 +190,8 @@ describe('exactness', () => {
     const system = createSystemClock();
     let laterMs = 0;
     const clock = { ...system, monotonic: () => system.monotonic() + laterMs };
-    const other = await startTestApi({ clock, store: { ...bound(store), changes: silent } });
+    const same = writingBy(store, (operations, options) => store.write(operations, options));
+    const other = await startTestApi({ clock, store: { ...same, changes: silent } });
     t.after(() => other.server.stop());
     await quota('q', { configmaps: '0' });
     laterMs = QUOTA_UNKNOWN_MS + 1;
@@ -205,30 +207,10 @@ describe('exactness', () => {
       return store.write(operations, options);
     };
     await api.stop();
-    api = await startTestApi({ store: { ...bound(store), write } });
+    api = await startTestApi({ store: writingBy(store, write) });
     await quota('q', { pods: '10' });
     batches.length = 0;
     await pod('a');
     assert.deepEqual(batches, [2]);
   });
 });
-
-/** The methods of a store as plain functions. */
-function bound(store: ReturnType<typeof createMemoryStore>): ReturnType<typeof createMemoryStore> {
-  return {
-    get: (key) => store.get(key),
-    list: (prefix, options) => store.list(prefix, options),
-    write: (operations, options) => store.write(operations, options),
-    changes: (options) => store.changes(options),
-    currentRevision: () => store.currentRevision(),
-    compactedRevision: () => store.compactedRevision(),
-    lineage: () => store.lineage(),
-    writeIdAt: (revision) => store.writeIdAt(revision),
-    halt: (reason) => store.halt(reason),
-    haltedBy: () => store.haltedBy(),
-    compact: (upTo) => store.compact(upTo),
-    usage: () => store.usage(),
-    health: () => store.health(),
-    close: () => store.close(),
-  };
-}

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { afterEach, beforeEach, test } from 'node:test';
 import { OperatorError } from '@holdfast/platform';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '@holdfast/store';
+import { OutcomeUnknown, type Store, StoreUnavailable, writingBy } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
 import { configMapBody, createTestApi, startTestApi, type TestApi } from '../testing/fixture.ts';
 
@@ -22,26 +22,16 @@ beforeEach(async () => {
     if (faults.unavailable) throw new StoreUnavailable('no connection');
   };
   const store: Store = {
-    get: async (key) => (refuse(), real.get(key)),
-    list: (prefix, options) => real.list(prefix, options),
-    write: async (operations, options) => {
+    ...writingBy(real, async (operations, options) => {
       refuse();
       // The server writes objects of its own at any time; the fault is for those of the test.
       const fault = operations.some(({ key }) => key.startsWith('core/configmaps/')) ? faults.write : undefined;
       if (fault !== undefined) faults.write = undefined;
       return fault === undefined ? real.write(operations, options) : fault(() => real.write(operations, options));
-    },
-    changes: (options) => real.changes(options),
+    }),
+    get: async (key) => (refuse(), real.get(key)),
     currentRevision: async () => (refuse(), real.currentRevision()),
-    compactedRevision: () => real.compactedRevision(),
-    lineage: () => real.lineage(),
-    writeIdAt: (revision) => real.writeIdAt(revision),
-    halt: (reason) => real.halt(reason),
-    haltedBy: () => real.haltedBy(),
-    compact: (upTo) => real.compact(upTo),
-    usage: () => real.usage(),
     health: async () => (faults.unavailable ? ['no connection to the store'] : []),
-    close: () => real.close(),
   };
   faults = { store, write: undefined, unavailable: false };
   api = await startTestApi({ store });

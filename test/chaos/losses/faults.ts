@@ -77,7 +77,13 @@ export async function addressesOf(...containers: readonly string[]): Promise<rea
 }
 
 export const pidOf = async (container: string): Promise<string> =>
-  docker('inspect', '--format', '{{.State.Pid}}', container);
+  runningPid(container, await docker('inspect', '--format', '{{.State.Pid}}', container));
+
+/** The engine says 0 of a container that does not run. A signal to 0 would end the processes of this run itself. */
+export function runningPid(container: string, pid: string): string {
+  if (!(Number(pid) > 0)) throw new Error(`${container} does not run`);
+  return pid;
+}
 
 /** Resolves with the output. */
 export async function inNetworkOf(container: string, command: readonly string[], input = ''): Promise<string> {
@@ -127,7 +133,7 @@ export function readProc(pid: string, file: string): string {
 /** No instruction of a suspended machine runs any more: its processes have a SIGKILL before they are resumed. */
 async function killPaused(container: string): Promise<void> {
   const [, ...pids] = (await docker('top', container, '-eo', 'pid')).split('\n').map((line) => line.trim());
-  for (const pid of pids) process.kill(Number(pid), 'SIGKILL');
+  for (const pid of pids) process.kill(Number(runningPid(container, pid)), 'SIGKILL');
   // The restart policy of the container starts it again.
   await docker('unpause', container);
 }

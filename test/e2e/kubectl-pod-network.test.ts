@@ -10,18 +10,17 @@ import { promisify } from 'node:util';
 import { machineLinkName } from '@holdfast/kubelet/pod-network';
 import { networkPathOf } from '../../services/holdfast/src/embedded/data-directory.ts';
 import { ensurePackages, findOnPath } from '../../tools/setup/packages.ts';
+import { ASK_TCP, ASK_UDP, SERVE_BOTH } from '../support/datagrams.ts';
 import { HoldfastProcess } from '../support/holdfast-process.ts';
 import { createKubectl, KubectlStream, spawnKubectl } from '../support/kubectl.ts';
 import { waitFor } from '../support/wait.ts';
+import { WITHOUT_ROOT } from '../support/without-root.ts';
 
 const execute = promisify(execFile);
 
-/** Another user than root, without a right on the machine, who owns the same files. */
-const WITHOUT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
-
 const USERS = [
-  { who: 'the user of the test', words: [], expose: '127.97.0.1', isLinked: true },
-  { who: 'a user without rights', words: WITHOUT_ROOT, expose: '127.97.0.2', isLinked: false },
+  { who: 'the user of the test', words: [], expose: '127.97.0.1', isLinked: true, closesTerminal: false },
+  { who: 'a user without rights', words: WITHOUT_ROOT, expose: '127.97.0.2', isLinked: false, closesTerminal: true },
 ] as const;
 
 /** Every replica listens on the same port; a second one only inside the pod. */
@@ -129,6 +128,8 @@ const serviceOf = (name: string, spec: object = {}) => ({
   spec: { selector: { tier: name }, ports: [{ port: 80 }], ...spec },
 });
 
+const BOTH_PORTS = ['TCP', 'UDP'].map((protocol) => ({ name: protocol.toLowerCase(), port: 80, protocol }));
+
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -168,7 +169,7 @@ before(() => {
   if (missing.length > 0) ensurePackages(missing.map(([name]) => name));
 });
 
-for (const { who, words, expose, isLinked } of USERS) {
+for (const { who, words, expose, isLinked, closesTerminal } of USERS) {
   describe(`private pod network, as ${who}`, () => {
     let cluster: HoldfastProcess;
     const { run, attempt, send } = createKubectl(() => cluster.ready.kubeconfig);
@@ -231,6 +232,30 @@ for (const { who, words, expose, isLinked } of USERS) {
       assert.equal(await says('http://store-0.store/store-1'), 'store-1');
       assert.equal(await says('http://store-1.store/store-0'), 'store-0');
       assert.equal(await says('http://front/'), 'store-0,store-1');
+    });
+
+    test('a service carries UDP and TCP at one port, and a pod answers both at its address', async () => {
+      const both = pod('both', { containers: [container([process.execPath, '-e', SERVE_BOTH, '80', 'both'])] });
+      await send(
+        ['create'],
+        { ...both, metadata: { ...both.metadata, labels: { tier: 'both' } } },
+        serviceOf('both', { ports: BOTH_PORTS }),
+      );
+      await run('wait', '--for=condition=Ready', 'pod/both', '--timeout=60s');
+      const says = async (from: string, script: string, host: string): Promise<string> =>
+        (await attempt('exec', from, '--', process.execPath, '-e', script, host, '80')).stdout.trim();
+      const answers = (from: string, script: string, host: string): Promise<string> =>
+        waitFor(`${from} has an answer of ${host}`, () => says(from, script, host));
+      const address = await run('get', 'pod', 'both', '-o', 'jsonpath={.status.podIP}');
+      for (const script of [ASK_UDP, ASK_TCP]) {
+        assert.equal(await answers('client', script, address), 'both');
+        assert.equal(await answers('client', script, 'both'), 'both');
+        if (isLinked) assert.equal(await answers('of-machine', script, address), 'both');
+      }
+      await run('patch', 'service', 'both', '--type=json', '-p', '[{"op":"remove","path":"/spec/ports/1"}]');
+      await waitFor('the end of the port of UDP', async () => (await says('client', ASK_UDP, 'both')) === '');
+      assert.equal(await answers('client', ASK_TCP, 'both'), 'both');
+      await run('delete', 'pod/both', 'service/both');
     });
 
     test('[POD-28] a pod has its own localhost, which port-forward reaches', async () => {
@@ -359,20 +384,24 @@ for (const { who, words, expose, isLinked } of USERS) {
       );
     });
 
-    test('a host port leads in from this machine', async () => {
-      const ports = [{ containerPort: 80, hostPort: 8_099, hostIP: expose }];
-      const containers = [{ ...container([process.execPath, '-e', SERVER]), ports }];
-      await send(['create'], pod('at-host', { containers }));
-      const ask = async (): Promise<string> =>
-        (await fetch(`http://${expose}:8099/`, { headers: { connection: 'close' } })).text();
-      assert.match(await waitFor('an answer at the host port', () => ask().catch(() => undefined)), /^undefined /);
-      await run('delete', 'pod', 'at-host');
-      await waitFor('the end of the host port', () =>
-        ask().then(
-          () => false,
-          () => true,
-        ),
-      );
+    test('host ports lead in from this machine, told apart by address and protocol', async () => {
+      const other = `${expose}1`;
+      const places = [
+        { name: 'at-host', hostIP: expose, protocol: 'TCP', script: ASK_TCP },
+        { name: 'at-other', hostIP: other, protocol: 'TCP', script: ASK_TCP },
+        { name: 'at-host-udp', hostIP: expose, protocol: 'UDP', script: ASK_UDP },
+      ] as const;
+      const ask = async ({ hostIP, script }: (typeof places)[number]): Promise<string> =>
+        (await execute(process.execPath, ['-e', script, hostIP, '8099'])).stdout.trim();
+      const pods = places.map(({ name, hostIP, protocol }) => {
+        const ports = [{ containerPort: 80, hostPort: 8_099, hostIP, protocol }];
+        return pod(name, { containers: [{ ...container([process.execPath, '-e', SERVE_BOTH, '80', name]), ports }] });
+      });
+      await send(['create'], ...pods);
+      for (const place of places)
+        assert.equal(await waitFor(`an answer at the host port of ${place.name}`, () => ask(place)), place.name);
+      await run('delete', 'pod', ...places.map(({ name }) => name));
+      for (const place of places) await waitFor('the end of the host port', async () => (await ask(place)) === '');
     });
 
     test('a pod on the network of the machine keeps the address of the node', async () => {
@@ -414,10 +443,11 @@ for (const { who, words, expose, isLinked } of USERS) {
       await run('delete', 'networkpolicy/shut', 'pod/hasty');
     });
 
-    test('after the stop nothing is left on the machine', async () => {
+    test(`after the stop${closesTerminal ? ', also without a terminal,' : ''} nothing is left on the machine`, async () => {
       assert.equal(isLinkedTo(cluster.dataDir), isLinked);
       const links = Object.keys(networkInterfaces()).filter((name) => /^(?:pod|eth0@)/.test(name));
       assert.deepEqual(links, []);
+      if (closesTerminal) cluster.closeOutput();
       assert.equal(await cluster.stop(), 0);
       assert.ok(!isLinkedTo(cluster.dataDir));
       await waitFor('the end of every process', () => processesOf(cluster.dataDir).length === 0);

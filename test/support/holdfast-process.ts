@@ -58,6 +58,12 @@ export class HoldfastProcess implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
+  /** As a terminal that is closed: nobody reads what the cluster prints from here on. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
   /** Sends the signal and answers the exit code. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;

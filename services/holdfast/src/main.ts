@@ -9,6 +9,8 @@ else await runForPerson();
 
 async function start(): Promise<void> {
   limitHeap();
+  // The terminal may be closed before the cluster has stopped: what it prints then is lost, and it still stops in order.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {});
   process.umask(0o077); // For keys and tokens: files that others may read set their mode explicitly.
   const { explainFailure, startCommand } = await import('./start-command.ts');
   let stop = (): Promise<void> => Promise.resolve();

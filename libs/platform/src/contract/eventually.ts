@@ -9,6 +9,9 @@ export interface EventuallyOptions {
 
 const DEADLINE_MS = 60_000;
 const POLL_MS = 10;
+/** Looks that start a program must not keep those busy whom they look at: they take a third of the time at most. */
+const REST_PER_LOOK = 2;
+const REST_MAX_MS = 1_000;
 
 /**
  * Polls `look` until it returns something other than `undefined`, `false` or an empty text, and resolves with that. A file
@@ -22,6 +25,7 @@ export async function eventually<T>(
 ): Promise<T> {
   const giveUpAt = clock.monotonic() + deadlineMs;
   for (;;) {
+    const lookedAt = clock.monotonic();
     const last: { error?: unknown } = {};
     try {
       const seen = await look();
@@ -30,6 +34,7 @@ export async function eventually<T>(
       last.error = error;
     }
     if (clock.monotonic() > giveUpAt) throw new Error(`not within ${deadlineMs} ms: ${what}`, { cause: last.error });
-    await clock.sleep(pollMs);
+    const rest = (clock.monotonic() - lookedAt) * REST_PER_LOOK;
+    await clock.sleep(Math.max(pollMs, Math.min(rest, REST_MAX_MS)));
   }
 }

@@ -1,4 +1,4 @@
-// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt, chaos, mutate and package. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
+// The door of `npm start`, `npm test` and of `npm run` with check, unit, holdfast, images, hunt, chaos, mutate, walks and package. Runs on the Node that is there (20 or later), brings the pinned Node and pnpm from the
 // npm registry, compared with the hashes in scripts/toolchain.json, installs the dependencies when the lock file changed, then hands over. Plain JavaScript without imports
 // beyond Node and this folder: it must work before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
@@ -18,6 +18,7 @@ const PROGRAMS = {
   hunt: ['tools/hunt/main.ts'],
   chaos: ['tools/chaos/main.ts'],
   mutate: ['tools/mutation/main.ts'],
+  walks: ['tools/walks/main.ts'],
   images: ['scripts/images/build.ts'],
   package: ['tools/package/main.ts'],
 };
@@ -55,7 +56,7 @@ const program = PROGRAMS[command];
 if (program === undefined)
   fail(
     `unknown command "${command}"`,
-    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos, mutate or package.',
+    'Use `npm start`, `npm test`, or `npm run` with check, unit, holdfast, images, hunt, chaos, mutate, walks or package.',
   );
 const node = pinnedNode();
 installDependencies();

@@ -78,6 +78,39 @@ test('a deployment on a Docker engine: replicas with addresses, names, logs, exe
   assert.match(version, /^docker:\/\/\S+ docker:\/\/\S+$/);
 });
 
+const CONFINED = {
+  readOnlyRootFilesystem: true,
+  runAsUser: 65_534,
+  runAsGroup: 2_000,
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+};
+const bare = (name: string, restartPolicy: string, main: object) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: {
+    restartPolicy,
+    terminationGracePeriodSeconds: 1,
+    containers: [{ name: 'main', image: 'busybox:1.36', ...main }],
+  },
+});
+
+test('a container is confined as its security context says, and one that always fails can be deleted', async () => {
+  const look = 'id -u; id -g; touch /x 2>&1; grep -E "CapEff|NoNewPrivs" /proc/self/status';
+  await kubectl.send(
+    ['create'],
+    bare('confined', 'Never', { command: ['/bin/sh', '-c', look], securityContext: CONFINED }),
+    bare('failing', 'Always', { command: ['/bin/sh', '-c', 'exit 1'] }),
+  );
+  await kubectl.run('wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/confined', '--timeout=60s');
+  const printed = (await kubectl.run('logs', 'confined')).trim();
+  assert.match(printed, /^65534\n2000\n.*Read-only file system\nCapEff:\s+0+\nNoNewPrivs:\s+1$/);
+  const restarts = 'jsonpath={.status.containerStatuses[0].restartCount}';
+  await waitFor('it fails again', async () => Number(await kubectl.run('get', 'pod', 'failing', '-o', restarts)) > 0);
+  await kubectl.run('delete', 'pod', 'failing', 'confined', '--timeout=30s');
+});
+
 test('an image that the engine cannot pull is reported and tried again', async () => {
   await kubectl.run('run', 'absent', '--image=localhost:1/nobody/absent:1');
   await waitFor('the pull backs off', async () => {

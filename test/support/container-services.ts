@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ASK_TCP, ASK_UDP, SERVE_BOTH } from './datagrams.ts';
 import type { Kubectl } from './kubectl.ts';
+import { PodNetwork } from './pod-network.ts';
 import type { PrivateMachine } from './private-machine.ts';
 import { waitFor } from './wait.ts';
 
@@ -31,6 +33,8 @@ const web = (name: string, port: object = {}) =>
   pod(name, SERVE, {}, { ...READY, ports: [{ containerPort: 8080, ...port }] });
 
 const service = (name: string, spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name }, spec });
+/** The process of a pod is found by the seconds for which it sleeps. */
+const SLEEPS = { both: 1_000_000 + process.pid, asker: 100_000_000 + process.pid };
 const PORTS = [{ port: 80, targetPort: 8080 }];
 
 /** Tests of services between containers: they have two nodes, and what one makes is there for the next. */
@@ -134,6 +138,40 @@ export function testContainerServices({ machine, kubectl, warnings, hasHairpins 
       machine.run('curl', '-sS', '--max-time', '5', '--interface', machine.address, `http://${host}:54323/name`).trim();
     assert.equal(ask('127.0.0.1'), 'on-loopback');
     assert.equal(ask(machine.address), 'on-address');
+  });
+
+  test('a service carries UDP and TCP at one port, and a host port of UDP is not that of TCP', async () => {
+    const ports = [{ containerPort: 8080, hostPort: 54_323, hostIP: machine.address, protocol: 'UDP' }];
+    await kubectl.send(
+      ['create'],
+      {
+        ...pod('both', `exec sleep ${SLEEPS.both}`, {}, { ports }),
+        metadata: { name: 'both', labels: { app: 'both' } },
+      },
+      { ...pod('asker', `exec sleep ${SLEEPS.asker}`), metadata: { name: 'asker' } },
+      service('both', {
+        selector: { app: 'both' },
+        ports: ['TCP', 'UDP'].map((protocol) => ({
+          name: protocol.toLowerCase(),
+          port: 80,
+          targetPort: 8080,
+          protocol,
+        })),
+      }),
+    );
+    await kubectl.run('wait', '--for=condition=Ready', 'pod/both', 'pod/asker', '--timeout=60s');
+    await using both = PodNetwork.ofSleeper(SLEEPS.both);
+    await using asker = PodNetwork.ofSleeper(SLEEPS.asker);
+    both.serve(process.execPath, '-e', SERVE_BOTH, '8080', 'both');
+    const address = await addressOf('both');
+    const says = (script: string): string => asker.run(process.execPath, '-e', script, address, '80');
+    for (const script of [ASK_UDP, ASK_TCP]) await waitFor('an answer', () => says(script) === 'both');
+    const askHostPort = (script: string): string =>
+      machine.run(process.execPath, '-e', script, machine.address, '54323').trim();
+    assert.equal(await waitFor('an answer at the host port', () => askHostPort(ASK_UDP)), 'both');
+    await kubectl.run('patch', 'service', 'both', '--type=json', '-p', '[{"op":"remove","path":"/spec/ports/1"}]');
+    await waitFor('the end of the port of UDP', () => says(ASK_UDP) === '');
+    assert.equal(says(ASK_TCP), 'both');
   });
 
   test('a network policy cuts containers off from each other', async () => {

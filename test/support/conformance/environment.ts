@@ -190,7 +190,7 @@ const ENDS: readonly Walk[] = [
   printing(
     'Kubelet when scheduling a busybox command in a pod should print the output to logs',
     'echo out; echo err >&2',
-    /^out\nerr$/,
+    /^(out\nerr|err\nout)$/,
   ),
   {
     title: 'Pods should allow activeDeadlineSeconds to be updated',

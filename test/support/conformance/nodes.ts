@@ -224,4 +224,21 @@ const PROBES: readonly Walk[] = [
   ),
 ];
 
-export const NODE_WALKS: readonly Walk[] = [...INITS, ...SECURITY, ...IMAGES, ...PROBES];
+const debugging = (title: string, names: readonly string[]): Walk =>
+  going(title, shell('exec sleep 600'), {
+    change: async (kubectl, pod) => {
+      for (const name of names)
+        await kubectl.run('debug', pod, `--image=${IMAGE}`, '--container', name, '--', 'sleep', '600');
+    },
+    status: {
+      path: `.status.ephemeralContainerStatuses[${names.length - 1}].state.running.startedAt`,
+      is: /^\d{4}-/,
+    },
+  });
+
+const EPHEMERAL: readonly Walk[] = [
+  debugging('Ephemeral Containers will start an ephemeral container in an existing pod', ['first']),
+  debugging('Ephemeral Containers should update the ephemeral containers in an existing pod', ['first', 'second']),
+];
+
+export const NODE_WALKS: readonly Walk[] = [...INITS, ...SECURITY, ...IMAGES, ...PROBES, ...EPHEMERAL];

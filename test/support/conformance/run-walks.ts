@@ -1,6 +1,9 @@
+import { eventually } from '@holdfast/platform/contract';
 import type { Kubectl } from '../kubectl.ts';
-import { waitFor } from '../wait.ts';
+import { KubectlProxy } from '../kubectl-proxy.ts';
 import type { Walk } from './walk.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
 
 /** A pod of a walk. */
 interface Pod {
@@ -14,60 +17,70 @@ interface Seen {
 }
 
 export interface WalkOptions {
-  /** For each group of pods. */
+  /** Without a pod that is as it should be. */
   readonly deadlineMs?: number;
   /** How many pods there are at a time. */
   readonly together?: number;
+  /** The number of the first pod. */
+  readonly first?: number;
+}
+
+/** Each look reads all pods, and what some of them printed. */
+const POLL_MS = 300;
+
+/** Changes are made as users make them; what hundreds of looks read needs no program each. */
+interface Ways {
+  readonly kubectl: Kubectl;
+  readonly proxy: KubectlProxy;
 }
 
 /** Resolves with what differs from what a conformance test expects, by its title. */
 export async function runWalks(
   kubectl: Kubectl,
   walks: readonly Walk[],
-  { deadlineMs = 120_000, together = 15 }: WalkOptions = {},
+  { deadlineMs = 120_000, together = 100, first = 0 }: WalkOptions = {},
 ): Promise<ReadonlyMap<string, string>> {
-  const differing = new Map<string, string>();
-  const pods = walks.map((walk, index) => ({ name: `walk-${index}`, walk }));
-  for (let from = 0; from < pods.length; from += together) {
-    const group = pods.slice(from, from + together);
-    for (const [title, why] of await runGroup(kubectl, group, deadlineMs)) differing.set(title, why);
-    await kubectl.run('delete', 'pods', '--wait=false', ...group.map(({ name }) => name));
+  await using proxy = await KubectlProxy.start(kubectl);
+  const waiting = walks.map((walk, index) => ({ name: `walk-${first + index}`, walk }));
+  const left = new Map<Pod, string>();
+  const changed = new Set<Pod>();
+  while (waiting.length > 0 || left.size > 0) {
+    const next = waiting.splice(0, together - left.size);
+    await proxy.create(PODS, next.map(manifest));
+    for (const pod of next) left.set(pod, 'it was not seen');
+    const some = () => lookAt({ kubectl, proxy }, left, changed);
+    const isOver = await eventually(some, 'a pod is as it should be', { deadlineMs, pollMs: POLL_MS }).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) break;
   }
-  return differing;
+  return new Map([...left].map(([{ walk }, why]) => [walk.title, why]));
 }
 
-async function runGroup(
-  kubectl: Kubectl,
-  pods: readonly Pod[],
-  deadlineMs: number,
-): Promise<ReadonlyMap<string, string>> {
-  await kubectl.send(['create'], ...pods.map(manifest));
-  const left = new Set(pods);
-  const changed = new Set<Pod>();
-  const phases = new Map<string, string | undefined>();
-  const look = async (): Promise<boolean> => {
-    const { items } = JSON.parse(await kubectl.run('get', 'pods', '-o', 'json')) as { items: readonly Seen[] };
-    for (const { metadata, status } of items) phases.set(metadata.name, status?.phase);
-    for (const pod of left) {
-      const phase = phases.get(pod.name);
-      if (isReadyForChange(pod, phase) && !changed.has(pod)) {
-        changed.add(pod);
-        await pod.walk.change?.(kubectl, pod.name);
-      }
-      const { phase: expected = 'Succeeded' } = pod.walk;
-      if (phase === expected && (await difference(kubectl, pod)) === undefined) left.delete(pod);
+/** Resolves with whether there was one that is as it should be. */
+async function lookAt({ kubectl, proxy }: Ways, left: Map<Pod, string>, changed: Set<Pod>): Promise<boolean> {
+  const before = left.size;
+  const seen = await readPods(proxy);
+  for (const pod of left.keys()) {
+    const found = seen.get(pod.name);
+    if (found === undefined) continue;
+    if (isReadyForChange(pod, found) && !changed.has(pod)) {
+      changed.add(pod);
+      await pod.walk.change?.(kubectl, pod.name);
     }
-    return left.size === 0;
-  };
-  // What is left is told.
-  await waitFor('all walks are as they should be', look, deadlineMs).catch(() => undefined);
-  const told = [...left].map(
-    async (pod): Promise<[string, string]> => [
-      pod.walk.title,
-      `${phases.get(pod.name)}: ${(await difference(kubectl, pod)) ?? 'too late'}`,
-    ],
-  );
-  return new Map(await Promise.all(told));
+    const why = await difference(proxy, pod, found);
+    if (why === undefined) {
+      left.delete(pod);
+      await proxy.remove(`${PODS}/${pod.name}`);
+    } else left.set(pod, why);
+  }
+  return left.size < before;
+}
+
+async function readPods(proxy: KubectlProxy): Promise<ReadonlyMap<string, Seen>> {
+  const { items } = JSON.parse(await proxy.read(PODS)) as { items: readonly Seen[] };
+  return new Map(items.map((pod) => [pod.metadata.name, pod]));
 }
 
 const manifest = ({ name, walk: { spec, metadata } }: Pod): object => ({
@@ -78,15 +91,28 @@ const manifest = ({ name, walk: { spec, metadata } }: Pod): object => ({
 });
 
 /** What a change is about runs by then; a pod that the change lets start has been refused by then. */
-const isReadyForChange = ({ walk: { status } }: Pod, phase: string | undefined): boolean =>
-  phase === 'Running' || (phase === 'Pending' && status !== undefined);
+const isReadyForChange = ({ walk }: Pod, { status }: Seen): boolean =>
+  status?.phase === 'Running' || (status?.phase === 'Pending' && walk.status !== undefined);
 
-async function difference(kubectl: Kubectl, { name, walk: { says, status } }: Pod): Promise<string | undefined> {
+async function difference(proxy: KubectlProxy, { name, walk }: Pod, seen: Seen): Promise<string | undefined> {
+  const { says, status, phase = 'Succeeded' } = walk;
+  const found = seen.status?.phase;
   if (status !== undefined) {
-    const found = await kubectl.run('get', 'pod', name, '-o', `jsonpath={${status.path}}`);
-    if (!status.is.test(found)) return `${status.path} is "${found}"`;
+    const text = textAt(seen, status.path);
+    if (!status.is.test(text)) return `${found}: ${status.path} is "${text}"`;
   }
+  if (found !== phase) return `it is ${found}`;
   if (says === undefined) return undefined;
-  const { stdout } = await kubectl.attempt('logs', name);
-  return says.test(stdout.trim()) ? undefined : `it printed "${stdout.trim()}"`;
+  const printed = (await proxy.read(`${PODS}/${name}/log`)).trim();
+  return says.test(printed) ? undefined : `${found}: it printed "${printed}"`;
+}
+
+/** What `kubectl get -o jsonpath` prints for a path of names and numbers. */
+function textAt(object: unknown, fieldPath: string): string {
+  const steps = fieldPath.split(/[.[\]]+/).filter(Boolean);
+  const found = steps.reduce<unknown>(
+    (value, step) => Object.entries(value ?? {}).find(([key]) => key === step)?.[1],
+    object,
+  );
+  return found === undefined ? '' : String(found);
 }

@@ -132,6 +132,20 @@ const optional = ({ name, of }: Kind, index: number): Walk => {
   );
 };
 
+/** The conformance test has 50 volumes as well, and starts five such pods at a time. */
+const MANY_MAPS = Array.from({ length: 50 }, (_, index) => `racy-${index}`);
+
+const manyMaps = (): Walk =>
+  printing(
+    'EmptyDir wrapper volumes should not cause race condition when used for configmaps',
+    'cat /v/*/data-1 | wc -c',
+    new RegExp(`^${MANY_MAPS.length * 'value-1'.length}$`),
+    {
+      volumes: MANY_MAPS.map((name) => ({ name, configMap: { name } })),
+      mounts: MANY_MAPS.map((name) => ({ name, mountPath: `/v/${name}` })),
+    },
+  );
+
 /** What the walks read, and change. */
 export const OBJECTS: readonly object[] = [
   {
@@ -147,6 +161,9 @@ export const OBJECTS: readonly object[] = [
     { kind: 'ConfigMap', metadata: { name: `changes-${i}` }, data: { 'data-1': 'value-1' } },
   ]),
   ...[1, 3].map((i) => ({ kind: 'Secret', metadata: { name: `changing-${i}` }, stringData: { 'data-1': 'value-1' } })),
+  { kind: 'Namespace', metadata: { name: 'another' } },
+  { kind: 'Secret', metadata: { name: 'keys', namespace: 'another' }, stringData: { 'data-1': 'another' } },
+  ...MANY_MAPS.map((name) => ({ kind: 'ConfigMap', metadata: { name }, data: { 'data-1': 'value-1' } })),
 ].map((object) => ({ apiVersion: 'v1', ...object }));
 
 export const DATA_WALKS: readonly Walk[] = [
@@ -156,6 +173,13 @@ export const DATA_WALKS: readonly Walk[] = [
   ...KINDS.map(following),
   optional(CONFIG_MAP, 0),
   optional(PROJECTED_MAP, 2),
+  ...Array.from({ length: 5 }, manyMaps),
+  printing(
+    'Secrets should be able to mount in a volume regardless of a different secret existing with same name in different namespace',
+    READ,
+    /^644\nvalue-1$/,
+    mounted(SECRET.of(SECRET.source)),
+  ),
   printing(
     'ConfigMap binary data should be reflected in volume',
     'od -An -tx1 /v/bytes; cat /v/key',

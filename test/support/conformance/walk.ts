@@ -21,7 +21,7 @@ export const ADDRESS = String.raw`\d+\.\d+\.\d+\.\d+`;
 
 export const IMAGE = 'busybox:1.36';
 export const LIMITS = { cpu: '1250m', memory: '64Mi' };
-export const REQUESTS = { cpu: '250m', memory: '32Mi' };
+export const REQUESTS = { cpu: '10m', memory: '32Mi' };
 
 export const shell = (script: string) => ({ image: IMAGE, command: ['/bin/sh', '-c', script] });
 

@@ -15,7 +15,7 @@ for (const [place, { kind, oneOf }] of DRAWN.entries())
     // Changes of maps reach a volume within a minute.
     const quick = WALKS.filter(({ title }) => !title.includes('updates should be reflected'));
     const drawn = quick.filter((_, index) => index % oneOf === place);
-    // Whoever runs the tests without root has no other processes.
+    // Without root there are no other processes.
     const hasRoot = process.getuid?.() === 0;
     assert.deepEqual(await walkOn(kind === 'process' && !hasRoot ? 'process without root' : kind, drawn), []);
   });

@@ -11,7 +11,7 @@ export class PodNetwork implements AsyncDisposable {
     this.#words = ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
   }
 
-  /** Of the pod that sleeps for so long; pods of other clusters have the same names. */
+  /** Finds a pod by a process of it that sleeps for so long: pods of other clusters have the same names. */
   static ofSleeper(seconds: number): PodNetwork {
     const found = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isSleeping(name, seconds));
     if (found === undefined) throw new Error(`no process sleeps for ${seconds} s`);

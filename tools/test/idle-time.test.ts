@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { type Lane, spawnInLane, turnsOf, withIdleLane } from './idle-time.ts';
+import { eventually } from '@holdfast/platform/contract';
+import { type Lane, spawnInLane, turnsOf, withIdleLane, withoutIdleTime } from './idle-time.ts';
 import type { Suite } from './suites.ts';
 
 const chosen = (name: string, inIdleTimeOf?: string) => {
@@ -31,4 +33,31 @@ test('in the idle time of another suite the lowest priority counts, and output i
   };
   await withIdleLane(path.join(scratch, 'sim.log'), run, (output) => printed.push(String(output)));
   assert.deepEqual(printed, ['priority 19\n']);
+});
+
+test('while a suite has no idle time, what runs in it stands still, with its children', async (t) => {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'holdfast-idle-'));
+  t.after(() => rmSync(scratch, { recursive: true }));
+  const code = "require('node:child_process').spawn('sleep', ['1000']); setInterval(() => {}, 1000)";
+  const states = (pid: number): readonly string[] =>
+    execFileSync('ps', ['-A', '-o', 'pgid=,stat='], { encoding: 'utf8' })
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .flatMap(([group, state = '']) => (group === String(pid) ? [state.charAt(0)] : []))
+      .toSorted();
+  await withIdleLane(
+    path.join(scratch, 'sim.log'),
+    async (lane) => {
+      const child = spawnInLane(['-e', code], lane, { cwd: scratch, env: {} });
+      const pid = child.pid ?? 0;
+      const stand = (state: string) =>
+        eventually(() => states(pid).join('') === state.repeat(2), `both are ${state}`, { pollMs: 20 });
+      await stand('S');
+      await withoutIdleTime(() => stand('T'));
+      await stand('S');
+      process.kill(-pid, 'SIGKILL');
+      await once(child, 'exit');
+    },
+    () => {},
+  );
 });

@@ -45,10 +45,31 @@ export async function withIdleLane<T>(
   }
 }
 
+/** The process groups that run in idle time. */
+const idleGroups = new Set<number>();
+
+/** What runs in idle time stands still until this is done. */
+export async function withoutIdleTime<T>(run: () => Promise<T>): Promise<T> {
+  signalIdleGroups('SIGSTOP');
+  try {
+    return await run();
+  } finally {
+    signalIdleGroups('SIGCONT');
+  }
+}
+
+function signalIdleGroups(signal: NodeJS.Signals): void {
+  for (const group of idleGroups) process.kill(-group, signal);
+}
+
 export function spawnInLane(args: readonly string[], lane: Lane, options: { cwd: string; env: NodeJS.ProcessEnv }) {
   const stdio = ['ignore', lane.output, lane.output] as const;
   const child = spawn(process.execPath, args, { ...options, stdio: [...stdio], detached: lane.isIdle });
-  if (lane.isIdle && child.pid !== undefined) lowerPriority(child.pid);
+  const { pid } = child;
+  if (!lane.isIdle || pid === undefined) return child;
+  lowerPriority(pid);
+  idleGroups.add(pid);
+  child.once('exit', () => idleGroups.delete(pid));
   return child;
 }
 

@@ -6,7 +6,7 @@ import { ensureDocker } from '../setup/docker.ts';
 import { ensurePrograms } from '../setup/packages.ts';
 import { affectedFiles, changedFiles } from './affected.ts';
 import type { RunReport } from './count-reporter.ts';
-import { type Lane, MAIN_LANE, turnsOf, withIdleLane } from './idle-time.ts';
+import { type Lane, MAIN_LANE, turnsOf, withIdleLane, withoutIdleTime } from './idle-time.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { oneFailure, runFiles, SIGNALS } from './run-files.ts';
 import { type ChosenSuite, chooseFiles, readSelection, type Selection, USAGE } from './selection.ts';
@@ -36,7 +36,8 @@ const inIdleTime: Promise<void>[] = [];
 for (const { suite, beside } of turnsOf(chosen)) {
   if (interruptedBy !== undefined) break;
   inIdleTime.push(...beside.map((each) => runAndReport(each, () => runInIdleTime(each))));
-  await runAndReport(suite, () => runSuite(suite, MAIN_LANE));
+  const run = () => runAndReport(suite, () => runSuite(suite, MAIN_LANE));
+  await (suite.suite.hasNoIdleTime === true ? withoutIdleTime(run) : run());
 }
 await Promise.all(inIdleTime);
 removeLeftovers(scratch);

@@ -19,6 +19,8 @@ export interface Suite {
    * machine can fail, beside suites that wait much of their time.
    */
   readonly inIdleTimeOf?: string;
+  /** What runs in idle time stands still: both cores are busy, and it would cost more than it gains. */
+  readonly hasNoIdleTime?: boolean;
   /** The processes of this suite share compiled modules. Suites that measure memory do not. */
   readonly sharesCompiledModules?: boolean;
   /** Files of one room run in one process, which loads their modules once. */
@@ -71,6 +73,7 @@ export const SUITES: readonly Suite[] = [
     concurrency: 2,
     alone: ['test/e2e/kubectl-pod-network.test.ts'],
     timeoutSecondsPerTest: 300,
+    hasNoIdleTime: true,
     sharesCompiledModules: true,
   },
   {

@@ -114,5 +114,5 @@ function textAt(object: unknown, fieldPath: string): string {
     (value, step) => Object.entries(value ?? {}).find(([key]) => key === step)?.[1],
     object,
   );
-  return found === undefined ? '' : String(found);
+  return typeof found === 'string' ? found : (JSON.stringify(found) ?? '');
 }

@@ -13,6 +13,9 @@ export const APPLY_PATCH = 'application/apply-patch+yaml';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+export const valueAt = (object: unknown, path: string): unknown =>
+  path.split('.').reduce((value, key) => (value as Fields | undefined)?.[key], object);
+
 export class GoAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -31,7 +34,7 @@ export class GoAnswer {
 
   /** The value at a dotted path of the object: `spec.versions.0.name`. */
   at(path: string): unknown {
-    return path.split('.').reduce<unknown>((value, key) => (value as Fields | undefined)?.[key], this.object);
+    return valueAt(this.object, path);
   }
 
   /** The error text of a Go program. */

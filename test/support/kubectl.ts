@@ -3,7 +3,7 @@ import path from 'node:path';
 
 export const KUBECTL_DEADLINE_MS = 60_000;
 /** Long enough for any test to see what it waits for; a forgotten watch ends by itself. */
-const WATCH_DEADLINE_MS = 600_000;
+const WATCH_DEADLINE_MS = 120_000;
 
 export interface KubectlResult {
   readonly code: number | null;

@@ -50,13 +50,12 @@ test('while a suite has no idle time, what runs in it stands still, with its chi
     async (lane) => {
       const child = spawnInLane(['-e', code], lane, { cwd: scratch, env: {} });
       const pid = child.pid ?? 0;
+      t.after(() => process.kill(-pid, 'SIGKILL'));
       const stand = (state: string) =>
         eventually(() => states(pid).join('') === state.repeat(2), `both are ${state}`, { pollMs: 20 });
       await stand('S');
       await withoutIdleTime(() => stand('T'));
       await stand('S');
-      process.kill(-pid, 'SIGKILL');
-      await once(child, 'exit');
     },
     () => {},
   );

@@ -1,6 +1,6 @@
 import { eventually } from '@holdfast/platform/contract';
+import { type GoClient, must, valueAt } from '../go-client.ts';
 import type { Kubectl } from '../kubectl.ts';
-import { KubectlProxy } from '../kubectl-proxy.ts';
 import type { Walk } from './walk.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -31,37 +31,43 @@ const POLL_MS = 300;
 /** Changes are made as users make them; what hundreds of looks read needs no program each. */
 interface Ways {
   readonly kubectl: Kubectl;
-  readonly proxy: KubectlProxy;
+  readonly api: GoClient;
 }
 
 /** Resolves with what differs from what a conformance test expects, by its title. */
 export async function runWalks(
-  kubectl: Kubectl,
+  ways: Ways,
   walks: readonly Walk[],
   { deadlineMs = 120_000, together = 100, first = 0 }: WalkOptions = {},
 ): Promise<ReadonlyMap<string, string>> {
-  await using proxy = await KubectlProxy.start(kubectl);
   const waiting = walks.map((walk, index) => ({ name: `walk-${first + index}`, walk }));
   const left = new Map<Pod, string>();
   const changed = new Set<Pod>();
   while (waiting.length > 0 || left.size > 0) {
     const next = waiting.splice(0, together - left.size);
-    await proxy.create(PODS, next.map(manifest));
+    // All at once: kubectl itself creates five in a second.
+    await Promise.all(next.map((pod) => must(201, ways.api.dynamic('POST', PODS, manifest(pod)))));
     for (const pod of next) left.set(pod, 'it was not seen');
-    const some = () => lookAt({ kubectl, proxy }, left, changed);
+    const some = () => lookAt(ways, left, changed);
     const isOver = await eventually(some, 'a pod is as it should be', { deadlineMs, pollMs: POLL_MS }).then(
       () => false,
-      () => true,
+      isLate,
     );
     if (isOver) break;
   }
   return new Map([...left].map(([{ walk }, why]) => [walk.title, why]));
 }
 
+/** A look that failed to the end says nothing about pods. */
+function isLate(error: Error): true {
+  if (error.cause !== undefined) throw error;
+  return true;
+}
+
 /** Resolves with whether there was one that is as it should be. */
-async function lookAt({ kubectl, proxy }: Ways, left: Map<Pod, string>, changed: Set<Pod>): Promise<boolean> {
+async function lookAt({ kubectl, api }: Ways, left: Map<Pod, string>, changed: Set<Pod>): Promise<boolean> {
   const before = left.size;
-  const seen = await readPods(proxy);
+  const seen = await readPods(api);
   for (const pod of left.keys()) {
     const found = seen.get(pod.name);
     if (found === undefined) continue;
@@ -69,17 +75,17 @@ async function lookAt({ kubectl, proxy }: Ways, left: Map<Pod, string>, changed:
       changed.add(pod);
       await pod.walk.change?.(kubectl, pod.name);
     }
-    const why = await difference(proxy, pod, found);
+    const why = await difference(api, pod, found);
     if (why === undefined) {
       left.delete(pod);
-      await proxy.remove(`${PODS}/${pod.name}`);
+      await must(200, api.dynamic('DELETE', `${PODS}/${pod.name}`));
     } else left.set(pod, why);
   }
   return left.size < before;
 }
 
-async function readPods(proxy: KubectlProxy): Promise<ReadonlyMap<string, Seen>> {
-  const { items } = JSON.parse(await proxy.read(PODS)) as { items: readonly Seen[] };
+async function readPods(api: GoClient): Promise<ReadonlyMap<string, Seen>> {
+  const items = (await must(200, api.dynamic('GET', PODS))).at('items') as readonly Seen[];
   return new Map(items.map((pod) => [pod.metadata.name, pod]));
 }
 
@@ -94,7 +100,7 @@ const manifest = ({ name, walk: { spec, metadata } }: Pod): object => ({
 const isReadyForChange = ({ walk }: Pod, { status }: Seen): boolean =>
   status?.phase === 'Running' || (status?.phase === 'Pending' && walk.status !== undefined);
 
-async function difference(proxy: KubectlProxy, { name, walk }: Pod, seen: Seen): Promise<string | undefined> {
+async function difference(api: GoClient, { name, walk }: Pod, seen: Seen): Promise<string | undefined> {
   const { says, status, phase = 'Succeeded' } = walk;
   const found = seen.status?.phase;
   if (status !== undefined) {
@@ -103,16 +109,14 @@ async function difference(proxy: KubectlProxy, { name, walk }: Pod, seen: Seen):
   }
   if (found !== phase) return `it is ${found}`;
   if (says === undefined) return undefined;
-  const printed = (await proxy.read(`${PODS}/${name}/log`)).trim();
+  const log = await api.dynamic('GET', `${PODS}/${name}/log`);
+  const printed = log.bytes.toString().trim();
+  if (log.status !== 200) return `${found}: its log cannot be read: ${printed}`;
   return says.test(printed) ? undefined : `${found}: it printed "${printed}"`;
 }
 
 /** What `kubectl get -o jsonpath` prints for a path of names and numbers. */
-function textAt(object: unknown, fieldPath: string): string {
-  const steps = fieldPath.split(/[.[\]]+/).filter(Boolean);
-  const found = steps.reduce<unknown>(
-    (value, step) => Object.entries(value ?? {}).find(([key]) => key === step)?.[1],
-    object,
-  );
+function textAt(object: unknown, jsonPath: string): string {
+  const found = valueAt(object, jsonPath.slice(1).replaceAll(/\[(\d+)\]/g, '.$1'));
   return typeof found === 'string' ? found : (JSON.stringify(found) ?? '');
 }

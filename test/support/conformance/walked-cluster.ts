@@ -1,7 +1,8 @@
 import { TestContainerd } from '../containerd.ts';
 import { TestDockerd } from '../dockerd.ts';
+import { GoClient } from '../go-client.ts';
 import { HoldfastProcess } from '../holdfast-process.ts';
-import { createKubectl, type Kubectl } from '../kubectl.ts';
+import { createKubectl } from '../kubectl.ts';
 import { mountsBelow } from '../machine-leftovers.ts';
 import { WITHOUT_ROOT } from '../without-root.ts';
 import { OBJECTS, runWalks, WALKS } from './index.ts';
@@ -52,30 +53,26 @@ export async function walkOn(kind: NodeKind, walks: readonly Walk[] = WALKS): Pr
   await using engine = await ENGINES[kind]();
   const flags = ['--memory', '--without=proxy', ...engine.flags];
   await using cluster = await HoldfastProcess.start(flags, undefined, engine.words);
-  const kubectl: Kubectl = createKubectl(() => cluster.ready.kubeconfig);
+  const kubectl = createKubectl(() => cluster.ready.kubeconfig);
+  await using api = await GoClient.connect(cluster.ready.kubeconfig);
   await kubectl.send(['create'], ...OBJECTS);
   const rows = readRows();
   const isDenied = ({ title }: Walk): boolean => rows[title]?.not?.[kind] !== undefined;
+  const ways = { kubectl, api };
   const differing = await runWalks(
-    kubectl,
+    ways,
     walks.filter((walk) => !isDenied(walk)),
     { together: TOGETHER[kind] },
   );
   const denied = walks.filter(isDenied);
-  const late =
-    denied.length === 0
-      ? new Map<string, string>()
-      : await runWalks(kubectl, denied, {
-          deadlineMs: DENIED_WITHIN_MS,
-          together: denied.length,
-          first: WALKS.length,
-        });
+  const settings = { deadlineMs: DENIED_WITHIN_MS, together: denied.length, first: WALKS.length };
+  const late = await runWalks(ways, denied, settings);
   await cluster.stop();
   const mounts = mountsBelow(cluster.dataDir).map((mount) => `${mount} is still mounted after the stop`);
-  const holding = denied.filter(({ title }) => !late.has(title));
+  const holding = new Set(denied.map(({ title }) => title).filter((title) => !late.has(title)));
   return [
     ...mounts,
     ...[...differing].map(([title, why]) => `${title}: ${why}`),
-    ...holding.map(({ title }) => `${title}: holds, and the table says that it does not`),
+    ...[...holding].map((title) => `${title}: holds, and the table says that it does not`),
   ];
 }

@@ -29,11 +29,12 @@ export function decideActive(observation: PodObservation, pod: Pod, at: At): Dec
   if (current?.state !== 'ready') return startSandbox(observation, pod, at);
   const steps = new Steps(observation, pod, { ...at, current });
   steps.plan();
-  if (steps.starts.length > 0) return { actions: steps.starts, memory: steps.memory, wakeAfterMs: undefined };
+  const actions = [...steps.others, ...steps.starts];
+  if (steps.starts.length > 0) return { actions, memory: steps.memory, wakeAfterMs: undefined };
   const told = report(observation, pod, { memory: steps.memory, now: at.now });
   return {
     ...told,
-    actions: [...steps.others, ...told.actions],
+    actions: [...actions, ...told.actions, ...steps.removals],
     wakeAfterMs: earliest(told.wakeAfterMs, steps.wakeAfterMs),
   };
 }
@@ -80,13 +81,18 @@ const earliest = (a: number | undefined, b: number | undefined): number | undefi
 class Steps {
   /** Actions that start something; the status is written after them. */
   readonly starts: PodAction[] = [];
+  /** Stops and events. The memory has them as done, so they come with the starts of their pass. */
   readonly others: PodAction[] = [];
+  /** The last of a pass: one that fails keeps nothing else from being done. */
+  readonly removals: PodAction[] = [];
   memory: PodMemory;
   wakeAfterMs: number | undefined;
   readonly #observation: PodObservation;
   readonly #pod: Pod;
   readonly #now: number;
   readonly #current: SandboxStatus;
+  /** A container in front of the next ones has a postStart hook that has not ended: none of them starts before. */
+  #isHeld = false;
 
   constructor(observation: PodObservation, pod: Pod, at: At & { readonly current: SandboxStatus }) {
     this.#observation = observation;
@@ -101,7 +107,7 @@ class Steps {
     // Before all others: they may be there to find out why those do not start.
     for (const container of ephemeralContainers) this.#keepRunning(container, this.#lifeOf(container));
     if (this.#initPhase(initContainers)) {
-      for (const container of containers) this.#keepRunning(container, this.#lifeOf(container));
+      for (const container of containers) this.#inOrder(container, this.#lifeOf(container));
     }
     for (const container of allContainers(this.#pod)) this.#removeOld(container);
   }
@@ -113,7 +119,7 @@ class Steps {
       const role = roleOf(container, this.#pod);
       const life = livesOf(container.name, [this.#current])[0];
       if (role === 'sidecar') {
-        this.#keepRunning(container, life);
+        this.#inOrder(container, life);
         if (!appStartedHere && !isStarted(container, life, this.memory)) return false;
         continue;
       }
@@ -124,11 +130,21 @@ class Steps {
     return true;
   }
 
+  /** As Kubernetes does, which runs a hook before it starts the next container. */
+  #inOrder(container: Container, life: ContainerLife | undefined): void {
+    const startsBefore = this.starts.length;
+    this.#keepRunning(container, life);
+    const isStarting = this.starts.length > startsBefore && container.lifecycle?.postStart !== undefined;
+    const isHooked = life?.state === 'running' && this.memory.postStart[life.id] === 'running';
+    this.#isHeld ||= isStarting || isHooked;
+  }
+
   #keepRunning(container: Container, life: ContainerLife | undefined): void {
     if (life?.state === 'running') {
       this.#killUnfit(container, life);
       return;
     }
+    if (this.#isHeld) return;
     const failure = ownValue(this.memory.failures, container.name);
     const isOfOtherImage = failure?.image !== undefined && failure.image !== container.image;
     const waitMs = isOfOtherImage ? 0 : untilRetry(failure?.retryAt, this.#now);
@@ -222,7 +238,7 @@ class Steps {
   #removeOld({ name }: Container): void {
     const { sandboxes, node } = this.#observation;
     for (const life of livesOf(name, sandboxes).slice(1 + (node.keptLives ?? 1))) {
-      if (life.state === 'exited') this.others.push({ kind: 'removeContainer', id: life.id });
+      if (life.state === 'exited') this.removals.push({ kind: 'removeContainer', id: life.id });
     }
   }
 

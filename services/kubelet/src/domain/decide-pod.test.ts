@@ -95,6 +95,60 @@ test('[SIDE-09] on termination sidecars stop after the apps, the last declared f
   assert.deepEqual(stops('two'), ['stop one 10']);
 });
 
+const HOOKED = { lifecycle: { postStart: { exec: { command: ['wait'] } } } } as const;
+
+test('[LIFE-17] the next containers start when the postStart hook of a container has ended, with or without success', () => {
+  for (const result of ['done', 'failed'] as const) {
+    const world = started({ containers: [container('proxy', HOOKED), container('main')] });
+    assert.deepEqual(world.applied, ['confirm', 'runSandbox', 'start proxy#0', 'write Pending']);
+    const after = applied(world, () => world.endPostStart('proxy', result));
+    assert.deepEqual(after.slice(0, -1), [...(result === 'failed' ? ['stop proxy 30'] : []), 'start main#0']);
+  }
+  const initContainers = [container('proxy', { restartPolicy: 'Always', ...HOOKED })];
+  const world = started({ initContainers });
+  assert.deepEqual(
+    world.alive.map(({ config }) => config.name),
+    ['proxy'],
+  );
+  assert.ok(applied(world, () => world.endPostStart('proxy', 'done')).includes('start main#0'));
+});
+
+test('[LIFE-17] a hook holds no container that runs, and no restart once its container has ended', () => {
+  const world = started({ containers: [container('proxy', HOOKED), container('main')] });
+  world.endPostStart('proxy', 'done');
+  world.settle();
+  world.exit(world.named('proxy'), 1);
+  assert.ok(applied(world, () => world.pass(11_000)).includes('start proxy#1'));
+  assert.deepEqual(
+    applied(world, () => world.failLiveness(world.named('main'))),
+    ['stop main 30'],
+  );
+  world.exit(world.named('main'), 1);
+  assert.ok(!applied(world, () => world.pass(11_000)).includes('start main#1'));
+  assert.ok(applied(world, () => world.exit(world.named('proxy'), 1)).includes('start main#1'));
+});
+
+test('[LIFE-22] a container is stopped in the pass that starts another one', () => {
+  const world = started({ containers: [container('a'), container('b')] });
+  world.exit(world.named('a'), 1);
+  world.failLiveness(world.named('b'));
+  assert.deepEqual(
+    applied(world, () => {}),
+    ['stop b 30', 'start a#1', 'write Running'],
+  );
+});
+
+test('[LIFE-22] old lives are removed after the status is written: a removal that fails keeps nothing back', () => {
+  const world = started();
+  const next = (): string[] =>
+    applied(world, () => {
+      world.pass(700_000);
+      world.exit(world.named('main'), 1);
+    });
+  next();
+  assert.deepEqual(next(), ['start main#2', 'write Running', 'removeContainer']);
+});
+
 test('[INIT-05] [INIT-06] a failing init container is restarted, or fails a pod that may not restart', () => {
   const fail = (spec: Partial<Pod['spec']>): World => {
     const world = started({ initContainers: [container('setup')], ...spec });
@@ -140,6 +194,7 @@ test('[LIFE-04] a container with a lost record is not run twice when it may run 
 
 type Step =
   | { readonly kind: 'exit'; readonly which: number; readonly exitCode: number }
+  | { readonly kind: 'unfit' | 'image'; readonly which: number }
   | { readonly kind: 'time'; readonly ms: number }
   | { readonly kind: 'crash' | 'forceDelete' | 'reboot' | 'cut' | 'heal' | 'wipe' }
   | { readonly kind: 'delete'; readonly graceSeconds: number };
@@ -153,6 +208,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
       exitCode: fc.constantFrom(0, 1, 143),
     }),
   },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom('unfit' as const, 'image' as const), which: fc.nat(3) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('time' as const), ms: fc.integer({ min: 1, max: 700_000 }) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom('crash' as const, 'cut' as const, 'heal' as const) }) },
   {
@@ -172,6 +228,15 @@ const specArbitrary: fc.Arbitrary<Partial<Pod['spec']>> = fc.record({
   terminationGracePeriodSeconds: fc.integer({ min: 0, max: 60 }),
 });
 
+function replaceImage(world: World, which: number): void {
+  if (world.pod === undefined) return;
+  const { spec } = world.pod;
+  const containers = spec.containers.map((each, i) =>
+    i === which % spec.containers.length ? { ...each, image: `${each.image}+` } : each,
+  );
+  world.pod = { ...world.pod, spec: { ...spec, containers } };
+}
+
 function perform(world: World, step: Step): void {
   switch (step.kind) {
     case 'exit': {
@@ -179,6 +244,13 @@ function perform(world: World, step: Step): void {
       if (target !== undefined) world.exit(target, step.exitCode);
       return;
     }
+    case 'unfit': {
+      const target = world.alive[step.which % Math.max(1, world.alive.length)];
+      if (target !== undefined) world.failLiveness(target);
+      return;
+    }
+    case 'image':
+      return replaceImage(world, step.which);
     case 'time':
       return world.pass(step.ms);
     case 'delete':
@@ -214,8 +286,9 @@ test('[SAFE-02] [SAFE-07] [SAFE-12] [SAFE-13] [SAFE-30] [LIFE-02] [LIFE-07] [LIF
       const world = started(spec);
       for (const step of steps) {
         perform(world, step);
-        world.settle();
+        if (step.kind !== 'unfit' && step.kind !== 'image') world.settle();
       }
+      world.settle();
       world.apiIsCut = false;
       world.requestDeletion(30);
       for (let i = 0; i < 20 && (world.pod !== undefined || world.sandboxes.length > 0); i++) {

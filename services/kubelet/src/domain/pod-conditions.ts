@@ -40,8 +40,8 @@ export function podConditions(context: StatusContext, parts: StatusParts): PodCo
 const namesOfSidecars = ({ spec }: Pod): ReadonlySet<string> => new Set(sidecarsOf(spec).map(({ name }) => name));
 
 function initialized({ pod }: StatusContext, { phase, containers, initContainers }: StatusParts): Verdict {
-  const appHasRun = containers.some(
-    ({ state, lastState }) => state.running !== undefined || lastState.terminated !== undefined,
+  const appHasRun = containers.some(({ state, lastState }) =>
+    [state.running, state.terminated, lastState.terminated].some((life) => life !== undefined),
   );
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' };
   const sidecars = namesOfSidecars(pod);

@@ -74,6 +74,20 @@ export class World {
     return this.containers.filter(({ state }) => state === 'running');
   }
 
+  named(name: string): Mutable<ContainerStatus> {
+    return this.alive.find(({ config }) => config.name === name) ?? assert.fail(`${name} runs`);
+  }
+
+  endPostStart(name: string, result: 'done' | 'failed'): void {
+    const { id } = this.named(name);
+    const { [id]: _, ...postStart } = this.memory.postStart;
+    this.memory = { ...this.memory, postStart: result === 'done' ? postStart : { ...postStart, [id]: result } };
+  }
+
+  failLiveness({ id }: Pick<ContainerStatus, 'id'>): void {
+    this.memory = { ...this.memory, probes: { ...this.memory.probes, [id]: { liveness: 'failure' } } };
+  }
+
   exit(target: Mutable<ContainerStatus>, exitCode: number): void {
     target.state = 'exited';
     target.exitCode = exitCode;
@@ -175,8 +189,11 @@ export class World {
     );
     const sandbox = this.sandboxes.find(({ id }) => id === action.sandboxId);
     assert.equal(sandbox?.state, 'ready');
+    const id = this.#id();
+    if (action.container.lifecycle?.postStart !== undefined)
+      this.memory = { ...this.memory, postStart: { ...this.memory.postStart, [id]: 'running' } };
     sandbox?.containers.push({
-      id: this.#id(),
+      id,
       config: { name, image: action.container.image ?? '', restartCount: action.restartCount },
       state: 'running',
       createdAt: this.now,

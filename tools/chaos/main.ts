@@ -42,7 +42,13 @@ ${LOG_USAGE}`;
 
 if (process.argv.includes('--log')) process.exit(await playOnLog());
 const options = readOptions();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void endEarly());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endEarly());
+for (const output of [process.stdout, process.stderr]) {
+  // Nobody reads it any more, as behind `head`.
+  output.once('error', () => void endEarly());
+  // Later lines are lost, and the containers are removed all the same.
+  output.on('error', () => {});
+}
 process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));
 
 /** A second signal ends the process at once. */

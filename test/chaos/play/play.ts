@@ -24,7 +24,7 @@ import { Recoveries } from './recoveries.ts';
 import { renderRun } from './report.ts';
 import { type LoggedCommit, StoreLog } from './store-log.ts';
 import { StoredRules } from './stored-rules.ts';
-import { BrokenPromise, bringStraysBack, type End } from './users.ts';
+import { BrokenPromise, bringStraysBack, type End, kindOf } from './users.ts';
 import { isWhole } from './whole.ts';
 import { createApp, createOne, named } from './workloads.ts';
 
@@ -213,12 +213,22 @@ export class Play {
     }
   }
 
-  /** The pod without a controller goes with a lost node: its user creates it again, as in the simulator. */
   async #isWholeAgain(overMs: number): Promise<boolean> {
     const { admin } = this.#cluster;
-    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
+    await this.#createWhatIsGone();
     const isRight = (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
     return isRight && (this.#database === undefined || this.#database.isWhole(overMs));
+  }
+
+  /**
+   * Their user creates them again, as in the simulator: the pod without a controller, which goes with a lost node, and an
+   * application whose deletion has ended late.
+   */
+  async #createWhatIsGone(): Promise<void> {
+    const { admin } = this.#cluster;
+    if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
+    for (const app of APPS)
+      if ((await admin.find(kindOf(app), named(app))) === undefined) await createApp(admin, this.#scenario, app);
   }
 }
 

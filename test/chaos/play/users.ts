@@ -146,7 +146,7 @@ function userOf(users: readonly ApiClient[], i: number): ApiClient {
   return user;
 }
 
-const kindOf = (app: string): ResourceRef<KubeObject> => (app === 'db' ? STATEFUL_SETS : DEPLOYMENTS);
+export const kindOf = (app: string): ResourceRef<KubeObject> => (app === 'db' ? STATEFUL_SETS : DEPLOYMENTS);
 const targetOf = ({ metadata: { namespace = '', name = '' } }: KubeObject): Named => ({ namespace, name });
 
 /** A deletion that names another pod than the one that is there now must be refused; throws what it did instead. */

@@ -40,6 +40,10 @@ const container = pod.spec.containers[0] ?? assert.fail('the pod has a container
 class World {
   readonly steps: string[] = [];
   readonly events: string[] = [];
+  readonly messages: string[] = [];
+  /** Why the next container cannot be started. */
+  startError: string | undefined;
+  listFails = false;
   memory: PodMemory = INITIAL_MEMORY;
   settings: object | undefined = { data: { mode: 'fast' } };
   networkIsDown = false;
@@ -70,7 +74,10 @@ class World {
     },
     allocatable: {},
     services: () => Promise.resolve([]),
-    tell: (_pod, { reason }) => void this.events.push(reason),
+    tell: (_pod, { reason, message }) => {
+      this.events.push(reason);
+      this.messages.push(message);
+    },
     remember: (change) => {
       this.memory = change(this.memory);
     },
@@ -120,6 +127,16 @@ class World {
         this.steps.push('container');
         return inner.createContainer(sandbox, config);
       },
+      exec: (id, command, timeoutMs) => {
+        this.steps.push(`exec ${command.join(' ')}`);
+        return inner.exec(id, command, timeoutMs);
+      },
+      list: async (filter) => {
+        if (this.listFails) throw new Error('the runtime does not answer');
+        const { startError } = this;
+        const found = await inner.list(filter);
+        return startError === undefined ? found : found.map((each) => unstarted(each, startError));
+      },
     };
   }
 
@@ -132,6 +149,44 @@ class World {
     } as unknown as ApiClient;
   }
 }
+
+const unstarted = (sandbox: SandboxStatus, message: string): SandboxStatus => ({
+  ...sandbox,
+  containers: sandbox.containers.map((each) => ({
+    ...each,
+    state: 'exited',
+    exitCode: 128,
+    reason: 'StartError',
+    message,
+  })),
+});
+
+/** Starts a container with a postStart hook. */
+async function startHooked(world: World, listFails = false): Promise<void> {
+  const lifecycle = { postStart: { exec: { command: ['hook'] } } };
+  await world.starter.runSandbox(0, pod);
+  const sandboxes = await world.sandboxes();
+  world.listFails = listFails;
+  const start = { kind: 'startContainer', sandboxId: sandboxes[0]?.id ?? '', restartCount: 0 } as const;
+  await world.starter.startContainer({ ...start, container: { ...container, lifecycle } }, pod, sandboxes);
+}
+
+test('[LIFE-18] a container that could not be started has failed: it is not called started, and its hook does not run', async (t) => {
+  const world = new World(t);
+  world.startError = 'exec: "no-such": executable file not found in $PATH';
+  await startHooked(world);
+  assert.deepEqual(world.events, ['Pulled', 'Created', 'Failed']);
+  assert.equal(world.messages.at(-1), 'Error: exec: "no-such": executable file not found in $PATH');
+  assert.equal(world.steps.includes('exec hook'), false);
+  assert.deepEqual([world.memory.postStart, world.memory.failures], [{}, {}]);
+});
+
+test('[LIFE-17] the hook of a container runs although the runtime cannot tell what became of its start', async (t) => {
+  const world = new World(t);
+  await startHooked(world, true);
+  assert.deepEqual(world.events, ['Pulled', 'Created', 'Started']);
+  assert.equal(world.steps.includes('exec hook'), true);
+});
 
 test('[LIFE-32] [LIFE-34] volumes, then the sandbox with its network, then the image, then the container', async (t) => {
   const world = new World(t);

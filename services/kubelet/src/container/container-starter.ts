@@ -21,7 +21,7 @@ import type { HandlerDeps } from './hooks.ts';
 import type { TellPod } from './pod-events.ts';
 import { type ImageWait, PodImages } from './pod-images.ts';
 import { runPostStart } from './post-start.ts';
-import { alreadyPresent, created, missingDns, notEnforcedEvent, started } from './start-events.ts';
+import { alreadyPresent, created, missingDns, notEnforcedEvent, notStarted, started } from './start-events.ts';
 import { StartFailures } from './start-failures.ts';
 
 export interface ContainerStarterDeps extends HandlerDeps {
@@ -248,13 +248,26 @@ export class ContainerStarter {
     if (image === undefined) tell(pod, alreadyPresent(container));
     tell(pod, created(container));
     await runtime.startContainer(id, startBeforeMs);
-    this.#started(id, place);
+    this.#failures.clear(container.name);
+    this.#failures.volumesReady();
+    const startError = await this.#startError(id, pod);
+    if (startError === undefined) this.#started(id, place);
+    else tell(pod, notStarted(container, startError));
+  }
+
+  /** Runtimes report a command that could not be started as the end of its container, not as a failure of the start. */
+  async #startError(id: string, { metadata }: Pod): Promise<string | undefined> {
+    try {
+      const sandboxes = await this.#deps.runtime.list({ podUid: metadata.uid ?? '' });
+      return startErrorOf(sandboxes, id);
+    } catch {
+      // It may run: its hook would be missing for good, while an event too many does no harm.
+      return undefined;
+    }
   }
 
   #started(id: string, { pod, container, podIp }: StartPlace): void {
     const { tell, node, runtime } = this.#deps;
-    this.#failures.clear(container.name);
-    this.#failures.volumesReady();
     runPostStart(this.#deps, id, { pod, container, podIp });
     tell(pod, started(container));
     if (runtime.abilities === undefined) return;
@@ -299,6 +312,12 @@ interface StartPlace extends VolumeOwners {
   readonly restartCount: number;
   readonly podIp: string;
   readonly path: string | undefined;
+}
+
+function startErrorOf(sandboxes: readonly SandboxStatus[], id: string): string | undefined {
+  const found = sandboxes.flatMap(({ containers }) => containers).find((each) => each.id === id);
+  if (found?.state !== 'exited' || found.reason !== 'StartError') return undefined;
+  return found.message ?? 'the container could not be started';
 }
 
 /** EPH: the running container whose processes this one is to see. */

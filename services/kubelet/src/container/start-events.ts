@@ -23,6 +23,14 @@ export const started = ({ name }: Container): PodEvent => ({
   container: name,
 });
 
+/** The event has the form of a container that could not be created, so that one search finds both. */
+export const notStarted = ({ name }: Container, message: string): PodEvent => ({
+  type: 'Warning',
+  reason: 'Failed',
+  message: `Error: ${message}`,
+  container: name,
+});
+
 /** Reports limits and restrictions that are not enforced here. */
 export function notEnforcedEvent(
   pod: Pod,

@@ -174,6 +174,31 @@ for (const rollingUpdate of [
   });
 }
 
+test('a template that is replaced during a surge gives its place to the next one', async () => {
+  const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+  const { world, controller } = await worldWith(daemonSet({ updateStrategy }), ['a', 'b']);
+  await run(world, [controller]);
+  const rollTo = (image: string): void => {
+    const old = world.api.get(DAEMON_SETS, AGENT);
+    world.api.put(DAEMON_SETS, { ...old, spec: { ...old.spec, template: podTemplate({ app: 'agent' }, image) } });
+  };
+  rollTo('agent:broken');
+  await controller.settle();
+  const surge = world.api.list(PODS).filter((one) => one.spec.containers[0]?.image === 'agent:broken');
+  assert.equal(surge.length, 1);
+  for (const one of surge) {
+    const nodeName = targetNode(one) ?? '';
+    world.api.put(PODS, { ...one, spec: { ...one.spec, nodeName }, status: { phase: 'Running', conditions: [] } });
+  }
+  rollTo('agent:2');
+  await run(world, [controller], () => {
+    const serving = world.api.list(PODS).filter((one) => isPodReady(one) && !isTerminating(one));
+    assert.equal(new Set(serving.map(targetNode)).size, 2, 'every node is served all the time');
+  });
+  const images = world.api.list(PODS).map((one) => one.spec.containers[0]?.image);
+  assert.deepEqual(images, ['agent:2', 'agent:2']);
+});
+
 test('every template becomes a revision; a reused one becomes the newest; the oldest beyond the limit are deleted', async () => {
   const { world, controller } = await worldWith(daemonSet({ revisionHistoryLimit: 1 }), ['a']);
   const rollTo = async (image: string): Promise<void> => {

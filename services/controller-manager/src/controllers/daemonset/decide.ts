@@ -1,4 +1,5 @@
 import { type DaemonSet, isPodFinished, type Node, type Pod } from '@holdfast/api';
+import { ownValue } from '@holdfast/machinery';
 import { type Claim, claim } from '../../common/claim.ts';
 import { canonicalJson, safeHash } from '../../common/hash.ts';
 import { scaled } from '../../common/int-or-percent.ts';
@@ -38,6 +39,8 @@ export type DaemonSetAction =
 /** The template and the allowed names of new pods. */
 interface Room {
   readonly set: DaemonSet;
+  /** The revision of its template. */
+  readonly revision: string;
   readonly held: HeldNames;
   readonly avoided: ReadonlySet<string>;
   readonly now: number;
@@ -60,7 +63,7 @@ export function decide(snapshot: DaemonSetSnapshot, now: number): readonly Daemo
   ];
   if (claims.length > 0 || isTerminating(set) || !snapshot.caughtUp) return claims;
   const nodes = daemonNodes(snapshot, owned);
-  const room = { set, held: heldNames(snapshot.pods), avoided: snapshot.avoidedNames, now };
+  const room = { set, revision: revisionOf(set), held: heldNames(snapshot.pods), avoided: snapshot.avoidedNames, now };
   const placed = [...nodes.flatMap((node) => placeOn(room, node)), ...homeless(snapshot, owned)];
   return placed.length > 0 ? placed : rollUpdate(room, nodes);
 }
@@ -93,22 +96,22 @@ function placeOn(room: Room, node: DaemonNode): readonly DaemonSetAction[] {
   if (!node.mayStay) return node.living.map((pod) => ({ type: 'delete-pod', pod, why: 'misplaced' }));
   const rested = failed.filter((pod) => room.now - createdAt(pod) >= FAILED_POD_REST_MS);
   const removals: DaemonSetAction[] = rested.map((pod) => ({ type: 'delete-pod', pod, why: 'failed' }));
-  removals.push(...doubles(room.set, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
+  removals.push(...doubles(room, good).map((pod) => ({ type: 'delete-pod', pod, why: 'double' }) as const));
   const isMissing = node.shouldRun && !node.isFenced && node.living.length === 0 && node.ending.length === 0;
   return isMissing ? [...removals, { type: 'create-pod', pod: buildPod(room, node.name) }] : removals;
 }
 
-/** All but the oldest; during a surge all but the oldest of each revision. */
-function doubles(set: DaemonSet, good: readonly Pod[]): readonly Pod[] {
+/**
+ * All but the oldest; during a surge all but the oldest of the new and of all older revisions. A surge pod whose
+ * template was replaced goes: with it beside the old pod, there would be no place for one of the new template.
+ */
+function doubles({ set, revision }: Room, good: readonly Pod[]): readonly Pod[] {
   if (surgeOf(set, 1) === 0) return good.slice(1);
-  const seen = new Set<string>();
-  return good.filter((pod) => {
-    const revision = pod.metadata.labels?.[REVISION_LABEL] ?? '';
-    const isDouble = seen.has(revision);
-    seen.add(revision);
-    return isDouble;
-  });
+  const isNew = (pod: Pod): boolean => revisionLabelOf(pod) === revision;
+  return [...good.filter(isNew).slice(1), ...good.filter((pod) => !isNew(pod)).slice(1)];
 }
+
+const revisionLabelOf = (pod: Pod): string | undefined => ownValue(pod.metadata.labels, REVISION_LABEL);
 
 /** Pods made for a node that is no more and never bound to one: no kubelet and no collector will end them. */
 const homeless = ({ nodes }: DaemonSetSnapshot, pods: readonly Pod[]): readonly DaemonSetAction[] => {
@@ -119,10 +122,10 @@ const homeless = ({ nodes }: DaemonSetSnapshot, pods: readonly Pod[]): readonly 
 };
 
 /** The name follows from set, node, template and a number: the same gap is filled under the same name by everybody. */
-function buildPod({ set, held, avoided, now }: Room, node: string): Pod {
+function buildPod({ set, revision, held, avoided, now }: Room, node: string): Pod {
   const prefix = generatedNamePrefix(nameOf(set));
   const [name = ''] = freePodNames(
-    { prefix, seed: `${uidOf(set)}/${node}/${revisionOf(set)}`, held, avoided, now, expected: 1 },
+    { prefix, seed: `${uidOf(set)}/${node}/${revision}`, held, avoided, now, expected: 1 },
     1,
   );
   const { template } = set.spec;
@@ -132,18 +135,17 @@ function buildPod({ set, held, avoided, now }: Room, node: string): Pod {
     generateName: prefix,
     owner: controllerReference(set, { apiVersion: 'apps/v1', kind: 'DaemonSet' }),
   });
-  const labels = { ...pod.metadata.labels, [REVISION_LABEL]: revisionOf(set) };
+  const labels = { ...pod.metadata.labels, [REVISION_LABEL]: revision };
   const spec = { ...pod.spec, affinity: pinnedTo(template, node), tolerations: [...daemonTolerations(template)] };
   return { ...pod, metadata: { ...pod.metadata, labels }, spec };
 }
 
 /** Old pods give way within the budget: without surge by ending first, with surge once the new one beside them is available. */
 function rollUpdate(room: Room, nodes: readonly DaemonNode[]): readonly DaemonSetAction[] {
-  const { set, now } = room;
+  const { set, revision, now } = room;
   if (set.spec.updateStrategy.type === 'OnDelete') return [];
   const wanted = nodes.filter((node) => node.shouldRun);
-  const revision = revisionOf(set);
-  const isNew = (pod: Pod): boolean => pod.metadata.labels?.[REVISION_LABEL] === revision;
+  const isNew = (pod: Pod): boolean => revisionLabelOf(pod) === revision;
   const isUp = (pod: Pod): boolean => isAvailable(pod, set.spec.minReadySeconds ?? 0, now);
   const surge = surgeOf(set, wanted.length);
   const down = wanted.filter(({ living }) => !living.some(isUp)).length;

@@ -144,3 +144,25 @@ test('[SAFE-31] exactly one of two machines that claim a node at once succeeds',
     [200, 409],
   );
 });
+
+test('[SAFE-31] what another machine may do of built-in kinds, it may not of custom kinds with the same plural', async (t) => {
+  const { api } = await start(t);
+  const rbac = '/apis/rbac.authorization.k8s.io/v1';
+  const rules = [{ apiGroups: ['mesh.example'], resources: ['*'], verbs: ['*'] }];
+  await api.call('POST', `${rbac}/clusterroles`, { body: { metadata: { name: 'mesh' }, rules } });
+  const subjects = [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'system:node:a' }];
+  const roleRef = { kind: 'ClusterRole', apiGroup: 'rbac.authorization.k8s.io', name: 'mesh' };
+  const binding = { metadata: { name: 'mesh' }, roleRef, subjects };
+  assert.equal((await api.call('POST', `${rbac}/clusterrolebindings`, { body: binding })).status, 201);
+  const mesh = '/apis/mesh.example/v1';
+  assert.equal((await kubeletOn(api, ORIGINAL)('GET', `${mesh}/services`)).status, 404, 'the role is in force');
+  for (const path of ['services', 'nodes/a', 'csidrivers']) {
+    const answer = await kubeletOn(api, TWIN)('GET', `${mesh}/${path}`);
+    assert.deepEqual([answer.status, answer.at('details.causes.0.reason')], [403, OTHER_INCARNATION], path);
+  }
+  assert.equal((await kubeletOn(api, TWIN)('GET', '/api/v1/services')).status, 200);
+  const taint = { key: 'node.kubernetes.io/out-of-service', value: 'gone', effect: 'NoExecute' };
+  await api.call('PATCH', NODE, { body: { spec: { taints: [taint] } } });
+  const noClaim = await kubeletOn(api, TWIN)('PATCH', `${mesh}/nodes/a`, claimBody(TWIN));
+  assert.equal(noClaim.at('details.causes.0.reason'), OTHER_INCARNATION);
+});

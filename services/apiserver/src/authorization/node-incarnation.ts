@@ -11,6 +11,7 @@ import { StatusError } from '@holdfast/machinery';
 import { nodeOf, type User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import type { RequestInfo, ResourceRequest } from '../http/request-info.ts';
+import { isKubeletKind } from './kubelet-kinds.ts';
 
 /**
  * The name of a node is not its identity: a machine that joins under the name and with the credential of another sees none of its pods and
@@ -55,11 +56,11 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'certificatesigningrequests',
 ]);
 
-const isHarmless = ({ resource, verb }: ResourceRequest): boolean =>
-  HARMLESS.has(resource) || (resource === 'nodes' && verb === 'get');
+const isHarmless = (info: ResourceRequest): boolean =>
+  isKubeletKind(info) && (HARMLESS.has(info.resource) || (info.resource === 'nodes' && info.verb === 'get'));
 
-const isClaim = ({ resource, subresource, verb }: ResourceRequest): boolean =>
-  resource === 'nodes' && subresource === '' && (verb === 'patch' || verb === 'update');
+const isClaim = ({ group, resource, subresource, verb }: ResourceRequest): boolean =>
+  group === '' && resource === 'nodes' && subresource === '' && (verb === 'patch' || verb === 'update');
 
 const refusal = (name: string, why: string): StatusError =>
   new StatusError({

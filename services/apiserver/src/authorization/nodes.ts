@@ -13,6 +13,7 @@ import {
 import { nodeOf } from '../authentication/identity.ts';
 import type { ObjectReader } from '../cache/reader.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
+import { isKubeletKind } from './kubelet-kinds.ts';
 import { nodeRefusal } from './node-refusals.ts';
 import type { Authorizer } from './port.ts';
 import { selectorIn } from './selected-name.ts';
@@ -37,6 +38,8 @@ export const createNodeAuthorizer = (reader: ObjectReader): Authorizer => ({
 });
 
 function mayNode(reader: ObjectReader, node: string, info: ResourceRequest): boolean {
+  // From here on, the resource alone says which kind it is.
+  if (!isKubeletKind(info)) return false;
   const asked = `${info.verb} ${info.subresource === '' ? info.resource : `${info.resource}/${info.subresource}`}`;
   if (ALWAYS.has(asked)) return true;
   if (info.resource === 'leases') return info.namespace === LEASES && (info.verb === 'create' || isOwn(node, info));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Container } from '@holdfast/api';
-import { nextTurn } from '@holdfast/platform';
+import { createSilentLog, nextTurn } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
@@ -40,7 +40,7 @@ function stopping(
             return preStopContainer(id);
           },
         };
-  const deps = { runtime, clock, network, containerManager, onHookFailure: at };
+  const deps = { runtime, clock, network, containerManager, log: createSilentLog(), onHookFailure: at };
   const task = applyStop(deps, { id: 'c1', graceSeconds, container, podIp: '' });
   const outcome = { error: undefined as unknown, isDone: false };
   task.done.then(
@@ -143,7 +143,7 @@ test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail rej
     },
   } as unknown as ContainerRuntime;
   const network = { httpGet: assert.fail, connect: assert.fail, grpcHealth: assert.fail } as never;
-  const deps = { runtime, clock, network, onHookFailure: assert.fail };
+  const deps = { runtime, clock, network, log: createSilentLog(), onHookFailure: assert.fail };
   const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: undefined, podIp: '' });
   const outcome = task.done.catch((error: unknown) => error);
   await clock.advance(1_000);

@@ -1,5 +1,5 @@
 import type { Container } from '@holdfast/api';
-import { describeError, type Timer } from '@holdfast/platform';
+import type { Log, Timer } from '@holdfast/platform';
 import { graceAfterHook } from '../domain/grace.ts';
 import { INTERNAL_HOOK_MS, PRE_STOP_EXTENSION_MS } from '../limits.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
@@ -16,6 +16,7 @@ export interface ContainerManager {
 export interface StopDeps extends HandlerDeps {
   /** Absent: the node keeps nothing. */
   readonly containerManager?: ContainerManager | undefined;
+  readonly log: Log;
   readonly onHookFailure: (message: string) => void;
 }
 
@@ -116,7 +117,9 @@ class Stop implements StopTask {
       const timeoutMs = this.#graceSeconds * 1000 + PRE_STOP_EXTENSION_MS;
       await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
     } catch (error) {
-      this.#deps.onHookFailure(`PreStopHook failed: ${describeError(error)}`);
+      this.#deps.log.warn('preStop hook failed', { container: container?.name, id, error });
+      // The output of a hook may be secret, and events are copied to many places: only the log has it.
+      this.#deps.onHookFailure('PreStopHook failed');
     }
   }
 

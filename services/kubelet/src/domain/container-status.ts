@@ -113,17 +113,23 @@ function neverRanState(container: Container, context: StatusContext): ContainerS
   if (context.stage === 'final' && initIsDone(context)) return { terminated: lostState() };
   const failure = ownValue(context.memory.failures, container.name);
   if (failure !== undefined) return { waiting: waitingFor(failure) };
-  if (hookFailed(container, context)) return { waiting: { reason: 'PostStartHookError' } };
+  const hookError = hookErrorOf(container, context);
+  if (hookError !== undefined) return { waiting: waitingFor({ message: hookError, reason: 'PostStartHookError' }) };
   const hasInit = (context.pod.spec.initContainers ?? []).length > 0 && roleOf(container, context.pod) !== 'ephemeral';
   return { waiting: { reason: hasInit ? 'PodInitializing' : 'ContainerCreating' } };
 }
 
 /** Without a message there is no error: it only takes time. */
-const waitingFor = ({ message, reason }: StartFailure): NonNullable<ContainerState['waiting']> =>
+const waitingFor = ({
+  message,
+  reason,
+}: Pick<StartFailure, 'message' | 'reason'>): NonNullable<ContainerState['waiting']> =>
   message === '' ? { reason } : { message, reason };
 
-function hookFailed(container: Container, { sandboxes, memory }: StatusContext): boolean {
-  return livesOf(container.name, sandboxes).some(({ id }) => memory.postStart[id] === 'failed');
+/** Of the newest life whose postStart hook failed. */
+function hookErrorOf(container: Container, { sandboxes, memory }: StatusContext): string | undefined {
+  const life = livesOf(container.name, sandboxes).find(({ id }) => memory.postStart[id] === 'failed');
+  return life === undefined ? undefined : (memory.hookErrors[life.id] ?? '');
 }
 
 /** The end is unknown: it is reported as a failure, never as a success. */

@@ -57,6 +57,8 @@ export interface PodMemory {
   readonly probes: Readonly<Record<string, ProbeResults>>;
   /** postStart hooks that have not succeeded, by container id. */
   readonly postStart: Readonly<Record<string, 'running' | 'failed'>>;
+  /** Why a postStart hook failed, by container id. */
+  readonly hookErrors: Readonly<Record<string, string>>;
   readonly deleteRequested: boolean;
   /** The last status that the server took, and the version of the object it answered with. */
   readonly acknowledged: { readonly status: PodStatus; readonly resourceVersion: string | undefined } | undefined;
@@ -89,6 +91,7 @@ export const INITIAL_MEMORY: PodMemory = {
   stopRetryAt: {},
   probes: {},
   postStart: {},
+  hookErrors: {},
   deleteRequested: false,
   acknowledged: undefined,
 };
@@ -141,12 +144,13 @@ export function forgetContainers(memory: PodMemory, sandboxes: readonly SandboxS
     const kept = entries.filter(([id]) => ids.has(id));
     return kept.length === entries.length ? record : Object.fromEntries(kept);
   };
-  const { stopping, replaced, stopRetryAt, postStart } = memory;
+  const { stopping, replaced, stopRetryAt, postStart, hookErrors } = memory;
   return {
     ...memory,
     stopping: keep(stopping),
     replaced: keep(replaced),
     stopRetryAt: keep(stopRetryAt),
     postStart: keep(postStart),
+    hookErrors: keep(hookErrors),
   };
 }

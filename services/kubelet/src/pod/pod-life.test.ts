@@ -405,9 +405,14 @@ test('[LIFE-17] a container is running when its postStart hook has finished; one
   const failing = await new VirtualPod({ containers: [app('main', hook(exits(1, 4)))] }).run(1.5);
   const [event] = failing.said('FailedPostStartHook');
   assert.deepEqual([event?.type, event?.fieldPath], ['Warning', 'spec.containers{main}']);
+  assert.equal(event?.message, 'PostStartHook failed', 'its output may be secret');
+  const why = "command 'exit-after 1 4' exited with 4: ";
+  assert.deepEqual(failing.logged, [`postStart hook failed: ${why}`]);
   await failing.run(40);
   assert.ok(failing.container('main').restartCount >= 1);
-  const reasons = failing.statuses.map(({ containerStatuses }) => containerStatuses?.[0]?.state.waiting?.reason);
+  const waits = failing.statuses.map(({ containerStatuses }) => containerStatuses?.[0]?.state.waiting);
+  assert.equal(waits.find((each) => each?.reason === 'PostStartHookError')?.message, why);
+  const reasons = waits.map((each) => each?.reason);
   assert.ok(reasons.includes('PostStartHookError') && reasons.includes('CrashLoopBackOff'), reasons.join(' '));
   assert.ok(failing.statuses.every(({ containerStatuses }) => containerStatuses?.[0]?.state.running === undefined));
   await failing.stop();

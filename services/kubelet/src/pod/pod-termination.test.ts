@@ -66,6 +66,8 @@ test('[TERM-14] [TERM-19] a failed hook is reported, and the container is stoppe
   assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 29, at: 6 }]);
   const [event] = pod.said('FailedPreStopHook');
   assert.deepEqual([event?.type, event?.fieldPath], ['Warning', 'spec.containers{main}']);
+  assert.equal(event?.message, 'PreStopHook failed', 'its output may be secret');
+  assert.deepEqual(pod.logged, ["preStop hook failed: command 'exit-after 1 3' exited with 3: "]);
   assert.deepEqual([pod.isGone, pod.status.phase], [true, 'Succeeded']);
   await pod.stop();
 });

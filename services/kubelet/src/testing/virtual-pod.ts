@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Container, ContainerStatus, KubeObject, Pod, PodCondition, PodStatus } from '@holdfast/api';
 import type { ApiClient, EventText, KubeList } from '@holdfast/client';
 import { notFound } from '@holdfast/machinery';
-import { createSeededRandom, createSilentLog, formatTime } from '@holdfast/platform';
+import { createSeededRandom, createSilentLog, describeError, formatTime, type Log } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { HOLLOW_PROBE_NETWORK, type ProbeNetwork } from '../container/probe-network.ts';
 import { NO_CLUSTER_DNS } from '../domain/network-identity.ts';
@@ -38,6 +38,8 @@ export class VirtualPod {
   readonly ended: { readonly container: string; readonly at: number }[] = [];
   readonly began: { readonly container: string; readonly at: number }[] = [];
   readonly statuses: PodStatus[] = [];
+  /** Warnings of the node, with their errors. */
+  readonly logged: string[] = [];
   readonly machine: HollowRuntime;
   readonly #clock = createVirtualClock();
   readonly #network: ProbeNetwork;
@@ -170,7 +172,7 @@ export class VirtualPod {
         runtime: this.#recorded(this.machine.connect()),
         events: { event: (_pod, event) => void this.events.push({ ...event, at: this.seconds }) },
         clock: this.#clock,
-        log: createSilentLog(),
+        log: this.#log(),
         network: this.#network,
         node: this.#node(),
         allocatable: {},
@@ -192,6 +194,11 @@ export class VirtualPod {
     this.machine.onChange(() => worker.wake());
     if (this.#pod !== undefined) worker.offer(this.#pod);
     return worker;
+  }
+
+  #log(): Log {
+    const warn: Log['warn'] = (message, { error } = {}) => void this.logged.push(`${message}: ${describeError(error)}`);
+    return { ...createSilentLog(), warn };
   }
 
   #node(): PodWorkerDeps['node'] {

@@ -80,6 +80,23 @@ test('a volume to provision is requested on the node of the pod', async () => {
   await stop();
 });
 
+test('a volume to provision that is bound out of reach of the node does not take the pod there', async () => {
+  const made = await withClaim('driver.test');
+  const { clock, api, addNode, pod, stop } = made;
+  const volume = api.objects().get(volumePath) as KubeObject & { spec: object };
+  const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['n2'] }];
+  const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+  api.put(volumePath, { ...volume, spec: { ...volume.spec, nodeAffinity } } as KubeObject);
+  bindClaim(made);
+  await clock.advance(1_500);
+  const condition = pod('p')?.status.conditions?.find(({ type }) => type === 'PodScheduled');
+  assert.match(condition?.message ?? '', /pv "v" node affinity doesn't match node "n1"/);
+  addNode('n2');
+  await clock.advance(15_000);
+  assert.equal(nodeOf(pod('p')), 'n2');
+  await stop();
+});
+
 test('a volume that is not bound in time releases the reservation, reports it, and is retried', async () => {
   const made = await withClaim('driver.test', { bindTimeoutSeconds: 20 });
   const { clock, pod, schedulers, stop } = made;

@@ -10,14 +10,16 @@ import {
 import type { ApiClient } from '@holdfast/client';
 import type { Clock } from '@holdfast/platform';
 import type { PodInfo } from '../domain/pod-info.ts';
-import { isBound, type VolumePlan } from '../domain/volume-plan.ts';
+import { isBound, reaches, type VolumePlan } from '../domain/volume-plan.ts';
 import type { VolumeStore } from '../domain/volumes.ts';
+import type { Snapshot } from '../framework/plugin.ts';
 import { VOLUME_BIND_CHECK_INTERVAL_MS } from '../limits.ts';
 
 export interface VolumeBinderDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly volumes: VolumeStore;
+  readonly cluster: Pick<Snapshot, 'node'>;
   readonly timeoutMs: number;
 }
 
@@ -85,7 +87,7 @@ export class VolumeBinder {
     return pod.claims.every(({ key, name }) => {
       const claim = this.#deps.volumes.claim(key);
       if (claim === undefined) throw new Error(`${FAILED}: persistentvolumeclaim "${name}" not found`);
-      if (isBound(claim)) return true;
+      if (isBound(claim)) return this.#reachesNode(claim, nodeName);
       const provisioned = claims.some(({ metadata: { uid } }) => uid === claim.metadata.uid);
       // The provisioner removes the annotation when it cannot serve this node.
       if (provisioned && selectedNodeOf(claim) !== nodeName) {
@@ -93,6 +95,19 @@ export class VolumeBinder {
       }
       return false;
     });
+  }
+
+  /**
+   * False while the volume is not known yet. Throws when the claim got a volume that the node cannot use: others bind,
+   * too.
+   */
+  #reachesNode({ spec: { volumeName = '' } }: PersistentVolumeClaim, nodeName: string): boolean {
+    const node = this.#deps.cluster.node(nodeName);
+    if (node === undefined) throw new Error(`${FAILED}: node "${nodeName}" not found`);
+    const volume = this.#deps.volumes.volume(volumeName);
+    if (volume === undefined || reaches(volume, node)) return volume !== undefined;
+    const mismatch = `pv "${volumeName}" node affinity doesn't match node "${nodeName}"`;
+    throw new Error(`${FAILED}: ${mismatch}: no matching NodeSelectorTerms`);
   }
 }
 

@@ -162,7 +162,8 @@ function isFor({ spec: { claimRef } }: PersistentVolume, { metadata }: Persisten
   return claimRef?.uid === undefined || claimRef.uid === '' || claimRef.uid === metadata.uid;
 }
 
-function reaches({ spec: { nodeAffinity } }: PersistentVolume, node: NodeInfo): boolean {
+/** True when a pod on the node can use the volume. */
+export function reaches({ spec: { nodeAffinity } }: PersistentVolume, node: NodeInfo): boolean {
   return nodeAffinity?.required === undefined || compileNodeTerms(nodeAffinity.required.nodeSelectorTerms)(node);
 }
 

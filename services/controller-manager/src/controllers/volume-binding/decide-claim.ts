@@ -66,12 +66,15 @@ function decideBound(claim: PersistentVolumeClaim, named: PersistentVolume | und
   return lost(claim, 'ClaimMisbound', 'Two claims are bound to the same volume, this one is bound incorrectly');
 }
 
+/**
+ * Whether the claim has to wait for its pod is a matter of the class alone. A selected node only requests a volume to
+ * be made there: a free volume may be out of reach of that node.
+ */
 function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDecision {
-  const isPlaced = selectedNodeOf(claim) !== undefined;
-  const waits = storageClass?.volumeBindingMode === 'WaitForFirstConsumer' && !isPlaced;
-  const volume = bestVolume(claim, candidates, waits);
+  const waitsForPod = storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
+  const volume = bestVolume(claim, candidates, waitsForPod);
   if (volume !== undefined) return bind(claim, volume);
-  if (waits) {
+  if (waitsForPod && selectedNodeOf(claim) === undefined) {
     const message = 'waiting for first consumer to be created before binding';
     return inPhase(claim, 'Pending', { type: 'Normal', reason: 'WaitForFirstConsumer', message });
   }

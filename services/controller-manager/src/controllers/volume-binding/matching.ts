@@ -27,10 +27,10 @@ export function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClai
 export function bestVolume(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
-  waits: boolean,
+  waitsForPod: boolean,
 ): PersistentVolume | undefined {
   const reserved = volumes.filter((volume) => isFor(volume, claim) && mismatchOf(volume, claim) === undefined);
-  if (reserved.length > 0 || waits) return reserved.sort(bySize)[0];
+  if (reserved.length > 0 || waitsForPod) return reserved.sort(bySize)[0];
   const { selector } = claim.spec;
   const selects = selector === undefined ? EVERYTHING : selectorOf(selector);
   const wanted = requestOf(claim);

@@ -148,6 +148,26 @@ test('a WaitForFirstConsumer claim is bound when the scheduler has reserved a vo
   assert.deepEqual([claimOf(world).spec.volumeName, claimOf(world).status.phase], ['v', 'Bound']);
 });
 
+test('a WaitForFirstConsumer claim takes no free volume when its node is selected: it may be out of reach there', async () => {
+  const world = createWorld();
+  const controller = start(world);
+  const fields = { provisioner: 'csi.example.com', volumeBindingMode: 'WaitForFirstConsumer' };
+  world.api.put(STORAGE_CLASSES, storageClass('local', fields));
+  world.api.put(PERSISTENT_VOLUMES, free('elsewhere', { storageClassName: 'local' }));
+  const annotations = { 'volume.kubernetes.io/selected-node': 'n1' };
+  const { metadata } = world.api.put(
+    PERSISTENT_VOLUME_CLAIMS,
+    claim('c', { storageClassName: 'local' }, { annotations }),
+  );
+  await controller.settle();
+  assert.equal(volumeOf(world, 'elsewhere').spec.claimRef, undefined);
+  assert.equal(claimOf(world).metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'csi.example.com');
+  const made = { storageClassName: 'local', claimRef: reference('c', metadata.uid) };
+  world.api.put(PERSISTENT_VOLUMES, volume('v', made));
+  await controller.settle();
+  assert.deepEqual([claimOf(world).spec.volumeName, claimOf(world).status.phase], ['v', 'Bound']);
+});
+
 test('this controller creates no volumes: a driver gets an annotation, an unknown class is reported', async () => {
   const world = createWorld();
   const controller = start(world);

@@ -26,8 +26,7 @@ test('a pod that writes past its own limit is evicted, and reports why', async (
   assert.equal(await read('.status.phase'), 'Failed');
   const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 10Ki. ';
   assert.equal(await read('.status.message'), message);
-  const condition = '.status.conditions[?(@.type=="DisruptionTarget")].reason';
-  assert.equal(await read(condition), 'TerminationByKubelet');
+  assert.equal(await read('.status.conditions[?(@.type=="DisruptionTarget")].reason'), '', 'it is its own fault');
   await waitFor('its event', async () =>
     (await run('get', 'events', '--field-selector', 'reason=Evicted')).includes('Pod ephemeral local storage usage'),
   );

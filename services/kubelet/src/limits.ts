@@ -53,6 +53,8 @@ export const ATTACH_WAITS_UNTOLD = 16;
  * First retry interval for a pod's volumes; it doubles up to `START_RETRY_MS`. Their dependencies often follow shortly.
  */
 export const VOLUME_RETRY_INITIAL_MS = 250;
+/** Per pod: the variables of containers that start again while the API is away. 110 pods keep 28 million characters at most. */
+export const REMEMBERED_TEXTS_CHARS_MAX = 256 * 1024;
 /** Containers that start together do not read the volumes of their pod again. */
 export const VOLUME_FRESH_MS = 1_000;
 /** Interval at which a node asks again whether a pod still uses a volume that is being deleted. */

@@ -19,6 +19,25 @@ export async function writeOnce(
   }
 }
 
+/**
+ * The same file with other contents: containers hold the file, not its name. A container that has added lines to it loses them when
+ * the next one starts, as in Kubernetes.
+ */
+export async function writeInPlace(
+  path: string,
+  text: string,
+  given: { readonly mode: number; readonly owner?: Owner | undefined },
+): Promise<void> {
+  await writeOnce(path, text, given);
+  if (!(await holds(path, text))) await writeFile(path, text);
+}
+
+/** A pod may have made the file large: it is read only when it has the length. */
+async function holds(path: string, text: string): Promise<boolean> {
+  const { size } = await stat(path);
+  return size === Buffer.byteLength(text) && (await readFile(path, 'utf8')) === text;
+}
+
 /** '' where the machine does not have it. */
 export async function readMachineText(path: string): Promise<string> {
   try {

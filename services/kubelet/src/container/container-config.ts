@@ -1,5 +1,4 @@
 import type { Container, Pod, Service } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
 import { containerIsolation } from '../domain/container-isolation.ts';
 import { buildEnvironment, environmentReferences, expandAll } from '../domain/environment.ts';
 import { containerUser, refuseForeignIds } from '../domain/refusals.ts';
@@ -7,10 +6,11 @@ import { serviceVariables } from '../domain/service-variables.ts';
 import type { ContainerConfig, RuntimeAbilities } from '../runtime/port.ts';
 import type { ImageStatus } from '../runtime/port-images.ts';
 import type { ContainerVolumes } from '../volumes/pod-volumes.ts';
-import { readTexts } from '../volumes/referenced-data.ts';
+import type { ReferencedTexts } from './referenced-texts.ts';
 
 export interface ContainerConfigDeps {
-  readonly client: ApiClient;
+  /** What variables refer to, by `ConfigMap/name` or `Secret/name`. */
+  readonly texts: ReferencedTexts;
   readonly allocatable: Readonly<Record<string, string>>;
   readonly hostIp: string;
   /** Absent for a runtime that pretends everything. */
@@ -43,7 +43,7 @@ export async function containerConfig(
   const { namespace = '' } = pod.metadata;
   const data = new Map<string, Readonly<Record<string, string>>>();
   for (const reference of environmentReferences(container)) {
-    const found = await readTexts(deps.client, namespace, reference);
+    const found = await deps.texts.read(namespace, reference);
     if (found !== undefined) data.set(reference, found);
   }
   const { allocatable, hostIp } = deps;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Container, Pod } from '@holdfast/api';
-import { readEdge, readMachineText, writeOnce } from '../adapters/container-files.ts';
+import { readEdge, readMachineText, writeInPlace, writeOnce } from '../adapters/container-files.ts';
 import { logText } from '../adapters/log-lines.ts';
 import { type ClusterDns, hostsFile, podNames, resolvConf } from '../domain/network-identity.ts';
 import { messagePath, terminationMessage } from '../domain/termination-message.ts';
@@ -37,7 +37,8 @@ async function hosts({ pod, podIp, path, nodeHostname, dns, owner }: ContainerFi
   const machineText = pod.spec.hostNetwork === true ? await readMachineText('/etc/hosts') : '';
   const source = join(nodeFilesOf(path), 'hosts');
   const text = hostsFile(pod, podIp, podNames(pod, nodeHostname, dns), machineText);
-  await writeOnce(source, text, { mode: READABLE_FILE_MODE, owner });
+  // A new sandbox has another address.
+  await writeInPlace(source, text, { mode: READABLE_FILE_MODE, owner });
   return { source, target: '/etc/hosts', readOnly: false };
 }
 

@@ -42,7 +42,7 @@ function decideOrphan(observation: PodObservation, before: PodMemory, now: numbe
  * each step seen done before the next. A crash in between starts again from whatever is still there.
  */
 function decideTerminating(observation: PodObservation, pod: Pod, at: At): Decision {
-  const override = at.memory.rejected?.disruption?.graceSeconds;
+  const override = at.memory.rejected?.graceSeconds;
   const memory = startTermination(at.memory, effectivePodGrace(at.memory.graceSeconds, pod, override), at.now);
   const kill = decideKill(observation, pod, { memory, now: at.now });
   if (isAboutToEnd(kill)) return kill;
@@ -78,8 +78,8 @@ function decideEnded(observation: PodObservation, pod: Pod, at: At): Decision {
 
 /** Kill first, then say so: a pod that is shown as failed has no process left. */
 function decideFailed(observation: PodObservation, pod: Pod, at: At & { readonly failure: PodFailure }): Decision {
-  const { reason, event, disruption } = at.failure;
-  const grace = effectivePodGrace(at.memory.graceSeconds, pod, disruption?.graceSeconds);
+  const { reason, event, graceSeconds } = at.failure;
+  const grace = effectivePodGrace(at.memory.graceSeconds, pod, graceSeconds);
   const memory = startTermination(at.memory, grace, at.now);
   const kill = decideKill(observation, pod, { memory, now: at.now });
   if (!kill.allDead) return kill;

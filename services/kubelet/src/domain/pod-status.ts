@@ -47,12 +47,11 @@ function withDisruption(
   now: number,
 ): PodCondition[] {
   if (failure?.disruption === undefined) return [...conditions];
-  const { message } = failure.disruption;
   const told: PodCondition = {
     type: 'DisruptionTarget',
     status: 'True',
     reason: 'TerminationByKubelet',
-    message,
+    message: failure.disruption,
     lastProbeTime: null,
     lastTransitionTime: formatTime(now),
   };

@@ -32,8 +32,10 @@ export interface PodFailure {
   readonly message: string;
   /** Reported together with the end; absent when it was reported before. */
   readonly event?: { readonly type: 'Normal' | 'Warning'; readonly message: string };
-  /** The node protects itself: the pod gets at most this grace period (0: its own), and a condition with the reason. */
-  readonly disruption?: { readonly graceSeconds: number; readonly message: string };
+  /** The node protects itself: the pod gets at most this grace period. 0: its own. */
+  readonly graceSeconds?: number;
+  /** The pod is not the cause: the message of its condition `DisruptionTarget`. */
+  readonly disruption?: string;
 }
 
 /** The state of a worker between passes. Losing it (a crash) costs time, never safety. */

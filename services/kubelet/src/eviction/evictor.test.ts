@@ -117,7 +117,7 @@ test('[TERM-45] [TERM-48] a hard eviction uses one second, reports the short res
   const message =
     'The node was low on resource: memory. Threshold quantity: 100Mi, available: 51200Ki. ' +
     'Container main was using 307200Ki, request is 100Mi, has larger consumption of memory. ';
-  assert.deepEqual(node.ended[0]?.failure, { reason: 'Evicted', message, disruption: { graceSeconds: 1, message } });
+  assert.deepEqual(node.ended[0]?.failure, { reason: 'Evicted', message, graceSeconds: 1, disruption: message });
   assert.deepEqual(
     node.events.find(({ reason }) => reason === 'Evicted'),
     {
@@ -151,7 +151,7 @@ test('[TERM-46] a soft eviction waits for its grace period, and uses evictionMax
   assert.equal(node.ended.length, 0);
   assert.deepEqual(node.evictor.conditions(), ['MemoryPressure'], 'the condition does not wait');
   await node.run(10);
-  assert.equal(node.ended[0]?.failure.disruption?.graceSeconds, 20);
+  assert.equal(node.ended[0]?.failure.graceSeconds, 20);
 });
 
 test('[TERM-47] the condition stays for the transition period after the last observation', async (t) => {
@@ -192,7 +192,7 @@ test('[TERM-49] an eviction waits by its override of the grace period, not by th
   node.evictor.start();
   await node.run(20);
   const [eviction] = node.ended;
-  assert.equal(eviction?.failure.disruption?.graceSeconds, 20);
+  assert.equal(eviction?.failure.graceSeconds, 20);
   const givenUp = (): number => node.events.filter(({ reason }) => reason === 'ExceededGracePeriod').length;
   await node.run((eviction?.at ?? 0) + 29.9 - 20);
   assert.equal(givenUp(), 0);
@@ -204,7 +204,7 @@ test('[TERM-30] [TERM-49] the processes of an evicted pod get the overridden gra
   const pod = new VirtualPod({ containers: [app('main', { command: ['ignore-stop'] })] });
   t.after(() => pod.stop());
   await pod.run(1);
-  void pod.end({ reason: 'Evicted', message: 'low', disruption: { graceSeconds: 7, message: 'low' } });
+  void pod.end({ reason: 'Evicted', message: 'low', graceSeconds: 7, disruption: 'low' });
   await pod.run(60);
   assert.deepEqual(pod.stops, [{ container: 'main', graceSeconds: 7, at: 1 }]);
   assert.deepEqual(pod.ended, [{ container: 'main', at: 8 }]);
@@ -254,7 +254,7 @@ test('[TERM-50] [QOS-12] [DISR-32] an evicted pod terminates as a whole, then re
   const pod = new VirtualPod({ containers });
   t.after(() => pod.stop());
   await pod.run(1);
-  const ended = pod.end({ reason: 'Evicted', message: 'low', disruption: { graceSeconds: 1, message: 'low' } });
+  const ended = pod.end({ reason: 'Evicted', message: 'low', graceSeconds: 1, disruption: 'low' });
   let isOver = false;
   void ended.then(() => {
     isOver = true;
@@ -283,9 +283,10 @@ test('a pod over its own storage limit is evicted, even with free space', async 
   node.evictor.start();
   await node.run(0.5);
   assert.deepEqual(
-    node.ended.map(({ uid, failure }) => [uid, failure.message]),
-    [['over', 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ']],
+    node.ended.map(({ uid, failure }) => [uid, failure.message, failure.graceSeconds]),
+    [['over', 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". ', 1]],
   );
+  assert.equal(node.ended[0]?.failure.disruption, undefined, 'it would exceed the limit again');
   assert.equal(node.evictor.evictions().get('emptydirfs.limit'), 1);
 });
 

@@ -160,8 +160,8 @@ export class Evictor {
       const exceeded = exceededLimit(sample);
       if (exceeded === undefined) continue;
       const text = { message: exceeded.message, annotations: {} };
-      const grace = IMMEDIATE_EVICTION_GRACE_SECONDS;
-      evicted = (await this.#evict(sample, { text, signal: exceeded.signal, grace })) || evicted;
+      const why = { text, signal: exceeded.signal, grace: IMMEDIATE_EVICTION_GRACE_SECONDS, isDisruption: false };
+      evicted = (await this.#evict(sample, why)) || evicted;
     }
     return evicted;
   }
@@ -174,7 +174,7 @@ export class Evictor {
     const grace = threshold.kind === 'hard' ? IMMEDIATE_EVICTION_GRACE_SECONDS : this.#deps.config.maxPodGraceSeconds;
     for (const candidate of candidates) {
       const text = evictionText(relief, candidate);
-      if (await this.#evict(candidate, { text, signal: threshold.signal, grace })) return true;
+      if (await this.#evict(candidate, { text, signal: threshold.signal, grace, isDisruption: true })) return true;
     }
     return false;
   }
@@ -191,7 +191,8 @@ export class Evictor {
     events.event(pod, { type: 'Warning', reason: 'Evicted', message, annotations });
     this.#counts.set(why.signal, (this.#counts.get(why.signal) ?? 0) + 1);
     log.info('evicting a pod', { pod: { namespace, name }, signal: why.signal, message });
-    const failure: PodFailure = { reason: 'Evicted', message, disruption: { graceSeconds: why.grace, message } };
+    const disruption = why.isDisruption ? { disruption: message } : {};
+    const failure: PodFailure = { reason: 'Evicted', message, graceSeconds: why.grace, ...disruption };
     try {
       await killPodNow(this.#deps, pod, failure, why.grace);
     } catch (error) {
@@ -205,6 +206,8 @@ interface Why {
   readonly text: { readonly message: string; readonly annotations: Readonly<Record<string, string>> };
   readonly signal: string;
   readonly grace: number;
+  /** A pod beyond its own limit would exceed it again: a Job counts that as a failure of the pod. */
+  readonly isDisruption: boolean;
 }
 
 const NODE_EVENTS: Readonly<Record<PressureCondition, { readonly has: string; readonly hasNot: string }>> = {

@@ -461,7 +461,8 @@ test('[SAFE-02] [TERM-48] a pod that was evicted while it ran stays terminated, 
     const ended = node.manager.end('one', {
       reason: 'Evicted',
       message: 'The node was low on resource: memory.',
-      disruption: { graceSeconds: 10, message: 'low' },
+      graceSeconds: 10,
+      disruption: 'low',
     } as never);
     await node.run(20);
     await ended;

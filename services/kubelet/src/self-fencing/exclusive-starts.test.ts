@@ -8,7 +8,7 @@ import {
   SELF_FENCING,
   SELF_FENCING_BROKEN,
 } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
+import { type ApiClient, TransportError } from '@holdfast/client';
 import { readStaticPod } from '../domain/static-pod.ts';
 import { ExclusiveStarts, fencingClassOf } from './exclusive-starts.ts';
 import { type PromiseKeeper, PromiseWait } from './promise-keeper.ts';
@@ -49,7 +49,7 @@ interface Stored {
 const apiWith = ({ pod, lease = LEASE }: Stored) =>
   ({ find: async ({ kind }: { kind: string }) => (kind === 'Lease' ? lease : pod) }) as unknown as ApiClient;
 
-const away = { find: () => Promise.reject(new Error('connect ECONNREFUSED')) } as unknown as ApiClient;
+const away = { find: () => Promise.reject(new TransportError('connect ECONNREFUSED')) } as unknown as ApiClient;
 
 test('a node without a promise restarts an exclusive pod during an API outage, and starts none for the first time', async () => {
   let current = apiWith({ pod: ofApi({}) });

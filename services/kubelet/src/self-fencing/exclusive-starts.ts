@@ -10,7 +10,7 @@ import {
   type SelfFencingPolicy,
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
+import { isApiAway } from '../domain/api-away.ts';
 import { isStatic } from '../domain/static-pod.ts';
 import type { FencingClass } from '../runtime/fencing-deadline.ts';
 import { type PromiseKeeper, PromiseWait } from './promise-keeper.ts';
@@ -54,7 +54,7 @@ export class ExclusiveStarts {
     const mayTrustItself = keeper === undefined || !isCovered;
     const { namespace = '', name = '', uid } = pod.metadata;
     const current = await client.find(PODS, { namespace, name }).catch((error: unknown) => {
-      if (mayTrustItself && isRestart && isAway(error)) return pod;
+      if (mayTrustItself && isRestart && isApiAway(error)) return pod;
       throw new PromiseWait('waiting until the API confirms the pod', { cause: error });
     });
     if (current !== undefined && current.metadata.uid === uid && !isTerminating(current)) return startBefore;
@@ -76,8 +76,3 @@ export class ExclusiveStarts {
     this.#isFree = true;
   }
 }
-
-const isAway = (error: unknown): boolean =>
-  !(error instanceof StatusError) || error.code === TOO_MANY_REQUESTS || error.code >= SERVER_ERRORS_FROM;
-const TOO_MANY_REQUESTS = 429;
-const SERVER_ERRORS_FROM = 500;

@@ -57,8 +57,7 @@ export class NodeShutdown {
     const limit = new AbortController();
     const tooLong = clock.sleep(seconds * 1000, limit.signal).catch(() => undefined);
     const ends = pods.map(async ({ pod, graceSeconds }) => {
-      const disruption = { graceSeconds, message: MESSAGE };
-      await end(pod.metadata.uid ?? '', { reason: 'Terminated', message: MESSAGE, disruption });
+      await end(pod.metadata.uid ?? '', { reason: 'Terminated', message: MESSAGE, graceSeconds, disruption: MESSAGE });
     });
     const all = Promise.all(ends).catch((error: unknown) => {
       log.warn('a pod was not ended before the shutdown', { error: describeError(error) });

@@ -27,7 +27,8 @@ import {
   type Volume,
   type VolumeMount,
 } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
+import { type ApiClient, TransportError } from '@holdfast/client';
+import { StatusError } from '@holdfast/machinery';
 import { createSystemClock, formatTime } from '@holdfast/platform';
 import { unlessRoot } from '@holdfast/testing';
 import { createNodeVolumeDirectories } from '../adapters/node-volume-directories.ts';
@@ -44,6 +45,7 @@ const system = createSystemClock();
 class Api {
   readonly objects = new Map<string, object>();
   tokens = 0;
+  error: Error | undefined;
 
   client(): ApiClient {
     const refuse = (): never => assert.fail('not asked for in this test');
@@ -52,7 +54,8 @@ class Api {
       Promise.resolve(object as T | undefined);
     return {
       get: refuse,
-      find: (resource, { name }) => answer(this.objects.get(`${resource.kind}/${name}`)),
+      find: (resource, { name }) =>
+        this.error === undefined ? answer(this.objects.get(`${resource.kind}/${name}`)) : Promise.reject(this.error),
       create: <T extends KubeObject>(resource: { plural: string }, object: T): Promise<T> => {
         assert.match(resource.plural, /^serviceaccounts\/.*\/token$/);
         this.tokens++;
@@ -175,6 +178,22 @@ test('a ConfigMap becomes files, read-only, and is updated atomically', () =>
     await eventually(() => names().join() === 'a,d', 'the names of the new files');
     assert.notEqual(readlinkSync(join(path, 'v', '..data')), before);
     await eventually(() => !existsSync(join(path, 'v', before)), 'the end of the old folder');
+  }));
+
+test('[SAFE-07] a restart finds the files of before while the API is away; a first start waits for it', () =>
+  inWorld(async ({ api, prepare, read }) => {
+    const settings = { configMap: { name: 'settings' } };
+    const away = new TransportError('no answer');
+    api.error = away;
+    await assert.rejects(prepare(settings), away);
+    api.error = undefined;
+    api.objects.set('ConfigMap/settings', { data: { a: 'one' } });
+    await prepare(settings);
+    api.error = away;
+    await prepare(settings);
+    assert.equal(read('a'), 'one');
+    api.error = new StatusError({ code: 403, reason: 'Forbidden', message: 'not for this node' });
+    await assert.rejects(prepare(settings), /not for this node/);
   }));
 
 test('[LIFE-16] a missing source is reported, a missing optional one is not', () =>

@@ -6,6 +6,7 @@ import type { NodeVolumeDirectories } from '../adapters/node-volume-directories.
 import { makeEmptyDirectory, makeMemoryDirectory, writeVolume } from '../adapters/volume-directory.ts';
 import { type FoundSubPath, localVolumeWork, type SubPathRequest, type VolumeWork } from '../adapters/volume-work.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
+import { isApiAway } from '../domain/api-away.ts';
 import { usesOf } from '../domain/block-volumes.ts';
 import { type CsiRequest, requestOfInline, requestOfVolume } from '../domain/csi-request.ts';
 import { ContainerConfigError, expandSubPath } from '../domain/environment.ts';
@@ -112,7 +113,7 @@ export class PodVolumes {
     container: Container,
     env: Readonly<Record<string, string>>,
   ): Promise<ContainerVolumes> {
-    if (!this.#isFresh(place)) await this.setUp(place);
+    if (!this.#isFresh(place)) await this.#setUpAgain(place);
     refuseMounts(container, this.#deps.abilities, this.#tickets);
     const mounts: Mount[] = [];
     for (const [index, mount] of (container.volumeMounts ?? []).entries())
@@ -120,6 +121,16 @@ export class PodVolumes {
     const { seen, shown } = await this.#devices(place, container);
     if (this.#deps.abilities.mounts) return { mounts: [...mounts, ...shown], devices: seen, environment: {} };
     return { mounts: [], environment: this.#standIns(container, mounts) };
+  }
+
+  /** A restart does not wait for an API that is away: the files stay as they were. */
+  async #setUpAgain(place: VolumePlace): Promise<void> {
+    const isThere = this.#place?.path === place.path;
+    try {
+      await this.setUp(place);
+    } catch (error) {
+      if (!isThere || !isApiAway(error)) throw error;
+    }
   }
 
   /** A container runtime makes device files; for processes of the machine the node makes one that is the pod's, and shows it. */

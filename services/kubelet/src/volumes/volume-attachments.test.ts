@@ -8,7 +8,7 @@ import {
   type Pod,
   volumeInUse,
 } from '@holdfast/api';
-import type { ApiClient } from '@holdfast/client';
+import { type ApiClient, TransportError } from '@holdfast/client';
 import { VolumeError } from '../domain/volume-files.ts';
 import type { SandboxStatus } from '../runtime/port.ts';
 import { AttachWait, VolumeAttachments } from './volume-attachments.ts';
@@ -98,7 +98,7 @@ test('[RWO-19] while the API does not answer no pod starts', async () => {
   const { api, attachments } = rig();
   await assert.rejects(attachments.ensure(pod()), AttachWait);
   attachments.seen(nodeThatSays(ENTRY));
-  api.error = new Error('the wire is cut');
+  api.error = new TransportError('the wire is cut');
   await assert.rejects(attachments.ensure(pod()), /the wire is cut/);
   await assert.rejects(attachments.ensure(pod()), AttachWait);
 });
@@ -113,6 +113,21 @@ test('a missing or unbound claim is its own error; volumes that need no attach a
   api.volume = { ...disk(), spec: { ...disk().spec, accessModes: ['ReadWriteMany'] } };
   await attachments.ensure(pod());
   assert.deepEqual(attachments.inUse(), []);
+});
+
+test('[SAFE-07] a restart does not wait for an API that is away for a volume that no node attaches', async () => {
+  const { api, attachments } = rig();
+  const away = new TransportError('the wire is cut');
+  api.volume = { ...disk(), spec: { ...disk().spec, accessModes: ['ReadWriteMany'] } };
+  api.error = away;
+  await assert.rejects(attachments.ensure(pod()), AttachWait, 'nobody knows the volume yet');
+  delete api.error;
+  await attachments.ensure(pod());
+  api.error = away;
+  await attachments.ensure(pod());
+  await assert.rejects(attachments.ensure(pod({ uid: 'another' })), AttachWait);
+  attachments.observe(UID, pod({}, { phase: 'Failed' }), []);
+  await assert.rejects(attachments.ensure(pod()), AttachWait, 'nothing is kept of a pod that is over');
 });
 
 test('[RWO-11] a volume is in use until nothing of the pod is left; for a finished pod, until its last process is dead', async () => {

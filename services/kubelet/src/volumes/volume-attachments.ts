@@ -15,6 +15,7 @@ import {
 } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
+import { isApiAway } from '../domain/api-away.ts';
 import { VolumeError } from '../domain/volume-files.ts';
 import type { SandboxStatus } from '../runtime/port.ts';
 
@@ -40,6 +41,8 @@ export class VolumeAttachments {
   readonly #deps: VolumeAttachmentsDeps;
   /** Names of volumes, by pod. */
   readonly #held = new Map<string, Set<string>>();
+  /** Names of claims, by pod, whose volumes no node attaches: a claim keeps its volume, so this stays true while the API is away. */
+  readonly #unattached = new Map<string, Set<string>>();
   /** As in the API. */
   #reported: ReadonlySet<string> = new Set();
   #isFirstLook = true;
@@ -55,6 +58,7 @@ export class VolumeAttachments {
         await this.#ensureOne(pod, name);
       } catch (error) {
         if (error instanceof VolumeError || error instanceof AttachWait) throw error;
+        if (isApiAway(error) && this.#unattached.get(pod.metadata.uid ?? '')?.has(name) === true) continue;
         throw new AttachWait(`where the volume of claim "${name}" is attached is not known: ${describeError(error)}`);
       }
     }
@@ -70,7 +74,10 @@ export class VolumeAttachments {
     const volume = await client.find(PERSISTENT_VOLUMES, { name });
     if (volume === undefined) throw new VolumeError(`persistentvolume "${name}" not found`);
     // A volume of a CSI driver is detached only after the node's report, whatever its access modes.
-    if (!needsAttach(volume) && csiSourceOf(volume) === undefined) return;
+    if (!needsAttach(volume) && csiSourceOf(volume) === undefined) {
+      this.#unattached.set(uid, (this.#unattached.get(uid) ?? new Set()).add(claimName));
+      return;
+    }
     if (needsAttach(volume) && !isAttachedForPod(volume, nodeName, uid))
       throw new AttachWait(waitMessage(volume, nodeName));
     if (isSaid && this.#held.get(uid)?.has(name) === true) return;
@@ -81,10 +88,12 @@ export class VolumeAttachments {
 
   /** The current state of a pod. Nothing is released while a process of it lives or may still start. */
   observe(uid: string, pod: Pod | undefined, sandboxes: readonly SandboxStatus[]): void {
-    if (this.#held.has(uid) && isOver(pod, sandboxes)) this.#release(uid);
+    if (!this.#held.has(uid) && !this.#unattached.has(uid)) return;
+    if (isOver(pod, sandboxes)) this.#release(uid);
   }
 
   #release(uid: string): void {
+    this.#unattached.delete(uid);
     if (this.#held.delete(uid)) this.#deps.onChange();
   }
 

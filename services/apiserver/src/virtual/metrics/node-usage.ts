@@ -1,7 +1,9 @@
-import type { ApiResponse } from '@holdfast/client';
+import type { ResponseBody } from '@holdfast/client';
 import { describeError } from '@holdfast/platform';
 import type { Core } from '../../core.ts';
-import { NODE_USAGE_MS } from '../../limits.ts';
+import { discard } from '../../front/answer-bodies.ts';
+import { NODE_USAGE_BYTES_MAX, NODE_USAGE_MS } from '../../limits.ts';
+import type { NodeGateway } from '../../proxy/node-gateway.ts';
 
 export interface Usage {
   readonly time: string;
@@ -20,31 +22,52 @@ export interface NodeUsage {
   readonly pods: readonly PodUsage[];
 }
 
-/** The measurements of a node's kubelet. A node without a timely response counts as unmeasured. */
-export async function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
+/** Questions under way: however many clients ask about a node at one time, its kubelet is asked once. */
+const underWay = new WeakMap<NodeGateway, Map<string, Promise<NodeUsage>>>();
+
+/** The measurements of a node's kubelet. A node without a timely and fitting response counts as unmeasured. */
+export function nodeUsage(core: Core, node: string): Promise<NodeUsage> {
+  const { nodes } = core;
+  if (nodes === undefined) return Promise.resolve(NOTHING);
+  const asked = underWay.get(nodes) ?? new Map<string, Promise<NodeUsage>>();
+  underWay.set(nodes, asked);
+  const found = asked.get(node);
+  if (found !== undefined) return found;
+  const usage = ask(core, nodes, node).finally(() => asked.delete(node));
+  asked.set(node, usage);
+  return usage;
+}
+
+async function ask(core: Core, nodes: NodeGateway, node: string): Promise<NodeUsage> {
   const leave = new AbortController();
   const deadline = core.clock.timer(NODE_USAGE_MS, () => leave.abort(new Error('no answer in time')));
   try {
-    if (core.nodes === undefined) return NOTHING;
     const query = new URLSearchParams({ only_cpu_and_memory: 'true' });
-    const asked = { method: 'GET', path: '/stats/summary', query, headers: {}, signal: leave.signal } as const;
-    const answer = await core.nodes.request(node, asked);
-    return answer.status === 200 ? readSummary(await readJson(answer)) : NOTHING;
+    const request = { method: 'GET', path: '/stats/summary', query, headers: {}, signal: leave.signal } as const;
+    const { status, body } = await nodes.request(node, request);
+    if (status === 200) return readSummary(await readJson(body));
+    await discard(body);
   } catch (error) {
     core.log.debug('a node did not report its resource usage', { node, error: describeError(error) });
-    return NOTHING;
   } finally {
     deadline.cancel();
   }
+  return NOTHING;
 }
 
 const NOTHING: NodeUsage = { node: undefined, pods: [] };
 
-async function readJson({ body }: ApiResponse): Promise<unknown> {
+async function readJson(body: ResponseBody): Promise<unknown> {
   if (body.kind === 'json') return body.value();
   if (body.kind !== 'stream') return undefined;
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body.chunks) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of body.chunks) {
+    bytes += chunk.length;
+    // Leaving the loop ends the answer at its source.
+    if (bytes > NODE_USAGE_BYTES_MAX) throw new Error(`the answer has more than ${NODE_USAGE_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));
 }
 
@@ -68,7 +91,7 @@ function readUsage(of: unknown): Usage | undefined {
 }
 
 function field(of: unknown, name: string): unknown {
-  return typeof of === 'object' && of !== null ? new Map(Object.entries(of)).get(name) : undefined;
+  return typeof of === 'object' && of !== null && Object.hasOwn(of, name) ? Reflect.get(of, name) : undefined;
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

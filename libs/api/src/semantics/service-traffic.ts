@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointSlice, Service, ServicePort } from '../generated/types.ts';
-import { HEADLESS_LABEL, PROXY_NAME_LABEL } from './well-known.ts';
+import { HEADLESS_LABEL, PROXY_NAME_LABEL, TOPOLOGY_HINTS_ANNOTATION, TOPOLOGY_MODE_ANNOTATION } from './well-known.ts';
 
 export type ServiceAddressType = 'IPv4' | 'IPv6';
 
@@ -17,6 +17,17 @@ export const isApiServerService = ({ metadata }: Pick<Service, 'metadata'>): boo
 
 /** The label selector of a proxy for services and slices. */
 export const PROXIED_SELECTOR = `!${PROXY_NAME_LABEL},!${HEADLESS_LABEL}`;
+
+const AUTOMATIC: ReadonlySet<string | undefined> = new Set(['Auto', 'auto']);
+
+/**
+ * True when clients should get endpoints in their own zone. The annotation that asks for hints by another rule takes
+ * precedence, as in Kubernetes.
+ */
+export function prefersClose({ metadata, spec }: Pick<Service, 'metadata' | 'spec'>): boolean {
+  const { [TOPOLOGY_HINTS_ANNOTATION]: older, [TOPOLOGY_MODE_ANNOTATION]: mode = older } = metadata.annotations ?? {};
+  return spec.trafficDistribution === 'PreferClose' && !AUTOMATIC.has(mode);
+}
 
 /** Absent conditions mean the best: older producers of slices do not set them. */
 export const isEndpointReady = ({ conditions }: Pick<Endpoint, 'conditions'>): boolean => conditions?.ready !== false;

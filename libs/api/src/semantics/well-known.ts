@@ -51,6 +51,8 @@ export const SKIP_MIRROR_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
 export const PROXY_NAME_LABEL = 'service.kubernetes.io/service-proxy-name';
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 export const OVER_CAPACITY_ANNOTATION = 'endpoints.kubernetes.io/over-capacity';
+export const TOPOLOGY_MODE_ANNOTATION = 'service.kubernetes.io/topology-mode';
+/** The older name of the same. */
 export const TOPOLOGY_HINTS_ANNOTATION = 'service.kubernetes.io/topology-aware-hints';
 export const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
 export const INGRESS_CLASS_ANNOTATION = 'kubernetes.io/ingress.class';

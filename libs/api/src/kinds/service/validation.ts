@@ -1,6 +1,6 @@
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '@holdfast/machinery';
 import type { Service, ServicePort, ServiceSpec } from '../../generated/types.ts';
-import { TOPOLOGY_HINTS_ANNOTATION } from '../../semantics/well-known.ts';
+import { TOPOLOGY_HINTS_ANNOTATION, TOPOLOGY_MODE_ANNOTATION } from '../../semantics/well-known.ts';
 import {
   validateCidr,
   validateDnsLabel,
@@ -26,7 +26,6 @@ const META = { namespaced: true, name: dns1035LabelErrors } as const;
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const LOAD_BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'";
 const SOURCE_RANGES = 'service.beta.kubernetes.io/load-balancer-source-ranges';
-const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
 
 export function validateServiceCreate(service: Readonly<Service>): readonly FieldError[] {
   const out: FieldError[] = [];
@@ -73,11 +72,11 @@ function validateService(out: FieldError[], service: Readonly<Service>): void {
 }
 
 function validateTopologyAnnotations(out: FieldError[], annotations: Readonly<Record<string, string>>): void {
-  const mode = annotations[TOPOLOGY_MODE];
+  const mode = annotations[TOPOLOGY_MODE_ANNOTATION];
   const hints = annotations[TOPOLOGY_HINTS_ANNOTATION];
   if (mode === undefined || hints === undefined || mode === hints) return;
   const detail = `must match annotations[${TOPOLOGY_HINTS_ANNOTATION}] when both are specified`;
-  out.push(invalid(`metadata.annotations[${TOPOLOGY_MODE}]`, mode, detail));
+  out.push(invalid(`metadata.annotations[${TOPOLOGY_MODE_ANNOTATION}]`, mode, detail));
 }
 
 /** The kubelet's port: a firewall rule for a service would open it, too. */

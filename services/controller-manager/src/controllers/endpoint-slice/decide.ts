@@ -4,6 +4,7 @@ import {
   HEADLESS_LABEL,
   isPodReady,
   type Pod,
+  prefersClose,
   SERVICE_NAME_LABEL,
   type Service,
 } from '@holdfast/api';
@@ -89,6 +90,7 @@ function endpointOf(
     ...(nodeName === '' ? {} : { nodeName }),
     targetRef: podReference(pod),
     ...(zone === undefined ? {} : { zone }),
+    ...(zone !== undefined && ready && prefersClose(service) ? { hints: { forZones: [{ name: zone }] } } : {}),
   };
 }
 

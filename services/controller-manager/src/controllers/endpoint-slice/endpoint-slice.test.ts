@@ -113,6 +113,33 @@ test('a slice contains its service, its ports and the location of each pod', () 
   });
 });
 
+test('PreferClose gives each ready endpoint its own zone as a hint, and takes it back', () => {
+  const pods = [
+    backend('a', '10.1.0.1'),
+    backend('b', '10.1.0.2', { ready: false }),
+    backend('c', '10.1.0.3', { terminating: true }),
+  ];
+  const inZone = (service: Service, zone: string | undefined, slices: readonly EndpointSlice[] = []) =>
+    decide({ service, pods, slices, isNameTaken: () => false, zoneOf: () => zone });
+  const hintsOf = (slice: EndpointSlice | undefined) => slice?.endpoints.map(({ hints }) => hints);
+  const close = withSpec({ trafficDistribution: 'PreferClose' });
+  const [created] = inZone(close, 'z1');
+  const slice = created?.slice ?? assert.fail();
+  assert.deepEqual(hintsOf(slice), [{ forZones: [{ name: 'z1' }] }, undefined, undefined]);
+  assert.deepEqual(inZone(close, 'z1', [slice]), [], 'a second pass writes nothing');
+  assert.deepEqual(inZone(close, undefined)[0]?.slice.endpoints, inZone(SERVICE, undefined)[0]?.slice.endpoints);
+  const none = [undefined, undefined, undefined];
+  for (const [key, value] of [
+    ['service.kubernetes.io/topology-mode', 'Auto'],
+    ['service.kubernetes.io/topology-aware-hints', 'auto'],
+  ] as const) {
+    const other = { ...close, metadata: { ...close.metadata, annotations: { [key]: value } } };
+    assert.deepEqual(hintsOf(inZone(other, 'z1')[0]?.slice), none, key);
+  }
+  const [removed] = inZone(SERVICE, 'z1', [slice]);
+  assert.deepEqual([removed?.kind, hintsOf(removed?.slice)], ['update', none]);
+});
+
 test('pods that serve a named port under different numbers are in different slices', () => {
   const named = (name: string, containerPort: number): Pod => {
     const base = backend(name, `10.1.0.${containerPort % 100}`);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
+import { PlainAnswerError } from '../container/probe-network.ts';
 import { createProbeNetwork } from './probe-network.ts';
 
 const REDIRECT = 'HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 1000\r\n\r\n';
@@ -62,6 +64,20 @@ for (const [part, beginning] of [
     await assert.rejects(askDripping(beginning), { message: `no answer within ${TIMEOUT_MS} ms` });
   });
 }
+
+test('a request over TLS to a server of plain HTTP has an error of its own; a closed port has not', async () => {
+  const server = createHttpServer((_request, response) => response.end('plain'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const request = { url: `https://127.0.0.1:${address.port}/`, headers: {}, timeoutMs: 10_000 };
+  const network = createProbeNetwork(createSystemClock());
+  await assert.rejects(network.httpGet(request), PlainAnswerError);
+  server.close();
+  await once(server, 'close');
+  await assert.rejects(network.httpGet(request), (error) => !(error instanceof PlainAnswerError));
+});
 
 test('[PROBE-06] a grpc check ends with its signal while its connection is made, and closes one that comes later', async () => {
   const dialled = Promise.withResolvers<Socket>();

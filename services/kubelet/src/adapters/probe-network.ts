@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '@holdfast/platform';
 import { nodeHttp, nodeHttps, nodeTls } from '@holdfast/platform/http';
-import type { HttpAnswer, ProbeNetwork } from '../container/probe-network.ts';
+import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
 import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
 import { grpcHealth } from './grpc-health.ts';
 
@@ -43,7 +43,7 @@ async function httpGet(
   const sent = isSecure
     ? nodeHttps().request(url, { ...options, rejectUnauthorized: false }, onResponse)
     : nodeHttp().request(url, options, onResponse);
-  sent.on('error', reject);
+  sent.on('error', (error) => reject(isPlainAnswer(error) ? new PlainAnswerError(error) : error));
   // A deadline for the whole exchange: a server that sends a byte now and then is never idle.
   const deadline = clock.timer(timeoutMs - (clock.monotonic() - begunAt), () => {
     reject(new Error(`no answer within ${timeoutMs} ms`));
@@ -56,6 +56,10 @@ async function httpGet(
     deadline.cancel();
   }
 }
+
+/** OpenSSL takes the first bytes of a plain answer for the version of a record. Node has no code for that alone. */
+const isPlainAnswer = (error: Error): boolean =>
+  'code' in error && error.code === 'EPROTO' && error.message.includes('wrong version number');
 
 /** Only the text of a redirect is reported. */
 async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {

@@ -115,7 +115,9 @@ class Stop implements StopTask {
     const { id, container, podIp } = this.#request;
     try {
       const timeoutMs = this.#graceSeconds * 1000 + PRE_STOP_EXTENSION_MS;
-      await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
+      const fallback = await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
+      if (fallback !== undefined)
+        this.#deps.log.warn('preStop hook fell back to HTTP', { container: container?.name, id });
     } catch (error) {
       this.#deps.log.warn('preStop hook failed', { container: container?.name, id, error });
       // The output of a hook may be secret, and events are copied to many places: only the log has it.

@@ -2,7 +2,7 @@ import type { ContainerPort, GRPCAction, HTTPGetAction, IntOrString, LifecycleHa
 import type { Clock } from '@holdfast/platform';
 import { PROBE_REDIRECTS_MAX } from '../limits.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
-import type { HttpAnswer, ProbeNetwork } from './probe-network.ts';
+import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from './probe-network.ts';
 
 export interface HandlerDeps {
   readonly runtime: ContainerRuntime;
@@ -23,10 +23,22 @@ export class CheckError extends Error {
   override readonly name = 'CheckError';
 }
 
-/** Runs a postStart or preStop handler; rejects when it failed. */
-export async function runHook(deps: HandlerDeps, hook: LifecycleHandler, target: HandlerTarget): Promise<void> {
+/**
+ * Runs a postStart or preStop handler; rejects when it failed. Returns a warning when its server speaks HTTP where the
+ * handler says HTTPS.
+ */
+export async function runHook(
+  deps: HandlerDeps,
+  hook: LifecycleHandler,
+  target: HandlerTarget,
+): Promise<string | undefined> {
+  if (hook.httpGet !== undefined) return runHttpHook(deps, hook.httpGet, target);
+  await runOtherHook(deps, hook, target);
+  return undefined;
+}
+
+async function runOtherHook(deps: HandlerDeps, hook: LifecycleHandler, target: HandlerTarget): Promise<void> {
   if (hook.exec !== undefined) return runExec(deps, hook.exec.command ?? [], target);
-  if (hook.httpGet !== undefined) return void (await runHttpGet(deps, hook.httpGet, target));
   if (hook.tcpSocket !== undefined) {
     const port = portNumber(hook.tcpSocket.port, target.ports);
     return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
@@ -40,22 +52,56 @@ export async function runExec(deps: HandlerDeps, command: readonly string[], tar
   if (exitCode !== 0) throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${output}`);
 }
 
+/** As in Kubernetes, any answer is a success, whatever its status: a hook tells the container something, and asks nothing. */
+async function runHttpHook(
+  deps: HandlerDeps,
+  action: HTTPGetAction,
+  target: HandlerTarget,
+): Promise<string | undefined> {
+  const request = httpRequest(action, target, 'kube-lifecycle/1.32');
+  try {
+    await followRedirects(deps, request);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PlainAnswerError)) throw error;
+    // Kubernetes sent all hooks as plain HTTP once, and manifests of that time still work.
+    if (!(await answersInPlain(deps, request))) throw error;
+    return `request to HTTPS lifecycle hook ${new URL(request.url).host} got HTTP response, retry with HTTP succeeded`;
+  }
+}
+
+async function answersInPlain(deps: HandlerDeps, { url, headers, timeoutMs }: HttpRequest): Promise<boolean> {
+  // What was meant for a reader over TLS must not be sent in plain text.
+  const { authorization: _secret, ...others } = headers;
+  const request = { url: url.replace(/^https:/, 'http:'), headers: others, timeoutMs };
+  return followRedirects(deps, request).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Returns a warning when the check ended at a redirect that is not followed: the container counts as healthy. */
 export async function runHttpGet(
   deps: HandlerDeps,
   action: HTTPGetAction,
   target: HandlerTarget,
 ): Promise<string | undefined> {
+  const { status, body = '' } = await followRedirects(deps, httpRequest(action, target, 'kube-probe/1.32'));
+  if (status < 200 || status >= 400) throw new Error(`HTTP probe failed with statuscode: ${status}`);
+  return status < 300 ? undefined : `Probe terminated redirects, Response body: ${body}`;
+}
+
+type HttpRequest = Parameters<ProbeNetwork['httpGet']>[0];
+
+function httpRequest(action: HTTPGetAction, target: HandlerTarget, userAgent: string): HttpRequest {
   const host = action.host === undefined || action.host === '' ? target.podIp : action.host;
   const path = action.path ?? '/';
   const scheme = (action.scheme ?? 'HTTP').toLowerCase();
   const bracketed = host.includes(':') ? `[${host}]` : host;
   const url = `${scheme}://${bracketed}:${portNumber(action.port, target.ports)}${path.startsWith('/') ? path : `/${path}`}`;
   const given = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]));
-  const headers = { 'user-agent': 'kube-probe/1.32', accept: '*/*', ...given };
-  const { status, body = '' } = await followRedirects(deps, { url, headers, timeoutMs: target.timeoutMs });
-  if (status < 200 || status >= 400) throw new Error(`HTTP probe failed with statuscode: ${status}`);
-  return status < 300 ? undefined : `Probe terminated redirects, Response body: ${body}`;
+  const headers = { 'user-agent': userAgent, accept: '*/*', ...given };
+  return { url, headers, timeoutMs: target.timeoutMs };
 }
 
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -63,7 +109,7 @@ const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Within the same host only: a probe must not be led to where the pod itself may not reach. All of it takes one time-out. */
 async function followRedirects(
   { network, clock }: HandlerDeps,
-  { url: first, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0],
+  { url: first, headers, timeoutMs }: HttpRequest,
 ): Promise<HttpAnswer> {
   const endsAt = clock.monotonic() + timeoutMs;
   let url = new URL(first);

@@ -21,17 +21,19 @@ export interface StartedContainer {
 
 /** Runs the postStart hook, if there is one, in the background: a deletion must not wait for a hanging hook. */
 export function runPostStart(deps: PostStartDeps, id: string, started: StartedContainer): void {
-  const { remember, wake } = deps;
-  const { container, podIp } = started;
+  const { remember, tell, wake } = deps;
+  const { pod, container, podIp } = started;
   const hook = container.lifecycle?.postStart;
   if (hook === undefined) return;
   remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'running' } }));
   const target = { id, podIp, ports: container.ports ?? [], timeoutMs: POST_START_TIMEOUT_MS };
-  const onSuccess = (): void =>
+  const onSuccess = (fallback: string | undefined): void => {
     remember((memory) => {
       const { [id]: _done, ...postStart } = memory.postStart;
       return { ...memory, postStart };
     });
+    if (fallback !== undefined) tell(pod, { type: 'Warning', reason: 'LifecycleHTTPFallback', message: fallback });
+  };
   const onFailure = (error: unknown): void => hookFailed(deps, { id, error, ...started });
   void runHook(deps, hook, target).then(onSuccess, onFailure).finally(wake);
 }

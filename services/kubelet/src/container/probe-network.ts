@@ -1,6 +1,9 @@
 /** The network access of probes and hooks. Injected: a simulation has no sockets. */
 export interface ProbeNetwork {
-  /** Rejects when no answer came in time. Redirects are answers, with where they lead to and the beginning of their text. */
+  /**
+   * Rejects when no answer came in time, and with `PlainAnswerError`. Redirects are answers, with where they lead to and the
+   * beginning of their text.
+   */
   httpGet(request: {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -16,6 +19,14 @@ export interface ProbeNetwork {
     /** Ends the check. */
     readonly signal: AbortSignal;
   }): Promise<{ readonly status: string }>;
+}
+
+/** The server answered a request over TLS in plain text: it speaks HTTP at this port. */
+export class PlainAnswerError extends Error {
+  override readonly name = 'PlainAnswerError';
+  constructor(cause: unknown) {
+    super('server gave HTTP response to HTTPS client', { cause });
+  }
 }
 
 export interface HttpAnswer {

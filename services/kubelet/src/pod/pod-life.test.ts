@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, Pod } from '@holdfast/api';
+import { PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exits = (seconds: number, code: number): string[] => ['exit-after', String(seconds), String(code)];
@@ -416,6 +417,20 @@ test('[LIFE-17] a container is running when its postStart hook has finished; one
   assert.ok(reasons.includes('PostStartHookError') && reasons.includes('CrashLoopBackOff'), reasons.join(' '));
   assert.ok(failing.statuses.every(({ containerStatuses }) => containerStatuses?.[0]?.state.running === undefined));
   await failing.stop();
+});
+
+test('[LIFE-17] a postStart hook over HTTPS whose server speaks HTTP has succeeded, and an event says so', async () => {
+  const network: Partial<ProbeNetwork> = {
+    httpGet: ({ url }) =>
+      url.startsWith('https:') ? Promise.reject(new PlainAnswerError('no TLS')) : Promise.resolve({ status: 500 }),
+  };
+  const lifecycle: Container['lifecycle'] = { postStart: { httpGet: { port: 8443, scheme: 'HTTPS' } } };
+  const pod = await new VirtualPod({ containers: [app('main', { lifecycle })] }, network).run(2);
+  assert.deepEqual([pod.status.phase, pod.said('FailedPostStartHook')], ['Running', []]);
+  const [{ type, message } = { type: '', message: '' }, ...others] = pod.said('LifecycleHTTPFallback');
+  assert.deepEqual([type, others], ['Warning', []]);
+  assert.match(message, /retry with HTTP succeeded$/);
+  await pod.stop();
 });
 
 test('[LIFE-25] [LIFE-26] [LIFE-27] [LIFE-34] five conditions whose times change only with their status', async () => {

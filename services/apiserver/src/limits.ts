@@ -409,6 +409,8 @@ export const HISTORY_CLIENTS_MAX = 2_048;
 export const HISTORY_RESOURCES_OF_CLIENT_MAX = 64;
 /** Characters of what a client says about itself in the history. */
 export const HISTORY_TEXT_CHARS_MAX = 256;
+/** Characters of the key of a refused write: namespace and name of what can be stored have 63 and 253. */
+export const HISTORY_KEY_CHARS_MAX = 1_024;
 /** Reads of one user that run or wait. The others are told to come again. */
 export const HISTORY_READS_OF_USER_MAX = 16;
 /** Authors of revisions are told to the other API servers this often, in one text of at most so many characters. */

@@ -1,4 +1,4 @@
-import { AUTHOR_NOTE_CHARS_MAX, AUTHORS_AHEAD_MAX, HISTORY_TEXT_CHARS_MAX } from '../limits.ts';
+import { AUTHOR_NOTE_CHARS_MAX, AUTHORS_AHEAD_MAX, HISTORY_KEY_CHARS_MAX, HISTORY_TEXT_CHARS_MAX } from '../limits.ts';
 import type { RefusedWrite } from './open-batch.ts';
 import type { Author, Authorship } from './record.ts';
 
@@ -110,11 +110,10 @@ function readAuthorship(
   return { author, resource, requestId, seenOfResource, seenOfAny };
 }
 
-/** Accepts the key of an object that clients can name: namespace and name have 63 and 253 characters. */
+/** Accepts the key of an object that clients can name. */
 const isKey = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= KEY_CHARS_MAX && OBJECT_KEY.test(value);
+  typeof value === 'string' && value.length <= HISTORY_KEY_CHARS_MAX && OBJECT_KEY.test(value);
 
-const KEY_CHARS_MAX = 1024;
 const OBJECT_KEY = /^(?!internal\.holdfast\/)[^/]+\/[^/]+\/[^/]+\/[^/]+$/;
 
 const isText = (value: unknown): value is string =>

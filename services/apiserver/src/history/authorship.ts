@@ -4,9 +4,10 @@ import { objectKey, resourcePrefix } from '@holdfast/store';
 import { API_SERVER, type User } from '../authentication/identity.ts';
 import type { Core } from '../core.ts';
 import type { ResourceRequest } from '../http/request-info.ts';
-import { HISTORY_TEXT_CHARS_MAX } from '../limits.ts';
+import { HISTORY_KEY_CHARS_MAX } from '../limits.ts';
 import { storedNameOf } from '../objects/stored-object.ts';
 import { AuthoredStore } from './authored-store.ts';
+import { cut, ownText } from './own-text.ts';
 import type { Authorship } from './record.ts';
 
 interface Incoming {
@@ -33,8 +34,10 @@ export function recordRefusal(core: Core, incoming: Incoming, info: ResourceRequ
   if (name === '' || name.includes('/')) return;
   const { group, plural } = storedPlace(core, info);
   const key = objectKey({ group, resource: plural, namespace: namespaceOf(core, info), name });
-  const reason = cut(error.message);
-  history.refused({ key, reason, authorship: authorshipOf(core, incoming, info) });
+  // Names are validated later than some writes are refused.
+  if (key.length > HISTORY_KEY_CHARS_MAX) return;
+  const refused = { key: ownText(key, HISTORY_KEY_CHARS_MAX), reason: ownText(error.message) };
+  history.refused({ ...refused, authorship: authorshipOf(core, incoming, info) });
 }
 
 /** A request for the object of a namespace names it twice. */
@@ -60,10 +63,10 @@ function authorshipOf(core: Core, { request, user }: Incoming, info: ResourceReq
       user: cut(user.name),
       userAgent: cut(userAgent),
       verb: info.verb,
-      subresource: cut(info.subresource),
-      manager: info.verb === 'delete' ? '' : cut(query.get('fieldManager') || programOf(userAgent)),
+      subresource: ownText(info.subresource),
+      manager: info.verb === 'delete' ? '' : ownText(query.get('fieldManager') || programOf(userAgent)),
     },
-    requestId: cut(headers['audit-id'] ?? traceOf(headers['traceparent'] ?? '')),
+    requestId: ownText(headers['audit-id'] ?? traceOf(headers['traceparent'] ?? '')),
     seenOfResource: Math.max(sent?.of(resource) ?? 0, told.ofResource),
     seenOfAny: Math.max(sent?.ofAny ?? 0, told.ofAny),
   };
@@ -81,6 +84,3 @@ const HAD_SEEN = /^(\d{1,16}) (\d{1,16})$/;
 const programOf = (userAgent: string): string => userAgent.split('/', 1)[0] ?? '';
 
 const traceOf = (traceparent: string): string => /^[\da-f]{2}-([\da-f]{32})-/.exec(traceparent)?.[1] ?? '';
-
-const cut = (text: string): string =>
-  text.length <= HISTORY_TEXT_CHARS_MAX ? text : text.slice(0, HISTORY_TEXT_CHARS_MAX);

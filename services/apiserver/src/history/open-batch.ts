@@ -65,7 +65,7 @@ export class OpenBatch implements HistoryBatch {
   refused({ key, reason, authorship }: RefusedWrite, now: number): void {
     const nothing = { previousRevision: 0, value: '', before: '' };
     this.records.push({ revision: this.#last, at: now, kind: 'refused', key, reason, authorship, ...nothing });
-    this.#chars += RECORD_CHARS;
+    this.#chars += key.length + reason.length + RECORD_CHARS;
     this.#endedAt = now;
   }
 }

@@ -1,6 +1,7 @@
 import { RecentMap } from '@holdfast/platform';
 import type { Revision } from '@holdfast/store';
-import { HISTORY_CLIENTS_MAX, HISTORY_RESOURCES_OF_CLIENT_MAX, HISTORY_TEXT_CHARS_MAX } from '../limits.ts';
+import { HISTORY_CLIENTS_MAX, HISTORY_RESOURCES_OF_CLIENT_MAX } from '../limits.ts';
+import { cut } from './own-text.ts';
 
 /** The newest revisions that were sent to one client. */
 export class SeenByClient {
@@ -28,7 +29,7 @@ export class SeenRevisions {
   readonly #clients = new RecentMap<string, SeenByClient>(HISTORY_CLIENTS_MAX);
 
   of(user: string, userAgent: string): SeenByClient {
-    const client = `${user.slice(0, HISTORY_TEXT_CHARS_MAX)}\n${userAgent.slice(0, HISTORY_TEXT_CHARS_MAX)}`;
+    const client = `${cut(user)}\n${cut(userAgent)}`;
     const known = this.#clients.get(client);
     if (known !== undefined) return known;
     const seen = new SeenByClient();

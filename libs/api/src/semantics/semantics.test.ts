@@ -6,7 +6,7 @@ import { isNodeReady } from './nodes.ts';
 import { isMirrorPod, isPodFinished, isPodReady, isTerminating, sidecarsOf } from './pods.ts';
 import { qosClassOf } from './qos.ts';
 import { compileRequiredNodes } from './required-nodes.ts';
-import { isDefaultStorageClass, storageClassOf } from './storage.ts';
+import { defaultStorageClass, isDefaultStorageClass, namesStorageClass, storageClassOf } from './storage.ts';
 import { firstUntolerated, HARD_EFFECTS, tolerates } from './tolerations.ts';
 
 const TAINT: Taint = { key: 'team', value: 'x', effect: 'NoSchedule' };
@@ -79,6 +79,30 @@ test('annotations identify a mirror pod, a default class and the class of a clai
     const annotations = { 'storageclass.kubernetes.io/is-default-class': value };
     assert.equal(isDefaultStorageClass({ metadata: { annotations } }), isDefault);
   }
+});
+
+test('a claim without a class gets the newest default class, of equally old ones the first by name', () => {
+  const made = (name: string, creationTimestamp: string, isDefault = true) => {
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': String(isDefault) };
+    return {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name, creationTimestamp, annotations },
+      provisioner: 'p',
+    };
+  };
+  const classes = [
+    made('old', '2026-01-01T00:00:00Z'),
+    made('b', '2026-01-02T00:00:00Z'),
+    made('a', '2026-01-02T00:00:00Z'),
+    made('newest', '2026-01-03T00:00:00Z', false),
+  ];
+  assert.equal(defaultStorageClass(classes)?.metadata.name, 'a');
+  assert.equal(defaultStorageClass(classes.slice(3)), undefined);
+  assert.ok(!namesStorageClass({ metadata: {}, spec: {} }));
+  assert.ok(namesStorageClass({ metadata: {}, spec: { storageClassName: '' } }));
+  const annotations = { 'volume.beta.kubernetes.io/storage-class': '' };
+  assert.ok(namesStorageClass({ metadata: { annotations }, spec: {} }));
 });
 
 test('a Job is over by its true Complete or Failed condition', () => {

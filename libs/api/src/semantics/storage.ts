@@ -1,4 +1,5 @@
 import { ownValue } from '@holdfast/machinery';
+import { parseTime } from '@holdfast/platform/time';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../generated/types.ts';
 import type { KubeObject } from '../resource.ts';
 import { isTerminating } from './pods.ts';
@@ -18,11 +19,25 @@ type Classed = Pick<KubeObject, 'metadata'> & { readonly spec?: { readonly stora
 export const storageClassOf = ({ metadata, spec }: Classed): string =>
   metadata.annotations?.[STORAGE_CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
 
+/** True when a claim names its class, even the empty one: only the others get the default class. */
+export const namesStorageClass = ({ metadata, spec }: Classed): boolean =>
+  spec?.storageClassName !== undefined || ownValue(metadata.annotations, STORAGE_CLASS_ANNOTATION) !== undefined;
+
 const DEFAULT_ANNOTATIONS = [DEFAULT_CLASS_ANNOTATION, OLD_DEFAULT_CLASS_ANNOTATION];
 
-/** True for the class of claims that name no class. */
+/** True for a class that claims without a class may get. */
 export const isDefaultStorageClass = ({ metadata }: Pick<StorageClass, 'metadata'>): boolean =>
   DEFAULT_ANNOTATIONS.some((key) => ownValue(metadata.annotations, key) === 'true');
+
+/** The class of claims that name none: the newest of several default ones, of equally old ones the first by name. */
+export function defaultStorageClass(classes: readonly StorageClass[]): StorageClass | undefined {
+  const createdAt = ({ metadata }: StorageClass): number => parseTime(metadata.creationTimestamp ?? '') ?? 0;
+  const isEarlier = (a: StorageClass, b: StorageClass): boolean => (a.metadata.name ?? '') < (b.metadata.name ?? '');
+  const [first] = classes
+    .filter(isDefaultStorageClass)
+    .sort((a, b) => createdAt(b) - createdAt(a) || (isEarlier(a, b) ? -1 : 1));
+  return first;
+}
 
 /** The node that the scheduler selected for the volume of a claim, before there is one. */
 export const selectedNodeOf = ({ metadata }: Pick<PersistentVolumeClaim, 'metadata'>): string | undefined =>

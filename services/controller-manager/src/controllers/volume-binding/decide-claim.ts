@@ -2,6 +2,7 @@ import {
   BIND_COMPLETED_ANNOTATION,
   BOUND_BY_CONTROLLER_ANNOTATION,
   NO_PROVISIONER,
+  namesStorageClass,
   type PersistentVolume,
   type PersistentVolumeClaim,
   STORAGE_PROVISIONER_ANNOTATION,
@@ -21,6 +22,8 @@ export interface ClaimSnapshot {
   readonly candidates: readonly PersistentVolume[];
   /** Undefined when there is none of that name. */
   readonly storageClass: StorageClass | undefined;
+  /** The class of claims that name none. */
+  readonly defaultClass: StorageClass | undefined;
 }
 
 export interface BindingEvent {
@@ -70,7 +73,8 @@ function decideBound(claim: PersistentVolumeClaim, named: PersistentVolume | und
  * Whether the claim has to wait for its pod is a matter of the class alone. A selected node only requests a volume to
  * be made there: a free volume may be out of reach of that node.
  */
-function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDecision {
+function decideFree(snapshot: ClaimSnapshot): ClaimDecision {
+  const { claim, candidates, storageClass } = snapshot;
   const waitsForPod = storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
   const volume = bestVolume(claim, candidates, waitsForPod);
   if (volume !== undefined) return bind(claim, volume);
@@ -78,18 +82,23 @@ function decideFree({ claim, candidates, storageClass }: ClaimSnapshot): ClaimDe
     const message = 'waiting for first consumer to be created before binding';
     return inPhase(claim, 'Pending', { type: 'Normal', reason: 'WaitForFirstConsumer', message });
   }
-  return unprovisioned(claim, storageClass);
+  return storageClassOf(claim) === '' ? withoutClass(snapshot) : unprovisioned(claim, storageClass);
+}
+
+/** A default class may be made after the claim: the claim gets it then, unless it asked for no class. */
+function withoutClass({ claim, defaultClass }: ClaimSnapshot): ClaimDecision {
+  if (defaultClass !== undefined && !namesStorageClass(claim)) {
+    const spec = { ...claim.spec, storageClassName: nameOf(defaultClass) };
+    return { write: { kind: 'claim', object: { ...claim, spec } } };
+  }
+  const message = 'no persistent volumes available for this claim and no storage class is set';
+  return inPhase(claim, 'Pending', { type: 'Normal', reason: 'FailedBinding', message });
 }
 
 /** This controller provisions no volumes; an annotation requests it from an external driver, as it expects. */
 function unprovisioned(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): ClaimDecision {
-  const className = storageClassOf(claim);
-  if (className === '') {
-    const message = 'no persistent volumes available for this claim and no storage class is set';
-    return inPhase(claim, 'Pending', { type: 'Normal', reason: 'FailedBinding', message });
-  }
   if (storageClass === undefined) {
-    const message = `storageclass.storage.k8s.io "${className}" not found`;
+    const message = `storageclass.storage.k8s.io "${storageClassOf(claim)}" not found`;
     return inPhase(claim, 'Pending', { type: 'Warning', reason: 'ProvisioningFailed', message });
   }
   const { provisioner } = storageClass;

@@ -1,4 +1,6 @@
 import {
+  defaultStorageClass,
+  isDefaultStorageClass,
   PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES,
   type PersistentVolume,
@@ -51,7 +53,11 @@ function createClaimLoop(context: ControllerContext): Loop {
             if (mismatchOf(object, claim) === undefined) enqueue(keyOf(claim));
         }
       }),
-      classes.onChange(({ key }) => waiting(key).map(keyOf).forEach(enqueue)),
+      classes.onChange(({ key, object, old }) => {
+        waiting(key).map(keyOf).forEach(enqueue);
+        const isNowDefault = object !== undefined && isDefaultStorageClass(object);
+        if (isNowDefault && (old === undefined || !isDefaultStorageClass(old))) waiting('').map(keyOf).forEach(enqueue);
+      }),
     ],
     reconcile: async (key) => {
       const claim = claims.get(parseKey(key));
@@ -73,17 +79,16 @@ async function passClaim(context: ControllerContext, claim: PersistentVolumeClai
   const volumes = informers.of(PERSISTENT_VOLUMES);
   const { volumeName = '' } = claim.spec;
   const className = storageClassOf(claim);
-  const storageClass = className === '' ? undefined : informers.of(STORAGE_CLASSES).get({ name: className });
-  const candidates = [
-    ...volumes.byIndex(RESERVED_FOR, keyOf(claim)),
-    ...volumes.byIndex(FREE_IN_CLASS, storageClassOf(claim)),
-  ];
+  const classes = informers.of(STORAGE_CLASSES);
+  const storageClass = className === '' ? undefined : classes.get({ name: className });
+  const defaultClass = className === '' ? defaultStorageClass(classes.list()) : undefined;
+  const candidates = [...volumes.byIndex(RESERVED_FOR, keyOf(claim)), ...volumes.byIndex(FREE_IN_CLASS, className)];
   const named = volumeName === '' ? undefined : volumes.get({ name: volumeName });
-  const decision: ClaimDecision = decideClaim({ claim, named, candidates, storageClass });
+  const decision: ClaimDecision = decideClaim({ claim, named, candidates, storageClass, defaultClass });
   // Data is not called lost because a cache is late.
   if (decision.write?.kind === 'claim-status' && decision.write.object.status.phase === 'Lost') {
     const live = volumeName === '' ? undefined : await client.find(PERSISTENT_VOLUMES, { name: volumeName });
-    const again = decideClaim({ claim, named: live, candidates, storageClass });
+    const again = decideClaim({ claim, named: live, candidates, storageClass, defaultClass });
     if (again.write?.kind !== 'claim-status' || again.write.object.status.phase !== 'Lost') return;
   }
   if (decision.event !== undefined) events.event(claim, decision.event);

@@ -181,6 +181,31 @@ test('this controller creates no volumes: a driver gets an annotation, an unknow
   assert.match(world.api.events.find(({ about }) => about === 'lost')?.message ?? '', /"nobody" not found/);
 });
 
+test('claims without a class get the default class when there is one, and only they', async () => {
+  const world = createWorld();
+  const controller = start(world);
+  const old = { 'volume.beta.kubernetes.io/storage-class': '' };
+  world.api.put(PERSISTENT_VOLUMES, volume('v', { capacity: { storage: '1Gi' } }));
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('fits'));
+  await controller.settle();
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('c'));
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('none', { storageClassName: '' }));
+  world.api.put(PERSISTENT_VOLUME_CLAIMS, claim('old', {}, { annotations: old }));
+  world.api.put(STORAGE_CLASSES, storageClass('other'));
+  await controller.settle();
+  assert.equal(claimOf(world).spec.storageClassName, undefined);
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+  const fields = { provisioner: 'csi.example.com', metadata: { name: 'standard', annotations } };
+  world.api.put(STORAGE_CLASSES, storageClass('standard', fields));
+  await controller.settle();
+  const classes = world.api.list(PERSISTENT_VOLUME_CLAIMS).map(({ spec }) => spec.storageClassName);
+  assert.deepEqual(classes, [undefined, 'standard', '', undefined]);
+  assert.equal(claimOf(world).metadata.annotations?.['volume.kubernetes.io/storage-provisioner'], 'csi.example.com');
+  const writes = world.api.writes.length;
+  await controller.settle();
+  assert.equal(world.api.writes.length, writes);
+});
+
 async function boundWorld(policy: string): Promise<{ readonly world: World; readonly controller: DrivenController }> {
   const world = createWorld();
   const controller = start(world);

@@ -18,6 +18,8 @@ const CASES: readonly (readonly [string, string])[] = [
     '<script src="[/s.js]">if (a < b) "<a href=/x>"</script><a href=[/y]>',
   ],
   ['<!-- <a href="/x"> --><a href="/y">', '<!-- <a href="/x"> --><a href="[/y]">'],
+  ['<TITLE><a href="/x"></Title ><a href="/y">', '<TITLE><a href="/x"></Title ><a href="[/y]">'],
+  ['<!----><!-- - -> -- > --><a href="/y"><!---->', '<!----><!-- - -> -- > --><a href="[/y]"><!---->'],
   ['1 < 2 <3 <a href="/x">', '1 < 2 <3 <a href="[/x]">'],
   [
     '<!doctype html><html manifest="/m"><link rel=a href="/l">',
@@ -43,6 +45,22 @@ test('a tag without end is not buffered: it passes unchanged', () => {
   const out = rewriter.push(`<a ${'x'.repeat(100_000)}`);
   assert.ok(out.length > 99_000, String(out.length));
   assert.equal(rewriter.push(' href="/x">'), ' href="/x">');
+});
+
+test('the letters of a page with many comments, titles and scripts are looked at once', (t) => {
+  for (const each of ['<!---->', '<title></title>', '<script>x</script>']) {
+    const page = each.repeat(2_000);
+    let chars = 0;
+    const { toLowerCase } = String.prototype;
+    const mock = t.mock.method(String.prototype, 'toLowerCase', function counted(this: string) {
+      chars += this.length;
+      return toLowerCase.call(this);
+    });
+    const out = new LinkRewriter(mark).push(page);
+    mock.mock.restore();
+    assert.equal(out, page);
+    assert.ok(chars > 0 && chars <= 2 * page.length, `${chars} characters of ${page.length}`);
+  }
 });
 
 async function* pieces(...texts: readonly (string | Uint8Array)[]): AsyncIterable<Uint8Array> {

@@ -97,6 +97,7 @@ export class LinkRewriter {
   push(piece: string): string {
     let out = '';
     let at = 0;
+    let lower: string | undefined;
     while (at < piece.length) {
       if (this.#place === 'tag') {
         const end = this.#tagEnd(piece, at);
@@ -110,7 +111,9 @@ export class LinkRewriter {
         if (open >= 0) this.#beginTag();
       } else {
         const mark = this.#place === 'comment' ? '-->' : `</${this.#place.textOf}`;
-        const { text, next } = this.#upTo(mark, piece, at);
+        // Once for all marks of the piece: a page may have thousands.
+        lower ??= piece.toLowerCase();
+        const { text, next } = this.#upTo(mark, { piece, lower }, at);
         out += text;
         at = next;
       }
@@ -181,18 +184,26 @@ export class LinkRewriter {
   }
 
   /** Passes on text that is not read, up to and with a mark, which may be cut by the border of two pieces. */
-  #upTo(mark: string, piece: string, from: number): { readonly text: string; readonly next: number } {
+  #upTo(mark: string, { piece, lower }: Lowered, from: number): { readonly text: string; readonly next: number } {
     const before = this.end();
-    const text = `${before}${piece.slice(from)}`;
-    const found = text.toLowerCase().indexOf(mark);
-    if (found < 0) {
+    const border = before === '' ? '' : `${before.toLowerCase()}${lower.slice(from, from + mark.length - 1)}`;
+    const cut = border.indexOf(mark);
+    const found = cut < 0 ? lower.indexOf(mark, from) : cut + from - before.length;
+    if (cut < 0 && found < 0) {
+      const text = `${before}${piece.slice(from)}`;
       this.#kept = text.slice(Math.max(0, text.length - mark.length + 1));
       return { text: text.slice(0, text.length - this.#kept.length), next: piece.length };
     }
     this.#place = 'text';
-    const end = found + mark.length;
-    return { text: text.slice(0, end), next: from + end - before.length };
+    const next = found + mark.length;
+    return { text: `${before}${piece.slice(from, next)}`, next };
   }
+}
+
+/** A piece, and the same in small letters. Of Latin letters no small one is longer. */
+interface Lowered {
+  readonly piece: string;
+  readonly lower: string;
 }
 
 /** A name and, where there is one, its value. The value is optional so that every name is read once. */

@@ -287,6 +287,11 @@ const defining: readonly Scenario[] = SCHEMAS.map(([what, size, schema]) => ({
 
 const list = (more: object): unknown => ({ type: 'array', items: { type: 'string' }, ...more });
 const byName = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+const boundedSet = list({
+  'x-kubernetes-list-type': 'set',
+  maxItems: 10_000,
+  items: { type: 'string', maxLength: 20 },
+});
 type Instances = readonly (readonly [string, schema: unknown, (size: number) => unknown])[];
 const INSTANCES: Instances = [
   ['a list', list({}), (size) => many(size, (index) => `v${index}`)],
@@ -347,6 +352,15 @@ const INSTANCES: Instances = [
       'x-kubernetes-validations': [rule('self == oldSelf || true')],
     }),
     (size) => many(size, (index) => `v${index}`),
+  ],
+  [
+    'a rule over two sets',
+    {
+      type: 'object',
+      properties: { a: boundedSet, b: boundedSet },
+      'x-kubernetes-validations': [rule('self.a == self.b')],
+    },
+    (size) => ({ a: many(size, (index) => `v${index}`), b: many(size, (index) => `v${index}`).toReversed() }),
   ],
 ];
 const wide = (value: unknown, group: string): unknown => ({

@@ -158,7 +158,11 @@ function listOfAll(left: ListValue, added: readonly CelValue[], merge: ListMerge
 
 /** A set has no order, and `+` adds the missing elements. */
 const SET_MERGE: ListMerge = {
-  equals: (left, right) => left.size === right.size && keysOf(left, []).every((key) => keySet(right, []).has(key)),
+  equals: (left, right) => {
+    if (left.size !== right.size) return false;
+    const others = keySet(right, []);
+    return keysOf(left, []).every((key) => others.has(key));
+  },
   add: (left, right) => {
     const known = keySet(left, []);
     const added = [...itemsOf(right)].filter((item) => !known.has(keyOf(item, [])));

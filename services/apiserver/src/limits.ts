@@ -145,6 +145,10 @@ export const HTTP1_HEADERS_MAX_BYTES = 64 * 1024;
 /** Headers of a request. Over HTTP/1.1 Node takes so many; each group that a client acts in is a header, and people may be in hundreds. */
 export const HEADERS_MAX = 1_000;
 
+/** Entries of `Accept` and `Accept-Encoding` that are read, and parameters of one: browsers send ten with two each, and a header has room for 30,000. */
+export const ACCEPT_CLAUSES_MAX = 100;
+export const ACCEPT_PARAMETERS_MAX = 16;
+
 /** Requests per HTTP/2 connection at one time: what kube-apiserver allows. */
 export const HTTP2_STREAMS_MAX = 250;
 

@@ -10,7 +10,7 @@ import type { ApiResponse, ResponseBody } from '@holdfast/client';
 import { createSeededRandom } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
 import { whole } from '../http/pieces.ts';
-import { COMPRESSED_OVER_BYTES } from '../limits.ts';
+import { ACCEPT_CLAUSES_MAX, COMPRESSED_OVER_BYTES } from '../limits.ts';
 import { configMapBody, startTestApi } from '../testing/fixture.ts';
 import { host, serve, tls } from '../testing/https.ts';
 import { takesGzip } from './compression.ts';
@@ -108,6 +108,8 @@ test('only the exact name gzip is accepted', () => {
     false,
     false,
   ]);
+  const late = (before: number): boolean => takesGzip(`${'br,'.repeat(before)}gzip`);
+  assert.deepEqual([late(ACCEPT_CLAUSES_MAX - 1), late(ACCEPT_CLAUSES_MAX)], [true, false]);
 });
 
 test('an unread compressed answer is cut off, and holds at most one window', async (t) => {

@@ -1,12 +1,12 @@
 import { constants, createGzip, type Gzip } from 'node:zlib';
-import { COMPRESSED_OVER_BYTES } from '../limits.ts';
+import { ACCEPT_CLAUSES_MAX, COMPRESSED_OVER_BYTES } from '../limits.ts';
 import { cutOff, type RawResponse } from './raw-response.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 /** As in Kubernetes: quality values are ignored. */
 export const takesGzip = (accepted: string | undefined): boolean =>
-  accepted?.split(',').some((each) => each.trim() === 'gzip') === true;
+  accepted?.split(',', ACCEPT_CLAUSES_MAX).some((each) => each.trim() === 'gzip') === true;
 
 /**
  * Watches and logs have no length: they are sent as they arrive. (A document that is produced while it is sent is

@@ -1,5 +1,6 @@
 import { StatusError } from '@holdfast/machinery';
 import { RecentMap } from '@holdfast/platform';
+import { ACCEPT_CLAUSES_MAX, ACCEPT_PARAMETERS_MAX } from '../limits.ts';
 
 export type Encoding = 'json' | 'yaml' | 'protobuf';
 
@@ -140,10 +141,10 @@ function clausesOf(accept: string): readonly Clause[] {
   return clauses;
 }
 
-/** Best first; of equal ones the more specific. */
+/** Best first; of equal ones the more specific. Clients without a credential are read as well, so not everything is. */
 function readClauses(accept: string): readonly Clause[] {
-  const clauses = accept.split(',').map((text): Clause => {
-    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+  const clauses = accept.split(',', ACCEPT_CLAUSES_MAX).map((text): Clause => {
+    const [type = '', ...rest] = text.split(';', 1 + ACCEPT_PARAMETERS_MAX).map((part) => part.trim());
     const parameters = rest.length === 0 ? NO_PARAMETERS : new Map(rest.map(splitOnce));
     const quality = parameters.get('q');
     return {

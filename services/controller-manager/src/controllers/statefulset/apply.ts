@@ -41,13 +41,17 @@ type Of<K extends StatefulSetAction['type']> = Extract<StatefulSetAction, { type
 export async function apply(tools: ApplyTools, actions: readonly StatefulSetAction[]): Promise<Error | undefined> {
   const creates = actions.filter((action): action is Of<'create-pod'> => action.type === 'create-pod');
   const deletes = actions.filter((action): action is Of<'delete-pod'> => action.type === 'delete-pod');
-  const others = actions.filter(({ type }) => type !== 'create-pod' && type !== 'delete-pod');
+  const claims = actions.filter((action): action is Of<'create-claims'> => action.type === 'create-claims');
+  const apart = new Set<StatefulSetAction>([...creates, ...deletes, ...claims]);
+  const others = actions.filter((action) => !apart.has(action));
   const otherError = await inParallel(others, (action) => perform(tools, action));
   if (otherError !== undefined) return otherError;
+  const claimError = await inParallel(claims, (action) => createClaims(tools, action));
   const createError = await slowStart(creates, (action) => create(tools, action));
   const observed = { resource: STATEFUL_SETS, object: tools.set };
   const deletable = await unlessSpecChanged(tools.context, observed, deletes);
-  return createError ?? (await inParallel(deletable, (action) => remove(tools, action)));
+  const deleteError = await inParallel(deletable, (action) => remove(tools, action));
+  return claimError ?? createError ?? deleteError;
 }
 
 async function perform(tools: ApplyTools, action: StatefulSetAction): Promise<void> {
@@ -76,6 +80,8 @@ async function perform(tools: ApplyTools, action: StatefulSetAction): Promise<vo
         client.delete(CONTROLLER_REVISIONS, targetOf(action.revision), { uid: uidOf(action.revision) }),
       );
       return;
+    case 'create-claims':
+      return createClaims(tools, action);
     case 'create-pod':
       return create(tools, action);
     case 'delete-pod':
@@ -124,6 +130,19 @@ async function create(tools: ApplyTools, { pod, claims }: Of<'create-pod'>): Pro
     const message = `create Pod ${nameOf(pod)} in StatefulSet ${nameOf(set)} failed error: ${describeError(error)}`;
     if (!isAlreadyExists(error)) tell(tools, 'Warning', 'FailedCreate', message);
     throw error;
+  }
+}
+
+async function createClaims(tools: ApplyTools, { pod, claims }: Of<'create-claims'>): Promise<void> {
+  for (const claim of claims) {
+    try {
+      await createClaim(tools, claim, pod);
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return;
+      const what = `create Claim ${nameOf(claim)} Pod ${nameOf(pod)} in StatefulSet ${nameOf(tools.set)}`;
+      tell(tools, 'Warning', 'FailedCreate', `${what} failed error: ${describeError(error)}`);
+      throw error;
+    }
   }
 }
 

@@ -137,3 +137,48 @@ test('a terminating claim gets no new pod, a claim with another controller is ig
   assert.ok(isTerminating(world.api.get(PERSISTENT_VOLUME_CLAIMS, target)));
   assert.deepEqual(world.api.list(PODS).map(nameOf), ['db-0']);
 });
+
+const DATA_1 = { namespace: 'default', name: 'data-db-1' };
+
+test('a claim that is deleted before its pod runs is created again, though it has no owner', async () => {
+  const { world, controller } = await worldWith('Retain', 'Retain');
+  const pod = world.api.get(PODS, { namespace: 'default', name: 'db-1' });
+  world.api.put(PODS, { ...pod, status: { phase: 'Pending' } });
+  await controller.settle();
+  const { uid } = world.api.get(PERSISTENT_VOLUME_CLAIMS, DATA_1).metadata;
+  world.api.drop(PERSISTENT_VOLUME_CLAIMS, DATA_1);
+  await controller.settle();
+  assert.notEqual(world.api.get(PERSISTENT_VOLUME_CLAIMS, DATA_1).metadata.uid, uid);
+  const writes = world.api.writes.length;
+  world.api.put(PODS, { ...pod, status: { phase: 'Pending' } });
+  await controller.settle();
+  assert.equal(world.api.writes.length, writes, 'it is there');
+});
+
+test('a claim of a pod that runs, ends or is not wanted is not created again', async () => {
+  const { world, controller } = await worldWith('Retain', 'Retain');
+  const pod = world.api.get(PODS, { namespace: 'default', name: 'db-1' });
+  world.api.drop(PERSISTENT_VOLUME_CLAIMS, DATA_1);
+  await controller.settle();
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  world.api.put(PODS, { ...pod, metadata: { ...pod.metadata, deletionTimestamp }, status: { phase: 'Pending' } });
+  await controller.settle();
+  edit(world, { replicas: 1 });
+  world.api.put(PODS, { ...pod, status: { phase: 'Pending' } });
+  await controller.settle();
+  assert.deepEqual(world.api.list(PERSISTENT_VOLUME_CLAIMS).map(nameOf), ['data-db-0']);
+});
+
+test('names with dashes lead to the set of a claim', async () => {
+  const world = createWorld();
+  const { metadata, ...set } = statefulSet({
+    replicas: 1,
+    volumeClaimTemplates: [{ ...DATA, metadata: { name: 'a-b' } }],
+  });
+  await world.api.client('user').create(STATEFUL_SETS, { ...set, metadata: { ...metadata, name: 'c-d-1' } });
+  const controller = new DrivenController(world, DEFINITION);
+  await controller.settle();
+  world.api.drop(PERSISTENT_VOLUME_CLAIMS, { namespace: 'default', name: 'a-b-c-d-1-0' });
+  await controller.settle();
+  assert.deepEqual(world.api.list(PERSISTENT_VOLUME_CLAIMS).map(nameOf), ['a-b-c-d-1-0']);
+});

@@ -1,7 +1,7 @@
 import type { OwnerReference, PersistentVolumeClaim, Pod, StatefulSet } from '@holdfast/api';
 import { isSame } from '../../common/hash.ts';
 import { controllerReference, isTerminating, nameOf } from '../../common/meta.ts';
-import { claimNames, podNameOf } from './identity.ts';
+import { buildClaims, claimNames, ordinalOf, podNameOf } from './identity.ts';
 
 /** A claim of the set by its name; undefined when there is none. */
 export type ClaimNamed = (name: string) => PersistentVolumeClaim | undefined;
@@ -56,6 +56,16 @@ const isPodOwner = (podName: string, { kind, name }: OwnerReference): boolean =>
 function withOwners(claim: PersistentVolumeClaim, owners: readonly OwnerReference[]): PersistentVolumeClaim {
   const { ownerReferences: _old, ...metadata } = claim.metadata;
   return { ...claim, metadata: owners.length === 0 ? metadata : { ...metadata, ownerReferences: [...owners] } };
+}
+
+/**
+ * The claims that a pod waits for. One may be deleted before the pod has a node, and the pod would wait for ever; those
+ * of a running pod are held by it.
+ */
+export function missingClaims(set: StatefulSet, pod: Pod, claimNamed: ClaimNamed): readonly PersistentVolumeClaim[] {
+  const ordinal = ordinalOf(set, pod);
+  if (ordinal === undefined || (pod.status.phase ?? 'Pending') !== 'Pending') return [];
+  return buildClaims(set, ordinal).filter((claim) => claimNamed(nameOf(claim)) === undefined);
 }
 
 /** A claim that is on its way out would take the data of a new pod with it: the ordinal waits for a fresh one. */

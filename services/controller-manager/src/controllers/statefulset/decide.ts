@@ -11,7 +11,7 @@ import { claim } from '../../common/claim.ts';
 import { isTerminating, nameOf } from '../../common/meta.ts';
 import { isAvailable, restMs } from '../../common/pods.ts';
 import { STATEFUL_SET_BURST_PODS } from '../../limits.ts';
-import { type ClaimNamed, claimsToUpdate, hasEndingClaim } from './claims.ts';
+import { type ClaimNamed, claimsToUpdate, hasEndingClaim, missingClaims } from './claims.ts';
 import {
   buildClaims,
   buildPod,
@@ -48,6 +48,7 @@ export type StatefulSetAction =
   | { readonly type: 'store-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'delete-revision'; readonly revision: ControllerRevision }
   | { readonly type: 'create-pod'; readonly pod: Pod; readonly claims: readonly PersistentVolumeClaim[] }
+  | { readonly type: 'create-claims'; readonly pod: Pod; readonly claims: readonly PersistentVolumeClaim[] }
   | { readonly type: 'relabel-pod'; readonly pod: Pod }
   | { readonly type: 'update-claim'; readonly claim: PersistentVolumeClaim }
   | { readonly type: 'delete-pod'; readonly pod: Pod; readonly why: 'failed' | 'scale-down' | 'update' };
@@ -122,7 +123,7 @@ const isSettled = ({ set, now }: Picture, pod: Pod): boolean =>
 
 const isHealthy = (pod: Pod): boolean => !isTerminating(pod) && pod.status.phase === 'Running' && isPodReady(pod);
 
-/** Creates missing pods, removes failed ones, and restores lost labels. */
+/** Creates missing pods, removes failed ones, and restores lost labels and claims. */
 const fillOrdinals = (picture: Picture): Step => (isOrdered(picture.set) ? fillInOrder(picture) : fillAtOnce(picture));
 
 /** From the smallest ordinal up, while all earlier pods are healthy. */
@@ -174,7 +175,9 @@ function nextForOrdinal(picture: Picture, ordinal: number, pod: Pod | undefined)
   if (isPodFinished(pod)) return restMs(pod, picture.now) > 0 ? undefined : { type: 'delete-pod', pod, why: 'failed' };
   const labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: nameOf(pod), [POD_INDEX_LABEL]: String(ordinal) };
   const isLabelled = hasPairs(pod.metadata.labels, labels);
-  return isLabelled ? undefined : { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
+  if (!isLabelled) return { type: 'relabel-pod', pod: { ...pod, metadata: { ...pod.metadata, labels } } };
+  const claims = picture.claimNamed === undefined ? [] : missingClaims(set, pod, picture.claimNamed);
+  return claims.length === 0 ? undefined : { type: 'create-claims', pod, claims };
 }
 
 /** Below the partition, and until the update has reached it, an ordinal comes back in the revision it had. */

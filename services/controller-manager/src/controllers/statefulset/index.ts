@@ -9,7 +9,7 @@ import {
   STATEFUL_SETS,
   type StatefulSet,
 } from '@holdfast/api';
-import type { InformerChange, ReconcileResult } from '@holdfast/client';
+import type { Informer, InformerChange, ReconcileResult } from '@holdfast/client';
 import { CacheBarrier } from '../../common/cache-barrier.ts';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import {
@@ -28,6 +28,7 @@ import { ownersToWake } from '../../common/wake.ts';
 import { CACHE_BARRIER_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
 import { apply, writeStatus } from './apply.ts';
 import { claimPods, decide, type StatefulSetSnapshot } from './decide.ts';
+import { claimNames } from './identity.ts';
 import { revisionsOf } from './revisions.ts';
 import { decideStatus } from './status.ts';
 
@@ -119,7 +120,12 @@ function wakeOfDependents(
       ]
     : [];
   const claims = served.claims
-    ? [informers.of(PERSISTENT_VOLUME_CLAIMS).onChange((change) => setsOfClaim(change).forEach(enqueue))]
+    ? [
+        informers.of(PERSISTENT_VOLUME_CLAIMS).onChange((change) => {
+          setsOfClaim(change).forEach(enqueue);
+          if (change.object === undefined && change.old !== undefined) setsNaming(sets, change.old).forEach(enqueue);
+        }),
+      ]
     : [];
   return [...revisions, ...claims];
 }
@@ -134,6 +140,19 @@ function setsOfClaim({ object, old }: InformerChange<KubeObject>): readonly stri
       ? [keyOf({ metadata: toTarget(claim.metadata.namespace ?? '', name) })]
       : [];
   });
+}
+
+/** The sets that have a claim of this name, `<template>-<set>-<ordinal>`: claims that are kept have no owner. */
+function setsNaming(sets: Informer<StatefulSet>, claim: KubeObject): readonly string[] {
+  const name = nameOf(claim);
+  const found: string[] = [];
+  // Any part may have dashes.
+  for (let at = name.indexOf('-'); at >= 0; at = name.indexOf('-', at + 1)) {
+    const podName = name.slice(at + 1);
+    const set = sets.get(toTarget(namespaceOf(claim), podName.replace(/-\d+$/, '')));
+    if (set !== undefined && claimNames(set, podName).includes(name)) found.push(keyOf(set));
+  }
+  return found;
 }
 
 function observe(

@@ -9,8 +9,8 @@ export interface AdmissionChain {
   readonly admit: (request: AdmissionRequest) => Promise<void> | undefined;
   readonly settle: (request: AdmissionRequest) => void;
   readonly validate: (request: AdmissionRequest) => Promise<void> | undefined;
-  /** A connection that is about to be made: exec, attach, port-forward, proxies. */
-  readonly connect: (attributes: Attributes, remarks: Remarks) => Promise<void> | undefined;
+  /** A request whose object is not stored: a connection, a binding, an eviction, a token. */
+  readonly review: (attributes: Attributes, remarks: Remarks) => Promise<void> | undefined;
 }
 
 type Phase = 'admit' | 'validate';
@@ -19,7 +19,7 @@ export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
   const plugins = ADMISSION_PLUGINS.map((create) => create(deps));
   const admitting = plugins.filter(({ admit }) => admit !== undefined);
   const settling = plugins.filter(({ settle }) => settle !== undefined);
-  const connecting = plugins.filter(({ connect }) => connect !== undefined);
+  const reviewing = plugins.filter(({ review }) => review !== undefined);
   const validating = plugins.filter(({ validate }) => validate !== undefined);
   return {
     admit: (request) => {
@@ -30,7 +30,7 @@ export function createAdmissionChain(deps: AdmissionDeps): AdmissionChain {
       for (const plugin of settling) if (plugin.handles(request)) plugin.settle?.(request);
     },
     validate: (request) => run(validating, 'validate', request),
-    connect: (attributes, remarks) => connectAll(connecting, attributes, remarks),
+    review: (attributes, remarks) => reviewAll(reviewing, attributes, remarks),
   };
 }
 
@@ -39,12 +39,12 @@ async function secondRound(admitting: readonly AdmissionPlugin[], request: Admis
   if (beginSecondRound(request)) await run(admitting, 'admit', request);
 }
 
-function connectAll(
+function reviewAll(
   plugins: readonly AdmissionPlugin[],
   attributes: Attributes,
   remarks: Remarks,
 ): Promise<void> | undefined {
-  const works = plugins.flatMap((plugin) => plugin.connect?.(attributes, remarks) ?? []);
+  const works = plugins.flatMap((plugin) => plugin.review?.(attributes, remarks) ?? []);
   return works.length === 0 ? undefined : Promise.all(works).then(() => undefined);
 }
 

@@ -35,6 +35,8 @@ export interface AdmissionRequest {
   /** UPDATE only: the client sends an object of another kind than the stored one. */
   readonly representation?: Representation;
   readonly dryRun: boolean;
+  /** Webhooks and policies have seen what the client posted, and do not see the write that follows from it. */
+  readonly isReviewed?: boolean;
   /** UPDATE only: whether the client names the state that it replaces. */
   readonly namesRevision?: () => boolean;
   readonly warn: (text: string) => void;
@@ -121,8 +123,8 @@ export interface AdmissionPlugin {
   readonly settle?: (request: AdmissionRequest) => void;
   /** Sees the object as it will be stored. */
   readonly validate?: (request: AdmissionRequest) => Promise<void> | void;
-  /** Sees a connection to a pod, service or node before it is made. */
-  readonly connect?: (attributes: Attributes, remarks: Remarks) => Promise<void> | void;
+  /** Sees a request whose object is not stored: a connection, a binding, an eviction, a token. */
+  readonly review?: (attributes: Attributes, remarks: Remarks) => Promise<void> | void;
 }
 
 export type AdmissionPluginFactory = (deps: AdmissionDeps) => AdmissionPlugin;

@@ -18,6 +18,7 @@ import { createOwnersOnly } from './plugins/owners-only.ts';
 import { createPodOwnership } from './plugins/pod-ownership.ts';
 import { createPodSecurity } from './plugins/pod-security.ts';
 import { createPodSelfFencing } from './plugins/pod-self-fencing.ts';
+import { createPolicyParamRights } from './plugins/policy-param-rights.ts';
 import { createPriority } from './plugins/priority.ts';
 import { createPrivilegedContainers } from './plugins/privileged-containers.ts';
 import { createPromiseVerdict } from './plugins/promise-verdict.ts';
@@ -58,6 +59,7 @@ export const ADMISSION_PLUGINS: readonly AdmissionPluginFactory[] = [
   createMutatingWebhooks,
   createExpressionChecks,
   createRbacEscalation,
+  createPolicyParamRights,
   createPodOwnership,
   createNodeVerdict,
   createPromiseVerdict,

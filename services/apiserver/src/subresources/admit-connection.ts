@@ -11,7 +11,7 @@ export function admitConnection(
   options: JsonObject & { readonly kind: string },
 ): Promise<void> | undefined {
   const { namespace, name, subresource } = context.info;
-  return core.admission.connect(
+  return core.admission.review(
     {
       operation: 'CONNECT',
       definition,

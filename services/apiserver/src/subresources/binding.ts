@@ -26,19 +26,26 @@ import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { updateObject } from '../verbs/update-object.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { mismatch } from '../verbs/write-results.ts';
+import { admitPosted } from './admit-posted.ts';
 import type { Handler, Subresource } from './port.ts';
+
+const KIND = { group: '', version: 'v1', kind: 'Binding' } as const;
 
 /** SAFE-01: a pod is bound once, by compare-and-swap, and only the pod that the scheduler decided about. */
 const bind: Handler = async (core, context, definition) => {
   const options = readWriteOptions(context, 'CreateOptions');
-  const wanted = readBinding(parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value);
+  const document = parseDocument(bodyText(context.request), bodyFormat(context.request), 'Binding').value;
+  const wanted = readBinding(document);
   refuseOtherNamespace(wanted.namespace, context.info.namespace);
   if (wanted.name !== context.info.name) throw badRequest('name in URL does not match name in Binding object');
   refuseTarget(wanted);
+  const { dryRun } = options;
+  await admitPosted(core, context, definition, { kind: KIND, subresource: 'binding', document, dryRun });
   await updateObject(core, context, {
     definition,
     strategy: { subresource: 'binding', prepare: () => {}, validate: () => [] },
-    dryRun: options.dryRun,
+    dryRun,
+    isReviewed: true,
     change: (current) => {
       const pod = asPod(current);
       refuseOther(definition, pod, wanted);
@@ -62,7 +69,7 @@ export const binding: Subresource = {
   name: 'binding',
   servedBy: (definition) => definition.group === '' && definition.plural === 'pods',
   verbs: { create: bind },
-  body: { group: '', version: 'v1', kind: 'Binding' },
+  body: KIND,
 };
 
 interface Wanted {

@@ -26,6 +26,7 @@ import { refuseOtherNamespace } from '../verbs/place-in-namespace.ts';
 import { readReview } from '../verbs/review.ts';
 import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
+import { admitPosted } from './admit-posted.ts';
 import { findBudget, notYetCounted, spend, unhealthyMayGo } from './disruption-budget.ts';
 import type { Handler, Subresource } from './port.ts';
 
@@ -34,15 +35,18 @@ const KIND = { group: 'policy', version: 'v1', kind: 'Eviction' } as const;
 /** Deletes a pod if its disruption budget has room for it. */
 const create: Handler = async (core, context, definition) => {
   const { namespace, name } = context.info;
-  const { deleteOptions = {}, metadata } = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
+  const document = readReview(context, KIND, ['policy/v1beta1']) as Eviction;
+  const { deleteOptions = {}, metadata } = document;
   refuseOtherNamespace(metadata?.namespace, namespace);
   await refuseUnlessLive(core.reader, namespace, () => subjectOf(definition, name));
   if ((metadata?.name ?? '') !== name) throw badRequest('name in URL does not match name in Eviction object');
   const asked = readWriteOptions(context, 'CreateOptions');
   checkOptions(deleteOptions);
   const dryRun = asked.dryRun || (deleteOptions.dryRun ?? []).length > 0;
-  const deletion = { definition, target: { namespace, name }, options: deleteOptions, dryRun, prepare: markEvicted };
-  await inTurn({ core, context, deletion });
+  await admitPosted(core, context, definition, { kind: KIND, subresource: 'eviction', document, dryRun });
+  const target = { namespace, name };
+  const how = { options: deleteOptions, dryRun, isReviewed: true, prepare: markEvicted } as const;
+  await inTurn({ core, context, deletion: { definition, target, ...how } });
   return valueAnswer(context, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 };
 

@@ -28,7 +28,9 @@ import { EXTENDED_POD_TOKEN_SECONDS, POD_TOKEN_SECONDS } from '../limits.ts';
 import { keyOf, subjectOf } from '../objects/object-keys.ts';
 import type { BoundObject } from '../tokens/service-account-tokens.ts';
 import { readReview, reviewAnswer } from '../verbs/review.ts';
+import { readWriteOptions } from '../verbs/write-options.ts';
 import { missing } from '../verbs/write-results.ts';
+import { admitPosted } from './admit-posted.ts';
 import type { Handler, Subresource } from './port.ts';
 
 const KIND = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' } as const;
@@ -57,6 +59,8 @@ const create: Handler = async (core, context, definition) => {
   const bound: Partial<Bound> =
     spec.boundObjectRef === undefined ? {} : await findBound(core, namespace, name, spec.boundObjectRef);
   refuseForeignNode(context, bound);
+  const { dryRun } = readWriteOptions(context, 'CreateOptions');
+  await admitPosted(core, context, definition, { kind: KIND, subresource: 'token', document: review, dryRun });
   const audiences = (spec.audiences ?? []).length > 0 ? spec.audiences : tokens.audiences;
   const now = core.clock.now();
   const isOfPod = bound.boundTo?.kind === 'pod' && audiences.every((each) => tokens.audiences.includes(each));

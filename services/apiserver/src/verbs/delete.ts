@@ -43,6 +43,8 @@ export interface Deletion {
   readonly dryRun: boolean;
   /** Additional changes in the write that marks the object as terminating. */
   readonly prepare?: (object: KubeObject, now: number) => KubeObject;
+  /** Webhooks and policies have seen the request already. */
+  readonly isReviewed?: true;
   /** The server deletes by itself: no plugin and no webhook is asked. */
   readonly skipsAdmission?: true;
 }
@@ -203,6 +205,7 @@ function admissionRequest(
     old: current.object,
     deleteOptions: deletion.options,
     dryRun: deletion.dryRun,
+    isReviewed: deletion.isReviewed === true,
     warn: context.warn,
     audit: context.audit,
     accompany: (companion) => void companions.push(companion),

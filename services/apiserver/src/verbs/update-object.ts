@@ -42,6 +42,8 @@ export interface Update {
   /** What webhooks and policies see instead of the object. */
   readonly representation?: Representation;
   readonly dryRun: boolean;
+  /** Webhooks and policies have seen the request already. */
+  readonly isReviewed?: true;
   /** Owner of the fields that this update changes; absent = ownership is not touched, or already settled by `change`. */
   readonly fieldManager?: string;
   /**
@@ -266,6 +268,7 @@ function admissionRequest(
     old: current.object,
     ...(update.representation === undefined ? {} : { representation: update.representation }),
     dryRun: update.dryRun,
+    isReviewed: update.isReviewed === true,
     namesRevision: () => namesRevision(context.request),
     warn: context.warn,
     audit: context.audit,

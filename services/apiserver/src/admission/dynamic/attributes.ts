@@ -80,6 +80,10 @@ const CONFIGURATION_RESOURCES = new Set([
   'mutatingadmissionpolicybindings',
 ]);
 
+/** Webhooks and policies see the request. */
+export const isShown = ({ definition, isReviewed = false }: AdmissionRequest): boolean =>
+  !isReviewed && !isAdmissionConfiguration(definition);
+
 /** Prevents a lock-out from the configuration of admission itself. */
 export function isAdmissionConfiguration({ group, plural }: { group: string; plural: string }): boolean {
   return group === 'admissionregistration.k8s.io' && CONFIGURATION_RESOURCES.has(plural);

@@ -48,7 +48,10 @@ async function find(
   return all.filter(({ metadata }) => selector.matches(metadata.labels));
 }
 
-function resourceOf({ apiVersion = '', kind = '' }: ParamKind, kinds: Kinds): ResourceDefinition | undefined {
+export function resourceOf(
+  { apiVersion = '', kind = '' }: Readonly<ParamKind>,
+  kinds: Kinds,
+): ResourceDefinition | undefined {
   const slash = apiVersion.indexOf('/');
   const group = slash === -1 ? '' : apiVersion.slice(0, slash);
   const version = apiVersion.slice(slash + 1);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type KubeObject, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceDefinition } from '@holdfast/api';
 import { isJsonObject, type JsonObject, StatusError } from '@holdfast/machinery';
 import type { Remarks } from '../../audit/notes.ts';
-import { type Attributes, asSent, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
+import { type Attributes, asSent, attributesOf, isShown } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { invocationOf } from '../dynamic/reinvocation.ts';
 import { callFailed, patched } from '../dynamic/review.ts';
@@ -16,17 +16,17 @@ export function createMutatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
   const source = new WebhookSource(MUTATING_WEBHOOK_CONFIGURATIONS, true, deps);
   return {
     name: 'MutatingAdmissionWebhook',
-    handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
+    handles: (request) => !source.isEmpty && isShown(request),
     admit: async (request) => {
       for (const [index, hook] of source.all().entries()) {
         if (hook.matcher.concerns(request)) await invoke({ hook, index }, request, deps);
       }
     },
-    connect: (attributes, remarks) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, deps, remarks)),
+    review: (attributes, remarks) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, deps, remarks)),
   };
 }
 
-/** Connections cannot be changed, only refused. */
+/** What is not stored cannot be changed, only refused. */
 async function reviewAll(
   hooks: readonly CompiledWebhook[],
   attributes: Attributes,
@@ -36,9 +36,14 @@ async function reviewAll(
   const views = new Views(attributes, deps);
   for (const [index, hook] of hooks.entries()) {
     const view = await wantedView(hook, attributes, views, deps.metrics);
-    if (view !== undefined) await consult({ hook, round: 0, index }, view.attributes, deps, remarks);
+    if (view === undefined) continue;
+    const answer = await consult({ hook, round: 0, index }, view.attributes, deps, remarks);
+    if (answer?.patch !== undefined && attributes.operation === 'CREATE') remarks.warn(unchangeable(hook, attributes));
   }
 }
+
+const unchangeable = ({ webhook }: CompiledWebhook, { kind }: Attributes): string =>
+  `admission webhook ${JSON.stringify(webhook.name)}: its patch of the ${kind.kind} is ignored; webhooks can only refuse it`;
 
 async function invoke(
   { hook, index }: Pick<Invoked, 'hook' | 'index'>,

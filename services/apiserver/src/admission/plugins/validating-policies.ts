@@ -1,7 +1,7 @@
 import { forbiddenError, StatusError } from '@holdfast/machinery';
 import type { Remarks } from '../../audit/notes.ts';
 import { cel } from '../../expressions/load.ts';
-import { type Attributes, attributesOf, isAdmissionConfiguration, jsonOf } from '../dynamic/attributes.ts';
+import { type Attributes, attributesOf, isShown, jsonOf } from '../dynamic/attributes.ts';
 import {
   type BoundPolicy,
   type CompiledBinding,
@@ -28,9 +28,9 @@ export function createValidatingPolicies(deps: AdmissionDeps): AdmissionPlugin {
   const source = new PolicySource(deps);
   return {
     name: 'ValidatingAdmissionPolicy',
-    handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
+    handles: (request) => !source.isEmpty && isShown(request),
     validate: (request) => judgeAll(source.all(), attributesOf(request), { deps, remarks: request }),
-    connect: (attributes, remarks) =>
+    review: (attributes, remarks) =>
       source.isEmpty ? undefined : judgeAll(source.all(), attributes, { deps, remarks }),
   };
 }

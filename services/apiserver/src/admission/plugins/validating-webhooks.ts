@@ -1,6 +1,6 @@
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '@holdfast/api';
 import type { Remarks } from '../../audit/notes.ts';
-import { type Attributes, attributesOf, isAdmissionConfiguration } from '../dynamic/attributes.ts';
+import { type Attributes, attributesOf, isShown } from '../dynamic/attributes.ts';
 import { type CompiledWebhook, WebhookSource } from '../dynamic/compiled-webhooks.ts';
 import { Views } from '../dynamic/views.ts';
 import { consult, wantedView } from '../dynamic/webhook-call.ts';
@@ -11,12 +11,12 @@ export function createValidatingWebhooks(deps: AdmissionDeps): AdmissionPlugin {
   const source = new WebhookSource(VALIDATING_WEBHOOK_CONFIGURATIONS, false, deps);
   return {
     name: 'ValidatingAdmissionWebhook',
-    handles: ({ definition }) => !source.isEmpty && !isAdmissionConfiguration(definition),
+    handles: (request) => !source.isEmpty && isShown(request),
     validate: (request) => {
       const hooks = source.all().filter(({ matcher }) => matcher.concerns(request));
       return hooks.length === 0 ? undefined : reviewAll(hooks, attributesOf(request), deps, request);
     },
-    connect: (attributes, remarks) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, deps, remarks)),
+    review: (attributes, remarks) => (source.isEmpty ? undefined : reviewAll(source.all(), attributes, deps, remarks)),
   };
 }
 

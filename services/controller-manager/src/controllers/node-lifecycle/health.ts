@@ -149,12 +149,13 @@ const neverReported = (type: string, now: number): NodeCondition => ({
 
 /**
  * The NoExecute taint that the node may get or keep now. It reaches one node after another per zone, and none at all in full
- * disruption.
+ * disruption. A node that has one already, for the other reason, gets it at once: without any its evictions would be
+ * cancelled.
  */
 function evictFor({ hearing, zones, zoneTaintedAtMs }: HealthMemory, node: Node, time: HealthTime): string | undefined {
   const wanted = evictionTaint(node);
   if (wanted === undefined || zones.isFullDisruption) return undefined;
-  if (hasEvictionTaint(node, wanted)) return wanted;
+  if (hasEvictionTaint(node)) return wanted;
   // Unknown from before the timers started again: it has to be silent for a whole grace first.
   if (wanted === UNREACHABLE_TAINT && !hearing.isSilent(nameOf(node))) return undefined;
   const zone = zones.of(node);

@@ -14,6 +14,7 @@ import { createGracefulEviction } from './pod-eviction.ts';
 import { readyCondition } from './taints.ts';
 
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
+const NOT_READY = 'node.kubernetes.io/not-ready';
 const SECOND = 1_000;
 
 class Cluster {
@@ -58,6 +59,19 @@ class Cluster {
   }
 
   #beat(name: string): void {
+    this.#renew(name);
+    const stored = this.node(name);
+    if (readyCondition(stored)?.status === 'True') return;
+    this.world.api.put(NODES, { ...stored, status: node(name).status });
+  }
+
+  /** Its kubelet lives, and reports that it cannot run pods. */
+  sayNotReady(name: string): void {
+    this.#renew(name);
+    this.world.api.put(NODES, { ...this.node(name), status: node(name, { ready: 'False' }).status });
+  }
+
+  #renew(name: string): void {
     const { api, clock } = this.world;
     api.put(LEASES, {
       apiVersion: 'coordination.k8s.io/v1',
@@ -65,9 +79,6 @@ class Cluster {
       metadata: { name, namespace: 'kube-node-lease' },
       spec: { renewTime: formatMicroTime(clock.now()) },
     });
-    const stored = this.node(name);
-    if (readyCondition(stored)?.status === 'True') return;
-    api.put(NODES, { ...stored, status: node(name).status });
   }
 
   node(name: string): Node {
@@ -304,6 +315,37 @@ test('when most of a small zone is lost at once, conditions are correct, but no 
   const evicted = names.filter((name) => isTerminating(cluster.pod(`on-${name}`)));
   assert.deepEqual(evicted, []);
   assert.equal(readyCondition(cluster.node('a'))?.status, 'Unknown');
+});
+
+test('a node that is not ready and falls silent, or comes back so, keeps a NoExecute taint, and its evictions their time', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const cluster = new Cluster(names);
+  const { api, clock } = cluster.world;
+  const tolerations = [NOT_READY, UNREACHABLE].map((key) => ({
+    key,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 150,
+  }));
+  api.put(PODS, pod({ name: 'on-a' }, readyStatus('2025-12-31T00:00:00Z'), { nodeName: 'a', tolerations }));
+  await cluster.run(60);
+  const taintsFor = (key: string): readonly string[] => [`${key}:NoSchedule`, `${key}:NoExecute`];
+  // So many at once that no node of the zone gets the taint.
+  for (const name of ['a', 'b', 'c']) cluster.alive.delete(name);
+  cluster.sayNotReady('a');
+  await cluster.controller.settle();
+  const taintedAtMs = clock.monotonic();
+  assert.deepEqual(cluster.taints('a'), taintsFor(NOT_READY));
+  await cluster.run(70);
+  assert.deepEqual(cluster.taints('a'), taintsFor(UNREACHABLE));
+  assert.deepEqual(cluster.taints('b'), [`${UNREACHABLE}:NoSchedule`]);
+  cluster.sayNotReady('a');
+  await cluster.controller.settle();
+  assert.deepEqual(cluster.taints('a'), taintsFor(NOT_READY));
+  await cluster.run(145 - (clock.monotonic() - taintedAtMs) / SECOND);
+  assert.ok(!isTerminating(cluster.pod('on-a')));
+  await cluster.run(10);
+  assert.ok(isTerminating(cluster.pod('on-a')));
 });
 
 const anyTaint = fc.record({ key: fc.constantFrom('x', UNREACHABLE), effect: fc.constant('NoExecute') });

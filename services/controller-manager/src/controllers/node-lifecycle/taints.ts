@@ -38,8 +38,9 @@ export function evictionTaint(node: Node): string | undefined {
   return ready?.status === 'False' ? NOT_READY_TAINT : undefined;
 }
 
-export const hasEvictionTaint = (node: Node, key: string): boolean =>
-  noExecuteTaints(node).some((taint) => taint.key === key);
+/** True when the node has the NoExecute taint of a node that is not ready or not reachable. */
+export const hasEvictionTaint = (node: Node): boolean =>
+  noExecuteTaints(node).some(({ key }) => MANAGED_NO_EXECUTE.has(key));
 
 /**
  * The taints a node should have, or undefined when it has them. `evictFor` names the NoExecute taint that it may get or

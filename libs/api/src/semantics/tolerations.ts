@@ -12,9 +12,13 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   return (operator === '' || operator === 'Equal') && key !== '' && value === (taint.value ?? '');
 }
 
+/** The toleration that counts for the taint: the first that covers it. */
+export const tolerationOf = (taint: Taint, tolerations: readonly Toleration[] | undefined): Toleration | undefined =>
+  (tolerations ?? []).find((toleration) => tolerates(toleration, taint));
+
 /** True when one of the tolerations covers the taint. */
 export const isTolerated = (taint: Taint, tolerations: readonly Toleration[] | undefined): boolean =>
-  (tolerations ?? []).some((toleration) => tolerates(toleration, taint));
+  tolerationOf(taint, tolerations) !== undefined;
 
 /** Returns the first untolerated taint with one of the effects. */
 export const firstUntolerated = (

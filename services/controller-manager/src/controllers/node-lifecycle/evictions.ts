@@ -5,7 +5,7 @@ import {
   type Pod,
   podCondition,
   type Taint,
-  tolerates,
+  tolerationOf,
   UNREACHABLE_TAINT,
 } from '@holdfast/api';
 import { isTerminating, nameOf, uidOf } from '../../common/meta.ts';
@@ -75,14 +75,12 @@ export const evictingTaints = (node: Node, fullDisruption: boolean): readonly Ta
 
 /** Returns how long a pod tolerates these taints: 0 when one is not tolerated, infinity when all have no limit. */
 export function toleratedFor(pod: Pod, taints: readonly Taint[]): number {
-  const tolerations = pod.spec.tolerations ?? [];
   const limits: number[] = [];
   for (const taint of taints) {
-    const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
-    if (matching.length === 0) return 0;
-    for (const { tolerationSeconds } of matching) {
-      if (tolerationSeconds !== undefined) limits.push(Math.max(0, tolerationSeconds) * 1000);
-    }
+    const toleration = tolerationOf(taint, pod.spec.tolerations);
+    if (toleration === undefined) return 0;
+    const { tolerationSeconds } = toleration;
+    if (tolerationSeconds !== undefined) limits.push(Math.max(0, tolerationSeconds) * 1000);
   }
   return limits.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...limits);
 }

@@ -358,6 +358,20 @@ const anyToleration = fc.record(
   { requiredKeys: ['key', 'operator'] },
 );
 
+test('of several tolerations of a taint the first counts, of several taints the shortest', () => {
+  const tolerations = [
+    { key: UNREACHABLE, operator: 'Exists', tolerationSeconds: 600 },
+    { operator: 'Exists', tolerationSeconds: 30 },
+    { key: NOT_READY, operator: 'Exists', tolerationSeconds: 5 },
+  ];
+  const subject = pod({ name: 'p', uid: 'p' }, {}, { tolerations });
+  const taint = (key: string) => ({ key, effect: 'NoExecute' });
+  const secondsFor = (...keys: readonly string[]): number => toleratedFor(subject, keys.map(taint)) / SECOND;
+  assert.deepEqual([secondsFor(UNREACHABLE), secondsFor(NOT_READY), secondsFor(UNREACHABLE, 'x')], [600, 30, 30]);
+  const forEver = pod({ name: 'p', uid: 'p' }, {}, { tolerations: [{ operator: 'Exists' }, ...tolerations] });
+  assert.equal(toleratedFor(forEver, [taint(UNREACHABLE)]), Number.POSITIVE_INFINITY);
+});
+
 test('no pod is evicted before the shortest toleration has passed since the taint was observed, and never in full disruption', () => {
   fc.assert(
     fc.property(

@@ -140,6 +140,9 @@ export const FAILED_POD_REST_MS = 10_000;
 /** Old templates a set keeps when it names no number of its own: what Kubernetes keeps. */
 export const REVISION_HISTORY_LIMIT_DEFAULT = 10;
 
+/** The earlier revisions of a ReplicaSet, in one annotation: what Kubernetes keeps. */
+export const REVISION_HISTORY_MAX_CHARS = 2_000;
+
 /** An owner of at least this many pods is not reconciled for every changed pod. */
 export const PACED_FROM_PODS = 20;
 

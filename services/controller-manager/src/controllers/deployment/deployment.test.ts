@@ -13,7 +13,7 @@ import { maxReplicas, rolloutBounds } from './bounds.ts';
 import { decide } from './decide.ts';
 import { deploymentController } from './index.ts';
 import { sizeOf } from './plan.ts';
-import { buildReplicaSet } from './revision.ts';
+import { buildReplicaSet, newSetAnnotations } from './revision.ts';
 
 const WEB = { namespace: 'default', name: 'web' };
 const NOW = 1_767_225_600_000;
@@ -203,6 +203,22 @@ test('a rollback reuses the old set, increments its revision and keeps the histo
   const current = cluster.world.api.list(REPLICA_SETS).find((set) => sizeOf(set) === 3);
   assert.equal(current?.metadata.annotations?.['deployment.kubernetes.io/revision'], '5');
   assert.equal(current?.metadata.annotations?.['deployment.kubernetes.io/revision-history'], '3');
+});
+
+test('the history of revisions has 2,000 characters at most: the oldest leave', () => {
+  const KEY = 'deployment.kubernetes.io/revision-history';
+  const web = deployment({}, { uid: 'web' });
+  let set = buildReplicaSet(web, 1n, 3);
+  for (let revision = 2n; revision <= 1_000n; revision++) {
+    const annotations = newSetAnnotations(web, set, revision);
+    set = { ...set, metadata: { ...set.metadata, annotations: { ...annotations } } };
+  }
+  const kept = set.metadata.annotations?.[KEY]?.split(',') ?? [];
+  // 500 numbers of three digits and the commas between them.
+  assert.deepEqual([kept.length, kept[0], kept.at(-1)], [500, '500', '999']);
+  const long = { ...set.metadata.annotations, [KEY]: 'x'.repeat(5_000) };
+  const shortened = newSetAnnotations(web, { ...set, metadata: { ...set.metadata, annotations: long } }, 1_001n);
+  assert.equal(shortened[KEY], '1000', 'a text that somebody wrote');
 });
 
 test('a rollout without progress is reported as timed out, once', async () => {

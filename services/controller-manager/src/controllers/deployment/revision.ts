@@ -2,6 +2,7 @@ import { DEPLOYMENT_REVISION_ANNOTATION, type Deployment, type PodTemplateSpec, 
 import { LAST_APPLIED_ANNOTATION } from '@holdfast/machinery';
 import { canonicalJson, isSame, safeHash } from '../../common/hash.ts';
 import { byName, controllerReference, createdAt, nameOf, namespaceOf } from '../../common/meta.ts';
+import { REVISION_HISTORY_MAX_CHARS } from '../../limits.ts';
 import { desiredReplicas, maxReplicas } from './bounds.ts';
 
 export const REVISION = DEPLOYMENT_REVISION_ANNOTATION;
@@ -92,9 +93,15 @@ export function newSetAnnotations(deployment: Deployment, newSet: ReplicaSet, re
   const own = newSet.metadata.annotations ?? {};
   const old = revisionNumber(newSet);
   if (old >= revision) return { ...own, ...inherited(deployment) };
-  const history = own[REVISION_HISTORY] ?? '';
-  const earlier = old === 0n ? [] : [[REVISION_HISTORY, history === '' ? String(old) : `${history},${old}`]];
-  return { ...own, ...inherited(deployment), ...Object.fromEntries(earlier), [REVISION]: String(revision) };
+  const earlier = old === 0n ? {} : { [REVISION_HISTORY]: historyWith(own[REVISION_HISTORY] ?? '', old) };
+  return { ...own, ...inherited(deployment), ...earlier, [REVISION]: String(revision) };
+}
+
+/** A set that is rolled back to again and again would grow without a limit: the oldest revisions leave. */
+function historyWith(history: string, revision: bigint): string {
+  const all = history === '' ? String(revision) : `${history},${revision}`;
+  if (all.length <= REVISION_HISTORY_MAX_CHARS) return all;
+  return all.slice(all.indexOf(',', all.length - REVISION_HISTORY_MAX_CHARS - 1) + 1);
 }
 
 const inherited = (deployment: Deployment): Annotations =>

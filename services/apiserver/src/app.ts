@@ -76,6 +76,7 @@ import { createServiceAccountTokens, DEFAULT_ISSUER } from './tokens/service-acc
 import type { AnswersUnderWay } from './turns/answers-under-way.ts';
 import { Turns } from './turns/turns.ts';
 import { deleteObject } from './verbs/delete.ts';
+import { WatchPlaces } from './verbs/watch-places.ts';
 
 export interface ApiServerDeps {
   readonly store: Store;
@@ -309,6 +310,7 @@ function createCore(deps: ApiServerDeps, wake: Wake, registry: MetricRegistry): 
     admission,
     openApi: createOpenApiDocuments(catalog, aggregation),
     writeGate: createWriteGate(),
+    watchPlaces: new WatchPlaces(),
     metrics,
     serviceLevels: createServiceLevels(),
     tracer,

@@ -22,6 +22,7 @@ import type { OpenApiDocuments } from './openapi/documents.ts';
 import type { NodeGateway } from './proxy/node-gateway.ts';
 import type { WebhookCaller } from './service-calls/port.ts';
 import type { Turns } from './turns/turns.ts';
+import type { WatchPlaces } from './verbs/watch-places.ts';
 
 /** The dependencies of every verb. */
 export interface Core {
@@ -41,6 +42,7 @@ export interface Core {
   readonly history: History | undefined;
   readonly admission: AdmissionChain;
   readonly writeGate: WriteGate;
+  readonly watchPlaces: WatchPlaces;
   readonly metrics: ApiMetrics;
   readonly serviceLevels: ServiceLevels;
   /** Flow control of requests. */

@@ -35,6 +35,18 @@ export const LIST_PAGES_MS = 5 * 60_000;
 /** Watches at one time, all resources together. */
 export const WATCHERS_MAX = 100_000;
 
+/** Of these, so many are for kubelets, the control plane and administrators: four for each of 5,000 nodes, and the next line. */
+export const WATCHERS_RESERVED = 25_000;
+
+/** And of these, so many are not for kubelets: one for each kind of the garbage collector of a large cluster, and some more. */
+export const WATCHERS_RESERVED_FOR_CONTROL = 5_000;
+
+/** Watches of one user, or of the service accounts of a namespace: ten for each of 1,000 nodes. */
+export const WATCHERS_OF_USER_MAX = 10_000;
+
+/** The same for an identity that programs of every node have: ten for each of 5,000 nodes. */
+export const WATCHERS_OF_EVERY_NODE_MAX = 50_000;
+
 /** Objects read from the store in one page while the cache loads. */
 export const CACHE_LOAD_PAGE_OBJECTS = 2_000;
 

@@ -1,6 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
 import type { ApiRequest, ApiResponse, WatchFrame } from '@holdfast/client';
-import { StatusError } from '@holdfast/machinery';
 import { catchUp } from '../cache/reader.ts';
 import type { ResourceCache } from '../cache/resource-cache.ts';
 import type { Selection } from '../cache/selection.ts';
@@ -14,7 +13,6 @@ import {
   WATCH_TIMEOUT_MAX_MS,
   WATCH_TIMEOUT_MIN_MS,
   WATCHER_QUEUE_FRAMES_MAX,
-  WATCHERS_MAX,
 } from '../limits.ts';
 import { storedNameOf } from '../objects/stored-object.ts';
 import { convertedFrames, waitingFrame } from './converted-frames.ts';
@@ -30,7 +28,7 @@ export async function watch(
   const options = readListOptions(core, context.request.query, context.info, definition);
   const stored = storedNameOf(definition);
   const cache = core.cache.resource(stored.group, stored.plural);
-  refuseTooMany(core);
+  core.watchPlaces.refuseTooMany(context.user);
   await core.lineage.admit(context.request, options.resourceVersion);
   await waitForStart(core, options);
   const turn = core.turns.goOn(context.user);
@@ -101,6 +99,7 @@ interface Following extends Opening {
 
 function openWatcher(core: Core, context: ResourceContext, following: Following): Watcher {
   const { options, cache, rendering, after } = following;
+  const leave = core.watchPlaces.take(context.user);
   const end = (): void => watcher.end();
   const timeout = core.clock.timer(watchTimeoutMs(core, options), end);
   const bookmarks = options.bookmarks
@@ -117,6 +116,7 @@ function openWatcher(core: Core, context: ResourceContext, following: Following)
     delivered: seenNotes(core, context, following.definition),
     broken: (reason) => core.log.error('a watch was cut: it would have missed a change', { reason }),
     onEnd: () => {
+      leave();
       cache.watchers.delete(watcher);
       timeout.cancel();
       bookmarks?.cancel();
@@ -169,15 +169,4 @@ function regularly(core: Core, act: () => void): { cancel: () => void } {
 
 async function* once(frame: WatchFrame): AsyncIterable<WatchFrame> {
   yield frame;
-}
-
-function refuseTooMany(core: Core): void {
-  const open = core.cache.resources().reduce((sum, cache) => sum + cache.watchers.size, 0);
-  if (open < WATCHERS_MAX) return;
-  throw new StatusError({
-    code: 429,
-    reason: 'TooManyRequests',
-    message: `too many watches are open (${open}); try again later`,
-    details: { retryAfterSeconds: 5 },
-  });
 }

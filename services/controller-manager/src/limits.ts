@@ -161,8 +161,8 @@ export const PACED_PASS_GAP_MAX_MS = 1_000;
 /** The pause after the first failed pod of a Job; it doubles with each further one. */
 export const JOB_BACKOFF_BASE_MS = 10_000;
 
-/** The longest pause after a failed pod of a Job. */
-export const JOB_BACKOFF_MAX_MS = 6 * 60_000;
+/** The longest pause after a failed pod of a Job: what Kubernetes 1.32 waits, though its documents say six minutes. */
+export const JOB_BACKOFF_MAX_MS = 10 * 60_000;
 
 /** Pods that one pass of a Job creates or deletes at most. */
 export const JOB_PODS_PER_PASS = 500;

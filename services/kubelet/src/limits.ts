@@ -71,8 +71,10 @@ export const PRE_STOP_EXTENSION_MS = 2_000;
 export const INTERNAL_HOOK_MS = 30_000;
 /** Attempts of a probe whose check could not be executed, as in Kubernetes. */
 export const PROBE_ATTEMPTS_MAX = 3;
-/** Deadline of hooks without their own. */
-export const POST_START_TIMEOUT_MS = 60_000;
+/**
+ * Deadline of hooks that have none in Kubernetes: as good as none, and below 2^31 ms, with room for what runtimes add to it.
+ */
+export const ENDLESS_HOOK_MS = 24 * 86_400_000;
 /** Block size for reading logs, and the poll interval when following them. */
 export const LOG_BLOCK_BYTES = 64 * 1024;
 export const LOG_FOLLOW_POLL_MS = 100;

@@ -79,6 +79,40 @@ test('a request over TLS to a server of plain HTTP has an error of its own; a cl
   await assert.rejects(network.httpGet(request), (error) => !(error instanceof PlainAnswerError));
 });
 
+test('a request that is given up ends at once, with its connection', async () => {
+  const closed = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('close', () => closed.resolve());
+    socket.once('data', () => asked.resolve());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const caller = new AbortController();
+  const url = `http://127.0.0.1:${address.port}/`;
+  const request = { url, headers: {}, timeoutMs: TIMEOUT_MS, signal: caller.signal };
+  const outcome = createProbeNetwork(createVirtualClock()).httpGet(request);
+  const refused = assert.rejects(outcome, { name: 'AbortError' });
+  await asked.promise;
+  caller.abort();
+  await refused;
+  await closed.promise;
+  server.close();
+});
+
+test('a request that is given up while its connection is made ends at once', async () => {
+  const dialled = Promise.withResolvers<Socket>();
+  const caller = new AbortController();
+  const network = createProbeNetwork(createVirtualClock(), () => dialled.promise);
+  const request = { url: 'http://10.244.0.2/', headers: {}, timeoutMs: TIMEOUT_MS, signal: caller.signal };
+  const outcome = assert.rejects(network.httpGet(request), /the container has ended/);
+  caller.abort(new Error('the container has ended'));
+  await outcome;
+});
+
 test('[PROBE-06] a grpc check ends with its signal while its connection is made, and closes one that comes later', async () => {
   const dialled = Promise.withResolvers<Socket>();
   const network = createProbeNetwork(createVirtualClock(), () => dialled.promise);

@@ -27,14 +27,14 @@ interface Ways {
 
 async function httpGet(
   { clock, dial }: Ways,
-  { url, headers, timeoutMs }: Parameters<ProbeNetwork['httpGet']>[0],
+  { url, headers, timeoutMs, signal }: Parameters<ProbeNetwork['httpGet']>[0],
 ): Promise<HttpAnswer> {
   const begunAt = clock.monotonic();
   const isSecure = url.startsWith('https:');
   const { hostname, port } = new URL(url);
   const place = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (isSecure ? 443 : 80) };
-  const socket = await withDeadline(clock, timeoutMs, dial(place.host, place.port));
-  const options = { method: 'GET', headers, ...over(socket, isSecure) };
+  const socket = await withDeadline(clock, { timeoutMs, signal }, dial(place.host, place.port));
+  const options = { method: 'GET', headers, ...(signal === undefined ? {} : { signal }), ...over(socket, isSecure) };
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
   const onResponse = (response: IncomingMessage): void => {
     readAnswer(response).then(resolve, reject);
@@ -86,7 +86,7 @@ async function connectTo(
   { host, port, timeoutMs }: { readonly host: string; readonly port: number; readonly timeoutMs: number },
 ): Promise<void> {
   const dialled = dial(host, port);
-  if (dialled !== undefined) return void (await withDeadline(clock, timeoutMs, dialled))?.destroy();
+  if (dialled !== undefined) return void (await withDeadline(clock, { timeoutMs }, dialled))?.destroy();
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)));
@@ -106,13 +106,14 @@ function over(socket: Socket | undefined, isSecure: boolean): RequestOptions {
 
 async function withDeadline(
   clock: Clock,
-  timeoutMs: number,
+  { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
   dialled: Promise<Socket> | undefined,
 ): Promise<Socket | undefined> {
   const late = new AbortController();
+  const ending = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]);
   const deadline = clock.timer(timeoutMs, () => late.abort(new Error(`no connection within ${timeoutMs} ms`)));
   try {
-    return await untilAborted(late.signal, dialled);
+    return await untilAborted(ending, dialled);
   } finally {
     deadline.cancel();
   }

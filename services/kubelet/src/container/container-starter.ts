@@ -69,6 +69,7 @@ export class ContainerStarter {
   #withoutSandbox: string | undefined;
   /** Nothing of the pod ran before this kubelet process: all its volumes are known. */
   #isFirstHere = false;
+  readonly #stopped = new AbortController();
 
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
@@ -115,6 +116,7 @@ export class ContainerStarter {
   }
 
   async stop(): Promise<void> {
+    this.#stopped.abort();
     this.#images?.stop();
     await this.#volumes?.stop();
     this.#discardVolumes();
@@ -268,7 +270,7 @@ export class ContainerStarter {
 
   #started(id: string, { pod, container, podIp }: StartPlace): void {
     const { tell, node, runtime } = this.#deps;
-    runPostStart(this.#deps, id, { pod, container, podIp });
+    runPostStart({ ...this.#deps, stopped: this.#stopped.signal }, id, { pod, container, podIp });
     tell(pod, started(container));
     if (runtime.abilities === undefined) return;
     const { watchesFiles = false } = node;

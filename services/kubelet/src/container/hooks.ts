@@ -16,6 +16,8 @@ export interface HandlerTarget {
   readonly podIp: string;
   readonly ports: readonly ContainerPort[];
   readonly timeoutMs: number;
+  /** Gives up what runs. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The check itself could not be made: nothing is known of the container. */
@@ -43,12 +45,12 @@ async function runOtherHook(deps: HandlerDeps, hook: LifecycleHandler, target: H
     const port = portNumber(hook.tcpSocket.port, target.ports);
     return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
   }
-  if (hook.sleep !== undefined) return deps.clock.sleep(hook.sleep.seconds * 1000);
+  if (hook.sleep !== undefined) return deps.clock.sleep(hook.sleep.seconds * 1000, target.signal);
   throw new Error('the handler has no action that this node supports');
 }
 
 export async function runExec(deps: HandlerDeps, command: readonly string[], target: HandlerTarget): Promise<void> {
-  const { exitCode, output } = await deps.runtime.exec(target.id, command, target.timeoutMs);
+  const { exitCode, output } = await deps.runtime.exec(target.id, command, target.timeoutMs, target.signal);
   if (exitCode !== 0) throw new Error(`command '${command.join(' ')}' exited with ${exitCode}: ${output}`);
 }
 
@@ -70,10 +72,10 @@ async function runHttpHook(
   }
 }
 
-async function answersInPlain(deps: HandlerDeps, { url, headers, timeoutMs }: HttpRequest): Promise<boolean> {
+async function answersInPlain(deps: HandlerDeps, { url, headers, ...limits }: HttpRequest): Promise<boolean> {
   // What was meant for a reader over TLS must not be sent in plain text.
   const { authorization: _secret, ...others } = headers;
-  const request = { url: url.replace(/^https:/, 'http:'), headers: others, timeoutMs };
+  const request = { url: url.replace(/^https:/, 'http:'), headers: others, ...limits };
   return followRedirects(deps, request).then(
     () => true,
     () => false,
@@ -101,7 +103,7 @@ function httpRequest(action: HTTPGetAction, target: HandlerTarget, userAgent: st
   const url = `${scheme}://${bracketed}:${portNumber(action.port, target.ports)}${path.startsWith('/') ? path : `/${path}`}`;
   const given = Object.fromEntries((action.httpHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]));
   const headers = { 'user-agent': userAgent, accept: '*/*', ...given };
-  return { url, headers, timeoutMs: target.timeoutMs };
+  return { url, headers, timeoutMs: target.timeoutMs, signal: target.signal };
 }
 
 const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -109,7 +111,7 @@ const FOLLOWED: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Within the same host only: a probe must not be led to where the pod itself may not reach. All of it takes one time-out. */
 async function followRedirects(
   { network, clock }: HandlerDeps,
-  { url: first, headers, timeoutMs }: HttpRequest,
+  { url: first, headers, timeoutMs, signal }: HttpRequest,
 ): Promise<HttpAnswer> {
   const endsAt = clock.monotonic() + timeoutMs;
   let url = new URL(first);
@@ -117,7 +119,12 @@ async function followRedirects(
   for (let asked = 1; ; asked++) {
     // Whole milliseconds: events with the same words are counted as one.
     const left = Math.max(1, Math.ceil(endsAt - clock.monotonic()));
-    const answer = await network.httpGet({ url: asked === 1 ? first : url.href, headers: sent, timeoutMs: left });
+    const answer = await network.httpGet({
+      url: asked === 1 ? first : url.href,
+      headers: sent,
+      timeoutMs: left,
+      signal,
+    });
     const { location = '', status } = answer;
     if (!FOLLOWED.has(status) || location === '' || !URL.canParse(location, url.href)) return answer;
     const next = new URL(location, url);

@@ -1,8 +1,9 @@
-import type { Container, Pod } from '@holdfast/api';
+import type { Container, LifecycleHandler, Pod } from '@holdfast/api';
 import { describeError, type Log } from '@holdfast/platform';
 import type { PodMemory } from '../domain/pod-worker-types.ts';
 import { cutMessage } from '../domain/termination-message.ts';
-import { MESSAGE_MAX_BYTES, POST_START_TIMEOUT_MS } from '../limits.ts';
+import { ENDLESS_HOOK_MS, MESSAGE_MAX_BYTES } from '../limits.ts';
+import { untilContainerEnds } from './container-life.ts';
 import { type HandlerDeps, runHook } from './hooks.ts';
 import type { TellPod } from './pod-events.ts';
 
@@ -11,6 +12,8 @@ export interface PostStartDeps extends HandlerDeps {
   readonly tell: TellPod;
   readonly remember: (change: (memory: PodMemory) => PodMemory) => void;
   readonly wake: () => void;
+  /** The kubelet stops: the container runs on, and nobody is told what becomes of its hook. */
+  readonly stopped: AbortSignal;
 }
 
 export interface StartedContainer {
@@ -21,12 +24,11 @@ export interface StartedContainer {
 
 /** Runs the postStart hook, if there is one, in the background: a deletion must not wait for a hanging hook. */
 export function runPostStart(deps: PostStartDeps, id: string, started: StartedContainer): void {
-  const { remember, tell, wake } = deps;
-  const { pod, container, podIp } = started;
+  const { remember, tell, wake, stopped } = deps;
+  const { pod, container } = started;
   const hook = container.lifecycle?.postStart;
-  if (hook === undefined) return;
+  if (hook === undefined || stopped.aborted) return;
   remember((memory) => ({ ...memory, postStart: { ...memory.postStart, [id]: 'running' } }));
-  const target = { id, podIp, ports: container.ports ?? [], timeoutMs: POST_START_TIMEOUT_MS };
   const onSuccess = (fallback: string | undefined): void => {
     remember((memory) => {
       const { [id]: _done, ...postStart } = memory.postStart;
@@ -34,8 +36,31 @@ export function runPostStart(deps: PostStartDeps, id: string, started: StartedCo
     });
     if (fallback !== undefined) tell(pod, { type: 'Warning', reason: 'LifecycleHTTPFallback', message: fallback });
   };
-  const onFailure = (error: unknown): void => hookFailed(deps, { id, error, ...started });
-  void runHook(deps, hook, target).then(onSuccess, onFailure).finally(wake);
+  const onFailure = (error: unknown): void => {
+    if (!stopped.aborted) hookFailed(deps, { id, error, ...started });
+  };
+  void runWhileAlive(deps, hook, { id, ...started })
+    .then(onSuccess, onFailure)
+    .finally(wake);
+}
+
+/** As in Kubernetes, a hook may take as long as it likes. What it waits for cannot come once its container has ended. */
+async function runWhileAlive(
+  deps: PostStartDeps,
+  hook: LifecycleHandler,
+  { id, pod, container, podIp }: StartedContainer & { readonly id: string },
+): Promise<string | undefined> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, deps.stopped]);
+  const target = { id, podIp, ports: container.ports ?? [], timeoutMs: ENDLESS_HOOK_MS, signal };
+  const ended = untilContainerEnds(deps, { id, podUid: pod.metadata.uid ?? '' }, signal).then(() => {
+    throw new Error('the container ended before its hook');
+  });
+  try {
+    return await Promise.race([runHook(deps, hook, target), ended]);
+  } finally {
+    over.abort();
+  }
 }
 
 interface HookFailure extends StartedContainer {

@@ -8,6 +8,8 @@ export interface ProbeNetwork {
     readonly url: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly timeoutMs: number;
+    /** Gives the request up. */
+    readonly signal?: AbortSignal | undefined;
   }): Promise<HttpAnswer>;
   /** Resolves when the port accepted a connection. */
   connect(host: string, port: number, timeoutMs: number): Promise<void>;

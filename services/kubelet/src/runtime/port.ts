@@ -49,8 +49,11 @@ export interface ContainerRuntime {
    */
   stopContainer(id: ContainerId, graceMs: number): Promise<void>;
   removeContainer(id: ContainerId): Promise<void>;
-  /** Runs a command inside a running container (probes and hooks). A timeout kills it and rejects with `Timeout`. */
-  exec(id: ContainerId, command: readonly string[], timeoutMs: number): Promise<ExecResult>;
+  /**
+   * Runs a command inside a running container (probes and hooks). A timeout kills it and rejects with `Timeout`. It ends with
+   * its container. After `signal` nobody waits for it, and a runtime that can gives it up.
+   */
+  exec(id: ContainerId, command: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<ExecResult>;
   /**
    * Lists the sandboxes of this node, also after a restart of the kubelet: the runtime, not the kubelet, is the memory.
    */

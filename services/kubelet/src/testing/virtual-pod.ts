@@ -229,9 +229,9 @@ export class VirtualPod {
         this.stops.push({ container: await nameOf(id), graceSeconds: graceMs / 1000, at: this.seconds });
         return inner.stopContainer(id, graceMs);
       },
-      exec: (id, command, timeoutMs) => {
+      exec: (id, command, ...limits) => {
         this.commands.push({ command: command.join(' '), at: this.seconds });
-        return inner.exec(id, command, timeoutMs);
+        return inner.exec(id, command, ...limits);
       },
     };
   }

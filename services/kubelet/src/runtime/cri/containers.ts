@@ -170,8 +170,14 @@ export class CriContainers {
     );
   }
 
-  async exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
-    const limits: CallLimits = { deadlineMs: timeoutMs, onDeadline: 'Timeout' };
+  async exec(
+    id: string,
+    command: readonly string[],
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ExecResult> {
+    const given = signal === undefined ? {} : { signal };
+    const limits: CallLimits = { deadlineMs: timeoutMs, onDeadline: 'Timeout', ...given };
     const request = { containerId: id, cmd: [...command], timeout: BigInt(Math.ceil(timeoutMs / 1000)) };
     try {
       const { exitCode, stdout, stderr } = await this.#deps.connection.call(limits, ({ runtime }, options) =>

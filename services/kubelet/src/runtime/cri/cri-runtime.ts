@@ -95,7 +95,7 @@ export function createCriRuntime(options: CriRuntimeOptions): ContainerRuntime {
     startContainer: (id) => telling(podOf(id), containers.start(id)),
     stopContainer: (id, graceMs) => telling(podOf(id), containers.stop(id, graceMs)),
     removeContainer: (id) => containers.remove(id),
-    exec: (id, command, timeoutMs) => containers.exec(id, command, timeoutMs),
+    exec: (id, command, timeoutMs, signal) => containers.exec(id, command, timeoutMs, signal),
     list: listingWithSweep(store, files),
     onChange: (listener) => {
       logs.start();

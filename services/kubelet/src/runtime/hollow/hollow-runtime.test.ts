@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSeededRandom, createSystemClock } from '@holdfast/platform';
+import { createVirtualClock } from '@holdfast/platform/testing';
 import { containerConfig, type RuntimeHarness, sandboxConfig, testContainerRuntime } from '../contract.ts';
 import { testRuntimeStreams } from '../contract-streams.ts';
 import { createHollowRuntime, type HollowProcessFact } from './index.ts';
@@ -44,6 +45,23 @@ testContainerRuntime(
   },
   createHarness,
 );
+
+test('a command whose caller no longer waits is given up', async () => {
+  const time = createVirtualClock();
+  const runtime = createHollowRuntime({ clock: time, random: createSeededRandom(1, 'hollow') }).connect();
+  const sandbox = await runtime.runSandbox(sandboxConfig('u1'));
+  const id = await runtime.createContainer(sandbox, containerConfig(['stay']));
+  const started = runtime.startContainer(id);
+  await time.advance(10_000);
+  await started;
+  const caller = new AbortController();
+  const command = runtime.exec(id, ['sleep', '600'], 3_600_000, caller.signal);
+  const outcome = command.catch((error: unknown) => error);
+  await time.advance(1_000);
+  const gone = new Error('the container has ended');
+  caller.abort(gone);
+  assert.equal(await outcome, gone);
+});
 
 test('scripts of simulated containers', () => {
   const cases: readonly [readonly string[], ReturnType<typeof readScript>][] = [

@@ -73,6 +73,11 @@ export interface HollowRuntime extends ContainerRuntime {
   state(): HollowState;
 }
 
+interface ExecLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
 interface HollowContainer {
   readonly sandbox: string;
   readonly script: HollowScript;
@@ -135,7 +140,7 @@ function createHollowClient(machine: HollowMachine): ContainerRuntime {
     startContainer: (id, startBeforeMs) => call(() => machine.startContainer(id, startBeforeMs)),
     stopContainer: (id, graceMs) => call(() => machine.stopContainer(id, graceMs, owner)),
     removeContainer: (id) => call(() => machine.removeContainer(id)),
-    exec: (id, command, timeoutMs) => call(() => machine.exec(id, command, timeoutMs)),
+    exec: (id, command, timeoutMs, signal) => call(() => machine.exec(id, command, { timeoutMs, signal })),
     list: (filter) => call(() => machine.list(filter?.podUid)),
     onChange: (listener) => {
       const unsubscribe = machine.subscribe(listener);
@@ -316,11 +321,11 @@ class HollowMachine implements HollowStreamMachine {
     this.#changedSandbox(container.sandbox);
   }
 
-  async exec(id: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
+  async exec(id: string, command: readonly string[], { timeoutMs, signal }: ExecLimits): Promise<ExecResult> {
     if (this.#require(id).status.state !== 'running')
       throw new RuntimeError('IllegalState', `container ${id} does not run`);
     const { exitAfterMs = 0, exitCode } = readScript(command, []);
-    await this.#options.clock.sleep(Math.min(exitAfterMs, timeoutMs));
+    await this.#options.clock.sleep(Math.min(exitAfterMs, timeoutMs), signal);
     if (exitAfterMs > timeoutMs) throw new RuntimeError('Timeout', `command "${command.join(' ')}" timed out`);
     return { exitCode, output: '' };
   }

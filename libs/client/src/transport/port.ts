@@ -31,7 +31,7 @@ export interface ApiRequest {
   readonly connection?: {
     readonly remoteAddress: string;
     /**
-     * A client certificate signed by our authority: its SHA-256 as hex, then lines of its subject such as `CN=admin`.
+     * A client certificate signed by our authority: its SHA-256 as hex, its common name and its organizations, as JSON.
      * Empty for any other certificate.
      */
     readonly clientCertificate?: string;

@@ -1,4 +1,5 @@
 import { RecentMap } from '@holdfast/platform';
+import { readIdentity } from './certificate-identity.ts';
 import { AUTHENTICATED_GROUP, CREDENTIAL_ID, type User } from './identity.ts';
 import type { Authenticator } from './port.ts';
 
@@ -14,21 +15,13 @@ export const clientCertificates: Authenticator = {
 const remembered = new RecentMap<string, User>(1_000);
 
 function userOf(certificate: string): User | undefined {
-  const [hash = '', ...subject] = certificate.split('\n');
-  const parts = subject.map((line) => splitOnce(line));
-  const name = parts.find(([key]) => key === 'CN')?.[1];
-  if (name === undefined || name === '') return undefined;
-  const groups = parts.filter(([key]) => key === 'O').map(([, value]) => value);
+  const { hash = '', commonName = '', organizations = [] } = readIdentity(certificate) ?? {};
+  if (commonName === '') return undefined;
   const user: User = {
-    name,
-    groups: [...groups.filter((group) => group !== AUTHENTICATED_GROUP), AUTHENTICATED_GROUP],
+    name: commonName,
+    groups: [...organizations.filter((group) => group !== AUTHENTICATED_GROUP), AUTHENTICATED_GROUP],
     extra: { [CREDENTIAL_ID]: [`X509SHA256=${hash}`] },
   };
   remembered.set(certificate, user);
   return user;
-}
-
-function splitOnce(line: string): readonly [string, string] {
-  const at = line.indexOf('=');
-  return [line.slice(0, at), line.slice(at + 1)];
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '@holdfast/platform/clock';
+import { identityText } from '../authentication/certificate-identity.ts';
 
 interface Identity {
   readonly text: string;
@@ -15,7 +16,7 @@ const identities = new WeakMap<object, Identity | undefined>();
 /** An expired certificate, or one of another authority: authentication fails. */
 const FOREIGN = '';
 
-/** Only a certificate of our own authority identifies the client: its hash, then its subject. */
+/** Only a certificate of our own authority identifies the client, by a text of `identityText`. */
 export function clientCertificate(raw: IncomingMessage | Http2ServerRequest, clock: Clock): string | undefined {
   const { socket } = raw;
   if (!(socket instanceof TLSSocket)) return undefined;
@@ -30,6 +31,6 @@ export function clientCertificate(raw: IncomingMessage | Http2ServerRequest, clo
 function readIdentity(socket: TLSSocket): Identity | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return undefined;
-  const text = `${createHash('sha256').update(certificate.raw).digest('hex')}\n${certificate.subject}`;
+  const text = identityText(createHash('sha256').update(certificate.raw).digest('hex'), certificate.raw);
   return { text: socket.authorized ? text : FOREIGN, goodUntil: certificate.validToDate.getTime() };
 }

@@ -55,7 +55,7 @@ export class Outcomes {
   #place(next: Popped, profile: Profile, { nodeName, waits }: Permitted): Omit<Placed, 'startedMs'> {
     const { pod, attempts, addedMs } = next;
     this.#state.queue.placed();
-    this.#state.cache.nominations.clear(pod.uid);
+    this.#state.endNomination(pod, nodeName);
     this.#state.cache.assume(pod, nodeName);
     const placed = this.#state.cache.placed(pod.uid);
     if (placed !== undefined) this.#state.queue.note('pod-placed', placed, this.#state.deps.clock.monotonic());
@@ -91,17 +91,17 @@ export class Outcomes {
       for (const other of this.#state.cache.nominatedOn(candidate.nodeName)) {
         if (other.priority < pod.priority) this.#takeNominationBack(other);
       }
-      this.#state.cache.nominations.set(pod, candidate.nodeName);
+      this.#state.nominate(pod, candidate.nodeName);
       this.#parts.evictor.evict(pod, candidate, profile);
       return candidate.nodeName;
     }
     if (preemption.keeps || this.#state.cache.nominationOf(pod) === '') return undefined;
-    this.#state.cache.nominations.clear(pod.uid);
+    this.#state.nominate(pod, '');
     return null;
   }
 
   #takeNominationBack(pod: PodInfo): void {
-    this.#state.cache.nominations.clear(pod.uid);
+    this.#state.nominate(pod, '');
     this.#parts.writer.nominate(pod, null);
     this.#state.queue.reconsider(pod.uid, this.#state.deps.clock.monotonic());
   }

@@ -2,6 +2,7 @@ import type { Pod } from '@holdfast/api';
 import { Causes } from '@holdfast/client';
 import { defaultConfiguration, type SchedulerConfiguration } from './configuration/configuration.ts';
 import { ClusterCache } from './domain/cluster-cache.ts';
+import { type PodInfo, placedOn } from './domain/pod-info.ts';
 import { PodQueue } from './domain/pod-queue.ts';
 import type { Asked } from './framework/asked.ts';
 import { buildProfile } from './framework/build-profile.ts';
@@ -51,6 +52,21 @@ export class SchedulerState {
     this.wake();
   }
 
+  /** Promises a waiting pod the room on a node; none any more when the name is empty. */
+  nominate(pod: PodInfo, nodeName: string): void {
+    const before = this.cache.nominationOf(pod);
+    if (nodeName === '') this.cache.nominations.clear(pod.uid);
+    else this.cache.nominations.set(pod, nodeName);
+    this.#freed(pod, before, nodeName);
+  }
+
+  /** The pod gets this node: it needs no promise any more. */
+  endNomination(pod: PodInfo, nodeName: string): void {
+    const before = this.cache.nominationOf(pod);
+    this.cache.nominations.clear(pod.uid);
+    this.#freed(pod, before, nodeName);
+  }
+
   wake(): void {
     this.#onWork?.();
   }
@@ -58,6 +74,11 @@ export class SchedulerState {
   /** Called on the next `wake`; `undefined` when nothing sleeps. */
   onWork(callback: (() => void) | undefined): void {
     this.#onWork = callback;
+  }
+
+  /** Promised room that the pod does not take is free for others, as if the pod had left that node. */
+  #freed(pod: PodInfo, promised: string, nodeName: string): void {
+    if (promised !== '' && promised !== nodeName) this.note('pod-removed', placedOn(pod, promised));
   }
 
   #buildProfiles(): ReadonlyMap<string, Profile> {

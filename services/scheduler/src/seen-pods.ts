@@ -1,6 +1,6 @@
 import { isPodFinished, isTerminating, type Pod } from '@holdfast/api';
 import type { InformerChange } from '@holdfast/client';
-import { type PodInfo, placedOn, refreshPodInfo } from './domain/pod-info.ts';
+import { type PodInfo, refreshPodInfo } from './domain/pod-info.ts';
 import { PodTemplates } from './domain/pod-templates.ts';
 import type { SchedulerState } from './scheduler-state.ts';
 
@@ -25,9 +25,9 @@ export class SeenPods {
       this.gone(uid);
     } else if ((pod.spec.nodeName ?? '') !== '') {
       this.#state.queue.delete(uid);
-      this.#state.cache.nominations.clear(uid);
       const known = this.#state.cache.placed(uid);
       const info = known === undefined ? this.#templates.infoOf(pod) : refreshPodInfo(known, pod);
+      this.#state.endNomination(info, info.nodeName);
       for (const event of this.#state.cache.setPod(info)) this.#state.note(event, info);
     } else if (!this.#state.cache.isPlaced(uid)) this.#waits(pod, old);
   }
@@ -53,18 +53,15 @@ export class SeenPods {
     const nominated = pod.pod.status.nominatedNodeName ?? '';
     const before = old?.status.nominatedNodeName ?? '';
     if (nominated === before) return;
-    if (nominated !== '') this.#state.cache.nominations.set(pod, nominated);
-    else if (this.#state.cache.nominationOf(pod) === before) this.#state.cache.nominations.clear(pod.uid);
+    if (nominated !== '') this.#state.nominate(pod, nominated);
+    else if (this.#state.cache.nominationOf(pod) === before) this.#state.nominate(pod, '');
   }
 
-  /** Its nominated room is free for other pods, as if the pod had left the node. */
   #waitsNoMore(uid: string): void {
-    const { cache, queue } = this.#state;
-    const pod = queue.get(uid);
-    const promised = pod === undefined ? '' : cache.nominationOf(pod);
-    queue.delete(uid);
-    cache.nominations.clear(uid);
-    if (pod !== undefined && promised !== '') this.#state.note('pod-removed', placedOn(pod, promised));
+    const pod = this.#state.queue.get(uid);
+    this.#state.queue.delete(uid);
+    if (pod === undefined) this.#state.cache.nominations.clear(uid);
+    else this.#state.nominate(pod, '');
   }
 
   gone(uid: string): void {

@@ -93,6 +93,21 @@ test('an event during the decision is not lost: the pod only backs off', () => {
   assert.deepEqual(drain(queue), ['a']);
 });
 
+test('room that a pod gives up wakes the other pods, also after its decision, and not the pod', () => {
+  const queue = createQueue();
+  for (const name of ['a', 'b']) {
+    queue.upsert(pod(name), false, 0);
+    rejectedBy(queue, name, 'NodeResourcesFit');
+  }
+  queue.note('pod-removed', placed('a'), 60_000);
+  assert.deepEqual(drain(queue), ['b']);
+  queue.upsert(pod('c'), false, 60_000);
+  queue.pop();
+  queue.note('pod-removed', placed('c'), 60_000);
+  queue.unschedulable('uid-default-c', FIT, 60_000);
+  assert.deepEqual([drain(queue), queue.counts().unschedulable], [['a'], 1]);
+});
+
 test('gates keep a pod out of the queue until they are removed; a spec change requeues a pod, a status change does not', () => {
   const queue = createQueue();
   queue.upsert(pod('a'), true, 0);

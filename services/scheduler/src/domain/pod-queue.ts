@@ -163,12 +163,14 @@ export class PodQueue {
     if (queued?.state === 'unschedulable') this.#wake(queued, nowMs, POD_UPDATE);
   }
 
-  /** The cluster changed: requeues the pods that the event may help. */
+  /** The cluster changed: requeues the pods that the event may help. A pod makes no room for itself. */
   note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
-    const concerns = (queued: Queued): boolean => this.#concerns(queued, kind, about);
+    const subject = podUidOf(about);
+    const concerns = (queued: Queued): boolean => queued.pod.uid !== subject && this.#concerns(queued, kind, about);
     this.#sincePop?.push({ event: EVENT_NAMES[kind], concerns });
     for (const [plugin, waiting] of this.#byPlugin) {
       for (const queued of waiting) {
+        if (queued.pod.uid === subject) continue;
         const woken = plugin === ANY_EVENT || this.#helps(queued, plugin, { kind, about });
         if (woken) this.#wake(queued, nowMs, EVENT_NAMES[kind]);
       }
@@ -302,6 +304,10 @@ export class PodQueue {
     }
   }
 }
+
+/** The pod that an event is about; `undefined` when it is about something else. */
+const podUidOf = (about: EventSubjects[EventKind]): unknown =>
+  typeof about === 'object' && 'uid' in about ? about.uid : undefined;
 
 interface Overtaking {
   readonly event: string;

@@ -96,7 +96,8 @@ export function respond(query: Packet, { code = 0, answers = [], authorities = [
     type: 'response',
     ...(query.id === undefined ? {} : { id: query.id }),
     flags: AUTHORITATIVE | RECURSION_AVAILABLE | kept | code,
-    questions: query.questions ?? [],
+    // Of many questions none is answered, and they would make the answer longer than a message can be.
+    questions: (query.questions ?? []).slice(0, 1),
     answers,
     authorities,
     ...(asksWithExtensions(query) ? { additionals: [EXTENSIONS] } : {}),

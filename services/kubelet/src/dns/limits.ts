@@ -7,6 +7,8 @@ export const NAME_TTL_SECONDS = 5;
 export const DNS_ADDRESSES_TRIED = 100;
 /** The size that every client accepts in one datagram (RFC 1035). */
 export const DNS_UDP_BYTES = 512;
+/** What the length of a message over TCP can say (RFC 1035, 4.2.2). */
+export const DNS_MESSAGE_MAX_BYTES = 65_535;
 /** The size of questions that this server takes in one datagram. */
 export const DNS_EDNS_BYTES = 1_232;
 /** Each of the machine's servers gets this long; resolvers ask again after 5 s. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { EndpointSlice, Service } from '@holdfast/api';
 import { createSilentLog, createSystemClock, nextTurn } from '@holdfast/platform';
@@ -10,6 +11,7 @@ import codec, { type Packet } from 'dns-packet';
 import { DNS_FORWARD_MS, DNS_FORWARDS_MAX, DNS_FORWARDS_PER_SOURCE_MAX } from './limits.ts';
 import type { KnownNames } from './look-up.ts';
 import { NameServer } from './name-server.ts';
+import { FrameReader, framed } from './tcp-frames.ts';
 
 const clock = createSystemClock();
 const log = createSilentLog();
@@ -29,7 +31,13 @@ const MANY: EndpointSlice = {
   addressType: 'IPv4',
   endpoints: many.map((address) => ({ addresses: [address] })),
 };
+/** More than a message can hold. */
+const CROWD: EndpointSlice = {
+  ...MANY,
+  endpoints: Array.from({ length: 3_000 }, (_, i) => ({ addresses: [`10.2.${i >> 8}.${i & 255}`] })),
+};
 const KNOWN = [
+  service('crowd', { clusterIP: 'None' }),
   service('web', { clusterIP: '10.96.0.7' }),
   service('far', { type: 'ExternalName', externalName: 'far.example' }),
   service('many', { clusterIP: '10.96.1.0' }),
@@ -37,7 +45,7 @@ const KNOWN = [
 const NAMES: KnownNames = {
   domain: 'cluster.local',
   service: (namespace, name) => KNOWN.find(({ metadata }) => namespace === 'shop' && metadata.name === name),
-  slices: (_namespace, name) => (name === 'many' ? [MANY] : []),
+  slices: (_namespace, name) => (name === 'many' ? [MANY] : name === 'crowd' ? [CROWD] : []),
   servicesAt: (address) => KNOWN.filter(({ spec }) => spec.clusterIP === address),
   slicesAt: () => [],
 };
@@ -119,6 +127,39 @@ test('a CNAME to an external name includes its addresses', async (t) => {
 test('an answer that is too long for a datagram is sent over TCP', async (t) => {
   const { resolver } = await open(t);
   assert.equal((await resolver.resolve4('many.shop.svc.cluster.local')).length, many.length);
+});
+
+/** The answer to one message over TCP. */
+async function askOverTcp({ address, port }: { address: string; port: number }, query: Buffer): Promise<Packet> {
+  const socket = connect(port, address);
+  const reader = new FrameReader();
+  socket.write(framed(query));
+  for await (const chunk of socket) {
+    const [answer] = reader.push(chunk);
+    if (answer !== undefined) return codec.decode(answer);
+  }
+  return assert.fail('the connection was closed without an answer');
+}
+
+test('a service with more endpoints than a message can hold is answered with as many as it holds', async (t) => {
+  const { listening } = await open(t);
+  const questions = [{ type: 'A' as const, name: 'crowd.shop.svc.cluster.local' }];
+  const { answers = [], ...rest } = await askOverTcp(listening, codec.encode({ type: 'query', id: 1, questions }));
+  assert.ok(answers.length > 1_000 && answers.length < 3_000, `${answers.length} answers`);
+  assert.equal(new Set(answers.map((each) => each.type === 'A' && each.data)).size, answers.length);
+  assert.equal('flag_tc' in rest && rest.flag_tc, true, 'the client is told that some are missing');
+});
+
+test('a message with hundreds of questions gets an answer that does not repeat them', async (t) => {
+  const { listening, resolver } = await open(t);
+  const questions = Array.from({ length: 300 }, () => ({ type: 'A' as const, name: `${'long.'.repeat(40)}example` }));
+  const query = codec.encode({ type: 'query', id: 1, questions: questions.slice(0, 1) });
+  // The others are pointers to the name of the first one, which is at byte 12.
+  const others = Buffer.concat(questions.slice(1).map(() => Buffer.from([0xc0, 12, 0, 1, 0, 1])));
+  query.writeUInt16BE(questions.length, 4);
+  const answer = await askOverTcp(listening, Buffer.concat([query, others]));
+  assert.deepEqual([(answer.flags ?? 0) & 15, answer.questions?.length], [4, 1]);
+  assert.deepEqual(await resolver.resolve4('web.shop.svc.cluster.local'), ['192.0.2.0'], 'and it goes on');
 });
 
 test('while services are not known yet no name of the cluster is NXDOMAIN', async (t) => {

@@ -9,6 +9,7 @@ import {
   DNS_ADDRESSES_TRIED,
   DNS_FORWARDS_MAX,
   DNS_FORWARDS_PER_SOURCE_MAX,
+  DNS_MESSAGE_MAX_BYTES,
   DNS_PORT,
   DNS_UDP_BYTES,
 } from './limits.ts';
@@ -106,6 +107,7 @@ export class NameServer {
       await new Promise<void>((resolve, reject) => udp.on('error', reject).bind(port, address, resolve));
     } catch (error) {
       tcp.close();
+      udp.close();
       throw error;
     }
     udp.on('error', (error) => this.#deps.log.warn('a DNS query was not answered', { error }));
@@ -169,9 +171,12 @@ export class NameServer {
     const codec = this.#codec;
     if (codec === undefined) throw new Error('the name server was not started');
     const bytes = codec.encode(packet);
-    if (transport === 'tcp' || bytes.length <= roomOf(query)) return bytes;
-    const flags = (packet.flags ?? 0) | codec.TRUNCATED_RESPONSE;
-    return codec.encode({ ...packet, flags, answers: [], authorities: [] });
+    const room = transport === 'tcp' ? DNS_MESSAGE_MAX_BYTES : roomOf(query);
+    if (bytes.length <= room) return bytes;
+    const truncated = { ...packet, flags: (packet.flags ?? 0) | codec.TRUNCATED_RESPONSE, authorities: [] };
+    // The client asks again over TCP, and gets as many as there is room for.
+    if (transport === 'udp') return codec.encode({ ...truncated, answers: [] });
+    return encodeFirst(codec, truncated, { room, length: bytes.length });
   }
 
   #decode(bytes: Buffer): Packet | undefined {
@@ -181,6 +186,19 @@ export class NameServer {
       return undefined;
     }
   }
+}
+
+/** As many answers as have room. Each round leaves one out at least. */
+function encodeFirst(codec: Codec, packet: Packet, { room, length }: { room: number; length: number }): Buffer {
+  let bytes: Buffer;
+  let answers = packet.answers ?? [];
+  let tooLong = length;
+  do {
+    answers = answers.slice(0, Math.floor((answers.length * room) / tooLong));
+    bytes = codec.encode({ ...packet, answers });
+    tooLong = bytes.length;
+  } while (tooLong > room);
+  return bytes;
 }
 
 /** Returns the client's maximum size from its EDNS record. */

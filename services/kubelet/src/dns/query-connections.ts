@@ -99,13 +99,18 @@ class QueryConnection {
 
   async #answer(query: Buffer): Promise<void> {
     this.#answering += 1;
-    const answer = await this.#deps.answer(query).catch(() => undefined);
+    const answer = await this.#framedAnswer(query).catch(() => undefined);
     this.#answering -= 1;
     if (this.#socket.destroyed) return;
     if (answer === undefined) return void this.#socket.destroy();
-    this.#socket.write(framed(answer));
+    this.#socket.write(answer);
     this.#restartIdle();
     this.#proceed();
+  }
+
+  async #framedAnswer(query: Buffer): Promise<Buffer | undefined> {
+    const answer = await this.#deps.answer(query);
+    return answer === undefined ? undefined : framed(answer);
   }
 
   #restartIdle(): void {

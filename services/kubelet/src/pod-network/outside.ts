@@ -125,6 +125,9 @@ async function reachOut(socket: Socket, reached: Promise<Socket>): Promise<void>
   }
 }
 
+/** A datagram that cannot be passed on is lost, as on any link; nobody else is concerned. */
+const lost = (): void => undefined;
+
 /** Datagrams for a pod that does not read them are lost, as on a full link. */
 function exchangeDatagrams(socket: Socket, exchange: NonNullable<OutsideTarget['exchange']>, source: string): void {
   const reader = new DatagramReader();
@@ -134,7 +137,7 @@ function exchangeDatagrams(socket: Socket, exchange: NonNullable<OutsideTarget['
   });
   socket.on('close', () => datagrams.close());
   socket.on('data', (chunk: Buffer) => {
-    for (const { peer, bytes } of reader.push(chunk)) void datagrams.receive(peer, bytes);
+    for (const { peer, bytes } of reader.push(chunk)) datagrams.receive(peer, bytes).catch(lost);
   });
   socket.on('end', () => socket.end());
   socket.resume();
@@ -144,10 +147,12 @@ function answerDatagrams(socket: Socket, answer: (bytes: Buffer) => Promise<Buff
   const reader = new DatagramReader();
   socket.on('data', (chunk: Buffer) => {
     for (const { peer, bytes } of reader.push(chunk))
-      void answer(bytes).then((said) => {
-        const hasRoom = socket.writable && socket.writableLength <= DATAGRAM_BACKLOG_MAX_BYTES;
-        if (said !== undefined && hasRoom) socket.write(framedDatagram(peer, said));
-      });
+      answer(bytes)
+        .then((said) => {
+          const hasRoom = socket.writable && socket.writableLength <= DATAGRAM_BACKLOG_MAX_BYTES;
+          if (said !== undefined && hasRoom) socket.write(framedDatagram(peer, said));
+        })
+        .catch(lost);
   });
   socket.on('end', () => socket.end());
   socket.resume();

@@ -14,7 +14,13 @@ export const openUdpPort: OpenUdpPort = async ({ host, port }, accept): Promise<
     };
     accept(bytes, { address, port: from, answer });
   });
-  await promise;
+  try {
+    await promise;
+  } catch (error) {
+    // A port that is taken is tried again and again: each socket would keep a descriptor.
+    socket.close();
+    throw error;
+  }
   return {
     close: () => {
       isOpen = false;

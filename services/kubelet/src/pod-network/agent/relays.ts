@@ -124,6 +124,9 @@ async function listenUdp({ address, port, target }: Relay, { outside }: RelayDep
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
     socket.bind(port, address, resolve);
+  }).catch((error: unknown) => {
+    socket.close();
+    throw error;
   });
   const lines = new DatagramLines(
     (from) => new DatagramLine(socket, outside, firstLine({ target, protocol: 'udp', from })),

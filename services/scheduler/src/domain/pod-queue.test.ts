@@ -93,6 +93,26 @@ test('an event during the decision is not lost: the pod only backs off', () => {
   assert.deepEqual(drain(queue), ['a']);
 });
 
+test('a failed binding of another pod does not hide the events during a decision', () => {
+  for (const fail of [
+    (queue: PodQueue) => queue.backOff('uid-default-binding', 0),
+    (queue: PodQueue) => queue.unschedulable('uid-default-binding', FIT, 0),
+  ]) {
+    const queue = createQueue();
+    queue.upsert(pod('binding'), false, 0);
+    queue.pop();
+    queue.placed();
+    queue.upsert(pod('a'), false, 0);
+    queue.pop();
+    queue.note('node-added', nodeOf('4'), 0);
+    fail(queue);
+    assert.deepEqual([...queue.eventsInFlight().values()], [1]);
+    const { backoff } = queue.counts();
+    queue.unschedulable('uid-default-a', FIT, 0);
+    assert.equal(queue.counts().backoff, backoff + 1);
+  }
+});
+
 test('room that a pod gives up wakes the other pods, also after its decision, and not the pod', () => {
   const queue = createQueue();
   for (const name of ['a', 'b']) {

@@ -70,8 +70,7 @@ export class PodQueue {
   readonly #byPlugin = new Map<string, Set<Queued>>();
   readonly #counts: Record<State, number> = { active: 0, backoff: 0, unschedulable: 0, gated: 0, 'in-flight': 0 };
   #orders = 0;
-  /** Events since the current decision began: it used an older state of the cluster. */
-  #sincePop: Overtaking[] | undefined;
+  #atWork: AtWork | undefined;
   #hints = 0;
 
   constructor(options: PodQueueOptions) {
@@ -123,7 +122,7 @@ export class PodQueue {
       if (this.#pods.get(top.pod.uid) !== top || top.state !== 'active') continue;
       this.#enter(top, 'in-flight', 'Pop');
       top.attempts++;
-      this.#sincePop = [];
+      this.#atWork = { uid: top.pod.uid, since: [] };
       return { pod: top.pod, attempts: top.attempts, addedMs: top.addedMs };
     }
     return undefined;
@@ -131,14 +130,13 @@ export class PodQueue {
 
   /** The decision is made: from now on events concern only waiting pods. */
   placed(): void {
-    this.#sincePop = undefined;
+    this.#atWork = undefined;
   }
 
   /** No node fits. If an event meanwhile may have changed that, the pod only backs off. */
   unschedulable(uid: string, plugins: ReadonlySet<string>, nowMs: number): void {
     const queued = this.#pods.get(uid);
-    const since = this.#sincePop ?? [];
-    this.#sincePop = undefined;
+    const since = this.#endDecision(uid);
     if (queued === undefined || queued.state !== 'in-flight') return;
     queued.plugins = plugins;
     queued.sinceMs = nowMs;
@@ -149,7 +147,7 @@ export class PodQueue {
 
   /** The attempt failed for another reason than the cluster (a conflict, no response): retries after the back-off. */
   backOff(uid: string, nowMs: number): void {
-    this.#sincePop = undefined;
+    this.#endDecision(uid);
     const queued = this.#pods.get(uid);
     if (queued === undefined || queued.state === 'gated') return;
     queued.sinceMs = nowMs;
@@ -167,7 +165,7 @@ export class PodQueue {
   note<K extends EventKind>(kind: K, about: EventSubjects[K], nowMs: number): void {
     const subject = podUidOf(about);
     const concerns = (queued: Queued): boolean => queued.pod.uid !== subject && this.#concerns(queued, kind, about);
-    this.#sincePop?.push({ event: EVENT_NAMES[kind], concerns });
+    this.#atWork?.since.push({ event: EVENT_NAMES[kind], concerns });
     for (const [plugin, waiting] of this.#byPlugin) {
       for (const queued of waiting) {
         if (queued.pod.uid === subject) continue;
@@ -204,7 +202,7 @@ export class PodQueue {
   /** Events that the current decision could not see, by name. */
   eventsInFlight(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
-    for (const { event } of this.#sincePop ?? []) counts.set(event, (counts.get(event) ?? 0) + 1);
+    for (const { event } of this.#atWork?.since ?? []) counts.set(event, (counts.get(event) ?? 0) + 1);
     return counts;
   }
 
@@ -219,6 +217,14 @@ export class PodQueue {
       }
       for (const [schedulerName, count] of pods) yield [plugin, schedulerName, count];
     }
+  }
+
+  /** Returns the events that overtook the decision about this pod. A binding of another pod may fail during a decision. */
+  #endDecision(uid: string): readonly Overtaking[] {
+    if (this.#atWork?.uid !== uid) return [];
+    const { since } = this.#atWork;
+    this.#atWork = undefined;
+    return since;
   }
 
   #insert(pod: PodInfo, gated: boolean, nowMs: number): void {
@@ -312,6 +318,12 @@ const podUidOf = (about: EventSubjects[EventKind]): unknown =>
 interface Overtaking {
   readonly event: string;
   readonly concerns: (queued: Queued) => boolean;
+}
+
+/** The current decision, and the events since it began: it used an older state of the cluster. */
+interface AtWork {
+  readonly uid: string;
+  readonly since: Overtaking[];
 }
 
 interface Due {

@@ -1,11 +1,13 @@
 import { constants } from 'node:os';
 import type { Clock } from '@holdfast/platform';
 import { RuntimeError } from '../port.ts';
-import { DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
+import { ADOPTED_POLL_MS, DEATH_CONFIRM_MS, DEATH_POLL_MS } from './limits.ts';
 import type { LiveContainer } from './live-container.ts';
 import { findAlive } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
 import type { ContainerExit } from './records.ts';
+import { sendSignal } from './send-signal.ts';
+import { tellFault } from './tell-fault.ts';
 import { childrenOf } from './terminal.ts';
 
 export interface ContainerEndsDeps {
@@ -26,6 +28,8 @@ interface LeaderEnd {
 /** Ends containers: signals, kills, and the proof that no process is left. */
 export class ContainerEnds {
   readonly #deps: ContainerEndsDeps;
+  /** Those of which a failed look was told. */
+  readonly #failed = new WeakSet<LiveContainer>();
 
   constructor(deps: ContainerEndsDeps) {
     this.#deps = deps;
@@ -48,21 +52,30 @@ export class ContainerEnds {
       const killed = await this.#killMembers(container);
       if (killed === 0) break;
       if (waited >= DEATH_CONFIRM_MS) this.#tellUnconfirmed(container);
-      await this.#deps.clock.sleep(DEATH_POLL_MS);
+      // What outlives the kill that long may live for ever: then looks cost less.
+      await this.#deps.clock.sleep(waited < DEATH_CONFIRM_MS ? DEATH_POLL_MS : ADOPTED_POLL_MS);
     }
     container.ending = false;
     this.#deps.onExited(container, exit);
   }
 
+  /** Resolves with the number of those that lived. A look that failed proves no end, so it counts as one that lives. */
   async #killMembers(container: LiveContainer): Promise<number> {
-    const members = await this.#deps.processes.members(container.record, { leaderWasSeen: true });
-    for (const member of members) sendSignal(member.pid, 'SIGKILL');
-    return members.length;
+    try {
+      const members = await this.#deps.processes.members(container.record, { leaderWasSeen: true });
+      for (const member of members) sendSignal(member.pid, 'SIGKILL');
+      return members.length;
+    } catch (error) {
+      // The next look is a moment away, and would fill the log with the same.
+      if (!this.#failed.has(container)) tellFault('a look at the processes of a container failed')(error);
+      this.#failed.add(container);
+      return 1;
+    }
   }
 
   killAfter(container: LiveContainer, graceMs: number): { cancel: () => void } {
     return this.#deps.clock.timer(graceMs, () => {
-      void this.#killUntilGone(container);
+      this.#killUntilGone(container).catch(tellFault('a stop failed'));
     });
   }
 
@@ -104,14 +117,5 @@ export class ContainerEnds {
 
   exitNow(exitCode: number, reason: string): ContainerExit {
     return { finishedAt: this.#deps.clock.now(), exitCode, reason };
-  }
-}
-
-/** ESRCH: it ended by itself in between. */
-function sendSignal(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

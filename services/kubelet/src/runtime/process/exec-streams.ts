@@ -9,6 +9,7 @@ import { type BesideRequest, besideLaunch } from './exec.ts';
 import { EXEC_DRAIN_MS } from './limits.ts';
 import { type ProcessEntry, processEntries } from './process-table.ts';
 import type { ExecOptions } from './protocol.ts';
+import { sendSignal } from './send-signal.ts';
 import { containerEnvironment, isIsolated, ownDirectory, readFailure } from './spawn.ts';
 import { isDirectory } from './spawn-paths.ts';
 import { resizeTerminal } from './terminal.ts';
@@ -139,7 +140,7 @@ function killTree(root: number): void {
   const members = new Set([root]);
   for (let pass = 0; pass < KILL_PASSES; pass++) {
     const tree = addTree(members, processEntries());
-    for (const { pid } of tree) kill(pid);
+    for (const { pid } of tree) sendSignal(pid, 'SIGKILL');
   }
 }
 
@@ -152,13 +153,4 @@ function addTree(members: Set<number>, entries: readonly ProcessEntry[]): readon
     for (const { pid, parent, session } of entries) if (members.has(parent) || members.has(session)) members.add(pid);
   }
   return entries.filter(({ pid }) => members.has(pid));
-}
-
-/** ESRCH: it ended in the same moment. */
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }

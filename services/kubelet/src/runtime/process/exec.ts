@@ -4,6 +4,7 @@ import { type ExecResult, RuntimeError } from '../port.ts';
 import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
 import { enterNetwork } from './sandbox-network.ts';
+import { sendSignal } from './send-signal.ts';
 import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnRequest } from './spawn.ts';
 
 export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'> {
@@ -41,7 +42,7 @@ export function execIn(clock: Clock, request: ExecRequest): Promise<ExecResult> 
   return new Promise((resolve, reject) => {
     const deadline = clock.timer(request.timeoutMs, () => {
       reject(new RuntimeError('Timeout', `command "${config.command[0]}" timed out`));
-      killGroup(child.pid);
+      if (child.pid !== undefined) sendSignal(-child.pid, 'SIGKILL');
     });
     child.on('error', (error) => {
       deadline.cancel();
@@ -62,14 +63,4 @@ export function besideLaunch(request: BesideRequest, tellFailure: boolean, tty =
   const beside = besideCommand(leader, { config, directory, userRange: sandbox.userRange }, tellFailure);
   const command = [...enterNetwork(network), ...beside];
   return carriedLaunch(request, { command, cwd: '/', tty });
-}
-
-/** ESRCH: all of it ended in the same moment. EPERM: it took the rights of another user, and nothing more can be done. */
-function killGroup(leader: number | undefined): void {
-  if (leader === undefined) return;
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && (error.code === 'ESRCH' || error.code === 'EPERM'))) throw error;
-  }
 }

@@ -15,6 +15,7 @@ import type { Clock } from '@holdfast/platform';
 import type { LogLimits } from '../log-limits.ts';
 import { COPY_BLOCK_BYTES, LINE_SEARCH_BYTES, PUNCH_DEADLINE_MS } from './limits.ts';
 import { forgetTimes, timesPath } from './log-times.ts';
+import { tellFault } from './tell-fault.ts';
 
 /**
  * Beside the log: where the parts of it begin that are still there, the present one last. The writers hold the file open and
@@ -25,15 +26,10 @@ export const partsPath = (logPath: string): string => `${logPath}.parts`;
 
 export function createLogKeeper(clock: Clock, paths: () => readonly string[], limits: () => LogLimits): void {
   const check = async (): Promise<void> => {
-    for (const path of paths()) await rotate(path, limits()).catch(tellFault);
+    for (const path of paths()) await rotate(path, limits()).catch(tellFault('a log was not kept short'));
     clock.timer(limits().checkMs, () => void check());
   };
   clock.timer(limits().checkMs, () => void check());
-}
-
-/** Standard error of the supervisor is its log. */
-function tellFault(error: unknown): void {
-  process.stderr.write(`a log was not kept short: ${String(error)}\n`);
 }
 
 /** `punch` answers whether the disk got the blocks back. */

@@ -35,15 +35,6 @@ export function bindLock(lock: Server, address: string): Promise<boolean> {
   });
 }
 
-/** ESRCH: it ended by itself in between. */
-export function killProcess(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
-}
-
 const timer = (delayMs: number, fire: () => void): Timer => {
   const handle = setTimeout(fire, Math.max(0, delayMs));
   return { cancel: () => clearTimeout(handle) };

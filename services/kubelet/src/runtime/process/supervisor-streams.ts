@@ -12,6 +12,7 @@ import {
 } from './protocol.ts';
 import { createStreamLink, type StreamLink } from './stream-link.ts';
 import type { Supervisor } from './supervisor.ts';
+import { tellFault } from './tell-fault.ts';
 import { resizeTerminal } from './terminal.ts';
 
 interface Opened {
@@ -106,8 +107,11 @@ function carry(opened: Opened, socket: Socket): void {
     ({ exitCode }) => link.send({ exitCode }),
     (error: unknown) => link.send({ failed: describe(error) }),
   );
-  void Promise.all([ended, ...outputs]).then(() => link.close());
-  void link.closed.then(() => opened.left());
+  const fail = tellFault('a stream was not ended');
+  Promise.all([ended, ...outputs])
+    .then(() => link.close())
+    .catch(fail);
+  link.closed.then(() => opened.left()).catch(fail);
 }
 
 /** A process that does not read any more swallows the rest. */

@@ -15,6 +15,7 @@ import type { ContainerExit, ContainerRecord, SandboxRecord, StateFiles } from '
 import type { SandboxNetwork } from './sandbox-network.ts';
 import { type SpawnOutcome, spawnContainer } from './spawn.ts';
 import { SupervisedState } from './supervised-state.ts';
+import { tellFault } from './tell-fault.ts';
 import type { ViewWork } from './view-workers.ts';
 
 export interface SupervisorDeps {
@@ -201,7 +202,7 @@ export class Supervisor {
     child.stdin?.on('error', () => undefined);
     const ended = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
-        void this.#ends.leaderEnded(container, { code, signal, setUp }).then(resolve);
+        this.#ends.leaderEnded(container, { code, signal, setUp }).catch(tellFault('an end failed')).then(resolve);
       });
     });
     const startTicks = readProcess(pid)?.startTicks ?? '';
@@ -278,7 +279,7 @@ export class Supervisor {
     });
     const poll = (): void => {
       if (findAlive(leader, this.#deps.bootId) === undefined)
-        void this.#ends.endRest(container, this.#ends.unknownExit());
+        this.#ends.endRest(container, this.#ends.unknownExit()).catch(tellFault('an end failed'));
       else this.#deps.clock.timer(ADOPTED_POLL_MS, poll);
     };
     this.#deps.clock.timer(ADOPTED_POLL_MS, poll);

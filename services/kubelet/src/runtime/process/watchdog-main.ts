@@ -8,8 +8,9 @@ import { createDeadlineFile } from './deadline-file.ts';
 import { WATCHDOG_LOOK_MS, WATCHDOG_NICENESS, WATCHDOG_START_GRACE_MS } from './limits.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
+import { sendSignal } from './send-signal.ts';
 import { directoryHash, watchdogAddress } from './socket-path.ts';
-import { bindLock, closeInherited, killProcess, machineClock } from './standalone.ts';
+import { bindLock, closeInherited, machineClock } from './standalone.ts';
 import { createSuspendTelltale } from './suspend-telltale.ts';
 import { enforceDeadline } from './watchdog.ts';
 import { readDevicePath, WatchdogDevice } from './watchdog-device.ts';
@@ -44,7 +45,7 @@ async function main(stateArgument: string): Promise<void> {
     deadline: () => file.read(),
     covered: (policy: 'exclusive' | 'all') => coveredContainers(stateDirectory, policy),
     processes: createProcessWatch(machineClock, bootId),
-    kill: killProcess,
+    kill: (pid: number) => sendSignal(pid, 'SIGKILL'),
     groups,
     tell,
   };

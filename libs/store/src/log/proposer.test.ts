@@ -59,6 +59,19 @@ test('a part of the log that was not seen leaves the outcome of what was under w
   assert.equal(machine.table.revision, 2);
 });
 
+test('the outcome of a write is unknown when what opens its session may come late', async () => {
+  const { clock, machine, proposer, sent } = makeProposer();
+  const written = proposer.write(write('late'));
+  await clock.advance(0);
+  const [opening, entry] = sent.splice(0).map(({ payload }) => payload);
+  assert.ok(opening !== undefined && entry !== undefined, 'the session is opened by an entry of its own');
+  proposer.onApplied(machine.apply(machine.position + 1, entry));
+  for (const payload of [opening, entry]) proposer.onApplied(machine.apply(machine.position + 1, payload));
+  assert.equal(machine.table.revision, 1, 'it is written');
+  proposer.close(new StoreUnavailable('the process ends'));
+  await assert.rejects(written, OutcomeUnknown);
+});
+
 test('a server that stores nothing for long is reported, again and again, until something comes back', async () => {
   const { clock, proposer, storeAll, stalls } = makeProposer();
   const first = proposer.barrier().catch(() => 'given up');

@@ -294,18 +294,21 @@ export class Proposer {
     for (const [earlier, entry] of [...this.#inFlight].toReversed()) {
       if (earlier > number) continue;
       this.#inFlight.delete(earlier);
+      for (const waiting of entry.writes) waiting.isSent = false;
       this.#revive(entry);
     }
   }
 
   #revive({ writes, barriers, command }: InFlightEntry): void {
-    for (const waiting of writes) waiting.isSent = false;
     this.#queue.unshift(...writes);
     this.#barriers.push(...barriers);
     if (command !== undefined && command.kind !== 'open') this.#commands.unshift(command);
   }
 
-  /** The log has forgotten this session, so nothing that is under way can have an effect any more. */
+  /**
+   * The log does not know this session. It has forgotten it, or what opens it comes late: then entries that were sent can still have
+   * their effect, and their writes count as sent until the new session has carried them out.
+   */
   #beginSession(): void {
     const entries = [...this.#inFlight.values()].toReversed();
     this.#inFlight.clear();

@@ -4,6 +4,8 @@ import { createVirtualClock } from '@holdfast/platform/testing';
 import type { NatsConnection } from 'nats';
 import { Publications } from './publications.ts';
 
+const MESSAGE_MAX_BYTES = 1024 * 1024;
+
 /** Servers that answer what the test says. */
 function makePublications() {
   const clock = createVirtualClock();
@@ -12,12 +14,13 @@ function makePublications() {
   const connect = (): NatsConnection => {
     let callback: (error: Error | null, msg: object) => void = () => undefined;
     const connection = {
-      info: { max_payload: 1024 * 1024 },
+      info: { max_payload: MESSAGE_MAX_BYTES },
       isClosed: () => false,
       subscribe: (_subject: string, options: { readonly callback: typeof callback }) => {
         callback = options.callback;
       },
-      publish: (_subject: string, _payload: Buffer, { reply }: { readonly reply: string }) =>
+      publish: (_subject: string, payload: Buffer, { reply }: { readonly reply: string }) => {
+        if (payload.length > MESSAGE_MAX_BYTES) throw new Error('MAX_PAYLOAD_EXCEEDED');
         sent.push({
           reply,
           answer: (text, code) =>
@@ -26,7 +29,8 @@ function makePublications() {
               string: () => text,
               ...(code === undefined ? {} : { headers: { code } }),
             }),
-        }),
+        });
+      },
     };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing else of it is used
     return connection as unknown as NatsConnection;
@@ -42,8 +46,8 @@ function makePublications() {
     onWentBack: (reason) => void world.wentBack.push(reason),
   });
   publications.begin(connection);
-  const send = () => {
-    publications.send({ session: 's', number: 1, payload: Buffer.from('entry') });
+  const send = (payload = Buffer.from('entry')) => {
+    publications.send({ session: 's', number: 1, payload });
     return sent.at(-1);
   };
   const reconnect = (): void => {
@@ -103,10 +107,19 @@ test('answers to a connection that was replaced count no more', () => {
   assert.equal(publications.storedUpTo, 9);
 });
 
-test('without a connection nothing is sent, and no payload is too large', () => {
+test('without a connection nothing is sent, and a payload may be as large as the last server took', () => {
   const { publications, sent, send, lose } = makePublications();
-  assert.ok((publications.payloadMax() ?? 0) < 1024 * 1024, 'the entry is not all of a message');
+  const max = publications.payloadMax() ?? assert.fail('it is known');
+  assert.ok(max < MESSAGE_MAX_BYTES, 'the entry is not all of a message');
   lose();
   send();
-  assert.deepEqual([sent.length, publications.payloadMax()], [0, undefined]);
+  assert.deepEqual([sent.length, publications.payloadMax()], [0, max]);
+});
+
+test('an entry that is larger than a message is not sent, and the others are', () => {
+  const { publications, sent, send } = makePublications();
+  send(Buffer.alloc(MESSAGE_MAX_BYTES + 1));
+  assert.match(publications.lastRefusal ?? '', /larger than a message/);
+  send()?.answer(stored(9));
+  assert.deepEqual([sent.length, publications.lastRefusal], [1, undefined]);
 });

@@ -22,6 +22,7 @@ export interface PublicationsDeps {
 /** Sends entries of this process to the log, and notes what the servers say about them. Whether one counts is seen in the log. */
 export class Publications {
   readonly #deps: PublicationsDeps;
+  #payloadMax: number | undefined;
   #inbox: string | undefined;
   #lastRefusal: string | undefined;
   #storedAt = 0;
@@ -62,14 +63,21 @@ export class Publications {
     const { connection, place, position } = this.#deps;
     const open = connection();
     if (open === undefined || open.isClosed() || this.#inbox === undefined) return;
+    // The client library would throw, and the connection with all other entries would be given up for this one.
+    const max = this.payloadMax() ?? Number.POSITIVE_INFINITY;
+    if (payload.length > max) {
+      this.#lastRefusal = `an entry of ${payload.length} bytes is larger than a message of this server may be (max_payload)`;
+      return;
+    }
     const { stream, subject } = place();
     open.publish(subject, payload, { reply: `${this.#inbox}.${position()}`, headers: headersOf(stream) });
   }
 
-  /** The largest payload that the server takes; `undefined` while there is no connection. */
+  /** The largest payload that the server takes, or the last one took; `undefined` before the first connection. */
   payloadMax(): number | undefined {
     const max = this.#deps.connection()?.info?.max_payload;
-    return max === undefined ? undefined : max - LOG_PAYLOAD_MARGIN_BYTES;
+    if (max !== undefined) this.#payloadMax = max - LOG_PAYLOAD_MARGIN_BYTES;
+    return this.#payloadMax;
   }
 
   #onAcknowledgement(inbox: string, msg: Msg): void {

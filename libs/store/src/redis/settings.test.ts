@@ -38,4 +38,8 @@ test('a replica, a loading server and one with a failed append are refused', () 
     `# Server\r\nrole:${role}\r\nloading:${loading}\r\naof_enabled:1\r\naof_last_write_status:${status}\r\n`;
   assert.deepEqual(unfitServer(info('master', '0', 'ok')), []);
   assert.equal(unfitServer(info('slave', '1', 'err')).length, 3);
+  const ofVersion = (version: string): string[] =>
+    unfitServer(`redis_version:${version}\r\n${info('master', '0', 'ok')}`);
+  assert.deepEqual([ofVersion('7.0.15'), ofVersion('10.1.0')], [[], []]);
+  assert.deepEqual(ofVersion('6.2.14'), ['the server is Redis 6.2.14 and must be 7 or newer']);
 });

@@ -19,6 +19,8 @@ export function unsafeSettings(config: ReadonlyMap<string, string>): string[] {
   });
 }
 
+const OLDEST_MAJOR = 7;
+
 /** Returns everything in the output of INFO that prevents the store from serving. Pure. */
 export function unfitServer(info: string): string[] {
   const fields = new Map(
@@ -28,6 +30,10 @@ export function unfitServer(info: string): string[] {
     }),
   );
   const wrong: string[] = [];
+  const version = fields.get('redis_version') ?? '';
+  // Older ones report lack of memory inside a script as a failure of the script, of which nobody knows what it has done.
+  if (version !== '' && Number.parseInt(version) < OLDEST_MAJOR)
+    wrong.push(`the server is Redis ${version} and must be ${OLDEST_MAJOR} or newer`);
   if (fields.get('role') !== 'master') wrong.push(`the server is a ${fields.get('role') ?? 'stranger'}, not a master`);
   if (fields.get('loading') !== '0') wrong.push('the server is still loading its data');
   if (fields.get('aof_enabled') === '1' && fields.get('aof_last_write_status') !== 'ok') {

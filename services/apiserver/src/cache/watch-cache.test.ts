@@ -1,9 +1,10 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createSilentLog, createSystemClock } from '@holdfast/platform';
-import { type Change, Compacted, type Store } from '@holdfast/store';
+import { createVirtualClock } from '@holdfast/platform/testing';
+import { type Change, Compacted, type Store, StoreUnavailable } from '@holdfast/store';
 import { createMemoryStore } from '@holdfast/store/memory';
-import { CACHE_AHEAD_OBJECTS_MAX } from '../limits.ts';
+import { CACHE_AHEAD_OBJECTS_MAX, FEED_BROKEN_ENDS_WATCHES_MS, FEED_RETRY_MS } from '../limits.ts';
 import { encodeStored } from './stored-json.ts';
 import { WatchCache } from './watch-cache.ts';
 
@@ -104,6 +105,65 @@ test('while the cache is loaded again, readers see what it was', async (t) => {
   assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
   assert.deepEqual(seen, before);
   assert.deepEqual(namesIn(cache), await namesOf(real));
+});
+
+test('a feed that is back counts as whole although nothing is written', async (t) => {
+  const clock = createVirtualClock();
+  const real = createMemoryStore();
+  await writePod(real, 'a');
+  let isAway = false;
+  let cut = (): void => {};
+  const away = new StoreUnavailable('no answer');
+  const store: Store = {
+    ...storeMethods(real),
+    currentRevision: () => (isAway ? Promise.reject(away) : real.currentRevision()),
+    async *changes(options) {
+      if (isAway) throw away;
+      const broken = new Promise<never>((_, reject) => {
+        cut = () => reject(away);
+        options.signal.addEventListener('abort', () => reject(away), { once: true });
+      });
+      yield await broken;
+    },
+  };
+  const cache = new WatchCache({ store, clock, log: createSilentLog(), fieldsOf: () => ({}) });
+  await cache.start();
+  t.after(() => cache.stop());
+  isAway = true;
+  cut();
+  await clock.advance(FEED_BROKEN_ENDS_WATCHES_MS + FEED_RETRY_MS);
+  assert.deepEqual([cache.current, cache.health().length], [false, 1]);
+  isAway = false;
+  await clock.advance(2 * FEED_RETRY_MS);
+  assert.deepEqual([cache.current, cache.health()], [true, []]);
+});
+
+test('a feed that is back and has something to tell is whole when it has told', async (t) => {
+  const clock = createVirtualClock();
+  const real = createMemoryStore();
+  let tell = (): void => {};
+  let attempts = 0;
+  const store: Store = {
+    ...storeMethods(real),
+    async *changes(options) {
+      attempts += 1;
+      if (attempts === 1) throw new StoreUnavailable('no answer');
+      await new Promise<void>((resolve) => {
+        tell = resolve;
+        options.signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      yield* real.changes(options);
+    },
+  };
+  const cache = new WatchCache({ store, clock, log: createSilentLog(), fieldsOf: () => ({}) });
+  await cache.start();
+  t.after(() => cache.stop());
+  await writePod(real, 'unheard');
+  await clock.advance(2 * FEED_RETRY_MS);
+  assert.deepEqual([attempts, cache.current], [2, false]);
+  tell();
+  assert.ok(await cache.waitFor(await real.currentRevision(), 10_000));
+  assert.equal(cache.current, true);
 });
 
 const namesIn = (cache: WatchCache): readonly string[] =>

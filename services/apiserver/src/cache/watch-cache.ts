@@ -206,6 +206,7 @@ export class WatchCache {
     const { store, clock, log } = this.#deps;
     while (!signal.aborted) {
       try {
+        await this.#noticeSilence();
         for await (const changes of store.changes({ after: this.#revision, signal })) {
           this.#brokenSince = undefined;
           this.#apply(changes);
@@ -218,6 +219,15 @@ export class WatchCache {
       }
       if (!signal.aborted) await clock.sleep(FEED_RETRY_MS);
     }
+  }
+
+  /**
+   * Nothing was written while the feed was broken: then no change comes that would show that it is whole again, and clients behind
+   * a balancer that asks for readiness could never write one.
+   */
+  async #noticeSilence(): Promise<void> {
+    if (this.#brokenSince === undefined) return;
+    if ((await this.#deps.store.currentRevision()) <= this.#revision) this.#brokenSince = undefined;
   }
 
   async #recover(error: unknown): Promise<void> {

@@ -122,3 +122,22 @@ test('a pod is assumed once, and on a node', () => {
   cache.assume(pod, 'n1');
   assert.throws(() => cache.assume(pod, 'n2'), InvariantViolation);
 });
+
+test('the order of the nodes takes turns between zones, and follows their labels', () => {
+  const cache = new ClusterCache();
+  const put = (name: string, zone: string): void =>
+    void cache.setNode(buildNode(name, { labels: zone === '' ? {} : { 'topology.kubernetes.io/zone': zone } }));
+  const order = (): string => cache.nodes.map(({ name }) => name).join(' ');
+  for (const name of ['n1', 'n2', 'n3']) put(name, '');
+  assert.equal(order(), 'n1 n2 n3', 'without zones in the order of arrival');
+  for (const name of ['a1', 'a2', 'a3']) put(name, 'a');
+  put('b1', 'b');
+  assert.equal(order(), 'n1 a1 b1 n2 a2 n3 a3');
+  put('a1', 'b');
+  assert.equal(order(), 'n1 a1 a2 n2 b1 a3 n3');
+  cache.removeNode('n1');
+  assert.equal(order(), 'n2 a1 a2 n3 b1 a3');
+  const before = cache.nodes;
+  put('a2', 'a');
+  assert.equal(cache.nodes, before, 'nothing is built again for a change that moves no node');
+});

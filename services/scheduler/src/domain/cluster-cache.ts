@@ -1,4 +1,4 @@
-import { type Namespace, type Node, releasePolicy } from '@holdfast/api';
+import { failureZoneOf, type Namespace, type Node, releasePolicy } from '@holdfast/api';
 import { deepEqual } from '@holdfast/machinery';
 import { invariant } from '@holdfast/platform';
 import type { EventKind, Snapshot } from '../framework/plugin.ts';
@@ -6,6 +6,7 @@ import type { Profile } from '../framework/profile.ts';
 import { ImageIndex } from './image-index.ts';
 import { MatchCounts } from './match-counts.ts';
 import { MutableNodeInfo, type NodeInfo } from './node-info.ts';
+import { inTurnByZone } from './node-order.ts';
 import { type NodeResults, SharedResults } from './node-results.ts';
 import { Nominations } from './nominations.ts';
 import { OwnerSelectorIndex } from './owner-selectors.ts';
@@ -51,7 +52,7 @@ export class ClusterCache implements Snapshot {
   readonly #shared = new SharedResults();
 
   get nodes(): readonly NodeInfo[] {
-    this.#nodeList ??= [...this.#nodes.values()];
+    this.#nodeList ??= inTurnByZone(this.#nodes.values());
     return this.#nodeList;
   }
 
@@ -122,6 +123,8 @@ export class ClusterCache implements Snapshot {
     this.#softlyTainted += Number(isSoftlyTainted(node)) - Number(isSoftlyTainted(known?.node));
     if (known !== undefined) {
       const changes = changesOf(known.node, node);
+      const isMoved = changes.includes('node-labels') && failureZoneOf(known.node) !== failureZoneOf(node);
+      if (isMoved) this.#nodeList = undefined;
       known.setNode(node);
       if (changes.length > 0) this.#touch(known);
       if (changes.some((change) => change !== 'node-allocatable' && change !== 'node-condition')) this.#domainsMoved();

@@ -319,7 +319,7 @@ test('[SPREAD-41] [SPREAD-44] [SPREAD-48] total scores equal the reference rules
       const feasible = nodes.flatMap((node, i) => (node.feasible ? [i] : []));
       if (feasible.length < 2) return;
       const cycle = { pod: createPodInfo(incomingPod(pod)), snapshot: cluster };
-      const infos = cluster.nodes.filter((_, i) => feasible.includes(i));
+      const infos = feasible.flatMap((i) => cluster.node(`n${i}`) ?? []);
       const totals = totalScores(cycle, infos, { profile: profileFor(cluster) });
       assert.deepEqual(behind(totals), behind(naiveTotals(scene, feasible)));
     }),

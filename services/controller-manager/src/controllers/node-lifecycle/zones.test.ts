@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { failureZoneOf } from '@holdfast/api';
 import fc from 'fast-check';
 import { node } from '../../testing/builders.ts';
-import { ZoneCounts, zoneOf, zoneState } from './zones.ts';
+import { ZoneCounts, zoneState } from './zones.ts';
 
 const change = fc.record({
   name: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -27,7 +28,7 @@ test('counts kept per node equal those of a walk over all nodes', () => {
           const expected = { nodes: members.length, notReady: members.filter((one) => !one.isReady).length };
           const probe = nodeIn('probe', each);
           const found = counts.of(probe);
-          assert.deepEqual(found, members.length === 0 ? undefined : { name: zoneOf(probe), ...expected });
+          assert.deepEqual(found, members.length === 0 ? undefined : { name: failureZoneOf(probe), ...expected });
           return found === undefined ? [] : [zoneState(found)];
         });
         const isFull = states.length > 0 && states.every((state) => state === 'fully-disrupted');

@@ -1,4 +1,4 @@
-import { type Node, REGION_LABEL, ZONE_LABEL } from '@holdfast/api';
+import { failureZoneOf, type Node } from '@holdfast/api';
 import { nameOf } from '../../common/meta.ts';
 import {
   LARGE_ZONE_NODES,
@@ -15,11 +15,6 @@ export interface Zone {
   readonly notReady: number;
 }
 
-export function zoneOf(node: Node): string {
-  const labels = node.metadata.labels ?? {};
-  return `${labels[REGION_LABEL] ?? ''}/${labels[ZONE_LABEL] ?? ''}`;
-}
-
 /** The number of nodes and of unready nodes per zone, updated per node. */
 export class ZoneCounts {
   readonly #nodes = new Map<string, { readonly zone: string; readonly isReady: boolean }>();
@@ -27,7 +22,7 @@ export class ZoneCounts {
   #fullyDisrupted = 0;
 
   of(node: Node): Zone | undefined {
-    return this.#zones.get(zoneOf(node));
+    return this.#zones.get(failureZoneOf(node));
   }
 
   isReady(name: string): boolean {
@@ -41,7 +36,7 @@ export class ZoneCounts {
 
   set(node: Node, isReady: boolean): void {
     const name = nameOf(node);
-    const zone = zoneOf(node);
+    const zone = failureZoneOf(node);
     const known = this.#nodes.get(name);
     if (known?.zone === zone && known.isReady === isReady) return;
     this.delete(name);

@@ -2,7 +2,7 @@ import type { Call, Expr, Fold, OptionalMap, Select } from './ast.ts';
 import * as ast from './ast.ts';
 import type { Checked, ResolvedCall } from './check.ts';
 import { indexed, keyText } from './library/comparisons.ts';
-import { LIST_CREATE_COST, MAP_CREATE_COST, SELECT_AND_IDENT_COST } from './limits.ts';
+import { LIST_CREATE_COST, LISTED_KEYS_PER_STEP, MAP_CREATE_COST, SELECT_AND_IDENT_COST } from './limits.ts';
 import type { Meter } from './meter.ts';
 import type { Overload, RunContext } from './overload.ts';
 import { fits } from './runtime-types.ts';
@@ -256,6 +256,9 @@ function paid(
   values: readonly CelValue[],
   { run, cost }: { run: Overload['run']; cost?: Overload['cost'] | undefined },
 ): CelValue {
+  for (const value of values) {
+    if (typeof value === 'string' || value instanceof Uint8Array) meter.text(value.length);
+  }
   // When the arguments determine the cost, charge it before the work.
   if (cost === undefined || cost.length < 2) {
     meter.spend(cost === undefined ? 1 : cost(values, null));
@@ -333,9 +336,10 @@ class Loop {
     else throw new EvaluationError('no such overload');
   }
 
-  #overList({ locals }: Frame, list: ListValue, body: (first: CelValue) => boolean): void {
+  #overList({ locals, meter }: Frame, list: ListValue, body: (first: CelValue) => boolean): void {
     const { size } = list;
     for (let index = 0; index < size; index += 1) {
+      meter.work(1);
       const item = list.at(index);
       const first = this.#two ? BigInt(index) : item;
       locals[this.#place] = first;
@@ -344,8 +348,11 @@ class Loop {
     }
   }
 
-  #overMap({ locals }: Frame, map: MapValue, body: (first: CelValue) => boolean): void {
+  #overMap({ locals, meter }: Frame, map: MapValue, body: (first: CelValue) => boolean): void {
+    // All keys are listed, even when the body stops at the first one.
+    meter.work(map.size / LISTED_KEYS_PER_STEP);
     for (const key of map.keys()) {
+      meter.work(1);
       locals[this.#place] = key;
       if (this.#two) locals[this.#place + 1] = map.get(key) ?? null;
       if (!body(key)) return;

@@ -6,6 +6,7 @@ import type { Value } from '@bufbuild/cel-spec/cel/expr/value_pb.js';
 import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { equals } from './equality.ts';
 import { type CelType, type CelValue, compileExpression, EntryMap, standardEnvironment } from './index.ts';
+import { Meter } from './meter.ts';
 import * as types from './types.ts';
 import { ArrayList, TypeValue, typeNameOf, Uint } from './values.ts';
 
@@ -160,7 +161,7 @@ function judge(
   if (typed === undefined) return 'unsupported';
   const expected = valueOf(typed);
   if (typeof expected === 'number' && Number.isNaN(expected) && Number.isNaN(outcome.value)) return 'ok';
-  return equals(outcome.value, expected) && typeof outcome.value === typeof expected
+  return equals(outcome.value, expected, new Meter(Infinity)) && typeof outcome.value === typeof expected
     ? 'ok'
     : `got ${shown(outcome.value)}, wanted ${shown(expected)}`;
 }

@@ -1,3 +1,5 @@
+import { COMPARED_CHARS_PER_STEP } from './limits.ts';
+import type { Meter } from './meter.ts';
 import {
   type CelValue,
   Duration,
@@ -13,48 +15,64 @@ import {
   Uint,
 } from './values.ts';
 
-/** Equality over all types: numbers compare by value, other values only with their own kind. */
-export function equals(left: CelValue, right: CelValue): boolean {
+/**
+ * Equality over all types: numbers compare by value, other values only with their own kind. Each visited value is counted:
+ * lists that contain each other several times have far more of them than the cost of `==` tells.
+ */
+export function equals(left: CelValue, right: CelValue, meter: Meter): boolean {
+  meter.work(stepsOf(left, right));
   if (left === right) return true;
   if (left === null || right === null) return false;
   if (isNumber(left)) return isNumber(right) && compareNumbers(left, right) === 0;
   if (typeof left !== 'object' || typeof right !== 'object') return false;
-  if (isList(left)) return isList(right) && equalLists(left, right);
-  if (isMap(left)) return isMap(right) && equalMaps(left, right);
-  return equalObjects(left, right);
+  if (isList(left)) return isList(right) && equalLists(left, right, meter);
+  if (isMap(left)) return isMap(right) && equalMaps(left, right, meter);
+  return equalObjects(left, right, meter);
 }
 
-function equalObjects(left: CelValue & object, right: CelValue & object): boolean {
+/** Texts of different lengths are not read. */
+function stepsOf(left: CelValue, right: CelValue): number {
+  const isRead =
+    (typeof left === 'string' && typeof right === 'string') ||
+    (left instanceof Uint8Array && right instanceof Uint8Array);
+  return isRead && left.length === right.length ? 1 + left.length / COMPARED_CHARS_PER_STEP : 1;
+}
+
+function equalObjects(left: CelValue & object, right: CelValue & object, meter: Meter): boolean {
   if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos;
   if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos;
-  if (left instanceof Uint8Array) return right instanceof Uint8Array && compareBytes(left, right) === 0;
+  if (left instanceof Uint8Array) return right instanceof Uint8Array && equalBytes(left, right);
   if (left instanceof TypeValue) return right instanceof TypeValue && left.typeName === right.typeName;
-  if (left instanceof OptionalValue) return right instanceof OptionalValue && equalOptionals(left, right);
+  if (left instanceof OptionalValue) return right instanceof OptionalValue && equalOptionals(left, right, meter);
   return left instanceof OpaqueValue && right instanceof OpaqueValue && left.equals(right);
 }
 
-function equalOptionals(left: OptionalValue, right: OptionalValue): boolean {
+function equalOptionals(left: OptionalValue, right: OptionalValue, meter: Meter): boolean {
   if (left.value === undefined || right.value === undefined) return left.value === right.value;
-  return equals(left.value, right.value);
+  return equals(left.value, right.value, meter);
 }
 
-function equalLists(left: ListValue, right: ListValue): boolean {
+function equalLists(left: ListValue, right: ListValue, meter: Meter): boolean {
   if (left.size !== right.size) return false;
   const merge = left.merge ?? right.merge;
-  if (merge !== undefined) return merge.equals(left, right);
+  if (merge !== undefined) return merge.equals(left, right, meter);
   for (let index = 0; index < left.size; index += 1) {
-    if (!equals(left.at(index), right.at(index))) return false;
+    if (!equals(left.at(index), right.at(index), meter)) return false;
   }
   return true;
 }
 
-function equalMaps(left: MapValue, right: MapValue): boolean {
+function equalMaps(left: MapValue, right: MapValue, meter: Meter): boolean {
   if (left.size !== right.size) return false;
   for (const key of left.keys()) {
     const other = right.get(key);
-    if (other === undefined || !equals(left.get(key) ?? null, other)) return false;
+    if (other === undefined || !equals(left.get(key) ?? null, other, meter)) return false;
   }
   return true;
+}
+
+function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && Buffer.compare(left, right) === 0;
 }
 
 export type CelNumber = bigint | number | Uint;

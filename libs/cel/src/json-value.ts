@@ -1,5 +1,7 @@
 import { equals } from './equality.ts';
 import { parseDuration, parseTimestamp } from './library/time-text.ts';
+import { STEPS_PER_MERGED_ITEM } from './limits.ts';
+import type { Meter } from './meter.ts';
 import { type CelType, DYN, type ListType, type MapType, type ObjectType } from './types.ts';
 import {
   ArrayList,
@@ -101,7 +103,7 @@ class JsonMap implements MapValue {
   readonly celKind = 'map';
   readonly #object: JsonObject;
   readonly #value: CelType;
-  #size: number | undefined;
+  #keys: readonly string[] | undefined;
 
   constructor(object: JsonObject, type: MapType) {
     this.#object = object;
@@ -109,8 +111,7 @@ class JsonMap implements MapValue {
   }
 
   get size(): number {
-    this.#size ??= Object.keys(this.#object).length;
-    return this.#size;
+    return this.keys().length;
   }
 
   get(key: CelValue): CelValue | undefined {
@@ -118,8 +119,9 @@ class JsonMap implements MapValue {
     return fromJson(this.#object[key], this.#value);
   }
 
-  keys(): Iterable<CelValue> {
-    return Object.keys(this.#object);
+  keys(): readonly string[] {
+    this.#keys ??= Object.keys(this.#object);
+    return this.#keys;
   }
 }
 
@@ -138,7 +140,9 @@ class JsonObjectValue implements MapValue {
   }
 
   get size(): number {
-    return [...this.keys()].length;
+    let size = 0;
+    for (const { property } of this.#fields.values()) if (Object.hasOwn(this.#object, property)) size += 1;
+    return size;
   }
 
   get(key: CelValue): CelValue | undefined {
@@ -158,12 +162,15 @@ function listOfAll(left: ListValue, added: readonly CelValue[], merge: ListMerge
 
 /** A set has no order, and `+` adds the missing elements. */
 const SET_MERGE: ListMerge = {
-  equals: (left, right) => {
+  equals: (left, right, meter) => {
     if (left.size !== right.size) return false;
+    meter.work((left.size + right.size) * STEPS_PER_MERGED_ITEM);
     const others = keySet(right, []);
     return keysOf(left, []).every((key) => others.has(key));
   },
-  add: (left, right) => {
+  add: (left, right, meter) => {
+    meter.listSize(left.size + right.size);
+    meter.work((left.size + right.size) * STEPS_PER_MERGED_ITEM);
     const known = keySet(left, []);
     const added = [...itemsOf(right)].filter((item) => !known.has(keyOf(item, [])));
     return listOfAll(left, added, SET_MERGE);
@@ -173,11 +180,18 @@ const SET_MERGE: ListMerge = {
 /** Keys identify elements; `+` replaces elements that both lists contain. */
 function keyedMerge(mapKeys: readonly string[]): ListMerge {
   const merge: ListMerge = {
-    equals: (left, right) => {
+    equals: (left, right, meter) => {
+      if (left.size !== right.size) return false;
+      meter.work((left.size + right.size) * STEPS_PER_MERGED_ITEM);
       const others = byKey(right, mapKeys);
-      return left.size === right.size && [...itemsOf(left)].every((item) => hasEqual(others, item, mapKeys));
+      return [...itemsOf(left)].every((item) => {
+        const other = others.get(keyOf(item, mapKeys));
+        return other !== undefined && equals(item, other, meter);
+      });
     },
-    add: (left, right) => {
+    add: (left, right, meter) => {
+      meter.listSize(left.size + right.size);
+      meter.work((left.size + right.size) * STEPS_PER_MERGED_ITEM);
       const replacing = byKey(right, mapKeys);
       const known = keySet(left, mapKeys);
       const kept = [...itemsOf(left)].map((item) => replacing.get(keyOf(item, mapKeys)) ?? item);
@@ -186,11 +200,6 @@ function keyedMerge(mapKeys: readonly string[]): ListMerge {
     },
   };
   return merge;
-}
-
-function hasEqual(others: ReadonlyMap<string, CelValue>, item: CelValue, mapKeys: readonly string[]): boolean {
-  const other = others.get(keyOf(item, mapKeys));
-  return other !== undefined && equals(item, other);
 }
 
 function byKey(list: ListValue, mapKeys: readonly string[]): ReadonlyMap<string, CelValue> {

@@ -18,6 +18,29 @@ export const STATIC_TOTAL_COST_LIMIT = 100_000_000;
 /** The evaluation checks its deadline after this much cost. */
 export const COST_BETWEEN_CHECKS = 5_000;
 
+/**
+ * Steps of one evaluation. Kubernetes charges some functions by the size of the outer value alone, or after their work; a
+ * step is one visited value or a few characters. So many take some tenths of a second, and expressions whose cost
+ * tells their work reach their cost limit first.
+ */
+export const MAX_WORK_STEPS = 5_000_000;
+/** The evaluation checks its deadline after so many steps: about a millisecond. */
+export const WORK_STEPS_BETWEEN_CHECKS = 20_000;
+/** Characters that a function reads or writes in one step: the slow ones take some nanoseconds for each. */
+export const CHARS_PER_STEP = 8;
+/** Comparing texts for equality is faster. */
+export const COMPARED_CHARS_PER_STEP = 64;
+/** Steps for each item of two lists without order that are compared or merged: a text is made of each key. */
+export const STEPS_PER_MERGED_ITEM = 8;
+/** Keys of a map that are listed in one step before a macro visits them. */
+export const LISTED_KEYS_PER_STEP = 8;
+/** Items of a list that `+` makes: `a + a` has cost 1, so that a few of them in a row would make a list of any size. */
+export const MAX_LIST_ITEMS = 1_000_000;
+/** Joined lists inside one another: the position of each item is looked up through all of them. */
+export const MAX_LIST_JOINS = 64;
+/** Characters of a text that a function makes: `+` cannot make longer ones within its cost limit. */
+export const MAX_TEXT_CHARS = 10_000_000;
+
 /** Compiled patterns that one program caches for patterns made at run time. */
 export const MAX_KEPT_PATTERNS = 16;
 /** Characters of a pattern. */

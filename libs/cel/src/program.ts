@@ -32,7 +32,7 @@ export class Program {
   /** The outer variables that the expression names. */
   readonly names: ReadonlySet<string>;
   readonly #step: Step;
-  readonly #context = { patterns: new Patterns() };
+  readonly #patterns = new Patterns();
 
   constructor(step: Step, facts: { type: CelType; maxCost: number; names: ReadonlySet<string> }) {
     this.#step = step;
@@ -45,7 +45,10 @@ export class Program {
   evaluate(variables: Variables, allowance: Allowance = {}): Outcome {
     const meter = new Meter(allowance.costLimit ?? PER_CALL_LIMIT, allowance.now, allowance.deadline);
     try {
-      const value = this.#step({ variables, locals: [], meter, context: this.#context });
+      // Many evaluations that are each too short to look share one deadline.
+      meter.lookAtClock();
+      const context = { patterns: this.#patterns, meter };
+      const value = this.#step({ variables, locals: [], meter, context });
       return { value, cost: meter.spent };
     } catch (error) {
       return { error: asEvaluationError(error), cost: meter.spent };

@@ -1,3 +1,5 @@
+import type { Meter } from './meter.ts';
+
 /**
  * Runtime values: null, boolean, bigint (int), Uint, number (double), string, Uint8Array (bytes), Timestamp, Duration,
  * lists, maps, optional values, types, and the objects of the libraries.
@@ -61,8 +63,8 @@ export interface ListValue {
 }
 
 export interface ListMerge {
-  equals(left: ListValue, right: ListValue): boolean;
-  add(left: ListValue, right: ListValue): ListValue;
+  equals(left: ListValue, right: ListValue, meter: Meter): boolean;
+  add(left: ListValue, right: ListValue, meter: Meter): ListValue;
 }
 
 export interface MapValue {
@@ -121,12 +123,15 @@ export class ArrayList implements ListValue {
 export class JoinedList implements ListValue {
   readonly celKind = 'list';
   readonly size: number;
+  /** How many joined lists are inside one another. */
+  readonly joins: number;
   readonly #left: ListValue;
   readonly #right: ListValue;
   constructor(left: ListValue, right: ListValue) {
     this.#left = left;
     this.#right = right;
     this.size = left.size + right.size;
+    this.joins = 1 + Math.max(joinsOf(left), joinsOf(right));
   }
   at(index: number): CelValue {
     let list: ListValue = index < this.#left.size ? this.#left : this.#right;
@@ -142,6 +147,10 @@ export class JoinedList implements ListValue {
     }
     return list.at(place);
   }
+}
+
+function joinsOf(list: ListValue): number {
+  return list instanceof JoinedList ? list.joins : 0;
 }
 
 /** A map made by an expression. Numeric keys of equal value are the same key, whatever their type. */

@@ -1,7 +1,18 @@
 import { JOINS_LISTS, JOINS_TEXT } from '../estimates.ts';
-import { type Functions, FunctionTable, type Overload, signature } from '../overload.ts';
+import { MAX_LIST_JOINS } from '../limits.ts';
+import { type Functions, FunctionTable, type Overload, type RunContext, signature } from '../overload.ts';
 import { BYTES, type CelType, DOUBLE, DURATION, INT, listOf, param, STRING, TIMESTAMP, UINT } from '../types.ts';
-import { type CelValue, Duration, EvaluationError, JoinedList, type ListValue, Timestamp, Uint } from '../values.ts';
+import {
+  ArrayList,
+  type CelValue,
+  Duration,
+  EvaluationError,
+  itemsOf,
+  JoinedList,
+  type ListValue,
+  Timestamp,
+  Uint,
+} from '../values.ts';
 import { checkedDuration, checkedInt, checkedTimestamp, checkedUint } from './ranges.ts';
 
 const table = new FunctionTable();
@@ -146,12 +157,17 @@ function joinBytes(a: Uint8Array, b: Uint8Array): CelValue {
   return joined;
 }
 
-function joinLists([a, b]: readonly CelValue[]): CelValue {
+function joinLists([a, b]: readonly CelValue[], { meter }: RunContext): CelValue {
   const left = a as ListValue;
   const right = b as ListValue;
-  if (left.merge !== undefined) return left.merge.add(left, right);
+  if (left.merge !== undefined) return left.merge.add(left, right, meter);
   if (left.size === 0) return right;
-  return right.size === 0 ? left : new JoinedList(left, right);
+  if (right.size === 0) return left;
+  meter.listSize(left.size + right.size);
+  const joined = new JoinedList(left, right);
+  if (joined.joins <= MAX_LIST_JOINS) return joined;
+  meter.work(joined.size);
+  return new ArrayList([...itemsOf(joined)]);
 }
 
 export const ARITHMETIC: Functions = table.build();

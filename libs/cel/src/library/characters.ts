@@ -14,7 +14,9 @@ export function charCount(text: string): number {
 
 /** Returns the substring between two positions in code points. */
 export function sliceChars(text: string, start: number, end: number): string {
-  return isPlain(text) ? text.slice(start, end) : Array.from(text).slice(start, end).join('');
+  if (isPlain(text)) return text.slice(start, end);
+  const rest = text.slice(unitOffset(text, start));
+  return rest.slice(0, unitOffset(rest, end - start));
 }
 
 /** Returns the first position of the search string at or after `from`; -1 when there is none. */

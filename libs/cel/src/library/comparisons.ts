@@ -1,6 +1,6 @@
 import { compare, equals } from '../equality.ts';
 import { COMPARES, SEARCHES_LIST } from '../estimates.ts';
-import { type Functions, FunctionTable, signature } from '../overload.ts';
+import { type Functions, FunctionTable, type RunContext, signature } from '../overload.ts';
 import {
   BOOL,
   BYTES,
@@ -65,8 +65,8 @@ for (const [name, id, holds] of ORDER) {
 }
 
 table
-  .global('_==_', 'equals', signature([A, A], BOOL), ([a, b]) => equals(a ?? null, b ?? null), COMPARES)
-  .global('_!=_', 'not_equals', signature([A, A], BOOL), ([a, b]) => !equals(a ?? null, b ?? null), COMPARES)
+  .global('_==_', 'equals', signature([A, A], BOOL), isEqual, COMPARES)
+  .global('_!=_', 'not_equals', signature([A, A], BOOL), (args, context) => !isEqual(args, context), COMPARES)
   .global('@in', 'in_list', signature([A, listOf(A)], BOOL), contains, SEARCHES_LIST)
   .global('@in', 'in_map', signature([A, mapOf(A, B)], BOOL), contains)
   .global('!_', 'logical_not', signature([BOOL], BOOL), ([a]) => a !== true)
@@ -80,12 +80,16 @@ table
   .global('_[?_]', 'optional_map_optindex', signature([optionalOf(mapOf(A, B)), A], optionalOf(B)), optionalIndex)
   .global('dyn', 'to_dyn', signature([A], DYN), ([a]) => a ?? null);
 
-function contains([value, container]: readonly CelValue[]): boolean {
+function isEqual([a, b]: readonly CelValue[], { meter }: RunContext): boolean {
+  return equals(a ?? null, b ?? null, meter);
+}
+
+function contains([value, container]: readonly CelValue[], { meter }: RunContext): boolean {
   const found = container ?? null;
   if (isMap(found)) return found.get(value ?? null) !== undefined;
   if (!isList(found)) throw new EvaluationError('no such overload');
   for (const item of itemsOf(found)) {
-    if (equals(item, value ?? null)) return true;
+    if (equals(item, value ?? null, meter)) return true;
   }
   return false;
 }

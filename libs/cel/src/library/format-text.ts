@@ -1,5 +1,6 @@
 import { compareStrings } from '../equality.ts';
 import { MAX_PRECISION } from '../limits.ts';
+import type { Meter } from '../meter.ts';
 import {
   type CelValue,
   Duration,
@@ -21,8 +22,9 @@ const CLAUSE = /%(?:(%)|(?:\.(\d+))?([\s\S]?))/g;
 const DEFAULT_PRECISION = 6;
 
 /** `"%s is %.2f".format([a, b])` */
-export function formatText(template: string, args: ListValue): string {
+export function formatText(template: string, args: ListValue, meter: Meter): string {
   let next = 0;
+  let chars = 0;
   return template.replace(CLAUSE, (_whole, percent: string | undefined, digits: string | undefined, verb = '') => {
     if (percent !== undefined) return '%';
     if (next >= args.size) throw new EvaluationError(`index ${next} out of range`);
@@ -31,14 +33,23 @@ export function formatText(template: string, args: ListValue): string {
       throw new EvaluationError(`precision ${digits} is larger than ${MAX_PRECISION}`);
     }
     next += 1;
-    return formatOne(verb, args.at(next - 1), precision);
+    const text = formatOne(verb, args.at(next - 1), { precision, meter });
+    chars += text.length;
+    meter.text(text.length);
+    meter.textSize(chars);
+    return text;
   });
 }
 
-function formatOne(verb: string, value: CelValue, precision: number | undefined): string {
+interface Style {
+  readonly precision: number | undefined;
+  readonly meter: Meter;
+}
+
+function formatOne(verb: string, value: CelValue, { precision, meter }: Style): string {
   switch (verb) {
     case 's':
-      return plain(value);
+      return plain(value, meter);
     case 'd':
       return decimal(value);
     case 'f':
@@ -59,7 +70,9 @@ function formatOne(verb: string, value: CelValue, precision: number | undefined)
   }
 }
 
-function plain(value: CelValue): string {
+/** Counts each value before it is written: a list may contain another one many times. */
+function plain(value: CelValue, meter: Meter): string {
+  meter.text(typeof value === 'string' || value instanceof Uint8Array ? value.length : 1);
   if (value === null) return 'null';
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? formatDouble(value) : notFinite(value);
@@ -69,15 +82,34 @@ function plain(value: CelValue): string {
   if (value instanceof Timestamp) return formatTimestamp(value);
   if (value instanceof Duration) return formatDuration(value);
   if (value instanceof TypeValue) return value.typeName;
-  if (isList(value)) return `[${[...itemsOf(value)].map(plain).join(', ')}]`;
-  if (isMap(value)) return mapText(value);
+  if (isList(value)) return listText(value, meter);
+  if (isMap(value)) return mapText(value, meter);
   throw new EvaluationError(
     `error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given ${typeNameOf(value)}`,
   );
 }
 
-function mapText(map: MapValue): string {
-  const entries = [...map.keys()].map((key) => [plain(key), plain(map.get(key) ?? null)] as const);
+function listText(list: ListValue, meter: Meter): string {
+  const parts: string[] = [];
+  let chars = 0;
+  for (const item of itemsOf(list)) {
+    const part = plain(item, meter);
+    chars += part.length;
+    parts.push(part);
+  }
+  meter.text(chars);
+  return `[${parts.join(', ')}]`;
+}
+
+function mapText(map: MapValue, meter: Meter): string {
+  const entries: (readonly [string, string])[] = [];
+  let chars = 0;
+  for (const key of map.keys()) {
+    const entry = [plain(key, meter), plain(map.get(key) ?? null, meter)] as const;
+    chars += entry[0].length + entry[1].length;
+    entries.push(entry);
+  }
+  meter.text(chars);
   const sorted = entries.toSorted(([a], [b]) => compareStrings(a, b));
   return `{${sorted.map(([key, value]) => `${key}: ${value}`).join(', ')}}`;
 }

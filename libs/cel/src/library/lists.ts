@@ -1,8 +1,9 @@
 import { compare, equals } from '../equality.ts';
 import { VISITS_ELEMENTS } from '../estimates.ts';
+import type { Meter } from '../meter.ts';
 import { type Functions, FunctionTable, signature } from '../overload.ts';
 import { BOOL, BYTES, type CelType, DOUBLE, DURATION, INT, listOf, param, STRING, TIMESTAMP, UINT } from '../types.ts';
-import { type CelValue, Duration, EvaluationError, itemsOf, type ListValue, Uint } from '../values.ts';
+import { type CelValue, Duration, EvaluationError, itemsOf, type ListValue, sizeOf, Uint } from '../values.ts';
 import { checkedDuration, checkedInt, checkedUint } from './ranges.ts';
 
 const table = new FunctionTable();
@@ -39,21 +40,21 @@ for (const [name, type] of ORDERED) {
       'isSorted',
       `list_${name}_is_sorted_bool`,
       signature([listOf(type)], BOOL),
-      ([list]) => isSorted(list as ListValue),
+      ([list], { meter }) => isSorted(list as ListValue, meter),
       VISITS_ELEMENTS,
     )
     .member(
       'min',
       `list_${name}_min_${name}`,
       signature([listOf(type)], type),
-      ([list]) => extreme('min', list as ListValue),
+      ([list], { meter }) => extreme('min', list as ListValue, meter),
       VISITS_ELEMENTS,
     )
     .member(
       'max',
       `list_${name}_max_${name}`,
       signature([listOf(type)], type),
-      ([list]) => extreme('max', list as ListValue),
+      ([list], { meter }) => extreme('max', list as ListValue, meter),
       VISITS_ELEMENTS,
     );
 }
@@ -63,14 +64,14 @@ table
     'indexOf',
     'list_a_index_of_int',
     signature([listOf(A), A], INT),
-    ([list, item]) => indexOf(list as ListValue, item ?? null),
+    ([list, item], { meter }) => indexOf(list as ListValue, item ?? null, meter),
     VISITS_ELEMENTS,
   )
   .member(
     'lastIndexOf',
     'list_a_last_index_of_int',
     signature([listOf(A), A], INT),
-    ([list, item]) => lastIndexOf(list as ListValue, item ?? null),
+    ([list, item], { meter }) => lastIndexOf(list as ListValue, item ?? null, meter),
     VISITS_ELEMENTS,
   );
 
@@ -88,33 +89,36 @@ function plus(left: CelValue, right: CelValue): CelValue {
   throw new EvaluationError('no such overload');
 }
 
-function isSorted(list: ListValue): boolean {
+function isSorted(list: ListValue, meter: Meter): boolean {
   for (let index = 1; index < list.size; index += 1) {
-    if (compare(list.at(index - 1), list.at(index)) > 0) return false;
+    const item = list.at(index);
+    meter.text(sizeOf(item));
+    if (compare(list.at(index - 1), item) > 0) return false;
   }
   return true;
 }
 
-function extreme(name: 'min' | 'max', list: ListValue): CelValue {
+function extreme(name: 'min' | 'max', list: ListValue, meter: Meter): CelValue {
   if (list.size === 0) throw new EvaluationError(`${name} called on empty list`);
   let best = list.at(0);
   for (const item of itemsOf(list)) {
+    meter.text(sizeOf(item));
     const order = compare(item, best);
     if (name === 'min' ? order < 0 : order > 0) best = item;
   }
   return best;
 }
 
-function indexOf(list: ListValue, item: CelValue): bigint {
+function indexOf(list: ListValue, item: CelValue, meter: Meter): bigint {
   for (let index = 0; index < list.size; index += 1) {
-    if (equals(list.at(index), item)) return BigInt(index);
+    if (equals(list.at(index), item, meter)) return BigInt(index);
   }
   return -1n;
 }
 
-function lastIndexOf(list: ListValue, item: CelValue): bigint {
+function lastIndexOf(list: ListValue, item: CelValue, meter: Meter): bigint {
   for (let index = list.size - 1; index >= 0; index -= 1) {
-    if (equals(list.at(index), item)) return BigInt(index);
+    if (equals(list.at(index), item, meter)) return BigInt(index);
   }
   return -1n;
 }

@@ -1,5 +1,6 @@
 import { equals } from '../equality.ts';
 import type { Costs } from '../estimates.ts';
+import type { Meter } from '../meter.ts';
 import { type Functions, FunctionTable, signature } from '../overload.ts';
 import { add, fixed, multiply, UNKNOWN_SIZE } from '../size.ts';
 import { BOOL, listOf, param } from '../types.ts';
@@ -21,23 +22,23 @@ function pairwise(times: number): Costs {
   };
 }
 
-function has(list: ListValue, item: CelValue): boolean {
+function has(list: ListValue, item: CelValue, meter: Meter): boolean {
   for (const each of itemsOf(list)) {
-    if (equals(each, item)) return true;
+    if (equals(each, item, meter)) return true;
   }
   return false;
 }
 
-function containsAll(list: ListValue, items: ListValue): boolean {
+function containsAll(list: ListValue, items: ListValue, meter: Meter): boolean {
   for (const item of itemsOf(items)) {
-    if (!has(list, item)) return false;
+    if (!has(list, item, meter)) return false;
   }
   return true;
 }
 
-function intersects(left: ListValue, right: ListValue): boolean {
+function intersects(left: ListValue, right: ListValue, meter: Meter): boolean {
   for (const item of itemsOf(left)) {
-    if (has(right, item)) return true;
+    if (has(right, item, meter)) return true;
   }
   return false;
 }
@@ -47,21 +48,22 @@ export const SETS: Functions = new FunctionTable()
     'sets.contains',
     'list_sets_contains_list',
     TWO_LISTS,
-    ([a, b]) => containsAll(a as ListValue, b as ListValue),
+    ([a, b], { meter }) => containsAll(a as ListValue, b as ListValue, meter),
     pairwise(1),
   )
   .global(
     'sets.intersects',
     'list_sets_intersects_list',
     TWO_LISTS,
-    ([a, b]) => intersects(a as ListValue, b as ListValue),
+    ([a, b], { meter }) => intersects(a as ListValue, b as ListValue, meter),
     pairwise(1),
   )
   .global(
     'sets.equivalent',
     'list_sets_equivalent_list',
     TWO_LISTS,
-    ([a, b]) => containsAll(a as ListValue, b as ListValue) && containsAll(b as ListValue, a as ListValue),
+    ([a, b], { meter }) =>
+      containsAll(a as ListValue, b as ListValue, meter) && containsAll(b as ListValue, a as ListValue, meter),
     pairwise(2),
   )
   .build();

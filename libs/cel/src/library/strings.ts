@@ -1,5 +1,6 @@
 import { type Costs, MATCHES, SEARCHES_TEXT, traverses, traversesTarget, VISITS_ELEMENTS } from '../estimates.ts';
 import { STRING_TRAVERSAL_FACTOR } from '../limits.ts';
+import type { Meter } from '../meter.ts';
 import { type Functions, FunctionTable, type RunContext, signature } from '../overload.ts';
 import { add, fixed, multiply, scale, UNKNOWN_SIZE } from '../size.ts';
 import { BOOL, BYTES, DYN, INT, listOf, mapOf, param, STRING } from '../types.ts';
@@ -141,14 +142,15 @@ table
     'replace',
     'string_replace_string_string',
     signature([STRING, STRING, STRING], STRING),
-    ([text, search, by]) => replace(text as string, [search as string, by as string], -1),
+    ([text, search, by], { meter }) => replace(text as string, [search as string, by as string], -1, meter),
     replaceCosts(),
   )
   .member(
     'replace',
     'string_replace_string_string_int',
     signature([STRING, STRING, STRING, INT], STRING),
-    ([text, search, by, count]) => replace(text as string, [search as string, by as string], Number(count)),
+    ([text, search, by, count], { meter }) =>
+      replace(text as string, [search as string, by as string], Number(count), meter),
     replaceCosts(),
   )
   .member(
@@ -169,21 +171,21 @@ table
     'join',
     'list_join',
     signature([listOf(STRING)], STRING),
-    ([list]) => join(list as ListValue, ''),
+    ([list], { meter }) => join(list as ListValue, '', meter),
     joinCosts(),
   )
   .member(
     'join',
     'list_join_string',
     signature([listOf(STRING), STRING], STRING),
-    ([list, by]) => join(list as ListValue, by as string),
+    ([list, by], { meter }) => join(list as ListValue, by as string, meter),
     joinCosts(),
   )
   .member(
     'format',
     'string_format',
     signature([STRING, listOf(DYN)], STRING),
-    ([text, args]) => formatText(text as string, args as ListValue),
+    ([text, args], { meter }) => formatText(text as string, args as ListValue, meter),
     {
       cost: (args, result) => Math.ceil((sizeOf(args[0] ?? null) + sizeOf(result)) * STRING_TRAVERSAL_FACTOR),
       estimate: (args) => ({ cost: scale(args[0]?.size ?? UNKNOWN_SIZE, STRING_TRAVERSAL_FACTOR) }),
@@ -237,12 +239,26 @@ function substring(text: string, start: number, end: number | undefined): string
 }
 
 /** A negative count replaces all matches. An empty search string matches between all characters. */
-function replace(text: string, [search, by]: readonly [string, string], count: number): string {
+function replace(text: string, [search, by]: readonly [string, string], ...[count, meter]: [number, Meter]): string {
+  meter.text(replacedSize(text, [search, by], count));
   if (count < 0) return search === '' ? between(Array.from(text), by, Infinity) : text.replaceAll(search, () => by);
   if (search === '') return between(Array.from(text), by, count);
   const parts = text.split(search);
   const kept = Math.min(count, parts.length - 1);
   return [...parts.slice(0, kept), parts.slice(kept).join(search)].join(by);
+}
+
+/** The cost of a replacement tells nothing about the size of its result. */
+function replacedSize(text: string, [search, by]: readonly [string, string], count: number): number {
+  if (by.length <= search.length) return text.length;
+  const found = search === '' ? text.length + 1 : matchesIn(text, search);
+  return text.length + (count < 0 ? found : Math.min(count, found)) * (by.length - search.length);
+}
+
+function matchesIn(text: string, search: string): number {
+  let matches = 0;
+  for (let at = text.indexOf(search); at !== -1; at = text.indexOf(search, at + search.length)) matches += 1;
+  return matches;
 }
 
 function between(chars: readonly string[], by: string, count: number): string {
@@ -263,12 +279,16 @@ function split(text: string, by: string, count: number): ListValue {
   return new ArrayList([...parts.slice(0, count - 1), parts.slice(count - 1).join(by)]);
 }
 
-function join(list: ListValue, by: string): string {
+function join(list: ListValue, by: string, meter: Meter): string {
   const parts: string[] = [];
+  let chars = 0;
   for (const item of itemsOf(list)) {
     if (typeof item !== 'string') throw new EvaluationError('no such overload');
+    chars += item.length + by.length;
     parts.push(item);
+    meter.work(1);
   }
+  meter.text(chars);
   return parts.join(by);
 }
 

@@ -5,9 +5,9 @@ import { besideCommand } from './isolation.ts';
 import { EXEC_OUTPUT_MAX_BYTES } from './limits.ts';
 import { enterNetwork } from './sandbox-network.ts';
 import { sendSignal } from './send-signal.ts';
-import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnRequest } from './spawn.ts';
+import { carriedLaunch, isIsolated, type Launch, ownDirectory, plainLaunch, type SpawnContents } from './spawn.ts';
 
-export interface BesideRequest extends Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'> {
+export interface BesideRequest extends SpawnContents {
   /** First process of the container. */
   readonly leader: number;
 }

@@ -26,7 +26,12 @@ export interface SpawnRequest {
   readonly logPath: string;
   readonly node: () => NodeIsolation;
   readonly views: ViewWork;
+  /** Called right before the process begins, because looks at slow volumes take seconds. Throws when the deadline has passed. */
+  readonly assertMayStart: () => void;
 }
+
+/** What both a container and a program beside it need. */
+export type SpawnContents = Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views' | 'assertMayStart'>;
 
 export type SpawnOutcome =
   /** `setUp`: '' as soon as the command itself runs, else why it never will. */
@@ -87,7 +92,7 @@ export interface Launch {
 
 /** `command` of `/bin/sh -c START... holdfast <directory> <command>...`, run by `helpers` that become the container's user. */
 export function carriedLaunch(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
+  request: SpawnContents,
   { command, cwd, tty }: { readonly command: readonly string[]; readonly cwd: string; readonly tty: boolean },
 ): Launch {
   const own = containerEnvironment(request);
@@ -104,7 +109,7 @@ export function carriedLaunch(
 
 /** In the machine's own view. Without another user, network or terminal no helper is needed. */
 export function plainLaunch(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
+  request: SpawnContents,
   words: readonly string[],
   tty: boolean,
   tellFailure = true,
@@ -130,8 +135,13 @@ async function isolatedLaunch(request: SpawnRequest): Promise<Launch> {
   return carriedLaunch(request, { command, cwd: workPath, tty: config.tty === true });
 }
 
-async function spawnLaunch({ config }: SpawnRequest, launch: Launch, log: number): Promise<SpawnOutcome> {
+async function spawnLaunch(
+  { config, assertMayStart }: SpawnRequest,
+  launch: Launch,
+  log: number,
+): Promise<SpawnOutcome> {
   const [program = '', ...rest] = launch.command;
+  assertMayStart();
   const child = spawn(program, rest, {
     cwd: launch.cwd,
     env: launch.environment,
@@ -168,9 +178,7 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
 }
 
 /** Without this process's own environment: it may contain credentials of the node. */
-export function containerEnvironment(
-  request: Omit<SpawnRequest, 'rootPath' | 'logPath' | 'node' | 'views'>,
-): Record<string, string> {
+export function containerEnvironment(request: Contents): Record<string, string> {
   return {
     PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
     HOME: ownDirectory(request),

@@ -8,6 +8,7 @@ import { ADOPTED_POLL_MS } from './limits.ts';
 import { type LiveContainer, mayHaveProcesses, type Owner, type Spawned } from './live-container.ts';
 import { createLogKeeper } from './log-keeper.ts';
 import { createLogTimes, type LogTimes } from './log-times.ts';
+import { lookAtMembers } from './member-looks.ts';
 import type { NodeIsolation } from './node-isolation.ts';
 import { findAlive, type ProcessIdentity, readProcess } from './process-table.ts';
 import type { ProcessWatch } from './process-watch.ts';
@@ -67,6 +68,7 @@ export class Supervisor {
       if (leader === undefined) this.#adoptDead(container);
       else this.#adoptRunning(container, { ...leader, bootId: this.#deps.bootId });
     }
+    lookAtMembers(this.#deps.clock, this.#deps.processes, () => this.#state.runningRecords());
     createLogKeeper(this.#deps.clock, () => this.#state.runningLogs(), this.#deps.logLimits);
   }
 
@@ -146,7 +148,7 @@ export class Supervisor {
       throw new RuntimeError('IllegalState', `sandbox ${container.record.sandbox} is stopped`);
     }
     this.#assertMayStart(container, sandbox.config, startBeforeMs);
-    container.spawning ??= this.#spawn(container, sandbox);
+    container.spawning ??= this.#spawn(container, sandbox, startBeforeMs);
     const spawned = await container.spawning;
     if (spawned !== undefined && (await spawned.setUp) !== '') await spawned.ended;
   }
@@ -171,7 +173,11 @@ export class Supervisor {
   }
 
   /** Resolves when it is known whether the container has a process. */
-  async #spawn(container: LiveContainer, { config: sandbox, network }: SandboxRecord): Promise<Spawned | undefined> {
+  async #spawn(
+    container: LiveContainer,
+    { config: sandbox, network }: SandboxRecord,
+    startBeforeMs: number | undefined,
+  ): Promise<Spawned | undefined> {
     const { record } = container;
     try {
       const outcome = await spawnContainer({
@@ -184,6 +190,7 @@ export class Supervisor {
         logPath: this.#deps.files.logPath(record),
         node: this.#deps.isolation,
         views: this.#deps.views,
+        assertMayStart: () => this.#assertMayStart(container, sandbox, startBeforeMs),
       });
       if ('failure' in outcome) {
         this.#exited(container, { ...this.#ends.exitNow(128, 'StartError'), message: outcome.failure });
@@ -234,7 +241,7 @@ export class Supervisor {
     if (earlier === undefined || earlier.owner !== owner || earlier.killAt > killAt) {
       earlier?.cancel();
       container.stop = { owner, killAt, ...this.#ends.killAfter(container, graceMs) };
-      if (earlier?.owner !== owner) this.#ends.signalLeader(container);
+      if (earlier?.owner !== owner) this.#ends.signalLeader(container).catch(tellFault('a stop failed'));
     }
     return gone;
   }

@@ -51,6 +51,11 @@ interface Pair {
   readonly correlated: boolean;
 }
 
+interface Judged extends Pair {
+  /** Compares the values at most once, however many rules fail. */
+  readonly unchanged: () => boolean;
+}
+
 const MAX_MESSAGE_BYTES = 5 * 1024;
 const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 const NEVER = (): boolean => false;
@@ -95,15 +100,16 @@ class Run {
 
   #visit(node: RuleNode, path: string, pair: Pair): void {
     if (pair.value === null) return;
-    this.#ownRules(node, path, pair);
+    const { value } = pair;
+    const unchanged = unchangedOf(pair);
+    this.#ownRules(node, path, { ...pair, unchanged });
     for (const part of node.allOf) this.#visit(part, path, { ...pair, correlated: false });
-    if (Array.isArray(pair.value)) this.#elements(node, path, { ...pair, value: pair.value });
-    else if (isJsonObject(pair.value)) this.#fields(node, path, { ...pair, value: pair.value });
+    if (Array.isArray(value)) this.#elements(node, path, { ...pair, value, unchanged });
+    else if (isJsonObject(value)) this.#fields(node, path, { ...pair, value, unchanged });
   }
 
-  #fields(node: RuleNode, path: string, pair: Pair & { readonly value: JsonObject }): void {
+  #fields(node: RuleNode, path: string, { unchanged, ...pair }: Judged & { readonly value: JsonObject }): void {
     const old = pair.old !== undefined && isJsonObject(pair.old) && !node.isAtomicMap ? pair.old : undefined;
-    const unchanged = unchangedOf(pair);
     for (const key of Object.keys(pair.value)) {
       const child = node.properties.get(key);
       const below = child ?? node.additional;
@@ -115,11 +121,10 @@ class Run {
     }
   }
 
-  #elements(node: RuleNode, path: string, pair: Pair & { readonly value: readonly Json[] }): void {
+  #elements(node: RuleNode, path: string, { unchanged, ...pair }: Judged & { readonly value: readonly Json[] }): void {
     if (node.items === undefined) return;
     const counterparts =
       Array.isArray(pair.old) && node.mapKeys !== undefined ? byKeys(pair.old, node.mapKeys) : undefined;
-    const unchanged = unchangedOf(pair);
     for (const [index, value] of pair.value.entries()) {
       const old = node.mapKeys === undefined ? undefined : counterparts?.get(keyOf(value, node.mapKeys));
       this.#visit(node.items, `${path}[${index}]`, {
@@ -131,14 +136,14 @@ class Run {
     }
   }
 
-  #ownRules(node: RuleNode, path: string, pair: Pair): void {
+  #ownRules(node: RuleNode, path: string, pair: Judged): void {
     if (node.rules.length === 0) return;
     if (this.#budget <= 0) this.#stop(node, path, OUT_OF_BUDGET);
     const self = fromJson(pair.value, node.type);
     for (const rule of node.rules) this.#rule(rule, node, path, { pair, self });
   }
 
-  #rule(rule: CompiledRule, node: RuleNode, path: string, { pair, self }: { pair: Pair; self: CelValue }): void {
+  #rule(rule: CompiledRule, node: RuleNode, path: string, { pair, self }: { pair: Judged; self: CelValue }): void {
     const { text, program } = rule;
     if (rule.error !== undefined) {
       this.errors.push(invalid(pathText(path), node.schema['type'], `rule compile error: ${rule.error}`));
@@ -151,7 +156,7 @@ class Run {
     this.#spend(outcome.cost, node, path);
     if (outcome.error !== undefined) return this.#failed(outcome.error, text, node, path);
     if (outcome.value === true) return;
-    if (!rule.usesOldSelf && isUnchanged(pair)) return;
+    if (!rule.usesOldSelf && pair.unchanged()) return;
     this.#broken(rule, node, path, variables);
   }
 

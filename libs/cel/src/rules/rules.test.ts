@@ -224,3 +224,17 @@ test('evaluate: the deadline stops a cheap expression that runs for long', () =>
       ?.evaluate({ object: { spec: { l: Array.from({ length: 50_000 }, (_, i) => i) } }, old: undefined }) ?? [];
   assert.match(problem?.detail ?? '', /evaluation took too long/);
 });
+
+test('evaluate: however many rules fail, a value is compared with its old value once', () => {
+  const rules = Array.from({ length: 50 }, (_, index) => ({ rule: `self.l.size() == ${index + 100}` }));
+  const schema = resource(object({ l: { type: 'array', items: { type: 'integer' } } }, rules));
+  let reads = 0;
+  const l = new Proxy([1, 2, 3], {
+    get: (target, key) => {
+      if (key === '0') reads += 1;
+      return Reflect.get(target, key);
+    },
+  });
+  assert.equal(broken(schema, { spec: { l: [1, 2, 4] } }, { spec: { l } }).length, 50);
+  assert.ok(reads <= 2, `${reads} comparisons`);
+});

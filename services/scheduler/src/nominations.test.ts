@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PodSpec } from '@holdfast/api';
+import type { Pod, PodSpec } from '@holdfast/api';
 import { nodeOf, nominatedRig, podPath, type Rig, rig, slowDeletions } from './testing/rig.ts';
 
 test('[PREEMPT-14] a more important pod that arrives when the room is free takes it, and the nomination is cleared', async () => {
@@ -19,11 +19,10 @@ const GATED: Partial<PodSpec> = { schedulingGates: [{ name: 'later' }] };
 /** The pod `p` has the room of `n1`, which only pod `q` wants; it is gated and can run on `n2` alone. */
 async function promisedRig(): Promise<Rig> {
   const running = await rig();
-  const { clock, api, addNode, addPod, pod } = running;
+  const { clock, addNode, addPod, pod } = running;
   for (const name of ['n1', 'n2']) addNode(name, { cpu: '2' });
   addPod('p', { cpu: '2', spec: { priority: 100, ...on('n2'), ...GATED } });
-  const gated = pod('p') ?? assert.fail();
-  api.put(podPath('p'), { ...gated, status: { ...gated.status, nominatedNodeName: 'n1' } });
+  nominate(running, 'n1');
   await clock.advance(10);
   addPod('q', { cpu: '2', spec: on('n1') });
   await clock.advance(10_000);
@@ -31,15 +30,19 @@ async function promisedRig(): Promise<Rig> {
   return running;
 }
 
-function ungate({ api, pod }: Rig): void {
-  const gated = pod('p') ?? assert.fail();
-  api.put(podPath('p'), { ...gated, spec: { ...gated.spec, schedulingGates: [] } });
+function change({ api, pod }: Rig, changed: (pod: Pod) => Pod): void {
+  api.put(podPath('p'), changed(pod('p') ?? assert.fail()));
 }
 
+const nominate = (running: Rig, nominatedNodeName: string): void =>
+  change(running, (pod) => ({ ...pod, status: { ...pod.status, nominatedNodeName } }));
+const ungate = (running: Rig, spec: Partial<PodSpec> = {}): void =>
+  change(running, (pod) => ({ ...pod, spec: { ...pod.spec, schedulingGates: [], ...spec } }));
+
 for (const [title, release, expected] of [
-  ['is taken back by another program', ({ api, pod }) => nominate(api, pod('p'), ''), undefined],
-  ['is moved by another program', ({ api, pod }) => nominate(api, pod('p'), 'n2'), undefined],
-  ['is not used by its pod', ungate, 'n2'],
+  ['is taken back by another program', (running) => nominate(running, ''), undefined],
+  ['is moved by another program', (running) => nominate(running, 'n2'), undefined],
+  ['is not used by its pod', (running) => ungate(running), 'n2'],
   [
     'is moved by a preemption',
     (running) => {
@@ -57,14 +60,7 @@ for (const [title, release, expected] of [
     },
     undefined,
   ],
-  [
-    'is not used by its pod, which another scheduler binds',
-    ({ api, pod }) => {
-      const gated = pod('p') ?? assert.fail();
-      api.put(podPath('p'), { ...gated, spec: { ...gated.spec, schedulingGates: [], nodeName: 'n2' } });
-    },
-    'n2',
-  ],
+  ['is not used by its pod, which another scheduler binds', (running) => ungate(running, { nodeName: 'n2' }), 'n2'],
 ] as const satisfies readonly (readonly [string, (running: Rig) => void, string | undefined])[]) {
   test(`a promise that ${title} frees the room for waiting pods`, async () => {
     const running = await promisedRig();
@@ -74,9 +70,4 @@ for (const [title, release, expected] of [
     assert.deepEqual([nodeOf(pod('q')), nodeOf(pod('p'))], ['n1', expected]);
     await stop();
   });
-}
-
-function nominate(api: Rig['api'], pod: ReturnType<Rig['pod']>, nominatedNodeName: string): void {
-  assert.ok(pod !== undefined);
-  api.put(podPath('p'), { ...pod, status: { ...pod.status, nominatedNodeName } });
 }

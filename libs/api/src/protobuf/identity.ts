@@ -1,5 +1,6 @@
 import { MAGIC } from './magic.ts';
-import { readBytes, readText } from './wire-fields.ts';
+import { WireReader } from './wire.ts';
+import { readBytes, readMessage, readText } from './wire-fields.ts';
 
 /** What a request says of the object that it means. */
 export interface ProtobufIdentity {
@@ -16,24 +17,23 @@ export interface ProtobufIdentity {
 /** Reads the identity in a body, without the tables of all kinds. `undefined` for another encoding. Throws `WireError` for invalid input. */
 export function readProtobufIdentity(body: Uint8Array): ProtobufIdentity | undefined {
   if (MAGIC.some((byte, i) => body[i] !== byte)) return undefined;
-  const envelope = body.subarray(MAGIC.length);
-  const type = readBytes(envelope, 1) ?? NOTHING;
+  const envelope = new WireReader(body.subarray(MAGIC.length));
+  const type = readMessage(envelope, 1);
   // The first field of each kind is its metadata; that of a deletion is its grace period.
   const isDeletion = readText(type, 2) === 'DeleteOptions';
-  const content = readBytes(envelope, 2) ?? NOTHING;
-  const part = readBytes(content, isDeletion ? 2 : 1);
-  if (part === undefined) return {};
+  const content = readMessage(envelope, 2);
+  const place = isDeletion ? 2 : 1;
+  if (readBytes(content, place) === undefined) return {};
+  const part = readMessage(content, place);
   if (isDeletion) return { preconditions: textsOf(part, { uid: 1, resourceVersion: 2 }) };
   return { metadata: textsOf(part, { name: 1, generateName: 2, uid: 5, resourceVersion: 6 }) };
 }
 
-const NOTHING = new Uint8Array();
-
 /** Empty texts are absent. */
-function textsOf<K extends string>(bytes: Uint8Array, fields: Readonly<Record<K, number>>): { [key in K]?: string } {
+function textsOf<K extends string>(part: WireReader, fields: Readonly<Record<K, number>>): { [key in K]?: string } {
   const found: { [key in K]?: string } = {};
   for (const name of Object.keys(fields) as K[]) {
-    const text = readText(bytes, fields[name]) ?? '';
+    const text = readText(part, fields[name]) ?? '';
     if (text !== '') found[name] = text;
   }
   return found;

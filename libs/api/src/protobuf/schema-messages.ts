@@ -1,21 +1,24 @@
+import { WireReader } from './wire.ts';
 import { readAll, readBytes, readInteger, readTexts } from './wire-fields.ts';
 
-export type DecodeMessage = (message: string, bytes: Uint8Array) => unknown;
+export type DecodeMessage = (name: string, message: WireReader) => unknown;
 
 const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
 
 /** For custom kinds: a value that is a schema or another JSON type. */
-export function readSchemaOrFlag(bytes: Uint8Array, decode: DecodeMessage): unknown {
-  const schema = readBytes(bytes, 2);
-  return schema === undefined ? (readInteger(bytes, 1) ?? 0n) !== 0n : decode(SCHEMA, schema);
+export function readSchemaOrFlag(message: WireReader, decode: DecodeMessage): unknown {
+  const schema = readBytes(message, 2);
+  if (schema === undefined) return (readInteger(message, 1) ?? 0n) !== 0n;
+  return decode(SCHEMA, new WireReader(schema, message.count));
 }
 
-export function readSchemaOrSchemas(bytes: Uint8Array, decode: DecodeMessage): unknown {
-  const schema = readBytes(bytes, 1);
-  return schema === undefined ? readAll(bytes, 2).map((each) => decode(SCHEMA, each)) : decode(SCHEMA, schema);
+export function readSchemaOrSchemas(message: WireReader, decode: DecodeMessage): unknown {
+  const schema = readBytes(message, 1);
+  const decodeOne = (each: Uint8Array): unknown => decode(SCHEMA, new WireReader(each, message.count));
+  return schema === undefined ? readAll(message, 2).map(decodeOne) : decodeOne(schema);
 }
 
-export function readSchemaOrTexts(bytes: Uint8Array, decode: DecodeMessage): unknown {
-  const schema = readBytes(bytes, 1);
-  return schema === undefined ? readTexts(bytes, 2) : decode(SCHEMA, schema);
+export function readSchemaOrTexts(message: WireReader, decode: DecodeMessage): unknown {
+  const schema = readBytes(message, 1);
+  return schema === undefined ? readTexts(message, 2) : decode(SCHEMA, new WireReader(schema, message.count));
 }

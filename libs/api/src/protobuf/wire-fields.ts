@@ -11,40 +11,49 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-export function readText(bytes: Uint8Array, field: number): string | undefined {
-  const raw = readBytes(bytes, field);
+export function readText(message: WireReader, field: number): string | undefined {
+  const raw = readBytes(message, field);
   return raw === undefined ? undefined : decodeText(raw);
 }
 
-export const readTexts = (bytes: Uint8Array, field = 1): readonly string[] =>
-  readAll(bytes, field).map((each) => decodeText(each));
+export const readTexts = (message: WireReader, field = 1): readonly string[] =>
+  readAll(message, field).map((each) => decodeText(each));
 
-export function readAll(bytes: Uint8Array, field: number): readonly Uint8Array[] {
+export function readAll(message: WireReader, field: number): readonly Uint8Array[] {
   const found: Uint8Array[] = [];
-  walk(bytes, (number, value) => {
-    if (number === field && value instanceof Uint8Array) found.push(value);
+  walk(message, (number, value) => {
+    if (number !== field || !(value instanceof Uint8Array)) return;
+    message.count.addEntry(found);
+    found.push(value);
   });
   return found;
 }
 
-export function readInteger(bytes: Uint8Array, field: number): bigint | undefined {
+export function readInteger(message: WireReader, field: number): bigint | undefined {
   let found: bigint | undefined;
-  walk(bytes, (number, value) => {
+  walk(message, (number, value) => {
     if (number === field && typeof value === 'bigint') found = BigInt.asIntN(64, value);
   });
   return found;
 }
 
-export function readBytes(bytes: Uint8Array, field: number): Uint8Array | undefined {
+export function readBytes(message: WireReader, field: number): Uint8Array | undefined {
   let found: Uint8Array | undefined;
-  walk(bytes, (number, value) => {
+  walk(message, (number, value) => {
     if (number === field && value instanceof Uint8Array) found = value;
   });
   return found;
 }
 
-function walk(bytes: Uint8Array, visit: (number: number, value: bigint | Uint8Array) => void): void {
-  const reader = new WireReader(bytes);
+/** Returns a message inside this one; one without fields when it is absent. */
+export const readMessage = (message: WireReader, field: number): WireReader =>
+  new WireReader(readBytes(message, field) ?? NOTHING, message.count);
+
+const NOTHING = new Uint8Array();
+
+/** Leaves the message as it is: it can be read for another field. */
+function walk(message: WireReader, visit: (number: number, value: bigint | Uint8Array) => void): void {
+  const reader = message.again();
   while (!reader.done) {
     const { number, wireType } = reader.tag();
     if (wireType === WIRE_VARINT) visit(number, reader.varint());

@@ -1,10 +1,19 @@
+import { WireCount } from './wire-count.ts';
+
 /** Reads the protobuf wire format. Throws `WireError` for invalid input. Never reads past its bytes. */
 export class WireReader {
   readonly #bytes: Uint8Array;
+  readonly count: WireCount;
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, count: WireCount = new WireCount()) {
     this.#bytes = bytes;
+    this.count = count;
+  }
+
+  /** The same message from its start. */
+  again(): WireReader {
+    return new WireReader(this.#bytes, this.count);
   }
 
   get done(): boolean {
@@ -13,6 +22,7 @@ export class WireReader {
 
   /** Field number and wire type of the next field. */
   tag(): { readonly number: number; readonly wireType: number } {
+    this.count.spend(1);
     const key = Number(this.varint());
     return { number: Math.floor(key / 8), wireType: key % 8 };
   }
@@ -35,6 +45,11 @@ export class WireReader {
 
   bytes(): Uint8Array {
     return this.#take(Number(this.varint()));
+  }
+
+  /** A message inside this one: its fields count with those around it. */
+  message(): WireReader {
+    return new WireReader(this.bytes(), this.count);
   }
 
   skip(wireType: number): void {

@@ -1,5 +1,5 @@
 import type { ApiRequest } from '@holdfast/client';
-import { badRequest, StatusError } from '@holdfast/machinery';
+import { badRequest, JsonSyntaxError, StatusError } from '@holdfast/machinery';
 import { mediaTypeOf } from './body.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
@@ -23,7 +23,7 @@ export async function withJsonBody(request: ApiRequest): Promise<ApiRequest> {
     };
   } catch (error) {
     if (error instanceof WireError) throw badRequest(`unable to decode the protobuf body: ${error.message}`, error);
-    if (error instanceof SyntaxError)
+    if (error instanceof JsonSyntaxError)
       throw badRequest(`unable to decode JSON inside the protobuf body: ${error.message}`);
     throw error;
   }

@@ -21,6 +21,7 @@ import type { HandlerDeps } from './hooks.ts';
 import type { TellPod } from './pod-events.ts';
 import { type ImageWait, PodImages } from './pod-images.ts';
 import { runPostStart } from './post-start.ts';
+import { ReferencedTexts } from './referenced-texts.ts';
 import { alreadyPresent, created, missingDns, notEnforcedEvent, notStarted, started } from './start-events.ts';
 import { StartFailures } from './start-failures.ts';
 
@@ -65,6 +66,7 @@ export class ContainerStarter {
   /** Absent where the runtime has no images. */
   readonly #images: PodImages | undefined;
   readonly #failures: StartFailures;
+  readonly #texts: ReferencedTexts;
   /** Its volumes may have been begun, its first sandbox has not been seen. */
   #withoutSandbox: string | undefined;
   /** Nothing of the pod ran before this kubelet process: all its volumes are known. */
@@ -74,6 +76,7 @@ export class ContainerStarter {
   constructor(deps: ContainerStarterDeps) {
     this.#deps = deps;
     this.#failures = new StartFailures(deps);
+    this.#texts = new ReferencedTexts(deps.client);
     const { client, clock, allocatable, node, tell, admission, directories, volumeWork, csi } = deps;
     const { abilities } = deps.runtime;
     const onFailure = (pod: Pod, message: string): void =>
@@ -279,9 +282,9 @@ export class ContainerStarter {
   }
 
   #configDeps(place: StartPlace): ContainerConfigDeps {
-    const { runtime, client, allocatable, node, services } = this.#deps;
+    const { runtime, allocatable, node, services } = this.#deps;
     const { path } = place;
-    const deps = { client, allocatable, hostIp: node.address, abilities: runtime.abilities, services };
+    const deps = { texts: this.#texts, allocatable, hostIp: node.address, abilities: runtime.abilities, services };
     const volumes = this.#volumes;
     if (volumes === undefined || path === undefined) return deps;
     return { ...deps, volumes: (environment) => this.#prepare(volumes, { ...place, path }, environment) };

@@ -95,7 +95,7 @@ test('[SIDE-09] on termination sidecars stop after the apps, the last declared f
   assert.deepEqual(stops('two'), ['stop one 10']);
 });
 
-const HOOKED = { lifecycle: { postStart: { exec: { command: ['wait'] } } } } as const;
+const HOOKED: Partial<Container> = { lifecycle: { postStart: { exec: { command: ['wait'] } } } };
 
 test('[LIFE-17] the next containers start when the postStart hook of a container has ended, with or without success', () => {
   for (const result of ['done', 'failed'] as const) {

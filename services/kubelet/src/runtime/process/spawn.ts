@@ -178,7 +178,7 @@ export async function readFailure(pipe: ChildProcess['stdio'][3]): Promise<strin
 }
 
 /** Without this process's own environment: it may contain credentials of the node. */
-export function containerEnvironment(request: Contents): Record<string, string> {
+export function containerEnvironment(request: SpawnContents): Record<string, string> {
   return {
     PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
     HOME: ownDirectory(request),

@@ -24,6 +24,7 @@ function errorsOf(next: PersistentVolume['status'], old: PersistentVolume['statu
 class Model {
   revision = 0;
   stored: PersistentVolume | undefined = undefined;
+  #copy: { readonly revision: number; readonly stored: PersistentVolume | undefined } | undefined;
   /** The tokens of the attachments, in the order of their commits, over all objects of this name. */
   readonly given: number[] = [];
   readonly #read: (PersistentVolume | undefined)[] = [undefined, undefined];
@@ -37,6 +38,18 @@ class Model {
     this.stored = undefined;
   }
 
+  backUp(): void {
+    this.#copy = { revision: this.revision, stored: this.stored };
+  }
+
+  /** Once, as of a history that is lost: a second restore of the copy would repeat the revisions of the first. */
+  restore(): void {
+    if (this.#copy === undefined) return;
+    this.stored = this.#copy.stored;
+    this.revision = this.#copy.revision + RESTORE_JUMP;
+    this.#copy = undefined;
+  }
+
   read(controller: number): void {
     this.#read[controller] = this.stored;
   }
@@ -44,7 +57,7 @@ class Model {
   attach(controller: number, node: string): void {
     const read = this.#read[controller];
     if (read === undefined || read.status.attachment !== undefined) return;
-    const fencingToken = nextFencingToken(read);
+    const fencingToken = nextFencingToken(read, this.revision);
     if (this.#write(read, { attachment: on(node), fencingToken })) this.given.push(fencingToken);
   }
 
@@ -70,6 +83,9 @@ class Model {
   }
 }
 
+/** As `ADOPTION_JUMP` of the store. */
+const RESTORE_JUMP = 1_000_000_000_000;
+
 const who = fc.record({ controller: fc.nat(1), isStale: fc.boolean() });
 type Act = (model: Model) => void;
 
@@ -85,6 +101,8 @@ const step: fc.Arbitrary<Act> = fc.oneof(
   fc.constant((model: Model) => model.create()),
   fc.constant((model: Model) => model.remove()),
   fc.constant((model: Model) => void model.revision++),
+  fc.constant((model: Model) => model.backUp()),
+  fc.constant((model: Model) => model.restore()),
   who.map(by(() => {})),
   who.map(by((model, controller) => model.attach(controller, 'a'))),
   who.map(by((model, controller) => model.attach(controller, 'b'))),
@@ -92,7 +110,7 @@ const step: fc.Arbitrary<Act> = fc.oneof(
   who.map(by((model, controller) => model.detach(controller, true))),
 );
 
-test('[RWO-16] [RWO-22] in any order of attach, detach, forced detach, stale controllers, deletion and creation again, tokens only grow', () => {
+test('[RWO-15] [RWO-16] [RWO-22] in any order of attach, detach, forced detach, stale controllers, deletion and creation again, and restores of older copies, tokens only grow', () => {
   let attached = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 30, maxLength: 60 }), (steps) => {
@@ -129,6 +147,16 @@ test('a volume of the storage server moves to another machine only with a greate
   assert.deepEqual(errorsOf({ attachment: on('b') }, {}, false), [], 'other volumes have no such server');
 });
 
+test('[RWO-15] an older copy of the volume gets a number above those given since, and thousands of restores leave room', () => {
+  const copy = volume('5000');
+  const given = nextFencingToken(copy, 5_000);
+  assert.equal(nextFencingToken(copy, 5_000 + RESTORE_JUMP), 5_000 + RESTORE_JUMP);
+  assert.ok(nextFencingToken(copy, 5_000 + RESTORE_JUMP) > given);
+  assert.equal(nextFencingToken(volume('5000', { fencingToken: 9_000 }), 6_000), 9_001, 'the position is behind');
+  assert.equal(nextFencingToken(copy, 4_000), 5_000, 'at least the revision of the volume');
+  assert.ok(nextFencingToken(copy, 4_000 * RESTORE_JUMP) < FENCING_TOKEN_MAX);
+});
+
 test('a revision that is not a number does not block attachments', () => {
-  assert.equal(nextFencingToken(volume('opaque', { fencingToken: 3 })), 4);
+  assert.equal(nextFencingToken(volume('opaque', { fencingToken: 3 }), 0), 4);
 });

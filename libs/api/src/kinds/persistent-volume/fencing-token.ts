@@ -8,11 +8,16 @@ export const FENCING_TOKEN_MAX = 2 ** 52;
  * The number of the next attachment of the volume; storage refuses writers with a smaller one than it has seen. It is
  * greater than every earlier number of this object. It is also at least the revision that was read, which is greater
  * than that of any earlier object with the same name: so it grows even when the volume was deleted and created again.
+ * `position` is a revision that the store has reached. In a restored or adopted copy objects keep their revisions, and
+ * only the store continues above every number that was given after the copy was made.
  */
-export function nextFencingToken({ metadata, status }: Pick<PersistentVolume, 'metadata' | 'status'>): number {
+export function nextFencingToken(
+  { metadata, status }: Pick<PersistentVolume, 'metadata' | 'status'>,
+  position: number,
+): number {
   const revision = Number(metadata.resourceVersion ?? 0);
   const last = status.fencingToken ?? 0;
-  return Math.max(last + 1, Number.isSafeInteger(revision) ? revision : 0);
+  return Math.max(last + 1, Number.isSafeInteger(revision) ? revision : 0, position);
 }
 
 type Status = PersistentVolume['status'];

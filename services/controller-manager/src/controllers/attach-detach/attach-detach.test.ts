@@ -146,6 +146,24 @@ test('[RWO-16] one of two controllers that decide on the same revision is refuse
   assert.deepEqual(world.api.writes, []);
 });
 
+test('[RWO-15] [RWO-16] after a restore the attachment to another node has a greater number, although the volume has its old revision and the cache is behind', async () => {
+  const [lost, restored] = [new Cluster(), new Cluster()];
+  const { api } = restored.world;
+  const { resourceVersion } = api.get(PERSISTENT_VOLUMES, DATA).metadata;
+  assert.equal(resourceVersion, lost.world.api.get(PERSISTENT_VOLUMES, DATA).metadata.resourceVersion);
+  await lost.runs('one', 'a');
+  const given = lost.world.api.get(PERSISTENT_VOLUMES, DATA).status.fencingToken ?? 0;
+  // The jump of a restore: the store continues above the lost history, and the volume is as it was.
+  const { resourceVersion: reached } = lost.world.api.get(PERSISTENT_VOLUMES, DATA).metadata;
+  for (let i = 0; i < Number(reached); i++) api.put(NODES, node('c'));
+  assert.equal(api.get(PERSISTENT_VOLUMES, DATA).metadata.resourceVersion, resourceVersion);
+  assert.ok(api.cache(PERSISTENT_VOLUMES).revision() <= given, 'the cache does not know of the jump');
+  await restored.runs('two', 'b');
+  assert.equal(restored.attached(), 'b: two');
+  const next = api.get(PERSISTENT_VOLUMES, DATA).status.fencingToken ?? 0;
+  assert.ok(next > given, `${next} after ${given}`);
+});
+
 test('[RWO-18] a second pod on the same node joins, and the volume is cleared when the last one is gone', async () => {
   const cluster = new Cluster();
   const one = await cluster.runs('one', 'a');

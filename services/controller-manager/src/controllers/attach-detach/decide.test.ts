@@ -15,11 +15,12 @@ import fc from 'fast-check';
 import { nameOf, namespaceOf, uidOf } from '../../common/meta.ts';
 import { node, pod } from '../../testing/builders.ts';
 import { volume } from '../../testing/volume-builders.ts';
-import { type AttachDecision, type AttachSnapshot, decide, isReleased } from './decide.ts';
+import { type AttachDecision, type AttachSnapshot, decide, givesToken, isReleased } from './decide.ts';
 
 const NODE_NAMES = ['a', 'b', 'c'];
 /** Its users leave, the volume is cleared, the next node is named: more writes than that are thrash. */
 const WRITES_MAX = 3;
+const POSITION = 5_000;
 const FENCE = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' };
 
 interface NodeState {
@@ -99,7 +100,7 @@ function snapshotOf(
     const state = nodeStates.get(name);
     return state === undefined ? undefined : toNode(name, state);
   };
-  return { volume: { ...plain, status }, users, goneUids, nodeOf };
+  return { volume: { ...plain, status }, users, goneUids, nodeOf, position: POSITION };
 }
 
 /** The attachment that the controller stores; unchanged when the node has not released it. */
@@ -188,4 +189,17 @@ test('[FENCE-07] a node whose promise is broken has released its volumes, one wi
   });
   assert.equal(isReleased(using, promise(false), 'data'), false);
   assert.equal(isReleased(using, promise(true), 'data'), true);
+});
+
+test('[RWO-16] a decision that gives the volume to another machine gives a number at the position of the store, no other changes it', () => {
+  fc.assert(
+    fc.property(situation, (met) => {
+      const snapshot = snapshotOf(met, met.attachment);
+      const decision = decide(snapshot, 0);
+      if (decision.kind !== 'attach' && decision.kind !== 'change-users') return;
+      const isOther = decision.attachment.nodeUID !== met.attachment?.nodeUID;
+      assert.equal(decision.fencingToken, isOther ? POSITION : undefined);
+      assert.equal(givesToken(decision, snapshot.volume), isOther);
+    }),
+  );
 });

@@ -23,6 +23,8 @@ export interface AttachSnapshot {
   /** Pods that the attachment names and that the API itself has no more. */
   readonly goneUids: ReadonlySet<string>;
   readonly nodeOf: (name: string) => Node | undefined;
+  /** A revision that the store has reached; every number of an attachment is at least that. */
+  readonly position: number;
 }
 
 /** At most one write; its own event triggers the next pass. */
@@ -43,9 +45,9 @@ export type AttachDecision =
  * that, reports that nothing uses it; the attachment is cleared; the next node is named. A kubelet reports its use
  * before it reads whether its pod is named, so at least one side always sees the other.
  */
-export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now: number): AttachDecision {
+export function decide({ volume, users, goneUids, nodeOf, position }: AttachSnapshot, now: number): AttachDecision {
   const { attachment } = volume.status;
-  if (attachment === undefined) return attach({ volume, users, nodeOf }, now);
+  if (attachment === undefined) return attach({ volume, users, nodeOf, position }, now);
   const { nodeName, pods = [] } = attachment;
   const onNode = users.filter((pod) => pod.spec.nodeName === nodeName);
   const kept = pods.filter(
@@ -58,14 +60,12 @@ export function decide({ volume, users, goneUids, nodeOf }: AttachSnapshot, now:
   const changed = { ...attachment, nodeUID: next.length === 0 ? attachment.nodeUID : nodeUID, pods: next };
   if (isSame(changed, attachment)) return { kind: 'nothing' };
   // A node that was deleted and registered again may be another machine.
-  const fencingToken = changed.nodeUID === attachment.nodeUID ? volume.status.fencingToken : nextFencingToken(volume);
+  const isOther = changed.nodeUID !== attachment.nodeUID;
+  const fencingToken = isOther ? nextFencingToken(volume, position) : volume.status.fencingToken;
   return { kind: 'change-users', attachment: changed, fencingToken };
 }
 
-function attach(
-  { volume, users, nodeOf }: Pick<AttachSnapshot, 'volume' | 'users' | 'nodeOf'>,
-  now: number,
-): AttachDecision {
+function attach({ volume, users, nodeOf, position }: Omit<AttachSnapshot, 'goneUids'>, now: number): AttachDecision {
   const candidates = users.filter(mayStart).sort(firstCome);
   // A fenced machine does not reach the storage; its pods would keep the volume from those that do.
   const node = candidates
@@ -75,8 +75,12 @@ function attach(
   const nodeName = nameOf(node);
   const pods = candidates.filter(({ spec }) => spec.nodeName === nodeName).map(userOf);
   const attachment = { attachedAt: formatTime(now), nodeName, nodeUID: uidOf(node), pods };
-  return { kind: 'attach', attachment, fencingToken: nextFencingToken(volume) };
+  return { kind: 'attach', attachment, fencingToken: nextFencingToken(volume, position) };
 }
+
+/** True when the decision gives the volume to another machine. */
+export const givesToken = (decision: AttachDecision, { status }: PersistentVolume): boolean =>
+  (decision.kind === 'attach' || decision.kind === 'change-users') && decision.fencingToken !== status.fencingToken;
 
 /**
  * True when nothing on the node can be writing to the volume: the node reports it, or its end is confirmed in another

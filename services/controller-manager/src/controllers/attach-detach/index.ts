@@ -14,12 +14,21 @@ import {
   VOLUME_ATTACHMENTS,
 } from '@holdfast/api';
 import type { ApiClient, ReconcileResult } from '@holdfast/client';
+import { invariant } from '@holdfast/platform';
 import type { ControllerContext, ControllerDefinition, Loop } from '../../common/context.ts';
 import { nameOf, parseKey, uidOf } from '../../common/meta.ts';
 import { claimKeysOf } from '../../common/pod-claims.ts';
 import { unlessChanged } from '../../common/writes.ts';
 import { ATTACH_RECHECK_MS, WORKERS_PER_CONTROLLER } from '../../limits.ts';
-import { decide, isReleased, multiAttachMessage, waitingFor } from './decide.ts';
+import {
+  type AttachDecision,
+  type AttachSnapshot,
+  decide,
+  givesToken,
+  isReleased,
+  multiAttachMessage,
+  waitingFor,
+} from './decide.ts';
 import { saysMore } from './node-changes.ts';
 import { Told } from './told.ts';
 import { usersOf } from './users.ts';
@@ -89,7 +98,7 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
   const users = needsAttach(volume) ? usersOf(context, volume) : [];
   const goneUids = await goneUsers(context, volume, users);
   const nodeOf = (name: string): Node | undefined => informers.of(NODES).get({ name });
-  const decision = decide({ volume, users, goneUids, nodeOf }, clock.now());
+  const decision = await decideFor(client, { volume, users, goneUids, nodeOf }, clock.now());
   for (const pod of waitingFor(volume, users)) {
     const message = multiAttachMessage(volume, pod);
     if (told.isNew(nameOf(volume), `${uidOf(pod)} ${message}`))
@@ -118,6 +127,27 @@ async function pass(context: ControllerContext, volume: PersistentVolume, told: 
       return {};
     }
   }
+}
+
+/** The store's position is read only for a decision that gives a token: most passes give none. */
+async function decideFor(
+  client: ApiClient,
+  seen: Omit<AttachSnapshot, 'position'>,
+  now: number,
+): Promise<AttachDecision> {
+  const decision = decide({ ...seen, position: 0 }, now);
+  return givesToken(decision, seen.volume) ? decide({ ...seen, position: await positionOf(client) }, now) : decision;
+}
+
+/**
+ * Read from the API: right after a restore a cache may still be at a position from which numbers were given before.
+ * The revision of a list is that of the whole store, also when nothing was written since the restore.
+ */
+async function positionOf(client: ApiClient): Promise<number> {
+  const { resourceVersion } = await client.list(PERSISTENT_VOLUMES, { limit: 1 });
+  const position = Number(resourceVersion);
+  invariant(Number.isSafeInteger(position), 'a list has a numeric resourceVersion', { resourceVersion });
+  return position;
 }
 
 interface Attached {

@@ -249,6 +249,14 @@ test('services: fields that a client omits are kept, fields that the type does n
     kept.map(({ nodePort }) => nodePort),
     [30002, 30001],
   );
+  const balanced = { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false };
+  const bare = ports.map(({ name, port }) => ({ name, port }));
+  assert.deepEqual(
+    (specOf({ ...balanced, ports }, { ...balanced, ports: bare })['ports'] as readonly JsonObject[]).map(
+      ({ nodePort }) => nodePort,
+    ),
+    [30001, 30002],
+  );
   const plain = specOf(
     { type: 'NodePort', ports },
     { type: 'ClusterIP', ports: ports.slice(0, 1), externalTrafficPolicy: 'Cluster' },

@@ -22,15 +22,13 @@ function patchAllocated({ spec }: Service, { spec: old }: Readonly<Service>): vo
   if (keepsIp && (spec.clusterIPs ?? []).length === 0 && old.clusterIPs !== undefined) {
     spec.clusterIPs = [...old.clusterIPs];
   }
-  if (needsNodePort(spec) && needsNodePort(old)) keepNodePorts(spec, old);
+  if (hasNodePorts(spec) && hasNodePorts(old)) keepNodePorts(spec, old);
   if (needsHealthCheck({ spec }) && !spec.healthCheckNodePort && old.healthCheckNodePort) {
     spec.healthCheckNodePort = old.healthCheckNodePort;
   }
 }
 
 const needsClusterIp = (spec: Readonly<ServiceSpec>): boolean => spec.type !== 'ExternalName';
-const needsNodePort = (spec: Readonly<ServiceSpec>): boolean =>
-  spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
 function keepNodePorts(spec: ServiceSpec, old: Readonly<ServiceSpec>): void {
   // The name identifies the port; all its other fields may have changed.
@@ -79,6 +77,7 @@ function dropUnusedFields(service: Service, old?: Readonly<Service>): void {
   if (spec.type !== 'LoadBalancer') service.status = { ...service.status, loadBalancer: {} };
 }
 
+/** A load balancer that gets no new ports (`allocateLoadBalancerNodePorts: false`) keeps those that it has. */
 const hasNodePorts = ({ type }: Readonly<ServiceSpec>): boolean => type === 'NodePort' || type === 'LoadBalancer';
 
 function addsNoNodePort(spec: Readonly<ServiceSpec>, old: Readonly<ServiceSpec>): boolean {

@@ -21,6 +21,7 @@ import { Pipelines } from './pipelining-guard.ts';
 import { type BodyLimits, type BodyReceiver, createBodyReceiver } from './receive-body.ts';
 import type { Asked, Asker, Question } from './remote-pipeline.ts';
 import { plainHeaders } from './sent-headers.ts';
+import { answerStatus } from './status-answer.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 import { serveUpgrades } from './upgrades.ts';
 
@@ -64,7 +65,9 @@ export function createHttpsListener(deps: HttpsListenerDeps): HttpsListener {
   const guard = guardConnections(server.server, clock, limits);
   server.all('/*', (request, reply) => serve(serving, request, reply));
   const upgrades = serveUpgrades(server.server, {
-    ask: (raw, asker) => deps.ask(askedBy(raw, undefined, clock), asker),
+    ask: (raw, body, asker) => deps.ask(askedBy(raw, body, clock), asker),
+    bodies: serving.bodies,
+    clock,
     answer: (raw) =>
       new ClientAnswer(raw, {
         headOnly: false,
@@ -192,16 +195,11 @@ const lengthOf = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' ? header : undefined;
 
 /** The client may still be sending a body that nobody reads: it must stop after the response. */
-function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, ids, limits, unread }: Serving): void {
+function writeRefusal(raw: Reply['raw'], status: StatusError, { clock, ids, limits, unread }: Serving): void {
   if (!('stream' in raw)) {
     raw.setHeader('connection', 'close');
     if (raw.socket !== null) closeAfterReading(raw.socket, clock);
   }
-  const retry = body.details?.retryAfterSeconds;
-  const headers = {
-    'content-type': 'application/json',
-    ...(retry === undefined ? {} : { 'retry-after': String(retry) }),
-  };
   const answer = new ClientAnswer(raw, {
     headOnly: false,
     auditId: auditIdOf(raw.req, ids),
@@ -210,7 +208,7 @@ function writeRefusal(raw: Reply['raw'], { body }: StatusError, { clock, ids, li
     unread,
     onAnswer: NOTHING_TO_DO,
   });
-  answer.answer(body.code, headers, Buffer.from(JSON.stringify(body)));
+  answerStatus(answer, status);
   if ('stream' in raw) raw.stream?.close(constants.NGHTTP2_NO_ERROR);
 }
 

@@ -2,14 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2SecureServer } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { badRequest, StatusError } from '@holdfast/machinery/status';
+import type { Clock } from '@holdfast/platform/clock';
+import { describeError } from '@holdfast/platform/errors';
 import { nodeHttp } from '@holdfast/platform/http';
 import { partsOf } from '../http/header-values.ts';
 import { UPGRADED_IDLE_MS } from '../limits.ts';
 import type { ClientAnswer } from './client-answer.ts';
+import { closeAfterReading } from './lingering-close.ts';
+import type { BodyReceiver } from './receive-body.ts';
 import type { Asker, Question } from './remote-pipeline.ts';
+import { answerStatus } from './status-answer.ts';
+import { bodyOfUpgrade } from './upgrade-body.ts';
 
 export interface UpgradeDeps {
-  readonly ask: (request: IncomingMessage, asker: Asker) => Question;
+  readonly ask: (request: IncomingMessage, body: Buffer | undefined, asker: Asker) => Question;
+  readonly bodies: BodyReceiver;
+  readonly clock: Clock;
   /** For a response without upgrade: an error, or an unneeded upgrade request. */
   readonly answer: (raw: ServerResponse) => ClientAnswer;
 }
@@ -26,7 +35,7 @@ export function serveUpgrades(server: Http2SecureServer, deps: UpgradeDeps): { s
     socket.once('close', () => open.delete(socket));
     const upgrade = new Upgrade(deps, request, socket);
     if (head.length > 0) socket.unshift(head);
-    upgrade.asks(deps.ask(request, upgrade));
+    void upgrade.begins();
   });
   return {
     stop: () => {
@@ -44,6 +53,7 @@ class Upgrade implements Asker {
   readonly #socket: Socket;
   #question: Question | undefined;
   #refusal: ClientAnswer | undefined;
+  #body: Buffer | undefined;
   #onTheWay = 0;
   #waiting = 0;
 
@@ -56,8 +66,20 @@ class Upgrade implements Asker {
     socket.once('close', () => this.#question?.gone());
   }
 
-  asks(question: Question): void {
-    this.#question = question;
+  /** Never rejects. */
+  async begins(): Promise<void> {
+    const { ask, bodies, clock } = this.#deps;
+    const request = this.#request;
+    try {
+      const body = bodyOfUpgrade(request, this.#socket);
+      if (body !== undefined) this.#body = await bodies.receive(body, request.headers['content-length']);
+    } catch (error) {
+      if (!this.#socket.writable) return void this.#socket.destroy();
+      closeAfterReading(this.#socket, clock);
+      return answerStatus(this, error instanceof StatusError ? error : badRequest(describeError(error)));
+    }
+    if (this.#socket.destroyed) this.#release();
+    else this.#question = ask(request, this.#body, this);
   }
 
   answer(status: number, headers: Readonly<Record<string, string>>, body: Buffer): void {
@@ -71,6 +93,7 @@ class Upgrade implements Asker {
   }
 
   upgrade(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#release();
     const socket = this.#socket;
     socket.setNoDelay(true);
     socket.setTimeout(UPGRADED_IDLE_MS, () => socket.destroy());
@@ -84,6 +107,8 @@ class Upgrade implements Asker {
       this.#question?.taken(this.#waiting);
       this.#waiting = 0;
     });
+    // It is at rest behind a body.
+    socket.resume();
   }
 
   chunk(bytes: Buffer): void {
@@ -106,6 +131,7 @@ class Upgrade implements Asker {
 
   /** Earlier data still arrive. */
   cut(): void {
+    this.#release();
     this.#socket.destroySoon();
   }
 
@@ -120,7 +146,13 @@ class Upgrade implements Asker {
     if (this.#onTheWay >= WINDOW_BYTES) this.#socket.pause();
   }
 
+  #release(): void {
+    if (this.#body !== undefined) this.#deps.bodies.release(this.#body);
+    this.#body = undefined;
+  }
+
   #refuse(): ClientAnswer {
+    this.#release();
     const { ServerResponse: Answer } = nodeHttp();
     const raw = new Answer(this.#request);
     raw.setHeader('connection', 'close');

@@ -29,7 +29,7 @@ function scene(look: () => readonly number[]) {
   const ends = new ContainerEnds({
     clock,
     bootId: 'boot',
-    processes: { members: async () => look().map((pid) => ({ pid }) as MarkedProcess) },
+    processes: { members: async () => look().map((pid) => ({ pid }) as MarkedProcess), follow: async () => undefined },
     onExited: (each) => void exited.push(each),
   });
   const errors: RuntimeError[] = [];

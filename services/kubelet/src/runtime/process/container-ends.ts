@@ -101,7 +101,10 @@ export class ContainerEnds {
     container.waiters.clear();
   }
 
-  signalLeader(container: LiveContainer): void {
+  /** Looks first: what its first process started may lose its parents with it. */
+  async signalLeader(container: LiveContainer): Promise<void> {
+    const failed = tellFault('a look at the processes of a container failed');
+    await this.#deps.processes.follow([container.record]).catch(failed);
     const leader = container.record.process;
     if (leader === undefined || findAlive(leader, this.#deps.bootId) === undefined) return;
     const { tty = false } = container.record.config;

@@ -8,6 +8,12 @@ export const DEATH_CONFIRM_MS = 10_000;
 export const DEATH_POLL_MS = 20;
 /** Looks at the process table that come within this time share one reading of it. */
 export const PROCESS_SCAN_BATCH_MS = 2;
+/**
+ * Interval of the looks for processes that left their container's session, and how much longer than the last look took it
+ * is at least.
+ */
+export const MEMBER_LOOK_MS = 2_000;
+export const MEMBER_LOOK_SHARE = 50;
 /** How long a process that begins a program, of any container, delays the word that no process of one is left. */
 export const PROGRAM_START_MS = 1_000;
 /** Check interval of an idle supervisor: it exits without pods and starts again with the next one. */

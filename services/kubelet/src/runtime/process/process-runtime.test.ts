@@ -195,6 +195,44 @@ test('the later end of an adopted container is detected, with all of its process
     assert.deepEqual(liveProcessesOf(id), []);
   }));
 
+/** Those that carry no id of a container are found by their command. */
+const sleepersOf = (seconds: readonly string[]): readonly number[] =>
+  createProcessTable()
+    .scan()
+    .map(({ pid }) => pid)
+    .filter((pid) => seconds.some((each) => commandLine(pid) === `sleep\0${each}\0`));
+
+test('[SAFE-12] a container ends with those of its processes that gave up its id and its session', () =>
+  withHarness(async ({ runtime, stateDirectory }) => {
+    const seconds = [1, 2, 3].map((each) => `60${each}.${process.pid}`);
+    const [renamed, cleared, orphaned] = seconds;
+    const id = await start(
+      runtime,
+      shell(
+        `HOLDFAST_CONTAINER_ID=x sleep ${renamed} & setsid env -i sleep ${cleared} & env -i sleep ${orphaned} & wait`,
+      ),
+    );
+    await eventually(() => sleepersOf(seconds).length === 3, 'all run');
+    await runtime.stopContainer(id, 5_000);
+    assert.deepEqual(sleepersOf(seconds), []);
+    assert.equal(supervisorPids(stateDirectory).length, 1);
+  }));
+
+test('[SAFE-12] so does a container that ends by itself, and takes the parents of such a process with it', () =>
+  withHarness(async ({ runtime }) => {
+    // A busy machine looks less often.
+    for (const lifetime of [3, 9]) {
+      const seconds = `61${lifetime}.${process.pid}`;
+      const id = await start(runtime, shell(`setsid env -i sleep ${seconds} & sleep ${lifetime}`), `u${lifetime}`);
+      await eventually(() => sleepersOf([seconds]).length === 1, 'it runs');
+      await exited(runtime, id);
+      const left = sleepersOf([seconds]);
+      if (left.length === 0) return;
+      for (const pid of left) process.kill(pid, 'SIGKILL');
+    }
+    assert.fail('it outlived its container');
+  }));
+
 test('a supervisor killed under a client is restarted, and pods are synced again', () =>
   withHarness(async ({ runtime, stateDirectory }) => {
     const id = await start(runtime, ['/bin/sleep', '600']);

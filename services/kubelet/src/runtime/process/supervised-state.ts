@@ -128,10 +128,12 @@ export class SupervisedState {
       }));
   }
 
+  runningRecords(): ContainerRecord[] {
+    return [...this.#containers.values()].map(({ record }) => record).filter(({ state }) => state === 'running');
+  }
+
   runningLogs(): string[] {
-    return [...this.#containers.values()]
-      .filter((container) => container.record.state === 'running')
-      .map((container) => this.#deps.files.logPath(container.record));
+    return this.runningRecords().map((record) => this.#deps.files.logPath(record));
   }
 
   #changed(sandboxId: string): void {

@@ -6,6 +6,7 @@ import { bootTimeMs } from './boot-clock.ts';
 import { coveredContainers } from './covered.ts';
 import { createDeadlineFile } from './deadline-file.ts';
 import { WATCHDOG_LOOK_MS, WATCHDOG_NICENESS, WATCHDOG_START_GRACE_MS } from './limits.ts';
+import { lookAtMembers } from './member-looks.ts';
 import { readBootId } from './process-table.ts';
 import { createProcessWatch } from './process-watch.ts';
 import { sendSignal } from './send-signal.ts';
@@ -40,11 +41,13 @@ async function main(stateArgument: string): Promise<void> {
   const file = createDeadlineFile(stateDirectory, bootId);
   const looks = createSuspendTelltale({ boot: bootTimeMs, monotonic: () => machineClock.monotonic() }, tell);
   const groups = new ClassCgroups(directoryHash(stateDirectory));
+  const processes = createProcessWatch(machineClock, bootId);
+  lookAtMembers(machineClock, processes, () => coveredContainers(stateDirectory, 'all').containers);
   const deps = {
     now: bootTimeMs,
     deadline: () => file.read(),
     covered: (policy: 'exclusive' | 'all') => coveredContainers(stateDirectory, policy),
-    processes: createProcessWatch(machineClock, bootId),
+    processes,
     kill: (pid: number) => sendSignal(pid, 'SIGKILL'),
     groups,
     tell,

@@ -24,7 +24,13 @@ export function exchangeOverHttp(
   const deadline = clock.timer(answerMs, () => sent.destroy(new Error('i/o timeout')));
   sent.on('error', (error) => reject(told(failureOf(error), error)));
   sent.once('response', (answer) => resolve(streamedAnswer(answer, joinValues)));
-  sent.once('upgrade', (answer, socket, head) => resolve(upgradedAnswer(answer, socket, head, joinValues)));
+  sent.once('upgrade', (answer, socket, head) => {
+    if (request.headers['upgrade'] !== undefined) return resolve(upgradedAnswer(answer, socket, head, joinValues));
+    // Whoever asked for no other protocol takes no connection over, and nothing else would close it.
+    socket.destroy();
+    const cause = new Error('the server changed the protocol unasked');
+    reject(told(cause.message, cause));
+  });
   sent.end(request.body);
   return promise.finally(() => deadline.cancel());
 }

@@ -27,10 +27,7 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   'transfer-encoding',
 ]);
 
-/**
- * An upgrade request has no body, whatever it declares: a server that does not upgrade would take the next request for
- * its body.
- */
+/** Without a body no length is passed on: a server that does not upgrade would take the next request for the body. */
 export function passedHeaders({ headers, body }: ApiRequest): Record<string, string> {
   const named = namedByConnection(headers);
   const passed = Object.entries(headers).filter(

@@ -20,11 +20,10 @@ async function exchange(t: TestContext, port: number, ...texts: readonly string[
   return answer;
 }
 
-const echo: ApiHandler = async ({ method, body = 'nothing' }: ApiRequest): Promise<ApiResponse> => ({
-  status: 200,
-  headers: {},
-  body: { kind: 'text', text: `${method} of ${body}` },
-});
+const echo: ApiHandler = async ({ method, body = 'nothing' }: ApiRequest): Promise<ApiResponse> => {
+  const text = typeof body === 'string' ? body : 'bytes';
+  return { status: 200, headers: {}, body: { kind: 'text', text: `${method} of ${text}` } };
+};
 
 test('a request that offers another protocol keeps its body', async (t) => {
   const port = await serve(t, echo);

@@ -17,7 +17,7 @@ const HOOKED: Container = {
 /** Stops one container and records its events in order. */
 function stopping(
   preStopContainer: ContainerManager['preStopContainer'] | undefined,
-  { hookMs = 0, graceSeconds = 30, container = HOOKED } = {},
+  { hookMs = 0, graceSeconds = 30, container = HOOKED, waits = false } = {},
 ) {
   const clock = createVirtualClock();
   const happened: string[] = [];
@@ -40,8 +40,16 @@ function stopping(
             return preStopContainer(id);
           },
         };
-  const deps = { runtime, clock, network, containerManager, log: createSilentLog(), onHookFailure: at };
-  const task = applyStop(deps, { id: 'c1', graceSeconds, container, podIp: '' });
+  const deps = {
+    runtime,
+    clock,
+    network,
+    containerManager,
+    log: createSilentLog(),
+    onHookFailure: at,
+    onHttpFallback: at,
+  };
+  const task = applyStop(deps, { id: 'c1', graceSeconds, container, podIp: '', waits });
   const outcome = { error: undefined as unknown, isDone: false };
   task.done.then(
     () => {
@@ -106,6 +114,39 @@ test('[TERM-26] a shorter grace period requested meanwhile limits the hook of th
   assert.deepEqual(happened, ['0 internal c1', '10 user-hook', '13 stop 2']);
 });
 
+test('[SIDE-09] [TERM-28] the hook of a container that waits runs at once; its signal follows its turn, with what is left', async () => {
+  const early = stopping(undefined, { hookMs: 3_000, waits: true });
+  await early.clock.advance(10_000);
+  assert.deepEqual(early.happened, ['0 user-hook']);
+  early.task.mayTerminate();
+  await early.clock.advance(0);
+  assert.deepEqual(early.happened, ['0 user-hook', '10 stop 20']);
+  const late = stopping(undefined, { hookMs: 15_000, waits: true });
+  await late.clock.advance(4_000);
+  late.task.mayTerminate();
+  await late.clock.advance(20_000);
+  assert.deepEqual(late.happened, ['0 user-hook', '15 stop 15'], 'a turn does not end a hook');
+});
+
+test('[SIDE-09] [TERM-37] a shorter grace period does not signal a container that waits', async () => {
+  const { clock, happened, task } = stopping(undefined, { hookMs: 3_000, waits: true });
+  await clock.advance(4_000);
+  task.shorten(10);
+  await clock.advance(6_000);
+  assert.deepEqual(happened, ['0 user-hook']);
+  task.mayTerminate();
+  await clock.advance(0);
+  assert.deepEqual(happened, ['0 user-hook', '10 stop 4']);
+});
+
+test('a stop that waits ends without a signal when it is abandoned', async () => {
+  const { clock, happened, task, outcome } = stopping(undefined, { hookMs: 3_000, waits: true });
+  await clock.advance(1_000);
+  task.abandon();
+  await clock.advance(60_000);
+  assert.deepEqual([happened, outcome.isDone], [['0 user-hook'], true]);
+});
+
 test('a node without a hook stops containers at once', async () => {
   const { clock, happened } = stopping(undefined);
   await clock.advance(1_000);
@@ -143,8 +184,15 @@ test('[TERM-29] [TERM-31] a stop and its shortened repetition that both fail rej
     },
   } as unknown as ContainerRuntime;
   const network = { httpGet: assert.fail, connect: assert.fail, grpcHealth: assert.fail } as never;
-  const deps = { runtime, clock, network, log: createSilentLog(), onHookFailure: assert.fail };
-  const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: undefined, podIp: '' });
+  const deps = {
+    runtime,
+    clock,
+    network,
+    log: createSilentLog(),
+    onHookFailure: assert.fail,
+    onHttpFallback: assert.fail,
+  };
+  const task = applyStop(deps, { id: 'c1', graceSeconds: 30, container: undefined, podIp: '', waits: false });
   const outcome = task.done.catch((error: unknown) => error);
   await clock.advance(1_000);
   task.shorten(1);

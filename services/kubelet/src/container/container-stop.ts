@@ -18,6 +18,8 @@ export interface StopDeps extends HandlerDeps {
   readonly containerManager?: ContainerManager | undefined;
   readonly log: Log;
   readonly onHookFailure: (message: string) => void;
+  /** A hook that says HTTPS was answered over HTTP. */
+  readonly onHttpFallback: (message: string) => void;
 }
 
 export interface StopRequest {
@@ -26,6 +28,8 @@ export interface StopRequest {
   /** Unknown when the pod's object is gone: then there is no hook to run. */
   readonly container: Container | undefined;
   readonly podIp: string;
+  /** The signal waits for `mayTerminate`. The hook does not. */
+  readonly waits: boolean;
 }
 
 export interface StopTask {
@@ -33,6 +37,8 @@ export interface StopTask {
   readonly done: Promise<void>;
   /** A later request has a shorter grace period, counted from now. */
   shorten(graceSeconds: number): void;
+  /** The turn of a container that waits has come: its signal is sent once its hook has ended. */
+  mayTerminate(): void;
   /** The kubelet stops: nothing more is sent. */
   abandon(): void;
 }
@@ -49,9 +55,10 @@ class Stop implements StopTask {
   /** When the grace began to run. */
   #startedAt: number;
   readonly #hookEnded = Promise.withResolvers<void>();
+  readonly #turn = Promise.withResolvers<void>();
   #graceSeconds: number;
   #hookTimer: Timer | undefined;
-  #hookIsOver = false;
+  #isSignalled = false;
   #abandoned = false;
 
   constructor(deps: StopDeps, request: StopRequest) {
@@ -59,6 +66,7 @@ class Stop implements StopTask {
     this.#request = request;
     this.#graceSeconds = request.graceSeconds;
     this.#startedAt = deps.clock.monotonic();
+    if (!request.waits) this.#turn.resolve();
     this.done = this.#run();
   }
 
@@ -67,8 +75,8 @@ class Stop implements StopTask {
     if (now + graceSeconds * 1000 >= this.#startedAt + this.#graceSeconds * 1000) return;
     this.#graceSeconds = graceSeconds;
     this.#startedAt = now;
-    if (!this.#hookIsOver) {
-      // The node's own hook still runs: the container's has not begun to use up its time.
+    if (!this.#isSignalled) {
+      // Without a timer the hook of the container has not begun to use up its time, or has ended.
       if (this.#hookTimer !== undefined) this.#limitHook();
       return;
     }
@@ -77,10 +85,15 @@ class Stop implements StopTask {
     void this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000).catch(() => undefined);
   }
 
+  mayTerminate(): void {
+    this.#turn.resolve();
+  }
+
   abandon(): void {
     this.#abandoned = true;
     this.#hookTimer?.cancel();
     this.#hookEnded.resolve();
+    this.#turn.resolve();
   }
 
   async #run(): Promise<void> {
@@ -92,9 +105,11 @@ class Stop implements StopTask {
       const ran = this.#runHook(hook);
       await Promise.race([ran, this.#hookEnded.promise]);
       this.#hookTimer?.cancel();
+      this.#hookTimer = undefined;
     }
-    this.#hookIsOver = true;
+    await this.#turn.promise;
     if (this.#abandoned) return;
+    this.#isSignalled = true;
     await this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000);
   }
 
@@ -116,8 +131,7 @@ class Stop implements StopTask {
     try {
       const timeoutMs = this.#graceSeconds * 1000 + PRE_STOP_EXTENSION_MS;
       const fallback = await runHook(this.#deps, hook, { id, podIp, timeoutMs, ports: container?.ports ?? [] });
-      if (fallback !== undefined)
-        this.#deps.log.warn('preStop hook fell back to HTTP', { container: container?.name, id });
+      if (fallback !== undefined) this.#deps.onHttpFallback(fallback);
     } catch (error) {
       this.#deps.log.warn('preStop hook failed', { container: container?.name, id, error });
       // The output of a hook may be secret, and events are copied to many places: only the log has it.

@@ -10,7 +10,10 @@ export interface KillDecision extends Decision {
   readonly allDead: boolean;
 }
 
-/** Stops everything: containers first, sidecars after them and last-declared first, then the sandboxes. */
+/**
+ * Stops everything: containers first, sidecars after them and last-declared first, then the sandboxes. As in Kubernetes,
+ * only the signals have this order: all hooks begin at once, so that the hook of a sidecar has the whole grace period.
+ */
 export function decideKill(
   observation: PodObservation,
   pod: Pod | undefined,
@@ -19,7 +22,7 @@ export function decideKill(
   const containers = observation.sandboxes.flatMap((sandbox) => sandbox.containers);
   const alive = containers.filter(({ state }) => state === 'running');
   const memory = forgetDead(at.memory, alive);
-  if (alive.length > 0) return stopAll(nextToStop(alive, pod), pod, { memory, now: at.now });
+  if (alive.length > 0) return stopAll(alive, pod, { memory, now: at.now });
   const ready = observation.sandboxes.filter(({ state }) => state === 'ready');
   return {
     actions: ready.map(({ id }) => ({ kind: 'stopSandbox', id })),
@@ -29,6 +32,7 @@ export function decideKill(
   };
 }
 
+/** Those that may get their signal now. */
 function nextToStop(alive: readonly ContainerStatus[], pod: Pod | undefined): readonly ContainerStatus[] {
   const sidecars = sidecarsOf(pod?.spec);
   const others = alive.filter(({ config }) => !sidecars.some(({ name }) => name === config.name));
@@ -38,32 +42,42 @@ function nextToStop(alive: readonly ContainerStatus[], pod: Pod | undefined): re
 }
 
 function stopAll(
-  targets: readonly ContainerStatus[],
+  alive: readonly ContainerStatus[],
   pod: Pod | undefined,
   { memory, now }: { readonly memory: PodMemory; readonly now: number },
 ): KillDecision {
   const actions: PodAction[] = [];
-  const stopping = { ...memory.stopping };
+  const inTurn = new Set(nextToStop(alive, pod).map(({ id }) => id));
+  let { stopping, waiting } = memory;
   let wakeAfterMs: number | undefined;
-  for (const { id, config } of targets) {
+  for (const { id, config } of alive) {
     const retryInMs = untilRetry(memory.stopRetryAt[id], now);
     if (retryInMs > 0) {
       wakeAfterMs = Math.min(wakeAfterMs ?? retryInMs, retryInMs);
       continue;
     }
-    const graceSeconds = containerShare(pod, memory, now);
     const given = stopping[id];
-    if (given !== undefined && given <= memory.graceSeconds) continue;
-    stopping[id] = memory.graceSeconds;
-    actions.push({
-      kind: 'stopContainer',
-      id,
-      name: config.name,
-      graceSeconds,
-      message: `Stopping container ${config.name}`,
-    });
+    const waits = !inTurn.has(id);
+    const isReleased = waiting[id] === true && !waits;
+    if (!isReleased && given !== undefined && given <= memory.graceSeconds) continue;
+    stopping = { ...stopping, [id]: memory.graceSeconds };
+    waiting = waits ? { ...waiting, [id]: true } : without(waiting, id);
+    actions.push(stopOf({ id, config }, { graceSeconds: containerShare(pod, memory, now), waits }));
   }
-  return { actions, memory: { ...memory, stopping }, wakeAfterMs, allDead: false };
+  return { actions, memory: { ...memory, stopping, waiting }, wakeAfterMs, allDead: false };
+}
+
+function stopOf(
+  { id, config: { name } }: Pick<ContainerStatus, 'id' | 'config'>,
+  { graceSeconds, waits }: { readonly graceSeconds: number; readonly waits: boolean },
+): PodAction {
+  const stop = { kind: 'stopContainer', id, name, graceSeconds, message: `Stopping container ${name}` } as const;
+  return waits ? { ...stop, waits } : stop;
+}
+
+function without<T>(record: Readonly<Record<string, T>>, id: string): Readonly<Record<string, T>> {
+  const { [id]: _left, ...others } = record;
+  return others;
 }
 
 /** All containers share the pod's budget: what is stopped later gets what is left of it. */
@@ -76,5 +90,6 @@ function containerShare(pod: Pod | undefined, memory: PodMemory, now: number): n
 function forgetDead(memory: PodMemory, alive: readonly ContainerStatus[]): PodMemory {
   const keep = <T>(record: Readonly<Record<string, T>>): Record<string, T> =>
     Object.fromEntries(Object.entries(record).filter(([id]) => alive.some((container) => container.id === id)));
-  return { ...memory, stopping: keep(memory.stopping), stopRetryAt: keep(memory.stopRetryAt) };
+  const { stopping, waiting, stopRetryAt } = memory;
+  return { ...memory, stopping: keep(stopping), waiting: keep(waiting), stopRetryAt: keep(stopRetryAt) };
 }

@@ -77,7 +77,7 @@ test('[TERM-18] a pod whose object is gone gets a short grace period, however lo
   );
 });
 
-test('[SIDE-09] on termination sidecars stop after the apps, the last declared first, within the remaining grace period', () => {
+test('[SIDE-09] on termination all hooks begin at once; signals of sidecars follow the apps, the last declared first, within one grace period', () => {
   const sidecar = (name: string): Container => container(name, { restartPolicy: 'Always' });
   const world = started({ initContainers: [sidecar('one'), sidecar('two')] });
   const exitOf = (name: string) => () => {
@@ -87,8 +87,8 @@ test('[SIDE-09] on termination sidecars stop after the apps, the last declared f
     world.exit(target, 0);
   };
   assert.deepEqual(
-    applied(world, () => world.requestDeletion(30)),
-    ['stop main 30'],
+    applied(world, () => world.requestDeletion(30)).filter((each) => each.startsWith('stop ')),
+    ['stop one 30, waits', 'stop two 30, waits', 'stop main 30'],
   );
   const stops = (name: string): string[] => applied(world, exitOf(name)).filter((each) => each.startsWith('stop '));
   assert.deepEqual(stops('main'), ['stop two 20']);

@@ -52,6 +52,8 @@ export interface PodMemory {
   readonly failures: Readonly<Record<string, StartFailure>>;
   /** Containers being stopped, by id, with the grace they were given. */
   readonly stopping: Readonly<Record<string, number>>;
+  /** Those of them whose signal waits for its turn, by id. */
+  readonly waiting: Readonly<Record<string, true>>;
   /** Containers that are stopped for another image, by id: they start again under any restart policy. */
   readonly replaced: Readonly<Record<string, true>>;
   /** Containers whose stop could not be confirmed, by id: not before this time again. */
@@ -89,6 +91,7 @@ export const INITIAL_MEMORY: PodMemory = {
   backOff: {},
   failures: {},
   stopping: {},
+  waiting: {},
   replaced: {},
   stopRetryAt: {},
   probes: {},
@@ -114,6 +117,8 @@ export type PodAction =
       readonly name: string;
       readonly graceSeconds: number;
       readonly message: string;
+      /** Its hook runs now. Its signal waits for the same action without this. */
+      readonly waits?: true;
     }
   | { readonly kind: 'removeContainer'; readonly id: string }
   | { readonly kind: 'stopSandbox'; readonly id: string }
@@ -146,10 +151,11 @@ export function forgetContainers(memory: PodMemory, sandboxes: readonly SandboxS
     const kept = entries.filter(([id]) => ids.has(id));
     return kept.length === entries.length ? record : Object.fromEntries(kept);
   };
-  const { stopping, replaced, stopRetryAt, postStart, hookErrors } = memory;
+  const { stopping, waiting, replaced, stopRetryAt, postStart, hookErrors } = memory;
   return {
     ...memory,
     stopping: keep(stopping),
+    waiting: keep(waiting),
     replaced: keep(replaced),
     stopRetryAt: keep(stopRetryAt),
     postStart: keep(postStart),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, LifecycleHandler } from '@holdfast/api';
 import fc from 'fast-check';
+import { PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exec = (...command: string[]): LifecycleHandler => ({ exec: { command } });
@@ -69,6 +70,19 @@ test('[TERM-14] [TERM-19] a failed hook is reported, and the container is stoppe
   assert.equal(event?.message, 'PreStopHook failed', 'its output may be secret');
   assert.deepEqual(pod.logged, ["preStop hook failed: command 'exit-after 1 3' exited with 3: "]);
   assert.deepEqual([pod.isGone, pod.status.phase], [true, 'Succeeded']);
+  await pod.stop();
+});
+
+test('[LIFE-19] a preStop hook over HTTPS whose server speaks HTTP has succeeded, and an event says so', async () => {
+  const network: Partial<ProbeNetwork> = {
+    httpGet: ({ url }) =>
+      url.startsWith('https:') ? Promise.reject(new PlainAnswerError('no TLS')) : Promise.resolve({ status: 200 }),
+  };
+  const pod = await new VirtualPod(withHook({ httpGet: { port: 8443, scheme: 'HTTPS' } }), network).run(5);
+  pod.remove(10);
+  await pod.run(30);
+  assert.deepEqual([pod.said('FailedPreStopHook'), pod.said('LifecycleHTTPFallback').length], [[], 1]);
+  assert.ok(pod.isGone);
   await pod.stop();
 });
 
@@ -207,6 +221,81 @@ test('[SIDE-09] sidecars end after the apps, in reverse order, within one budget
     { container: 'second', graceSeconds: 26, at: 9 },
     { container: 'first', graceSeconds: 23, at: 12 },
   ]);
+  await pod.stop();
+});
+
+const drained = (name: string, hookSeconds: number, command: string[]): Container =>
+  app(name, { restartPolicy: 'Always', command, lifecycle: { preStop: exec('sleep', String(hookSeconds)) } });
+
+test('[SIDE-09] [TERM-07] the hook of a sidecar begins with the termination, its signal follows the apps', async () => {
+  const pod = await new VirtualPod({
+    initContainers: [drained('first', 1, ['stop-after', '3']), drained('second', 15, ['stop-after', '2'])],
+    containers: [app('main', { command: ['ignore-stop'] })],
+  }).run(5);
+  pod.remove(20);
+  await pod.run(60);
+  assert.deepEqual(pod.commands, [
+    { command: 'sleep 1', at: 5 },
+    { command: 'sleep 15', at: 5 },
+  ]);
+  assert.deepEqual(pod.stops, [
+    { container: 'main', graceSeconds: 20, at: 5 },
+    { container: 'second', graceSeconds: 2, at: 25 },
+    { container: 'first', graceSeconds: 2, at: 27 },
+  ]);
+  assert.deepEqual(
+    pod.said('Killing').map(({ at }) => at),
+    [5, 5, 5],
+  );
+  assert.ok(pod.isGone);
+  await pod.stop();
+});
+
+test('[SIDE-09] a hook of a sidecar that outlives the apps is waited for, as that of any container', async () => {
+  const pod = await new VirtualPod({
+    initContainers: [drained('proxy', 15, ['stop-after', '2'])],
+    containers: [app('main', { command: ['stop-after', '4'] })],
+  }).run(5);
+  pod.remove(30);
+  await pod.run(60);
+  assert.deepEqual(pod.stops.at(-1), { container: 'proxy', graceSeconds: 15, at: 20 });
+  assert.ok(pod.isGone);
+  await pod.stop();
+});
+
+test('[SIDE-09] the stop of a sidecar that ends before its turn does not wait any longer', async () => {
+  const pod = await new VirtualPod({
+    initContainers: [drained('proxy', 1, ['exit-after', '8', '0'])],
+    containers: [app('main', { command: ['stop-after', '10'] })],
+  }).run(5);
+  pod.remove(30);
+  await pod.run(11);
+  assert.deepEqual(pod.stops, [
+    { container: 'main', graceSeconds: 30, at: 5 },
+    { container: 'proxy', graceSeconds: 27, at: 8 },
+  ]);
+  assert.deepEqual([pod.isGone, pod.ended.map(({ container }) => container)], [true, ['proxy', 'main']]);
+  await pod.stop();
+});
+
+test('[SIDE-09] [TERM-04] a kubelet that starts again in a termination begins the hooks again, and keeps the order of signals', async () => {
+  const pod = await new VirtualPod({
+    initContainers: [drained('proxy', 3, ['stop-after', '2'])],
+    containers: [app('main', { command: ['ignore-stop'] })],
+  }).run(5);
+  pod.remove(10);
+  await pod.run(6);
+  await pod.restartKubelet();
+  await pod.run(60);
+  assert.deepEqual(
+    pod.commands.map(({ at }) => at),
+    [5, 11],
+  );
+  assert.deepEqual(
+    pod.ended.map(({ container }) => container),
+    ['main', 'proxy'],
+  );
+  assert.ok(pod.isGone);
   await pod.stop();
 });
 

@@ -236,6 +236,7 @@ export class PodWorker {
     // Before the node reports that it does not use the volumes any more.
     if (isOver(pod, sandboxes)) await this.#starter.unmount(pod, uid);
     this.#keepShare(pod, sandboxes);
+    this.#endWaits(sandboxes);
     this.#memory = { ...forgetContainers(this.#memory, sandboxes), probes: this.#prober.observe(pod, sandboxes) };
     if (pod !== undefined) this.#starter.offer(pod);
     const observation = { uid, pod, sandboxes, nameIsTaken: this.#deps.nameIsTaken(this), node };
@@ -322,14 +323,19 @@ export class PodWorker {
     const running = this.#stops.get(id);
     if (running !== undefined) {
       running.shorten(action.graceSeconds);
+      if (action.waits !== true) running.mayTerminate();
       return;
     }
     this.#event(pod, { type: 'Normal', reason: 'Killing', message: action.message, container: action.name });
     const spec = pod === undefined ? undefined : allContainers(pod).find(({ name }) => name === action.name);
     const podIp = this.#sandboxes?.at(-1)?.ip ?? '';
     const task = applyStop(
-      { ...this.#deps, onHookFailure: (message) => this.#event(pod, hookFailure(message, action.name)) },
-      { id, graceSeconds: action.graceSeconds, container: spec, podIp },
+      {
+        ...this.#deps,
+        onHookFailure: (message) => this.#event(pod, hookFailure(message, action.name)),
+        onHttpFallback: (message) => this.#event(pod, { type: 'Warning', reason: 'LifecycleHTTPFallback', message }),
+      },
+      { id, graceSeconds: action.graceSeconds, container: spec, podIp, waits: action.waits === true },
     );
     this.#stops.set(id, task);
     void task.done
@@ -338,6 +344,12 @@ export class PodWorker {
         this.#stops.delete(id);
         this.wake();
       });
+  }
+
+  /** A container that ended before its turn is not decided about any more: its stop would wait for ever. */
+  #endWaits(sandboxes: readonly SandboxStatus[]): void {
+    for (const { id, state } of sandboxes.flatMap(({ containers }) => containers))
+      if (state === 'exited') this.#stops.get(id)?.mayTerminate();
   }
 
   /** The container may live: it counts as alive until a later stop is confirmed. */

@@ -141,6 +141,8 @@ export class World {
       case 'stopContainer': {
         const at = this.now + action.graceSeconds * 1000;
         assert.ok(action.graceSeconds >= 2, '[TERM-29] two seconds at least');
+        if (action.waits === true) return;
+        this.#checkTurn(action);
         this.killAt.set(action.id, Math.min(at, this.killAt.get(action.id) ?? at));
         return;
       }
@@ -173,6 +175,16 @@ export class World {
       case 'forget':
         return;
     }
+  }
+
+  /** In a pod that ends, a sidecar gets its signal after all apps and all sidecars behind it. */
+  #checkTurn({ name }: Extract<PodAction, { kind: 'stopContainer' }>): void {
+    if (this.memory.terminationStartedAt === undefined || this.pod === undefined) return;
+    const { containers, initContainers = [] } = this.pod.spec;
+    const at = initContainers.findIndex((each) => each.name === name && each.restartPolicy === 'Always');
+    if (at === -1) return;
+    const before = new Set([...containers, ...initContainers.slice(at + 1)].map((each) => each.name));
+    assert.ok(!this.alive.some(({ config }) => before.has(config.name)), `[SIDE-09] it is not the turn of ${name}`);
   }
 
   #start(action: Extract<PodAction, { kind: 'startContainer' }>): void {
@@ -236,7 +248,8 @@ export class World {
 
 function describe(action: PodAction): string {
   if (action.kind === 'startContainer') return `start ${action.container.name}#${action.restartCount}`;
-  if (action.kind === 'stopContainer') return `stop ${action.name} ${action.graceSeconds}`;
+  if (action.kind === 'stopContainer')
+    return `stop ${action.name} ${action.graceSeconds}${action.waits === true ? ', waits' : ''}`;
   if (action.kind === 'writeStatus') return `write ${action.status.phase}`;
   return action.kind === 'event' ? `event ${action.reason}` : action.kind;
 }

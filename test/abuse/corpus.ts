@@ -1,3 +1,4 @@
+import { EXPRESSIONS } from './corpus/expressions.ts';
 import type { HostileRequest } from './corpus/hostile-request.ts';
 import { KINDS } from './corpus/kinds.ts';
 import { METADATA } from './corpus/metadata.ts';
@@ -18,6 +19,7 @@ export const CORPUS: readonly HostileRequest[] = [
   ...PATCHES,
   ...PODS,
   ...KINDS,
+  ...EXPRESSIONS,
   ...READING,
   ...BODIES,
 ];

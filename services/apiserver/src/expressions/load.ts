@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { hasRules, type RuleEngine } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
+import { RULES_DEADLINE_MS } from '../limits.ts';
 
 type Cel = typeof import('@holdfast/cel');
 
@@ -8,9 +9,6 @@ let loaded: Cel | undefined;
 
 /** Loaded for the first expression: most clusters start without one, and it costs 5 MB and some 20 ms. */
 export const cel = (): Cel => (loaded ??= createRequire(import.meta.url)('@holdfast/cel') as Cel);
-
-/** Milliseconds that the rules of one object may take. */
-const RULES_DEADLINE_MS = 500;
 
 /** The rules of custom resources, evaluated by an engine that is loaded when the first schema has some. */
 export function createLazyRuleEngine(clock: Clock): RuleEngine {

@@ -1,6 +1,7 @@
 import type { MatchCondition } from '@holdfast/api';
 import type { Environment } from '@holdfast/cel';
 import { cel } from '../../expressions/load.ts';
+import type { TimeAllowance } from './evaluation-time.ts';
 import { type CompiledText, compileText } from './expressions.ts';
 import type { RequestValues } from './request-values.ts';
 
@@ -35,10 +36,10 @@ export class MatchConditions {
   }
 
   evaluate(values: RequestValues): Promise<ConditionsResult> {
-    return values.run(() => this.#evaluate(values));
+    return values.run((time) => this.#evaluate(values, time));
   }
 
-  #evaluate(values: RequestValues): ConditionsResult {
+  #evaluate(values: RequestValues, time: TimeAllowance): ConditionsResult {
     const failures: string[] = [];
     let budget = CONDITIONS_BUDGET;
     for (const { name, compiled } of this.#conditions) {
@@ -46,7 +47,8 @@ export class MatchConditions {
         failures.push(`matchCondition ${name}: ${compiled.problem}`);
         continue;
       }
-      const outcome = compiled.program.evaluate(values.get, { costLimit: Math.min(cel().PER_CALL_LIMIT, budget) });
+      const costLimit = Math.min(cel().PER_CALL_LIMIT, budget);
+      const outcome = compiled.program.evaluate(values.get, { costLimit, ...time });
       budget -= outcome.cost;
       if (outcome.error !== undefined) failures.push(outcome.error.message);
       else if (outcome.value !== true) return 'noMatch';

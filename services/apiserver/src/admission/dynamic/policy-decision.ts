@@ -7,6 +7,7 @@ import type {
   CompiledValidation,
   CompiledVariable,
 } from './compiled-policies.ts';
+import type { TimeAllowance } from './evaluation-time.ts';
 import type { CompiledText, Values } from './expressions.ts';
 
 /** The objection of one validation to a request. */
@@ -37,9 +38,15 @@ export const NO_VERDICT: PolicyVerdict = { objections: [], leftOut: [], annotati
 const MESSAGE_BYTES_MAX = 5 * 1024;
 const ANNOTATION_BYTES_MAX = 10 * 1024;
 
+export interface Judged {
+  readonly values: Values;
+  readonly params: CelValue | undefined;
+  readonly time: TimeAllowance;
+}
+
 /** Evaluates the validations of a policy for one set of parameters, within one budget. */
-export function verdictOf(policy: CompiledPolicy, values: Values, params: CelValue | undefined): PolicyVerdict {
-  const run = new PolicyRun(policy, values, params);
+export function verdictOf(policy: CompiledPolicy, judged: Judged): PolicyVerdict {
+  const run = new PolicyRun(policy, judged);
   for (const [index, validation] of policy.validations.entries()) run.judge(validation, index);
   for (const [index, annotation] of policy.auditAnnotations.entries()) run.annotate(annotation, index);
   return run.verdict;
@@ -53,15 +60,13 @@ class PolicyRun {
     annotations: [] as { readonly key: string; readonly value: string }[],
   };
   readonly #policy: CompiledPolicy;
-  readonly #values: Values;
-  readonly #params: CelValue | undefined;
-  readonly #known = new Map<CompiledVariable, CelValue>();
+  readonly #judged: Judged;
+  readonly #known = new Map<CompiledVariable, { readonly value: CelValue } | { readonly problem: string }>();
   #budget: number;
 
-  constructor(policy: CompiledPolicy, values: Values, params: CelValue | undefined) {
+  constructor(policy: CompiledPolicy, judged: Judged) {
     this.#policy = policy;
-    this.#values = values;
-    this.#params = params;
+    this.#judged = judged;
     this.#budget = cel().RUNTIME_COST_BUDGET;
   }
 
@@ -136,7 +141,8 @@ class PolicyRun {
       throw new EvaluationError(
         'validation failed due to running out of cost budget, no further validation rules will be run',
       );
-    const outcome = program.evaluate(this.#valuesBefore(seen), { costLimit: Math.min(PER_CALL_LIMIT, this.#budget) });
+    const costLimit = Math.min(PER_CALL_LIMIT, this.#budget);
+    const outcome = program.evaluate(this.#valuesBefore(seen), { costLimit, ...this.#judged.time });
     this.#budget -= outcome.cost;
     if (outcome.error !== undefined) throw outcome.error;
     return outcome.value;
@@ -145,23 +151,29 @@ class PolicyRun {
   #valuesBefore(seen: number): Values {
     return (name) => {
       if (name === 'variables') return new SeenVariables(this.#policy.variables, seen, this.#variable);
-      return name === 'params' ? (this.#params ?? null) : this.#values(name);
+      return name === 'params' ? (this.#judged.params ?? null) : this.#judged.values(name);
     };
   }
 
   /** Evaluated when it is first used, at most once. It sees only the variables before it, so it never refers to itself. */
   readonly #variable = (variable: CompiledVariable, index: number): CelValue => {
-    const known = this.#known.get(variable);
-    if (known !== undefined) return known;
-    try {
-      const value = this.#evaluate(variable.compiled, index);
-      this.#known.set(variable, value);
-      return value;
-    } catch (error) {
-      const why = `composited variable "${variable.name}" fails to evaluate: ${messageOf(error)}`;
-      throw new (cel().EvaluationError)(why);
-    }
+    const known = this.#known.get(variable) ?? this.#firstUse(variable, index);
+    if ('value' in known) return known.value;
+    const why = `composited variable "${variable.name}" fails to evaluate: ${known.problem}`;
+    throw new (cel().EvaluationError)(why);
   };
+
+  /** A failure is remembered as well: `||` may ask for the variable again, and so may each variable after it. */
+  #firstUse(variable: CompiledVariable, index: number) {
+    let known: { readonly value: CelValue } | { readonly problem: string };
+    try {
+      known = { value: this.#evaluate(variable.compiled, index) };
+    } catch (error) {
+      known = { problem: messageOf(error) };
+    }
+    this.#known.set(variable, known);
+    return known;
+  }
 }
 
 /** Returns the message of a failed expression; rethrows any other error. */

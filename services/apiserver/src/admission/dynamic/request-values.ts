@@ -1,5 +1,6 @@
 import { NAMESPACES } from '@holdfast/api';
 import type { AccessAnswer, AccessQuestion, CelValue } from '@holdfast/cel';
+import type { Clock } from '@holdfast/platform';
 import type { User } from '../../authentication/identity.ts';
 import type { Access } from '../../authorization/access.ts';
 import { isAllowed } from '../../authorization/chain.ts';
@@ -7,6 +8,7 @@ import type { ObjectReader } from '../../cache/reader.ts';
 import { cel } from '../../expressions/load.ts';
 import type { RequestInfo } from '../../http/request-info.ts';
 import { type Attributes, jsonOf } from './attributes.ts';
+import { EvaluationTime, type TimeAllowance } from './evaluation-time.ts';
 import { DYN, NAMESPACE_TYPE, REQUEST_TYPE, type Values } from './expressions.ts';
 
 /** The part of an AdmissionRequest that expressions and webhooks share. */
@@ -53,6 +55,7 @@ class AnswerNeeded extends Error {
 export interface ValueDeps {
   readonly reader: ObjectReader;
   readonly access: Access;
+  readonly clock: Clock;
 }
 
 /** The variables of one request, each made when it is first used. */
@@ -75,11 +78,16 @@ export class RequestValues {
     return value;
   };
 
+  /** The time for the expressions of one policy or webhook. */
+  time(): EvaluationTime {
+    return new EvaluationTime(this.#deps.clock);
+  }
+
   /** Runs an evaluation; asks the authorizer what the evaluation wants to know, and runs it again. */
-  async run<T>(evaluate: () => T): Promise<T> {
+  async run<T>(evaluate: (time: TimeAllowance) => T, time = this.time()): Promise<T> {
     for (;;) {
       try {
-        return evaluate();
+        return time.spend(evaluate);
       } catch (error) {
         if (!(error instanceof AnswerNeeded)) throw error;
         this.#answers.set(error.key, await this.#ask(error.question));

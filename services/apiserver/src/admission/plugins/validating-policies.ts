@@ -1,3 +1,4 @@
+import type { CelValue } from '@holdfast/cel';
 import { forbiddenError, StatusError } from '@holdfast/machinery';
 import type { Remarks } from '../../audit/notes.ts';
 import { cel } from '../../expressions/load.ts';
@@ -132,14 +133,15 @@ class Enforcement {
     const conditions = policy.conditions.isEmpty ? 'match' : await policy.conditions.evaluate(values);
     if (conditions === 'noMatch') return NO_VERDICT;
     if (conditions !== 'match') return this.#failed(conditions.failed);
-    if (paramKind === undefined) return this.#checked(await values.run(() => verdictOf(policy, values.get, undefined)));
+    const time = values.time();
+    const judge = (params?: CelValue): Promise<PolicyVerdict> =>
+      values.run((left) => verdictOf(policy, { values: values.get, params, time: left }), time);
+    if (paramKind === undefined) return this.#checked(await judge());
     const ref = binding.binding.spec?.paramRef;
     const params = await paramsOf({ kind: paramKind, ref, namespace: attributes.namespace }, this.#judging.deps);
     if (params === null) return NO_VERDICT;
     if (typeof params === 'string') return this.#failed(params);
-    const all = await Promise.all(
-      params.map((each) => values.run(() => verdictOf(policy, values.get, cel().fromJson(jsonOf(each), DYN)))),
-    );
+    const all = await Promise.all(params.map((each) => judge(cel().fromJson(jsonOf(each), DYN))));
     return this.#checked({
       objections: all.flatMap(({ objections }) => objections),
       leftOut: all.flatMap(({ leftOut }) => leftOut),

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Clock, Log } from '@holdfast/platform';
 import { DEFAULT_LOG_LIMITS, type LogLimits } from '../log-limits.ts';
 import { createPodDirectories } from '../pod-directories.ts';
@@ -181,7 +181,8 @@ function keepIsolation(
   { hidden = [], log }: ProcessRuntimeOptions,
   hidesProcesses: boolean,
 ): void {
-  const paths = [stateDirectory, CREDENTIALS_DIRECTORY, ...hidden].filter((path) => existsSync(path));
+  const own = [stateDirectory, dirname(socketPath(stateDirectory))];
+  const paths = [...own, CREDENTIALS_DIRECTORY, ...hidden].filter((path) => existsSync(path));
   try {
     writeNodeIsolation(stateDirectory, {
       hidden: [...new Set(paths.map((path) => realpathSync(path)))],

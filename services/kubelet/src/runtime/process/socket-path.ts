@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { RuntimeError } from '../port.ts';
 import { SOCKET_PATH_MAX_BYTES } from './limits.ts';
 
 /** An id without an entry in `/etc/passwd` is as good as any. */
@@ -13,13 +14,28 @@ const TEMPORARY = '/tmp';
 /**
  * In the state directory or, when that path is too long for a socket, in this user's directory below the temporary one.
  */
-export function socketPath(stateDirectory: string): string {
+export function socketPath(stateDirectory: string, temporary = TEMPORARY): string {
   const inside = join(stateDirectory, 'supervisor.sock');
   if (Buffer.byteLength(inside) <= SOCKET_PATH_MAX_BYTES) return inside;
-  const directory = join(TEMPORARY, `holdfast-${userId()}`);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const directory = join(temporary, `holdfast-${userId()}`);
+  makeOwn(directory);
   return join(directory, `${directoryHash(stateDirectory)}.sock`);
 }
+
+/** Everybody may create it first, and would then have the socket that starts commands as the user of the node. */
+function makeOwn(directory: string): void {
+  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined)
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const found = lstatSync(directory);
+  if (found.isDirectory() && found.uid === userId() && (found.mode & OF_OTHERS) === 0) return;
+  throw new RuntimeError(
+    'Unavailable',
+    `the supervisor's socket cannot be in ${directory}: it is not a directory of this user alone; ` +
+      'remove it, or choose a data directory with a shorter path',
+  );
+}
+
+const OF_OTHERS = 0o077;
 
 /**
  * An address outside the file system, bound for as long as the supervisor lives: the kernel frees it even after a kill,

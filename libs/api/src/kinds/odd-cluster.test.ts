@@ -386,7 +386,12 @@ test('roles and bindings: an update reports every error three times', () => {
   );
 });
 
-const pem = (type: string): string => `-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`;
+/** A request with an Ed25519 key. */
+const SIGNED =
+  'MIGLMD8CAQAwDDEKMAgGA1UEAwwBYTAqMAUGAytlcAMhADiUDWbhRq7HB8BhpTYYM/+rRcRdke3/XtkwISLEhLUWoAAwBQYDK2VwA0EA69QUgv9N' +
+  'ayuKGA0IeKO8/6etGD8XTS5jO8cWm7P1kuXtuy9COt2t0M7SgJ0jKSDQD/yRz21O4epzlC8TtyUwBQ==';
+
+const pem = (type: string): string => `-----BEGIN ${type}-----\n${SIGNED}\n-----END ${type}-----\n`;
 const request = Buffer.from(pem('CERTIFICATE REQUEST')).toString('base64');
 
 const TIME = '2020-01-01T00:00:00Z';

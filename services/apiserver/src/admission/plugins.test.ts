@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { podBody, startTestApi, type TestApi } from '../testing/fixture.ts';
 import { mergeTolerations } from './tolerations.ts';
@@ -211,7 +212,7 @@ describe('certificate signing requests', () => {
   });
 });
 
-/** The part of a PKCS #10 request with the subject, in base64 of PEM as the API takes it. */
+/** A signed PKCS #10 request for the subject, in base64 of PEM as the API takes it. */
 function requestFor(subject: string): string {
   const names = subject.split('/').slice(1);
   const attributes = names.map((each) => {
@@ -220,9 +221,20 @@ function requestFor(subject: string): string {
     return der(0x31, der(0x30, Buffer.concat([identifier, der(0x0c, Buffer.from(value))])));
   });
   const version = der(0x02, Buffer.from([0]));
-  const info = der(0x30, Buffer.concat([version, der(0x30, Buffer.concat(attributes))]));
-  const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der(0x30, info).toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const key = publicKey.export({ type: 'spki', format: 'der' });
+  const info = der(0x30, Buffer.concat([version, der(0x30, Buffer.concat(attributes)), key, der(0xa0, NOTHING)]));
+  const signature = der(0x03, Buffer.concat([Buffer.from([0]), sign(null, info, privateKey)]));
+  const request = der(0x30, Buffer.concat([info, der(0x30, ED25519), signature]));
+  const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${request.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
   return Buffer.from(pem).toString('base64');
 }
 
-const der = (tag: number, content: Buffer): Buffer => Buffer.concat([Buffer.from([tag, content.length]), content]);
+const NOTHING = Buffer.alloc(0);
+/** The object identifier of the algorithm. */
+const ED25519 = Buffer.from([0x06, 0x03, 0x2b, 0x65, 0x70]);
+
+function der(tag: number, content: Buffer): Buffer {
+  const size = content.length < 0x80 ? [content.length] : [0x81, content.length];
+  return Buffer.concat([Buffer.from([tag, ...size]), content]);
+}

@@ -103,7 +103,10 @@ test('fields that an endpoint drops have no owner', async () => {
         ({ manager, fieldsV1 }) => [manager, fieldsV1],
       ),
     );
-  const pem = '-----BEGIN CERTIFICATE REQUEST-----\nAA==\n-----END CERTIFICATE REQUEST-----\n';
+  const signed =
+    'MIGLMD8CAQAwDDEKMAgGA1UEAwwBYTAqMAUGAytlcAMhADiUDWbhRq7HB8BhpTYYM/+rRcRdke3/XtkwISLEhLUWoAAwBQYDK2VwA0EA69QUgv9N' +
+    'ayuKGA0IeKO8/6etGD8XTS5jO8cWm7P1kuXtuy9COt2t0M7SgJ0jKSDQD/yRz21O4epzlC8TtyUwBQ==';
+  const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${signed}\n-----END CERTIFICATE REQUEST-----\n`;
   const spec = { request: Buffer.from(pem).toString('base64'), signerName: 'a.b/c', usages: ['any'] };
   const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
   const labels = { app: 'web' };

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required, tooLong } from '@holdfast/machinery';
 import type { CertificateSigningRequest } from '../../generated/types.ts';
 import { LEGACY_SIGNER } from '../../semantics/well-known.ts';
@@ -7,6 +8,8 @@ import { goBytes } from '../../validation/go-text.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { pemBlocks } from '../../validation/pem.ts';
 import { checkedInSteps } from '../checked.ts';
+import { pemBytes } from './pem-bytes.ts';
+import { requestProblem } from './signed-request.ts';
 
 /** Names of requests are not restricted. */
 const META = { namespaced: false, name: () => [] } as const;
@@ -37,12 +40,14 @@ const USAGES = [
   'timestamping',
 ];
 
+type Request = Readonly<CertificateSigningRequest>;
+
 const DURATION_SECONDS_MIN = 600;
 
 /** When the spec is unchanged, checks only what can change. */
-function validateWhole(out: FieldError[], csr: Readonly<CertificateSigningRequest>): void {
+function validateWhole(out: FieldError[], csr: Request, old?: Request): void {
   const { spec } = csr;
-  validateRequestText(out, spec.request ?? '');
+  validateRequestText(out, spec.request ?? '', old?.spec.request);
   const usages = spec.usages ?? [];
   if (usages.length === 0) out.push(required('spec.usages'));
   for (const [i, usage] of usages.entries()) {
@@ -71,11 +76,18 @@ export const csrChecks = checkedInSteps<CertificateSigningRequest>(META, {
   onUpdate: ['whole', 'metadata'],
 });
 
-function validateRequestText(out: FieldError[], request: string): void {
+/** A request that is stored was checked when it came. */
+function validateRequestText(out: FieldError[], request: string, old: string | undefined): void {
+  const problem = request === old ? undefined : requestTextProblem(request);
+  if (problem !== undefined) out.push(invalid('spec.request', goBytes(request), problem));
+}
+
+function requestTextProblem(request: string): string | undefined {
   const text = Buffer.from(request, 'base64').toString('latin1');
   // A signer reads only the first block.
-  if (pemBlocks(text)[0]?.type === 'CERTIFICATE REQUEST') return;
-  out.push(invalid('spec.request', goBytes(request), 'PEM block type must be CERTIFICATE REQUEST'));
+  const [block] = pemBlocks(text);
+  const der = block?.type === 'CERTIFICATE REQUEST' ? pemBytes(block) : undefined;
+  return der === undefined ? 'PEM block type must be CERTIFICATE REQUEST' : requestProblem(der);
 }
 
 const DOMAIN_BYTES_MAX = 253;
@@ -130,8 +142,6 @@ function validateConditions(out: FieldError[], csr: Readonly<CertificateSigningR
   }
 }
 
-type Request = Readonly<CertificateSigningRequest>;
-
 const conditionsOf = (csr: Request, type: string) =>
   (csr.status.conditions ?? []).filter((condition) => condition.type === type);
 
@@ -160,18 +170,32 @@ function validateCertificate(out: FieldError[], csr: Request, old: Request): voi
 function certificateProblem(base64: string): string | undefined {
   if (base64 === '') return undefined;
   const text = Buffer.from(base64, 'base64').toString('latin1');
-  const blocks = pemBlocks(text);
-  for (const { type, body } of blocks) {
+  let certificates = 0;
+  for (const block of pemBlocks(text)) {
+    const { type, body } = block;
+    const der = pemBytes(block);
+    if (der === undefined) continue;
     if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
     if (body.includes(':')) return 'no PEM block headers are permitted';
+    if (der.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
+    if (!isCertificate(der)) return 'x509: malformed certificate';
+    certificates += 1;
   }
-  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+  return certificates === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined;
+}
+
+function isCertificate(der: Buffer): boolean {
+  try {
+    return new X509Certificate(der).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 export function validateCsrStatusUpdate(csr: Request, old: Request): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMeta(out, csr.metadata, META);
-  validateWhole(out, csr);
+  validateWhole(out, csr, old);
   validateCertificate(out, csr, old);
   validateDecisions(out, csr, old, false);
   if (old.status.certificate && (csr.status.certificate ?? '') !== old.status.certificate) {
@@ -184,7 +208,7 @@ export function validateCsrStatusUpdate(csr: Request, old: Request): readonly Fi
 export function validateApproval(csr: Request, old: Request): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMeta(out, csr.metadata, META);
-  validateWhole(out, csr);
+  validateWhole(out, csr, old);
   validateDecisions(out, csr, old, true);
   if ((csr.status.certificate ?? '') !== (old.status.certificate ?? '')) {
     out.push(forbidden('status.certificate', 'updates may not set certificate content'));

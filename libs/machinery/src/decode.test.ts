@@ -218,10 +218,12 @@ test('type mismatches have the messages of the decoder', () => {
     deploymentWith({ template: { spec: { containers: {} } } }),
     'json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container',
   );
-  assert.equal(
-    deploymentWith({ template: { spec: { containers: [{ name: 'a', resources: { limits: { cpu: 'much' } } }] } } }),
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
-  );
+  for (const cpu of ['much', '', ' ']) {
+    assert.equal(
+      deploymentWith({ template: { spec: { containers: [{ name: 'a', resources: { limits: { cpu } } }] } } }),
+      "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    );
+  }
   assert.equal(
     deploymentWith({ strategy: { rollingUpdate: { maxSurge: true } } }),
     'json: cannot unmarshal bool into Go struct field RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32',

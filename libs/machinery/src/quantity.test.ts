@@ -80,6 +80,10 @@ test('helpers round away from zero', () => {
   assert.equal(formatQuantity(quantityFromJson(null)), '0');
 });
 
+test('an empty text in JSON is no quantity', () => {
+  for (const text of ['', ' ']) assert.throws(() => quantityFromJson(text), QuantityError);
+});
+
 test('a zero takes the format of the other operand', () => {
   const zero = parseQuantity('0');
   assert.equal(formatQuantity(addQuantities(zero, parseQuantity('1Gi'))), '1Gi');

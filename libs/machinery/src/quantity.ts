@@ -84,9 +84,9 @@ function parseNew(text: string): Quantity {
   return { nano: sign === '-' ? -magnitude : magnitude, format };
 }
 
-/** Reads a quantity in JSON: a string, a number, or nothing (zero). */
+/** Reads a quantity in JSON: a string, a number, or nothing (zero). An empty string is not nothing. */
 export function quantityFromJson(value: unknown): Quantity {
-  if (value === null || value === undefined || value === '') return ZERO_QUANTITY;
+  if (value === null || value === undefined) return ZERO_QUANTITY;
   if (typeof value === 'string') return parseQuantity(value.trim());
   if (typeof value === 'number' || typeof value === 'bigint') return parseQuantity(String(value));
   throw new QuantityError(FORMAT_WRONG);

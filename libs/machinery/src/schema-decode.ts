@@ -264,9 +264,7 @@ function zeroOf(schema: Schema): Json {
 
 function canonicalQuantityOf(value: Json): string {
   try {
-    return typeof value === 'string' && value !== ''
-      ? canonicalQuantity(value.trim())
-      : formatQuantity(quantityFromJson(value));
+    return typeof value === 'string' ? canonicalQuantity(value.trim()) : formatQuantity(quantityFromJson(value));
   } catch (error) {
     if (error instanceof QuantityError) throw new DecodeError(error.message, { cause: error });
     throw error;

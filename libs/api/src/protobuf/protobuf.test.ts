@@ -101,6 +101,12 @@ test('times, quantities and numbers-or-strings have their JSON forms', () => {
   assert.deepEqual(service['spec'], { ports: [{ port: 80, targetPort: 'http' }] });
 });
 
+test('a quantity without text is zero', () => {
+  const hard = [message(2), message(2, string(1, ''))].map((none, i) => message(1, string(1, `k${i}`), none));
+  const quota = decodeProtobufObject(envelope('v1', 'ResourceQuota', message(2, ...hard)));
+  assert.deepEqual(quota['spec'], { hard: { k0: '0', k1: '0' } });
+});
+
 test('negative integers are decoded as negative', () => {
   const body = envelope('scheduling.k8s.io/v1', 'PriorityClass', integer(2, -5));
   assert.equal(decodeProtobufObject(body)['value'], -5);

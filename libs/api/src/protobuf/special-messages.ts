@@ -15,7 +15,8 @@ export const SPECIAL_MESSAGES: Readonly<Record<string, (message: WireReader, dec
   'meta.v1.Duration': (message) => formatDuration(readInteger(message, 1) ?? 0n),
   'meta.v1.FieldsV1': readRawJson,
   'runtime.RawExtension': readRawJson,
-  'resource.Quantity': (message) => readText(message, 1),
+  // No text is zero on the wire, but no quantity in JSON.
+  'resource.Quantity': (message) => readText(message, 1) || '0',
   'intstr.IntOrString': readIntOrString,
   'authentication.v1.ExtraValue': (message) => readTexts(message),
   'authorization.v1.ExtraValue': (message) => readTexts(message),

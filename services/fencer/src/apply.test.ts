@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeleteOptions, Node } from '@holdfast/api';
-import { type ApiHandler, createApiClient, createDirectTransport, type EventText } from '@holdfast/client';
+import {
+  type ApiHandler,
+  type ApiResponse,
+  createApiClient,
+  createDirectTransport,
+  type EventText,
+} from '@holdfast/client';
 import { createIds, createSeededRandom, createSilentLog } from '@holdfast/platform';
 import { createVirtualClock } from '@holdfast/platform/testing';
 import { MemoryAgent } from './agents/memory-agent.ts';
@@ -14,19 +20,23 @@ const CONFIG = configuration([]);
 const TIMEOUT_MS = 30_000;
 const NEVER = new AbortController().signal;
 
+const answer = (value: object): ApiResponse => ({
+  status: 200,
+  headers: {},
+  body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(value)), value: () => value },
+});
+
 function rig() {
   const clock = createVirtualClock();
   const written: { path: string; node: Node }[] = [];
   const requests: string[] = [];
   const handler: ApiHandler = async ({ method, path, body }) => {
+    // No other node is ready.
+    if (method === 'GET') return answer({ kind: 'NodeList', metadata: { resourceVersion: '1' }, items: [] });
     const sent = JSON.parse(typeof body === 'string' ? body : '') as Node;
     requests.push(`${method} ${path}`);
     written.push({ path, node: sent });
-    return {
-      status: 200,
-      headers: {},
-      body: { kind: 'json', bytes: () => Buffer.from(JSON.stringify(sent)), value: () => sent },
-    };
+    return answer(sent);
   };
   const agent = new MemoryAgent('power');
   const events: EventText[] = [];
@@ -172,4 +182,25 @@ test('[FENCE-08] an unfence request for an unfenced node is removed, so that it 
     events.map(({ reason }) => reason),
     ['Unfenced'],
   );
+});
+
+test('[FENCE-04] a claim that gives way is removed without a call of the agent, and annotations and taints of users stay', async () => {
+  const { written, agent, events, applier } = rig();
+  const sketch: NodeSketch = {
+    ready: 'Unknown',
+    fenced: ['Unknown', 'FencingStarted'],
+    taints: ['node.kubernetes.io/out-of-service'],
+    annotations: { 'fencing/requested': 'true' },
+    claim: claimBy('me', { isTentative: true }),
+  };
+  await applier.apply(
+    snapshot({ node: node(sketch) }),
+    { kind: 'count', claim: claimBy('me', { isTentative: true }) },
+    NEVER,
+  );
+  assert.equal(fencedIn(written), 'False FencingHeldBack');
+  const { metadata, spec } = written[0]?.node ?? assert.fail();
+  assert.deepEqual(metadata.annotations, { 'fencing/requested': 'true' });
+  assert.equal(spec.taints?.length, 1);
+  assert.deepEqual([agent.requests, events.map(({ reason }) => reason)], [[], ['FencingCancelled']]);
 });

@@ -1,13 +1,14 @@
-import { type Node, PERSISTENT_VOLUMES, type PersistentVolume, PODS, type Pod } from '@holdfast/api';
+import { NODES, type Node, PERSISTENT_VOLUMES, type PersistentVolume, PODS, type Pod } from '@holdfast/api';
 import type { ApiClient, EventRecorder, ReconcileResult } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, describeError, type Ids, type Log } from '@holdfast/platform';
 import type { FenceAgent, FenceAnswer, FenceRequest, FenceVerb } from './agents/port.ts';
 import type { FencerConfiguration } from './configuration/configuration.ts';
-import type { FenceAction, FenceSnapshot } from './domain/decide.ts';
+import { judgeClaim } from './domain/count-claims.ts';
+import { type FenceAction, type FenceSnapshot, heldBackBy } from './domain/decide.ts';
 import { type FenceClaim, UNFENCE } from './domain/marks.ts';
 import { OVER, UNFENCED } from './domain/partition.ts';
-import { AGENT_PENDING_MS, AGENT_RETRY_MS } from './limits.ts';
+import { AGENT_PENDING_MS, AGENT_RETRY_MS, COUNT_AGAIN_MS, LOOK_AGAIN_MS } from './limits.ts';
 import type { FencerMetrics } from './metrics.ts';
 import { NodeWrites } from './node-writes.ts';
 
@@ -30,6 +31,8 @@ export class Applier {
   readonly #writes: NodeWrites;
   /** Requests whose agent is still working, and the time of the next report. */
   readonly #pending = new Map<string, number>();
+  /** The end of the last claim of a rule. */
+  #claims: Promise<unknown> = Promise.resolve();
 
   constructor(deps: ApplyDeps) {
     this.#deps = deps;
@@ -46,7 +49,9 @@ export class Applier {
         await this.#writes.tell(node, action.reason, action.message);
         return after(action.lookAgainMs ?? 0);
       case 'claim':
-        return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() });
+        return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() }, signal);
+      case 'count':
+        return this.#count(node, action.claim, signal);
       case 'fence':
         return this.#fence(snapshot, action.claim, signal);
       case 'unmark':
@@ -74,7 +79,38 @@ export class Applier {
     this.#event(await this.#writes.unmark(node, message), 'Normal', 'Unfenced', message);
   }
 
-  async #claim(node: Node, claim: FenceClaim): Promise<ReconcileResult> {
+  /** Rules claim one after the other: nodes that are lost together would all be below the limit. */
+  async #claim(node: Node, claim: FenceClaim, signal: AbortSignal): Promise<ReconcileResult> {
+    if (claim.isTentative !== true) return this.#writeClaim(node, claim);
+    const claiming = this.#claims.then(async () => {
+      const nodes = await this.#liveNodes(signal);
+      const otherNodes = nodes.filter(({ metadata }) => metadata.name !== node.metadata.name);
+      const brake = heldBackBy(this.#deps.configuration, { otherNodes });
+      return brake === undefined ? this.#writeClaim(node, claim) : after(LOOK_AGAIN_MS);
+    });
+    this.#claims = claiming.catch(() => {});
+    return claiming;
+  }
+
+  /** Another fencer does not wait for the claims of this one, so a stored claim is counted once more. */
+  async #count(node: Node, claim: FenceClaim, signal: AbortSignal): Promise<ReconcileResult> {
+    const verdict = judgeClaim(this.#deps.configuration, node, await this.#liveNodes(signal));
+    if (verdict === 'wait') return after(COUNT_AGAIN_MS);
+    if (verdict === 'go') await this.#writes.keep(node, claim);
+    else {
+      const message = 'held back: other nodes were claimed at the same time, or no other node is ready';
+      this.#event(await this.#writes.retract(node, message), 'Normal', 'FencingCancelled', message);
+    }
+    return AGAIN;
+  }
+
+  /** Past the cache, which does not know of the last claims yet. */
+  async #liveNodes(signal: AbortSignal): Promise<readonly Node[]> {
+    signal.throwIfAborted();
+    return (await this.#deps.client.list(NODES, { signal })).items;
+  }
+
+  async #writeClaim(node: Node, claim: FenceClaim): Promise<ReconcileResult> {
     const claimed = await this.#writes.claim(node, claim);
     this.#deps.metrics.claimed(claim.boundSeconds);
     const text = `${claim.scope} fence by agent ${claim.agent}: ${claim.reason}; confirmed within ${claim.boundSeconds} s of the loss if the agent answers in time; request ${claim.requestId}`;

@@ -20,6 +20,8 @@ export const LOOK_AGAIN_MS = 10_000;
 export const FENCED_LOOK_MS = 30_000;
 /** Added to the agent's time-out: after this time without a result, another fencer takes over the claim. */
 export const TAKEOVER_MARGIN_MS = 15_000;
+/** Requeue interval of a claim that waits for others to give way: their fencers count at once. */
+export const COUNT_AGAIN_MS = 1_000;
 export const WORKERS = 4;
 /** Added to the agent's time-out for the reads and writes of a pass. */
 export const PASS_MARGIN_MS = 60_000;

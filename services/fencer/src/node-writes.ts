@@ -20,7 +20,7 @@ import {
   REQUESTED,
   UNFENCE,
 } from './domain/marks.ts';
-import { UNFENCED } from './domain/partition.ts';
+import { HELD_BACK, UNFENCED } from './domain/partition.ts';
 
 /**
  * Records the steps of a fence. Every write names the revision of the Node on which the decision is based, so one of
@@ -49,6 +49,18 @@ export class NodeWrites {
   turn(node: Node, claim: FenceClaim): Promise<Node> {
     const annotations = { ...node.metadata.annotations, [CLAIM]: encodeClaim(claim) };
     return this.#client.update(NODES, { ...node, metadata: { ...node.metadata, annotations } });
+  }
+
+  /** The claim was counted: from now on its agent may be asked. */
+  keep(node: Node, { isTentative: _counted, ...claim }: FenceClaim): Promise<Node> {
+    return this.turn(node, claim);
+  }
+
+  /** Removes a claim whose agent was not asked yet: nothing has to be lifted, and a user's annotations stay. */
+  retract(node: Node, message: string): Promise<Node> {
+    const { [CLAIM]: _claim, ...annotations } = node.metadata.annotations ?? {};
+    const free = { ...node, metadata: { ...node.metadata, annotations } };
+    return this.#writeStatus(free, { status: 'False', reason: HELD_BACK, message });
   }
 
   confirm(node: Node, claim: FenceClaim, answer: string): Promise<Node> {

@@ -32,6 +32,7 @@ function brief(action: FenceAction): string {
       return `end ${action.pods.map(({ metadata }) => metadata.name).join(' ')}`;
     case 'break':
       return `break ${action.volumes.map(({ metadata }) => metadata.name).join(' ')}`;
+    case 'count':
     case 'fence':
     case 'lift':
     case 'turn':
@@ -113,6 +114,19 @@ const rows: readonly Row[] = [
     name: 'claimed by this fencer',
     node: { ...sick, fenced: STARTED, claim: MINE },
     action: 'fence',
+  },
+  {
+    ids: '[FENCE-04] [FENCE-10]',
+    name: 'claimed by this fencer, and not counted since',
+    node: { ...sick, fenced: STARTED, claim: claimBy('me', { isTentative: true }) },
+    action: 'count',
+  },
+  {
+    ids: '[FENCE-10]',
+    name: 'claimed by another one, lately, and not counted since',
+    node: { ...sick, fenced: STARTED, claim: claimBy('other', { isTentative: true }) },
+    atMs: 44_000,
+    action: 'rest',
   },
   {
     ids: '[FENCE-10]',
@@ -323,6 +337,7 @@ const anyNode = fc.record({
       claimBy('other'),
       claimBy('me', { trigger: 'request' }),
       claimBy('me', { lifting: 'heard' }),
+      claimBy('me', { isTentative: true }),
     ),
     {
       nil: undefined,
@@ -369,7 +384,7 @@ test('[FENCE-10] with any node: an agent is called only for a claim, and a claim
       if (action.kind === 'fence' || action.kind === 'lift') assert.ok(isClaimed);
       if (action.kind === 'claim') assert.ok(!isClaimed);
       if (action.kind === 'fence')
-        assert.equal(action.claim.lifting, undefined, 'what is taken back never fences again');
+        assert.deepEqual([action.claim.lifting, action.claim.isTentative], [undefined, undefined], 'kept and counted');
       if (action.kind === 'lift') assert.notEqual(action.claim.lifting, undefined, 'noted before it is asked');
     }),
     { numRuns: 2_000 },

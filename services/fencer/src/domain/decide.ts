@@ -49,6 +49,8 @@ export type FenceAction =
   | { readonly kind: 'tell'; readonly reason: string; readonly message: string; readonly lookAgainMs?: number }
   /** Fenced=Unknown: claims the fence by a compare-and-swap on the Node. */
   | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
+  /** Counts the fenced nodes again, now that the claim is stored. */
+  | { readonly kind: 'count'; readonly claim: FenceClaim }
   | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
   /** Removes users' annotations from a node that is not fenced: they would count as an answer to a later fence. */
   | { readonly kind: 'unmark' }
@@ -73,6 +75,7 @@ export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: num
   if (!mayWork(fencer, snapshot, claim, now)) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
   if (claim.lifting === 'heard') return { kind: 'lift', claim };
   const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
+  if (claim.isTentative === true && !isOver) return { kind: 'count', claim };
   // Nothing is confirmed and the node is back: undo what the agent may have done.
   return isOver ? turn(claim, 'heard') : { kind: 'fence', claim };
 }
@@ -135,7 +138,10 @@ const well = (condition: NodeCondition | undefined): FenceAction =>
     : { kind: 'tell', reason: OVER, message: 'the node is heard again' };
 
 /** A fault of the control plane or of a network looks like the loss of many nodes; machines die one by one. */
-function heldBackBy({ maxFenced }: FencerConfiguration, { otherNodes }: FenceSnapshot): string | undefined {
+export function heldBackBy(
+  { maxFenced }: FencerConfiguration,
+  { otherNodes }: Pick<FenceSnapshot, 'otherNodes'>,
+): string | undefined {
   if (!otherNodes.some(isNodeReady)) return 'held back: no other node is ready';
   const fenced = otherNodes.filter(isFencing).length;
   return fenced < maxFenced
@@ -164,7 +170,16 @@ function claimBy(
 ): Omit<FenceClaim, 'requestId'> {
   const seen = trigger === 'rule' ? config.nodeMonitorGraceSeconds + waitSeconds : 0;
   const boundSeconds = seen + agent.timeoutMs / 1000;
-  return { holder, agent: agent.name, scope: agent.scope, servers: agent.servers, trigger, reason: why, boundSeconds };
+  return {
+    holder,
+    agent: agent.name,
+    scope: agent.scope,
+    servers: agent.servers,
+    trigger,
+    reason: why,
+    boundSeconds,
+    ...(trigger === 'rule' ? { isTentative: true as const } : {}),
+  };
 }
 
 /** The claiming fencer works on it. Another one takes over after enough time. */

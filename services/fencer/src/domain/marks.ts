@@ -31,6 +31,8 @@ export interface FenceClaim {
    * fences again.
    */
   readonly lifting?: 'asked' | 'heard';
+  /** A claim of a rule that was not counted among the others since it is stored; its agent has not been asked yet. */
+  readonly isTentative?: true;
 }
 
 export const encodeClaim = (claim: FenceClaim): string => JSON.stringify(claim);

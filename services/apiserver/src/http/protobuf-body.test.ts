@@ -12,6 +12,7 @@ const bodyOf = (object: object): Buffer => encodeObject(object) ?? Buffer.alloc(
 const requestOf = (body: Uint8Array): ApiRequest => ({
   method: 'POST',
   path: '/apis/apps/v1/namespaces/default/controllerrevisions',
+  query: new URLSearchParams(),
   headers: { 'content-type': PROTOBUF },
   body,
 });

@@ -21,6 +21,8 @@ export const IDLE_EXIT_MS = 10_000;
 /** Poll interval of a growing log, and the number of polls without growth after which it counts as quiet. */
 export const LOG_TIME_POLL_MS = 50;
 export const LOG_TIME_QUIET_POLLS = 20;
+/** A file of times that is longer keeps half of its records. */
+export const LOG_TIMES_MAX_BYTES = 1024 * 1024;
 /** Bytes of a log's end that are searched for a newline. */
 export const LINE_SEARCH_BYTES = 64 * 1024;
 /** Bytes of a log per copy step. */

@@ -1,6 +1,6 @@
 import { appendFileSync, type FSWatcher, readFileSync, renameSync, statSync, watch, writeFileSync } from 'node:fs';
 import type { Clock, Timer } from '@holdfast/platform';
-import { LOG_TIME_POLL_MS, LOG_TIME_QUIET_POLLS } from './limits.ts';
+import { LOG_TIME_POLL_MS, LOG_TIME_QUIET_POLLS, LOG_TIMES_MAX_BYTES } from './limits.ts';
 
 /** Beside the log; each line has the length of the log at a time. */
 export const timesPath = (logPath: string): string => `${logPath}.times`;
@@ -35,14 +35,46 @@ export function createLogTimes(clock: Clock): LogTimes {
 export function forgetTimes(logPath: string, until: number): void {
   const path = timesPath(logPath);
   if (until === 0 || sizeOf(path) === 0) return;
-  const lines = readFileSync(path, 'utf8').split('\n');
-  const kept = lines.filter((line) => line !== '' && Number(line.split(' ')[0]) > until);
+  rewrite(path, (records) => records.filter(([size]) => size > until));
+}
+
+type TimeRecord = readonly [size: number, time: number];
+
+/** In another file: a reader that has read a part of this one begins again. */
+function rewrite(path: string, change: (records: readonly TimeRecord[]) => readonly TimeRecord[]): void {
   try {
-    writeFileSync(`${path}.new`, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+    const text = change(readRecords(path)).map(([size, time]) => `${size} ${time}\n`);
+    writeFileSync(`${path}.new`, text.join(''), { mode: 0o600 });
     renameSync(`${path}.new`, path);
   } catch {
     // A full disk: they are only too many.
   }
+}
+
+function readRecords(path: string): readonly TimeRecord[] {
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => {
+    const [size = 0, time = 0] = line.split(' ').map(Number);
+    return [size, time];
+  });
+}
+
+/**
+ * About half of the records, at equal distances in time. With every second one instead, the beginning of a log would lose
+ * nearly all of its times when this is repeated.
+ */
+function thinned(records: readonly TimeRecord[]): readonly TimeRecord[] {
+  // The log was emptied: what was noted before is about lines that are gone.
+  const emptied = records.findLastIndex(([size], index) => size <= (records[index - 1]?.[0] ?? -1));
+  const valid = records.slice(Math.max(0, emptied));
+  const [first = 0, last = 0] = [valid[0]?.[1], valid.at(-1)?.[1]];
+  // A wall clock may be set back.
+  const distance = Math.max(1, Math.abs(last - first) / (valid.length / 2));
+  const slotOf = (time: number): number => Math.floor((time - first) / distance);
+  return valid.filter(([, time], index) => {
+    const next = valid[index + 1];
+    return next === undefined || slotOf(next[1]) !== slotOf(time);
+  });
 }
 
 class FollowedLog {
@@ -52,6 +84,7 @@ class FollowedLog {
   #quietPolls = 0;
   #watcher: FSWatcher | undefined;
   #timer: Timer | undefined;
+  #timesMaxBytes = LOG_TIMES_MAX_BYTES;
 
   constructor(clock: Clock, path: string) {
     this.#clock = clock;
@@ -104,12 +137,20 @@ class FollowedLog {
     if (size < this.#noted) this.#noted = 0;
     if (size === this.#noted) return false;
     this.#noted = size;
+    const times = timesPath(this.#path);
     try {
-      appendFileSync(timesPath(this.#path), `${size} ${this.#clock.now()}\n`, { mode: 0o600 });
+      appendFileSync(times, `${size} ${this.#clock.now()}\n`, { mode: 0o600 });
     } catch {
       // A full disk takes no times either: these lines get that of the next note.
     }
+    if (sizeOf(times) > this.#timesMaxBytes) this.#thin(times);
     return true;
+  }
+
+  #thin(times: string): void {
+    rewrite(times, thinned);
+    // A full disk leaves it as it is: then not every note reads it again.
+    this.#timesMaxBytes = Math.max(LOG_TIMES_MAX_BYTES, 2 * sizeOf(times));
   }
 }
 

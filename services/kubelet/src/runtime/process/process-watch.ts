@@ -1,5 +1,5 @@
 import type { Clock } from '@holdfast/platform';
-import { memberKey, membersIn } from './container-members.ts';
+import { type MemberTraits, memberKey, membersIn } from './container-members.ts';
 import type { CoveredContainer } from './covered.ts';
 import { PROCESS_SCAN_BATCH_MS, PROGRAM_START_MS } from './limits.ts';
 import { createProcessTable, type MarkedProcess, type ProcessTable } from './process-table.ts';
@@ -62,7 +62,7 @@ function createKnownMembers() {
     isEmpty: (): boolean => known.size === 0,
     recognize: (
       entries: readonly MarkedProcess[],
-      { id, leader }: Pick<Parameters<typeof membersIn>[1], 'id' | 'leader'>,
+      { id, leader }: Pick<MemberTraits, 'id' | 'leader'>,
     ): readonly MarkedProcess[] => {
       const isOther = (marker: string): boolean => marker !== id && known.has(marker);
       const found = membersIn(entries, { id, leader, known: known.get(id) ?? new Set(), isOther });

@@ -22,7 +22,7 @@ async function exchange(t: TestContext, port: number, ...texts: readonly string[
 
 const echo: ApiHandler = async ({ method, body = 'nothing' }: ApiRequest): Promise<ApiResponse> => {
   const text = typeof body === 'string' ? body : 'bytes';
-  return { status: 200, headers: {}, body: { kind: 'text', text: `${method} of ${text}` } };
+  return { status: 200, headers: {}, body: { kind: 'text', contentType: 'text/plain', text: `${method} of ${text}` } };
 };
 
 test('a request that offers another protocol keeps its body', async (t) => {
@@ -66,7 +66,8 @@ test('a body that is too large, has no length or is cut off is refused, and reac
   assert.match(await exchange(t, port, head('POST', 'Content-Length: 101')), /^HTTP\/1.1 413 /);
   const chunked = `${head('POST', 'Transfer-Encoding: chunked')}2\r\n{}\r\n0\r\n\r\n`;
   assert.match(await exchange(t, port, chunked), /^HTTP\/1.1 411 [^]*needs a Content-Length/);
-  const leaving = connect({ host, port, ca: tls.certificate, allowHalfOpen: true });
+  const options = { host, port, ca: tls.certificate, allowHalfOpen: true };
+  const leaving = connect(options);
   t.after(() => leaving.destroy());
   leaving.end(`${head('POST', 'Content-Length: 9')}{"a`);
   for await (const bytes of leaving) assert.fail(`nobody reads an answer: ${String(bytes)}`);

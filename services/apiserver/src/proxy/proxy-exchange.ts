@@ -26,7 +26,7 @@ export function exchangeOverHttp(
   sent.once('response', (answer) => resolve(streamedAnswer(answer, joinValues)));
   sent.once('upgrade', (answer, socket, head) => {
     if (request.headers['upgrade'] !== undefined) return resolve(upgradedAnswer(answer, socket, head, joinValues));
-    // Whoever asked for no other protocol takes no connection over, and nothing else would close it.
+    // Nobody takes the connection over who asked for no other protocol, and nothing else would close it.
     socket.destroy();
     const cause = new Error('the server changed the protocol unasked');
     reject(told(cause.message, cause));

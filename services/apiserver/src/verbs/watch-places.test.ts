@@ -79,24 +79,19 @@ test('watches: however many users open theirs, kubelets have room, and beyond th
 });
 
 test('watches: the API gives each a place of its user, refuses it with 429, and takes it back at the end', async (t) => {
-  const taken: { readonly places: WatchPlaces; readonly user: User }[] = [];
-  const { take } = WatchPlaces.prototype;
-  t.mock.method(WatchPlaces.prototype, 'take', function noted(this: WatchPlaces, user: User) {
-    taken.push({ places: this, user });
-    return take.call(this, user);
-  });
+  const taken = t.mock.method(WatchPlaces.prototype, 'take').mock;
   const api = await startTestApi();
   t.after(() => api.stop());
   const services = '/api/v1/services?watch=1&resourceVersion=1';
   const leaving = new AbortController();
   assert.equal((await api.call('GET', services, { as: 'node-a', signal: leaving.signal })).status, 200);
-  const [first] = taken;
-  assert.ok(first !== undefined);
+  const places: unknown = taken.calls[0]?.this;
+  assert.ok(places instanceof WatchPlaces);
   assert.deepEqual(
-    taken.map(({ user }) => user.name),
+    taken.calls.map((call) => call.arguments[0].name),
     ['system:node:a'],
   );
-  fill(first.places, kubelet('a'), WATCHERS_OF_USER_MAX - 1);
+  fill(places, kubelet('a'), WATCHERS_OF_USER_MAX - 1);
   // A revision to come is waited for, but not by a watch that has no place.
   for (const url of [services, services.replace('resourceVersion=1', 'resourceVersion=1000000')]) {
     const refused = await api.call('GET', url, { as: 'node-a' });

@@ -38,7 +38,7 @@ export class WatchPlaces {
   }
 }
 
-/** Whoever may create accounts in a namespace has as many names as it likes: they share. */
+/** The accounts of a namespace share: a user who may create some has as many names as it likes. */
 const ownerOf = ({ name }: User): string => ACCOUNT.exec(name)?.[1] ?? name;
 
 const ACCOUNT = /^(system:serviceaccount:[^:]*):/;

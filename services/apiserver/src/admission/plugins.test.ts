@@ -210,6 +210,14 @@ describe('certificate signing requests', () => {
     }
     assert.equal((await create('b', '/CN=kube-apiserver-kubelet-client', 'example.com/own')).status, 201);
   });
+
+  test('a header in the PEM block of a request conceals no subject', async () => {
+    const pem = Buffer.from(requestFor('/CN=kube-apiserver-kubelet-client'), 'base64').toString();
+    const request = Buffer.from(pem.replace('REQUEST-----\n', 'REQUEST-----\nBase: 64\n\n')).toString('base64');
+    const spec = { request, signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usages: ['client auth'] };
+    const refused = await api.call('POST', requests, { body: { metadata: { name: 'a' }, spec } });
+    assert.deepEqual([refused.status, /is reserved/.test(refused.textAt('message'))], [403, true]);
+  });
 });
 
 /** A signed PKCS #10 request for the subject, in base64 of PEM as the API takes it. */

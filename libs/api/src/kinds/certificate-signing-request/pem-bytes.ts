@@ -1,4 +1,10 @@
-import type { PemBlock } from '../../validation/pem.ts';
+import { type PemBlock, pemBlocks } from '../../validation/pem.ts';
+
+/** The PKCS #10 request in `spec.request` (base64 of PEM); nothing when there is none. A signer reads only the first block. */
+export function requestDer(request: string): Buffer | undefined {
+  const [block] = pemBlocks(Buffer.from(request, 'base64').toString('latin1'));
+  return block?.type === 'CERTIFICATE REQUEST' ? pemBytes(block) : undefined;
+}
 
 /** The content of a block; nothing when it is no base64, for which Go passes over the block. */
 export function pemBytes({ body }: PemBlock): Buffer | undefined {

@@ -8,7 +8,7 @@ import { goBytes } from '../../validation/go-text.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { pemBlocks } from '../../validation/pem.ts';
 import { checkedInSteps } from '../checked.ts';
-import { pemBytes } from './pem-bytes.ts';
+import { pemBytes, requestDer } from './pem-bytes.ts';
 import { requestProblem } from './signed-request.ts';
 
 /** Names of requests are not restricted. */
@@ -83,10 +83,7 @@ function validateRequestText(out: FieldError[], request: string, old: string | u
 }
 
 function requestTextProblem(request: string): string | undefined {
-  const text = Buffer.from(request, 'base64').toString('latin1');
-  // A signer reads only the first block.
-  const [block] = pemBlocks(text);
-  const der = block?.type === 'CERTIFICATE REQUEST' ? pemBytes(block) : undefined;
+  const der = requestDer(request);
   return der === undefined ? 'PEM block type must be CERTIFICATE REQUEST' : requestProblem(der);
 }
 

@@ -184,6 +184,16 @@ test('[FENCE-08] an unfence request for an unfenced node is removed, so that it 
   );
 });
 
+test('[FENCE-06] a claim of a node that is back before it was counted goes without a call of the agent', async () => {
+  const { written, agent, events, applier } = rig();
+  const sketch: NodeSketch = { fenced: ['Unknown', 'FencingStarted'], claim: claimBy('me', { isTentative: true }) };
+  const action = { kind: 'drop', message: 'the node is heard again' } as const;
+  await applier.apply(snapshot({ node: node(sketch) }), action, NEVER);
+  assert.equal(fencedIn(written), 'False PartitionOver');
+  assert.deepEqual(written[0]?.node.metadata.annotations ?? {}, {});
+  assert.deepEqual([agent.requests, events.map(({ reason }) => reason)], [[], ['FencingCancelled']]);
+});
+
 test('[FENCE-04] a claim that gives way is removed without a call of the agent, and annotations and taints of users stay', async () => {
   const { written, agent, events, applier } = rig();
   const sketch: NodeSketch = {

@@ -7,7 +7,7 @@ import type { FencerConfiguration } from './configuration/configuration.ts';
 import { judgeClaim } from './domain/count-claims.ts';
 import { type FenceAction, type FenceSnapshot, heldBackBy } from './domain/decide.ts';
 import { type FenceClaim, UNFENCE } from './domain/marks.ts';
-import { OVER, UNFENCED } from './domain/partition.ts';
+import { HELD_BACK, OVER, UNFENCED } from './domain/partition.ts';
 import { AGENT_PENDING_MS, AGENT_RETRY_MS, COUNT_AGAIN_MS, LOOK_AGAIN_MS } from './limits.ts';
 import type { FencerMetrics } from './metrics.ts';
 import { NodeWrites } from './node-writes.ts';
@@ -52,6 +52,9 @@ export class Applier {
         return this.#claim(node, { ...action.claim, requestId: this.#deps.ids.uuid() }, signal);
       case 'count':
         return this.#count(node, action.claim, signal);
+      case 'drop':
+        await this.#drop(node, OVER, action.message);
+        return AGAIN;
       case 'fence':
         return this.#fence(snapshot, action.claim, signal);
       case 'unmark':
@@ -99,9 +102,13 @@ export class Applier {
     if (verdict === 'go') await this.#writes.keep(node, claim);
     else {
       const message = 'held back: other nodes were claimed at the same time, or no other node is ready';
-      this.#event(await this.#writes.retract(node, message), 'Normal', 'FencingCancelled', message);
+      await this.#drop(node, HELD_BACK, message);
     }
     return AGAIN;
+  }
+
+  async #drop(node: Node, reason: string, message: string): Promise<void> {
+    this.#event(await this.#writes.retract(node, reason, message), 'Normal', 'FencingCancelled', message);
   }
 
   /** Past the cache, which does not know of the last claims yet. */

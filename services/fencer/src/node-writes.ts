@@ -20,7 +20,7 @@ import {
   REQUESTED,
   UNFENCE,
 } from './domain/marks.ts';
-import { HELD_BACK, UNFENCED } from './domain/partition.ts';
+import { UNFENCED } from './domain/partition.ts';
 
 /**
  * Records the steps of a fence. Every write names the revision of the Node on which the decision is based, so one of
@@ -57,10 +57,10 @@ export class NodeWrites {
   }
 
   /** Removes a claim whose agent was not asked yet: nothing has to be lifted, and a user's annotations stay. */
-  retract(node: Node, message: string): Promise<Node> {
+  retract(node: Node, reason: string, message: string): Promise<Node> {
     const { [CLAIM]: _claim, ...annotations } = node.metadata.annotations ?? {};
     const free = { ...node, metadata: { ...node.metadata, annotations } };
-    return this.#writeStatus(free, { status: 'False', reason: HELD_BACK, message });
+    return this.#writeStatus(free, { status: 'False', reason, message });
   }
 
   confirm(node: Node, claim: FenceClaim, answer: string): Promise<Node> {

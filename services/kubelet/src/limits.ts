@@ -71,6 +71,8 @@ export const PRE_STOP_EXTENSION_MS = 2_000;
 export const INTERNAL_HOOK_MS = 30_000;
 /** Attempts of a probe whose check could not be executed, as in Kubernetes. */
 export const PROBE_ATTEMPTS_MAX = 3;
+/** How long a hook waits for a connection: unlike an answer, one that comes later is none. */
+export const HOOK_CONNECT_MS = 60_000;
 /**
  * Deadline of hooks that have none in Kubernetes: as good as none, and below 2^31 ms, with room for what runtimes add to it.
  */

@@ -206,7 +206,8 @@ export class WatchCache {
     const { store, clock, log } = this.#deps;
     while (!signal.aborted) {
       try {
-        await this.#noticeSilence();
+        // Beside the feed: a store that takes the question and does not answer keeps nothing back.
+        this.#noticeSilence().catch(() => undefined);
         for await (const changes of store.changes({ after: this.#revision, signal })) {
           this.#brokenSince = undefined;
           this.#apply(changes);

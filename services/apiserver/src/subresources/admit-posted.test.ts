@@ -76,8 +76,9 @@ test('a policy sees an eviction as the client posts it', async () => {
 test('a policy sees a request for a token', async () => {
   await policy(
     { operations: ['CREATE'], resources: ['serviceaccounts/token'] },
-    "object.spec.audiences.all(each, each != 'vault')",
+    "object.spec.audiences.all(each, each != 'vault') && object.spec.expirationSeconds <= 3600",
   );
+  assert.equal((await api.call('POST', `${ACCOUNT}/token`, { body: {} })).status, 201, 'it sees the defaults');
   const refused = await ask('vault');
   assert.deepEqual([refused.status, refused.textAt('message').endsWith('denied request: not default')], [422, true]);
   assert.equal((await ask('other')).status, 201);

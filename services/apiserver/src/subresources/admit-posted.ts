@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@holdfast/api';
-import type { JsonObject } from '@holdfast/machinery';
+import { isJsonObject, type JsonObject } from '@holdfast/machinery';
 import type { Core } from '../core.ts';
 import type { ResourceContext } from '../http/context.ts';
 import { groupVersion } from '../objects/object-keys.ts';
@@ -45,6 +45,6 @@ function shown(
   { kind, namespace, name }: Pick<Posted, 'kind'> & { readonly namespace: string; readonly name: string },
 ): JsonObject {
   const { metadata, ...rest } = document as JsonObject;
-  const own = typeof metadata === 'object' ? metadata : {};
+  const own = isJsonObject(metadata) ? metadata : {};
   return { ...rest, apiVersion: groupVersion(kind), kind: kind.kind, metadata: { ...own, namespace, name } };
 }

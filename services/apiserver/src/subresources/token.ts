@@ -59,9 +59,10 @@ const create: Handler = async (core, context, definition) => {
   const bound: Partial<Bound> =
     spec.boundObjectRef === undefined ? {} : await findBound(core, namespace, name, spec.boundObjectRef);
   refuseForeignNode(context, bound);
-  const { dryRun } = readWriteOptions(context, 'CreateOptions');
-  await admitPosted(core, context, definition, { kind: KIND, subresource: 'token', document: review, dryRun });
   const audiences = (spec.audiences ?? []).length > 0 ? spec.audiences : tokens.audiences;
+  const { dryRun } = readWriteOptions(context, 'CreateOptions');
+  const document = { ...review, spec: { ...spec, audiences, expirationSeconds: seconds } };
+  await admitPosted(core, context, definition, { kind: KIND, subresource: 'token', document, dryRun });
   const now = core.clock.now();
   const isOfPod = bound.boundTo?.kind === 'pod' && audiences.every((each) => tokens.audiences.includes(each));
   const life = isOfPod && seconds === POD_TOKEN_SECONDS ? EXTENDED : { seconds };

@@ -33,6 +33,7 @@ function brief(action: FenceAction): string {
     case 'break':
       return `break ${action.volumes.map(({ metadata }) => metadata.name).join(' ')}`;
     case 'count':
+    case 'drop':
     case 'fence':
     case 'lift':
     case 'turn':
@@ -141,6 +142,12 @@ const rows: readonly Row[] = [
     node: { ...sick, fenced: STARTED, claim: claimBy('other') },
     atMs: 45_000,
     action: 'fence',
+  },
+  {
+    ids: '[FENCE-06] [FENCE-10]',
+    name: 'back before its claim was counted',
+    node: { fenced: STARTED, claim: claimBy('me', { isTentative: true }) },
+    action: 'drop',
   },
   { ids: '[FENCE-06]', name: 'back before it was confirmed', node: { fenced: STARTED, claim: MINE }, action: 'turn' },
   {

@@ -51,6 +51,8 @@ export type FenceAction =
   | { readonly kind: 'claim'; readonly claim: Omit<FenceClaim, 'requestId'> }
   /** Counts the fenced nodes again, now that the claim is stored. */
   | { readonly kind: 'count'; readonly claim: FenceClaim }
+  /** The node is back before its claim was counted. No agent was called, so there is nothing to lift. */
+  | { readonly kind: 'drop'; readonly message: string }
   | { readonly kind: 'fence' | 'lift'; readonly claim: FenceClaim }
   /** Removes users' annotations from a node that is not fenced: they would count as an answer to a later fence. */
   | { readonly kind: 'unmark' }
@@ -75,7 +77,8 @@ export function decide(fencer: FencerIdentity, snapshot: FenceSnapshot, now: num
   if (!mayWork(fencer, snapshot, claim, now)) return { kind: 'rest', lookAgainMs: LOOK_AGAIN_MS };
   if (claim.lifting === 'heard') return { kind: 'lift', claim };
   const isOver = claim.trigger === 'rule' && signsOf(node, snapshot.pods).length === 0;
-  if (claim.isTentative === true && !isOver) return { kind: 'count', claim };
+  if (claim.isTentative === true)
+    return isOver ? { kind: 'drop', message: 'the node is heard again' } : { kind: 'count', claim };
   // Nothing is confirmed and the node is back: undo what the agent may have done.
   return isOver ? turn(claim, 'heard') : { kind: 'fence', claim };
 }

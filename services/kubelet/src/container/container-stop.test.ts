@@ -139,6 +139,16 @@ test('[SIDE-09] [TERM-37] a shorter grace period does not signal a container tha
   assert.deepEqual(happened, ['0 user-hook', '10 stop 4']);
 });
 
+test('[SIDE-09] a container whose turn has not come is signalled when the grace is over, also a shortened one', async () => {
+  const { clock, happened, task } = stopping(undefined, { hookMs: 3_000, waits: true });
+  await clock.advance(4_000);
+  task.shorten(10);
+  await clock.advance(9_999);
+  assert.deepEqual(happened, ['0 user-hook']);
+  await clock.advance(1);
+  assert.deepEqual(happened, ['0 user-hook', '14 stop 2']);
+});
+
 test('a stop that waits ends without a signal when it is abandoned', async () => {
   const { clock, happened, task, outcome } = stopping(undefined, { hookMs: 3_000, waits: true });
   await clock.advance(1_000);

@@ -58,6 +58,7 @@ class Stop implements StopTask {
   readonly #turn = Promise.withResolvers<void>();
   #graceSeconds: number;
   #hookTimer: Timer | undefined;
+  #turnTimer: Timer | undefined;
   #isSignalled = false;
   #abandoned = false;
 
@@ -78,6 +79,7 @@ class Stop implements StopTask {
     if (!this.#isSignalled) {
       // Without a timer the hook of the container has not begun to use up its time, or has ended.
       if (this.#hookTimer !== undefined) this.#limitHook();
+      if (this.#turnTimer !== undefined) this.#limitTurn();
       return;
     }
     // The runtime uses the earlier of both deadlines. `done` follows only the first call. Nothing awaits this one, so
@@ -92,6 +94,7 @@ class Stop implements StopTask {
   abandon(): void {
     this.#abandoned = true;
     this.#hookTimer?.cancel();
+    this.#turnTimer?.cancel();
     this.#hookEnded.resolve();
     this.#turn.resolve();
   }
@@ -107,7 +110,10 @@ class Stop implements StopTask {
       this.#hookTimer?.cancel();
       this.#hookTimer = undefined;
     }
+    if (this.#request.waits) this.#limitTurn();
     await this.#turn.promise;
+    this.#turnTimer?.cancel();
+    this.#turnTimer = undefined;
     if (this.#abandoned) return;
     this.#isSignalled = true;
     await this.#deps.runtime.stopContainer(this.#request.id, this.#graceLeft() * 1000);
@@ -141,8 +147,17 @@ class Stop implements StopTask {
 
   #limitHook(): void {
     this.#hookTimer?.cancel();
-    const left = this.#graceSeconds * 1000 - (this.#deps.clock.monotonic() - this.#startedAt);
-    this.#hookTimer = this.#deps.clock.timer(left, () => this.#hookEnded.resolve());
+    this.#hookTimer = this.#deps.clock.timer(this.#leftMs(), () => this.#hookEnded.resolve());
+  }
+
+  /** As in Kubernetes, the signal comes when the grace is over, whoever is in front: a container may be impossible to end. */
+  #limitTurn(): void {
+    this.#turnTimer?.cancel();
+    this.#turnTimer = this.#deps.clock.timer(this.#leftMs(), () => this.#turn.resolve());
+  }
+
+  #leftMs(): number {
+    return Math.max(0, this.#graceSeconds * 1000 - (this.#deps.clock.monotonic() - this.#startedAt));
   }
 
   #graceLeft(): number {

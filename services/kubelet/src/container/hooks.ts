@@ -1,6 +1,6 @@
 import type { ContainerPort, GRPCAction, HTTPGetAction, IntOrString, LifecycleHandler } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
-import { PROBE_REDIRECTS_MAX } from '../limits.ts';
+import { HOOK_CONNECT_MS, PROBE_REDIRECTS_MAX } from '../limits.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from './probe-network.ts';
 
@@ -43,7 +43,7 @@ async function runOtherHook(deps: HandlerDeps, hook: LifecycleHandler, target: H
   if (hook.exec !== undefined) return runExec(deps, hook.exec.command ?? [], target);
   if (hook.tcpSocket !== undefined) {
     const port = portNumber(hook.tcpSocket.port, target.ports);
-    return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, target.timeoutMs);
+    return deps.network.connect(hook.tcpSocket.host ?? target.podIp, port, Math.min(target.timeoutMs, HOOK_CONNECT_MS));
   }
   if (hook.sleep !== undefined) return deps.clock.sleep(hook.sleep.seconds * 1000, target.signal);
   throw new Error('the handler has no action that this node supports');

@@ -126,7 +126,7 @@ const waitingFor = ({
 }: Pick<StartFailure, 'message' | 'reason'>): NonNullable<ContainerState['waiting']> =>
   message === '' ? { reason } : { message, reason };
 
-/** Of the newest life whose postStart hook failed. */
+/** The error of the newest life whose postStart hook failed. */
 function hookErrorOf(container: Container, { sandboxes, memory }: StatusContext): string | undefined {
   const life = livesOf(container.name, sandboxes).find(({ id }) => memory.postStart[id] === 'failed');
   return life === undefined ? undefined : (memory.hookErrors[life.id] ?? '');

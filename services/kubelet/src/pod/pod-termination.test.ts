@@ -241,7 +241,7 @@ test('[SIDE-09] [TERM-07] the hook of a sidecar begins with the termination, its
   assert.deepEqual(pod.stops, [
     { container: 'main', graceSeconds: 20, at: 5 },
     { container: 'second', graceSeconds: 2, at: 25 },
-    { container: 'first', graceSeconds: 2, at: 27 },
+    { container: 'first', graceSeconds: 2, at: 25 },
   ]);
   assert.deepEqual(
     pod.said('Killing').map(({ at }) => at),

@@ -46,6 +46,8 @@ class Api {
   readonly objects = new Map<string, object>();
   tokens = 0;
   error: Error | undefined;
+  tokenError: Error | undefined;
+  tokenSeconds = 3_600;
 
   client(): ApiClient {
     const refuse = (): never => assert.fail('not asked for in this test');
@@ -58,8 +60,12 @@ class Api {
         this.error === undefined ? answer(this.objects.get(`${resource.kind}/${name}`)) : Promise.reject(this.error),
       create: <T extends KubeObject>(resource: { plural: string }, object: T): Promise<T> => {
         assert.match(resource.plural, /^serviceaccounts\/.*\/token$/);
+        if (this.tokenError !== undefined) return Promise.reject(this.tokenError);
         this.tokens++;
-        const status = { token: `token-${this.tokens}`, expirationTimestamp: formatTime(system.now() + 3_600_000) };
+        const status = {
+          token: `token-${this.tokens}`,
+          expirationTimestamp: formatTime(system.now() + this.tokenSeconds * 1000),
+        };
         return Promise.resolve({ ...object, status });
       },
       patch: refuse,
@@ -194,6 +200,19 @@ test('[SAFE-07] a restart finds the files of before while the API is away; a fir
     assert.equal(read('a'), 'one');
     api.error = new StatusError({ code: 403, reason: 'Forbidden', message: 'not for this node' });
     await assert.rejects(prepare(settings), /not for this node/);
+  }));
+
+test('[SAFE-07] a restart does not wait for a token that an overloaded API refuses', () =>
+  inWorld(async ({ api, prepare, read }) => {
+    const projected = { sources: [{ serviceAccountToken: { path: 'token', expirationSeconds: 600 } }] };
+    api.tokenSeconds = 0;
+    await prepare({ projected });
+    assert.equal(read('token'), 'token-1');
+    api.tokenError = new StatusError({ code: 429, reason: 'TooManyRequests', message: 'later' });
+    await prepare({ projected });
+    assert.equal(read('token'), 'token-1');
+    api.tokenError = new StatusError({ code: 403, reason: 'Forbidden', message: 'never' });
+    await assert.rejects(prepare({ projected }), /failed to fetch token: never/);
   }));
 
 test('[LIFE-16] a missing source is reported, a missing optional one is not', () =>

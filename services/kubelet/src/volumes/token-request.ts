@@ -2,6 +2,7 @@ import type { Pod, ResourceRef, TokenRequest } from '@holdfast/api';
 import type { ApiClient } from '@holdfast/client';
 import { StatusError } from '@holdfast/machinery';
 import { type Clock, formatTime, parseTime } from '@holdfast/platform';
+import { isApiAway } from '../domain/api-away.ts';
 import { type FilePart, VolumeError } from '../domain/volume-files.ts';
 
 /** A token of the pod's service account that ends with the pod. */
@@ -32,7 +33,7 @@ export async function requestToken(
     if (endsAt === undefined) throw new VolumeError('failed to fetch token: the answer has no expiry time');
     return { token: status.token, lifetimeMs: endsAt - clock.now() };
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
+    if (!(error instanceof StatusError) || isApiAway(error)) throw error;
     throw new VolumeError(`failed to fetch token: ${error.message}`);
   }
 }

@@ -38,7 +38,8 @@ async function reviewAll(
     const view = await wantedView(hook, attributes, views, deps.metrics);
     if (view === undefined) continue;
     const answer = await consult({ hook, round: 0, index }, view.attributes, deps, remarks);
-    if (answer?.patch !== undefined && attributes.operation === 'CREATE') remarks.warn(unchangeable(hook, attributes));
+    const isChanged = Array.isArray(answer?.patch) && answer.patch.length > 0;
+    if (isChanged && attributes.operation === 'CREATE') remarks.warn(unchangeable(hook, attributes));
   }
 }
 

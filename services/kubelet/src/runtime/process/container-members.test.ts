@@ -58,6 +58,12 @@ test('a known member stays one, and a later process with its number is none', ()
   assert.deepEqual(pids([orphan, child], { known: new Set(['50/8']) }), []);
 });
 
+test('[SAFE-12] a known member, or the first process, that takes the id of another container stays a member', () => {
+  const renamed = entry({ pid: 50, startTicks: '9', marker: 'c2' });
+  assert.deepEqual(pids([renamed], { known: new Set(['50/9']) }), [50]);
+  assert.deepEqual(pids([{ ...leader, marker: 'c2', group: 41, session: 41 }]), [40]);
+});
+
 test('the session of a later process with the number of the first one is not ours', () => {
   const later = entry({ pid: 40, group: 40, session: 40, startTicks: '99' });
   const child = entry({ pid: 41, parent: 40, group: 40, session: 40, startTicks: '99' });

@@ -5,7 +5,7 @@ export interface MemberTraits {
   readonly id: string;
   /** First process of the container. Undefined: its number may be somebody else's by now. */
   readonly leader: Pick<ProcessIdentity, 'pid' | 'startTicks'> | undefined;
-  /** Members seen earlier, as `memberKey`: whatever they have made of themselves, they are still there. */
+  /** Members seen earlier, as `memberKey`: whatever they have made of themselves, they still belong to the container. */
   readonly known: ReadonlySet<string>;
   /** Ids of other containers of this node. An unknown id was made up by the process. */
   readonly isOther: (marker: string) => boolean;
@@ -17,14 +17,19 @@ export const memberKey = ({ pid, startTicks }: Pick<MarkedProcess, 'pid' | 'star
 
 /**
  * The members in one reading of the table: a process can change its environment and leave its session, but not its
- * parents while they live. The own process and what belongs to other containers are never members.
+ * parents while they live. The own process is never a member, nor is what began as a part of another container.
  */
 export function membersIn(entries: readonly MarkedProcess[], traits: MemberTraits): readonly MarkedProcess[] {
   const { id, known } = traits;
   const leader = presentLeader(entries, traits.leader);
-  const own = entries.filter(({ pid, marker }) => pid !== process.pid && (marker === id || !traits.isOther(marker)));
+  // A process can give itself the id of another container: that makes no stranger of one that is known.
+  const isCertain = (entry: MarkedProcess): boolean =>
+    entry.marker === id || known.has(memberKey(entry)) || isSame(entry, traits.leader);
+  const own = entries.filter(
+    (entry) => entry.pid !== process.pid && (isCertain(entry) || !traits.isOther(entry.marker)),
+  );
   const isMember = (entry: MarkedProcess): boolean =>
-    entry.marker === id || known.has(memberKey(entry)) || entry.group === leader || entry.session === leader;
+    isCertain(entry) || entry.group === leader || entry.session === leader;
   const members = new Set(own.filter(isMember).map(({ pid }) => pid));
   for (let size = -1; size !== members.size; ) {
     size = members.size;
@@ -33,6 +38,9 @@ export function membersIn(entries: readonly MarkedProcess[], traits: MemberTrait
   }
   return own.filter(({ pid }) => members.has(pid));
 }
+
+const isSame = ({ pid, startTicks }: MarkedProcess, other: MemberTraits['leader']): boolean =>
+  other?.pid === pid && other.startTicks === startTicks;
 
 /** Its number, unless a later process has got it: then group and session of that number are not ours. */
 function presentLeader(entries: readonly MarkedProcess[], leader: MemberTraits['leader']): number | undefined {

@@ -9,8 +9,8 @@ export const DEATH_POLL_MS = 20;
 /** Looks at the process table that come within this time share one reading of it. */
 export const PROCESS_SCAN_BATCH_MS = 2;
 /**
- * Interval of the looks for processes that left their container's session, and how much longer than the last look took it
- * is at least.
+ * Interval of the looks for processes that left their container's session. The pause between two looks is at least this many
+ * times the duration of the last one.
  */
 export const MEMBER_LOOK_MS = 2_000;
 export const MEMBER_LOOK_SHARE = 50;

@@ -64,7 +64,9 @@ export class Supervisor {
       const recorded = container.record.process;
       const leaderWasSeen = recorded !== undefined && findAlive(recorded, this.#deps.bootId) !== undefined;
       const members = await this.#deps.processes.members(container.record, { leaderWasSeen });
-      const leader = members.find((entry) => entry.session === entry.pid) ?? members[0];
+      // A child with a session of its own may have a lower number.
+      const first = leaderWasSeen ? members.find(({ pid }) => pid === recorded.pid) : undefined;
+      const leader = first ?? members.find((entry) => entry.session === entry.pid) ?? members[0];
       if (leader === undefined) this.#adoptDead(container);
       else this.#adoptRunning(container, { ...leader, bootId: this.#deps.bootId });
     }
@@ -209,7 +211,8 @@ export class Supervisor {
     child.stdin?.on('error', () => undefined);
     const ended = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {
-        this.#ends.leaderEnded(container, { code, signal, setUp }).catch(tellFault('an end failed')).then(resolve);
+        const settled = this.#ends.leaderEnded(container, { code, signal, setUp }).catch(tellFault('an end failed'));
+        void settled.then(resolve);
       });
     });
     const startTicks = readProcess(pid)?.startTicks ?? '';

@@ -26,7 +26,7 @@ class Machine {
       now: () => this.bootMs,
       deadline: () => deadline,
       covered: () => ({ containers: [{ id: 'c1' }], failures: [] }),
-      processes: { members: () => Promise.resolve([{ pid: 4711 }] as never) },
+      processes: { members: () => Promise.resolve([{ pid: 4711 }] as never), follow: () => Promise.resolve() },
       kill: (pid) => void this.killed.push(pid),
       groups: { end: (fencing) => void this.ended.push(fencing), isPopulated: () => true },
       tell: (message) => void this.told.push(message),

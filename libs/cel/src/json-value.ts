@@ -1,7 +1,6 @@
 import { equals } from './equality.ts';
 import { parseDuration, parseTimestamp } from './library/time-text.ts';
 import { STEPS_PER_MERGED_ITEM } from './limits.ts';
-import type { Meter } from './meter.ts';
 import { type CelType, DYN, type ListType, type MapType, type ObjectType } from './types.ts';
 import {
   ArrayList,

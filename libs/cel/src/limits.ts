@@ -41,10 +41,14 @@ export const MAX_LIST_JOINS = 64;
 /** Characters of a text that a function makes: `+` cannot make longer ones within its cost limit. */
 export const MAX_TEXT_CHARS = 10_000_000;
 
-/** Compiled patterns that one program caches for patterns made at run time. */
-export const MAX_KEPT_PATTERNS = 16;
-/** Characters of a pattern. */
+/** Characters of a pattern. Its instructions are limited as those of schemas are. */
 export const MAX_PATTERN_CHARS = 10_000;
+/** Weight of all patterns that one expression names: they are compiled when it is, in some tenths of a second. */
+export const MAX_PATTERNS_WEIGHT = 50_000;
+/** Steps of compiling a pattern of weight 1, which takes some microseconds. */
+export const PATTERN_STEPS_PER_WEIGHT = 64;
+/** Steps of matching, one instruction for one character each, that take as long as another step. */
+export const MATCH_STEPS_PER_STEP = 4;
 
 /** Digits after the point that `format` writes. */
 export const MAX_PRECISION = 1_000;
@@ -55,5 +59,3 @@ export const LIST_CREATE_COST = 10;
 export const MAP_CREATE_COST = 30;
 export const STRING_TRAVERSAL_FACTOR = 0.1;
 export const REGEX_LENGTH_FACTOR = 0.25;
-/** Sum of the repeat counts of a pattern: compilation expands each repeat. */
-export const MAX_PATTERN_REPEATS = 10_000;

@@ -36,9 +36,16 @@ export class Meter {
 
   /** Adds what the server does, before it is done. Kubernetes knows no such limit, so it is not part of the cost. */
   work(steps: number): void {
+    this.canWork(steps);
     this.worked += steps;
-    if (this.worked > MAX_WORK_STEPS) throw new BudgetExceeded('operation cancelled: evaluation takes too many steps');
     if (this.worked >= this.#nextWorkCheck) this.lookAtClock();
+  }
+
+  /** Throws when so many steps are not left. */
+  canWork(steps: number): void {
+    if (this.worked + steps > MAX_WORK_STEPS) {
+      throw new BudgetExceeded('operation cancelled: evaluation takes too many steps');
+    }
   }
 
   /** Adds the work of reading or writing a text. */

@@ -1,12 +1,10 @@
 import type { Meter } from './meter.ts';
-import type { Patterns } from './patterns.ts';
 import type { Range } from './size.ts';
 import type { CelType } from './types.ts';
 import type { CelValue } from './values.ts';
 
 /** What functions may use at run time. */
 export interface RunContext {
-  readonly patterns: Patterns;
   /** Functions whose cost does not tell their work count it here. */
   readonly meter: Meter;
 }

@@ -1,44 +1,32 @@
-import { RE2JS } from 're2js';
-import { MAX_KEPT_PATTERNS, MAX_PATTERN_CHARS, MAX_PATTERN_REPEATS } from './limits.ts';
+import { type Automaton, automatonOf } from '@holdfast/api';
+import { MATCH_STEPS_PER_STEP, MAX_PATTERN_CHARS, PATTERN_STEPS_PER_WEIGHT } from './limits.ts';
+import type { Meter } from './meter.ts';
 import { EvaluationError } from './values.ts';
 
-/** A compiled pattern. Matching takes linear time in the text for every pattern. */
-export type Pattern = RE2JS;
-
-const REPEAT = /\{(\d+)(?:,(\d*))?\}/g;
-
-/** Throws with the reason when the pattern is invalid, or too large once its repeats are expanded. */
-export function compilePattern(source: string): Pattern {
-  if (source.length > MAX_PATTERN_CHARS || repeats(source) > MAX_PATTERN_REPEATS) {
-    throw new Error('error parsing regexp: expression too large');
-  }
-  return RE2JS.compile(source);
+/** Returns why a pattern is refused. */
+export function patternProblem(source: string): string | undefined {
+  return source.length > MAX_PATTERN_CHARS ? TOO_LARGE : automatonOf(source).problem;
 }
 
-function repeats(source: string): number {
-  let sum = 0;
-  for (const [, least, most] of source.matchAll(REPEAT)) sum += Math.max(Number(least), Number(most ?? 0));
-  return sum;
+const TOO_LARGE = 'error parsing regexp: expression too large';
+
+export function matches(text: string, source: string, meter: Meter): boolean {
+  return patternOf(source, meter).test(text, (steps) => meter.work(steps / MATCH_STEPS_PER_STEP));
 }
 
-/** Caches the latest patterns that were compiled at run time. */
-export class Patterns {
-  readonly #kept = new Map<string, Pattern>();
-
-  get(source: string): Pattern {
-    const known = this.#kept.get(source);
-    if (known !== undefined) return known;
-    const pattern = compiled(source);
-    if (this.#kept.size >= MAX_KEPT_PATTERNS) this.#kept.clear();
-    this.#kept.set(source, pattern);
-    return pattern;
-  }
+/** Returns the matches, up to `limit` when it is not negative. */
+export function findMatches(text: string, source: string, ...[limit, meter]: [number, Meter]): readonly string[] {
+  return patternOf(source, meter).find(text, limit, {
+    spend: (steps) => meter.work(steps / MATCH_STEPS_PER_STEP),
+    ensure: (steps) => meter.canWork(steps / MATCH_STEPS_PER_STEP),
+    look: () => meter.lookAtClock(),
+  });
 }
 
-function compiled(source: string): Pattern {
-  try {
-    return compilePattern(source);
-  } catch (error) {
-    throw new EvaluationError(error instanceof Error ? error.message : String(error));
-  }
+/** The pattern may come from the values of the expression. Compiling it is work as well. */
+function patternOf(source: string, meter: Meter): Automaton {
+  if (source.length > MAX_PATTERN_CHARS) throw new EvaluationError(TOO_LARGE);
+  const { automaton, problem } = automatonOf(source, (weight) => meter.work(weight * PATTERN_STEPS_PER_WEIGHT));
+  if (automaton === undefined) throw new EvaluationError(problem);
+  return automaton;
 }

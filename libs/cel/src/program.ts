@@ -8,7 +8,6 @@ import { PER_CALL_LIMIT } from './limits.ts';
 import { validateLiterals } from './literals.ts';
 import { Meter, type Now } from './meter.ts';
 import { parse } from './parse.ts';
-import { Patterns } from './patterns.ts';
 import type { CelType } from './types.ts';
 import { type CelValue, EvaluationError } from './values.ts';
 
@@ -32,7 +31,6 @@ export class Program {
   /** The outer variables that the expression names. */
   readonly names: ReadonlySet<string>;
   readonly #step: Step;
-  readonly #patterns = new Patterns();
 
   constructor(step: Step, facts: { type: CelType; maxCost: number; names: ReadonlySet<string> }) {
     this.#step = step;
@@ -47,8 +45,7 @@ export class Program {
     try {
       // Many evaluations that are each too short to look share one deadline.
       meter.lookAtClock();
-      const context = { patterns: this.#patterns, meter };
-      const value = this.#step({ variables, locals: [], meter, context });
+      const value = this.#step({ variables, locals: [], meter, context: { meter } });
       return { value, cost: meter.spent };
     } catch (error) {
       return { error: asEvaluationError(error), cost: meter.spent };

@@ -123,6 +123,50 @@ test('work of a constant cost is counted', () => {
   assert.match(refusal('l.map(v, [x, x].max())', 'a'.repeat(100_000)), TOO_MANY);
 });
 
+test('matching and finding a pattern is work by its instructions, compiling one is work too', () => {
+  const TOO_MANY = /evaluation takes too many steps/;
+  const text = 'ab'.repeat(20_000);
+  assert.match(refusal("x.matches('(a|b)*a(a|b){900}c')", `c${text}`), TOO_MANY);
+  assert.match(refusal("x.find('(a|b)*a(a|b){900}c') == ''", `c${text}`), TOO_MANY);
+  assert.match(refusal("x.find('(a|b){900}') == ''", text), TOO_MANY);
+  assert.match(refusal("l.all(v, x.findAll('(a|b){300}').size() > 0)", text.slice(0, 2_000)), TOO_MANY);
+  assert.match(
+    refusal(
+      "l.all(p, 'a'.matches(p) || true)",
+      null,
+      NAMES.map((name) => `(${name}|b){300}`),
+    ),
+    TOO_MANY,
+  );
+  assert.equal(run("x.matches('^[ab]*$') && x.find('b+').size() == 1", text).value, true);
+  assert.equal(run("l.all(v, v.matches('^([a-z]+-)?[0-9]+$'))").value, true);
+  assert.equal(run("x.findAll('ab').size()", text).value, 20_000n);
+});
+
+test('the patterns of one expression are compiled up to a weight, known ones included', () => {
+  const problem = (source: string): string | undefined => {
+    const compiled = compileExpression(source, environment);
+    return compiled.program === undefined ? compiled.message : undefined;
+  };
+  const large = (index: number): string => `'a'.matches('(?:${index}a){999}')`;
+  const any = (count: number, make = large): string =>
+    Array.from({ length: count }, (_, i) => make(i + 10)).join(' || ');
+  for (const _ of ['new', 'known']) {
+    assert.match(problem(any(30)) ?? '', /invalid matches argument/);
+    assert.equal(problem(any(10)), undefined);
+    assert.equal(problem(any(30, () => large(10))), undefined);
+  }
+  assert.match(problem(`'a'.matches('${'a{0,1000}'.repeat(10)}')`) ?? '', /invalid matches argument/);
+});
+
+test('finding looks at the clock after each match, because a match may read the whole text', () => {
+  const { program } = compileExpression("x.findAll('a(?:.*b)?').size() > 0", environment);
+  let looks = 0;
+  const now = (): number => (++looks > 5 ? 2 : 0);
+  const outcome = program?.evaluate(() => 'a'.repeat(100), { now, deadline: 1 });
+  assert.match(outcome?.error?.message ?? '', /took too long/);
+});
+
 test('an honest expression within its cost limit stays within the limit of steps', () => {
   const pairs = NAMES.slice(0, 300);
   assert.equal(run('l.all(a, l.exists(b, b == a))', null, pairs).value, true);

@@ -1,4 +1,4 @@
-import { CORE, creation, type HostileRequest, type PlainRequest, stored } from './hostile-request.ts';
+import { CORE, creation, filledMap, type HostileRequest, type PlainRequest, stored } from './hostile-request.ts';
 
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const RULES = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }];
@@ -18,6 +18,8 @@ function policy(name: string, spec: object): readonly PlainRequest[] {
   ];
 }
 
+/** What fits into a ConfigMap. */
+const DATA_BYTES = 1_000_000;
 const DOUBLINGS = 40;
 /** Each variable contains the one before it twice. */
 const doubled = (letter: string, of: (before: string) => string): readonly object[] =>
@@ -58,6 +60,21 @@ const POLICIES: readonly Judged[] = [
       ),
       validations: [{ expression: `variables.a${LAST}` }],
     },
+  ],
+  [
+    'pattern-of-data',
+    { validations: [{ expression: 'object.data.text.matches(object.data.pattern)' }] },
+    () => ({ pattern: '(a|b)*a(a|b){900}c', text: `c${'ab'.repeat(DATA_BYTES / 2 - 100)}` }),
+  ],
+  [
+    'patterns-of-data',
+    { validations: [{ expression: "object.data.all(k, 'b'.matches(object.data[k]) || true)" }] },
+    () => filledMap(DATA_BYTES, (index) => [`k${index}`, `(?:${index}a|b){300}`]),
+  ],
+  [
+    'found-parts',
+    { validations: [{ expression: "object.data.text.findAll('a(?:.*b)?').size() > 0" }] },
+    () => ({ text: 'a'.repeat(DATA_BYTES) }),
   ],
 ];
 

@@ -179,8 +179,10 @@ test('columns show the values at simple JSON paths', () => {
 
 test('patterns use RE2 syntax and run in linear time', () => {
   const compiled = compilePattern('^(a+)+$');
-  assert.ok('matches' in compiled);
-  assert.equal(compiled.matches(`${'a'.repeat(50_000)}b`), false);
+  assert.equal(
+    compiled.matches?.(`${'a'.repeat(50_000)}b`, () => {}),
+    false,
+  );
   assert.deepEqual(compilePattern('('), { problem: 'error parsing regexp: missing closing ): `(`' });
   assert.deepEqual(compilePattern('(?=a)'), {
     problem: 'error parsing regexp: invalid or unsupported Perl syntax: `(?=`',

@@ -13,6 +13,7 @@ import {
   tooLong,
   tooMany,
 } from '@holdfast/machinery';
+import { Effort, EffortExceeded } from './effort.ts';
 import { fitsFormat } from './formats.ts';
 import { isAssociative, keyOfItem } from './list-types.ts';
 import { numberErrors } from './number-limits.ts';
@@ -21,9 +22,6 @@ import type { SchemaNode } from './schema-node.ts';
 
 /** Maximum number of reported errors: a large object with one error per item must not produce a huge response. */
 const ERRORS_MAX = 1_000;
-/** Checks (values times schemas) for one object: about a second. Normal objects need some thousands. */
-const CHECKS_MAX = 2_000_000;
-
 /** The field of every error without a field of its own. Kubernetes prints an empty path like this. */
 const NOWHERE = '<nil>';
 
@@ -33,20 +31,24 @@ const NOWHERE = '<nil>';
  */
 export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root = NOWHERE): readonly FieldError[] {
   const findings = new Findings(root);
-  check(findings, value, schema, { path: '', old });
-  if (findings.effort.left > 0) return findings.errors;
-  return [invalid(root, '', `the object is too complex to be validated: ${CHECKS_MAX} checks were not enough`)];
+  try {
+    check(findings, value, schema, { path: '', old });
+    return findings.errors;
+  } catch (error) {
+    if (!(error instanceof EffortExceeded)) throw error;
+    return [invalid(root, '', error.message)];
+  }
 }
 
 class Findings {
   readonly errors: FieldError[] = [];
   readonly root: string;
-  /** The remaining budget, shared by all checks of one object. */
-  readonly effort: { left: number };
+  /** Shared by all checks of one object. */
+  readonly effort: Effort;
   /** Number of checks made. Of several schemas that do not fit, the one with the most checks is reported. */
   checks = 0;
 
-  constructor(root: string, effort = { left: CHECKS_MAX }) {
+  constructor(root: string, effort = new Effort()) {
     this.root = root;
     this.effort = effort;
   }
@@ -73,8 +75,7 @@ interface Place {
 }
 
 function check(out: Findings, value: Json, schema: SchemaNode, place: Place): void {
-  if (out.effort.left <= 0) return;
-  out.effort.left -= 1;
+  out.effort.spend(1);
   if (place.old !== undefined && deepEqual(value, place.old)) return;
   if (value === null) {
     checkType(out, value, schema, place.path);
@@ -149,8 +150,8 @@ function textError(out: Findings, text: string, schema: SchemaNode, path: string
     return invalid(field, text, `${path} in body should be at least ${minLength} chars long`);
   }
   if (schema.pattern === undefined) return undefined;
-  const pattern = compilePattern(schema.pattern);
-  if ('matches' in pattern && pattern.matches(text)) return undefined;
+  const { matches } = compilePattern(schema.pattern);
+  if (matches?.(text, out.effort.match) === true) return undefined;
   return invalid(field, text, `${path} in body should match '${schema.pattern}'`);
 }
 

@@ -1,8 +1,8 @@
 import { FINDS } from '../estimates.ts';
 import { type Functions, FunctionTable, signature } from '../overload.ts';
-import type { Pattern } from '../patterns.ts';
+import { findMatches } from '../patterns.ts';
 import { INT, listOf, STRING } from '../types.ts';
-import { ArrayList, type CelValue } from '../values.ts';
+import { ArrayList } from '../values.ts';
 
 /** `find` returns the first match or an empty string. `findAll` returns all matches up to the given limit. */
 export const REGEX: Functions = new FunctionTable()
@@ -10,32 +10,22 @@ export const REGEX: Functions = new FunctionTable()
     'find',
     'string_find_string',
     signature([STRING, STRING], STRING),
-    ([text, pattern], { patterns }) => findAll(patterns.get(pattern as string), text as string, 1)[0] ?? '',
+    ([text, pattern], { meter }) => findMatches(text as string, pattern as string, 1, meter)[0] ?? '',
     FINDS,
   )
   .member(
     'findAll',
     'string_find_all_string',
     signature([STRING, STRING], listOf(STRING)),
-    ([text, pattern], { patterns }) => listed(patterns.get(pattern as string), text as string, -1),
+    ([text, pattern], { meter }) => new ArrayList(findMatches(text as string, pattern as string, -1, meter)),
     FINDS,
   )
   .member(
     'findAll',
     'string_find_all_string_int',
     signature([STRING, STRING, INT], listOf(STRING)),
-    ([text, pattern, limit], { patterns }) => listed(patterns.get(pattern as string), text as string, Number(limit)),
+    ([text, pattern, limit], { meter }) =>
+      new ArrayList(findMatches(text as string, pattern as string, Number(limit), meter)),
     FINDS,
   )
   .build();
-
-function listed(pattern: Pattern, text: string, limit: number): CelValue {
-  return new ArrayList(findAll(pattern, text, limit));
-}
-
-function findAll(pattern: Pattern, text: string, limit: number): string[] {
-  const found: string[] = [];
-  const matcher = pattern.matcher(text);
-  while (found.length !== limit && matcher.find()) found.push(matcher.group() ?? '');
-  return found;
-}

@@ -2,6 +2,7 @@ import { type Costs, MATCHES, SEARCHES_TEXT, traverses, traversesTarget, VISITS_
 import { STRING_TRAVERSAL_FACTOR } from '../limits.ts';
 import type { Meter } from '../meter.ts';
 import { type Functions, FunctionTable, type RunContext, signature } from '../overload.ts';
+import { matches } from '../patterns.ts';
 import { add, fixed, multiply, scale, UNKNOWN_SIZE } from '../size.ts';
 import { BOOL, BYTES, DYN, INT, listOf, mapOf, param, STRING } from '../types.ts';
 import {
@@ -40,8 +41,8 @@ function size([value]: readonly CelValue[]): CelValue {
   throw new EvaluationError('no such overload');
 }
 
-const matches = ([text, pattern]: readonly CelValue[], { patterns }: RunContext): boolean =>
-  patterns.get(pattern as string).test(text as string);
+const matchesPattern = ([text, pattern]: readonly CelValue[], { meter }: RunContext): boolean =>
+  matches(text as string, pattern as string, meter);
 
 table
   .member(
@@ -65,8 +66,8 @@ table
     ([a, b]) => (a as string).endsWith(b as string),
     startCosts(),
   )
-  .member('matches', 'matches_string', signature([STRING, STRING], BOOL), matches, MATCHES)
-  .global('matches', 'matches', signature([STRING, STRING], BOOL), matches, MATCHES);
+  .member('matches', 'matches_string', signature([STRING, STRING], BOOL), matchesPattern, MATCHES)
+  .global('matches', 'matches', signature([STRING, STRING], BOOL), matchesPattern, MATCHES);
 
 /** At run time the length of the target counts, in estimates that of the argument. */
 function startCosts(): Costs {

@@ -6,6 +6,7 @@ import type { RuleEngine } from '../../custom/rules.ts';
 import { type SchemaNode, schemaNode } from '../../custom/schema-node.ts';
 import { schemaErrors } from '../../custom/validate.ts';
 import { structSchema } from '../../schema-table.ts';
+import type { DefinitionBudget } from './definition-budget.ts';
 import { openApiErrors } from './open-api-schema.ts';
 import { structureErrors } from './structure.ts';
 
@@ -20,12 +21,18 @@ export interface SchemaRules {
   readonly rules: RuleEngine | undefined;
   /** The schema before an update. */
   readonly old: JsonObject | undefined;
+  readonly budget: DefinitionBudget;
 }
 
 /** Returns all errors in the schema of one version. */
-export function validateSchema(out: FieldError[], path: string, schema: JsonObject, { rules, old }: SchemaRules): void {
+export function validateSchema(
+  out: FieldError[],
+  path: string,
+  schema: JsonObject,
+  { rules, old, budget }: SchemaRules,
+): void {
   if (old !== undefined && semanticEqual(old, schema)) return;
-  const size = sizeProblem(schema);
+  const size = sizeProblem(schema, budget);
   if (size !== undefined) {
     out.push(forbidden(path, size));
     return;
@@ -39,16 +46,20 @@ export function validateSchema(out: FieldError[], path: string, schema: JsonObje
 }
 
 /** A larger schema would slow down every write. */
-function sizeProblem(schema: JsonObject): string | undefined {
+function sizeProblem(schema: JsonObject, budget: DefinitionBudget): string | undefined {
   let schemas = 0;
   let patterns = 0;
   let depth = 0;
+  let isTooHeavy = false;
   const visit = (value: unknown, level: number): void => {
     if (typeof value !== 'object' || value === null || depth > DEPTH_MAX * 2) return;
     depth = Math.max(depth, level);
     schemas += Array.isArray(value) ? 0 : 1;
     for (const [key, child] of Object.entries(value)) {
-      if (key === 'pattern' && typeof child === 'string') patterns += child.length;
+      if (key === 'pattern' && typeof child === 'string') {
+        patterns += child.length;
+        if (patterns <= PATTERN_CHARS_TOTAL_MAX) isTooHeavy ||= !budget.hasRoomFor(child);
+      }
       // The content of a default is data.
       else if (key !== 'default' && key !== 'enum' && key !== 'example') visit(child, level + 1);
     }
@@ -58,6 +69,7 @@ function sizeProblem(schema: JsonObject): string | undefined {
   if (schemas > SCHEMAS_MAX) return `must not consist of more than ${SCHEMAS_MAX} schemas`;
   if (patterns > PATTERN_CHARS_TOTAL_MAX)
     return `must not have patterns of more than ${PATTERN_CHARS_TOTAL_MAX} characters`;
+  if (isTooHeavy) return 'must not have patterns that are so large with their repetitions written out';
   return undefined;
 }
 

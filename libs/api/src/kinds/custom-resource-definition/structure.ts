@@ -166,9 +166,9 @@ function validateJunctors(out: FieldError[], path: string, schema: JsonObject, s
   if (not !== undefined) validateNested(out, `${path}.not`, not);
   const pattern = textIn(schema, 'pattern');
   if (pattern === '') return;
-  const compiled = compilePattern(pattern);
-  if ('matches' in compiled) return;
-  const detail = `must be a valid regular expression, but isn't: ${compiled.problem}`;
+  const { problem } = compilePattern(pattern);
+  if (problem === undefined) return;
+  const detail = `must be a valid regular expression, but isn't: ${problem}`;
   out.push(invalid(`${path}.pattern`, pattern, detail));
 }
 

@@ -28,6 +28,7 @@ import { goStrings } from '../../validation/go-text.ts';
 import { IMMUTABLE_TEXT } from '../../validation/numbers.ts';
 import { type MetaRules, validateObjectMeta, validateObjectMetaUpdate } from '../../validation/object-meta.ts';
 import { validateClientConfig, validateReviewVersions } from '../../validation/webhooks.ts';
+import { DefinitionBudget } from './definition-budget.ts';
 import { schemaAt } from './open-api-schema.ts';
 import { validateSchema } from './schema.ts';
 
@@ -45,7 +46,7 @@ const metaOf = ({ spec }: Crd): MetaRules => {
 export function validateCrdCreate(crd: Crd, { rules }: ValidationContext): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMeta(out, crd.metadata, metaOf(crd));
-  validateSpec(out, crd.spec, { rules });
+  validateSpec(out, crd.spec, { rules, budget: new DefinitionBudget() });
   validateStatus(out, crd);
   validateApproval(out, crd);
   return out;
@@ -54,7 +55,7 @@ export function validateCrdCreate(crd: Crd, { rules }: ValidationContext): reado
 export function validateCrdUpdate(crd: Crd, old: Crd, { rules }: ValidationContext): readonly FieldError[] {
   const out: FieldError[] = [];
   validateObjectMetaUpdate(out, crd.metadata, old.metadata, { standardFinalizers: false });
-  validateSpec(out, crd.spec, { rules, old: old.spec });
+  validateSpec(out, crd.spec, { rules, old: old.spec, budget: new DefinitionBudget() });
   validateChange(out, crd.spec, old);
   // A status update may name any stored versions. Its finalizers can be removed all the same when the definition is deleted.
   if (!isTerminating(crd) || !deepEqual(crd.spec, old.spec)) validateStatus(out, crd);
@@ -80,6 +81,7 @@ function validateApproval(out: FieldError[], crd: Crd): void {
 
 interface Known {
   readonly rules: RuleEngine | undefined;
+  readonly budget: DefinitionBudget;
   readonly old?: Readonly<CustomResourceDefinitionSpec>;
 }
 
@@ -185,7 +187,7 @@ const PARTS: readonly {
       const before = known.old?.versions.find(({ name }) => name === version.name)?.schema?.openAPIV3Schema;
       if (root === undefined) return;
       const old = before === undefined ? undefined : asJson(before);
-      validateSchema(out, `${path}.openAPIV3Schema`, asJson(root), { rules: known.rules, old });
+      validateSchema(out, `${path}.openAPIV3Schema`, asJson(root), { rules: known.rules, old, budget: known.budget });
     },
   },
   {

@@ -176,8 +176,11 @@ export const WRITES_RESERVED = 128;
 /** The rules of one custom resource may take so long. Costs bound them as well, but some steps of a cost take longer than others. */
 export const RULES_DEADLINE_MS = 500;
 
-/** The same for the validations of one policy with all parameters of one binding, and for the conditions of one policy or webhook. */
-export const POLICY_DEADLINE_MS = 500;
+/**
+ * The same for the validations of one policy with all parameters of one binding, and for the conditions of one policy or webhook. It is longer:
+ * a policy may concern every request, and a process that is paused for a moment must not refuse them.
+ */
+export const POLICY_DEADLINE_MS = 2_000;
 
 /** Work on requests per turn of the event loop; later requests wait for another turn. */
 export const TURN_MS = 10;

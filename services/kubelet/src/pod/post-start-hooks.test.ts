@@ -5,8 +5,6 @@ import { PlainAnswerError, type ProbeNetwork } from '../container/probe-network.
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exits = (seconds: number, code: number): string[] => ['exit-after', String(seconds), String(code)];
-const sidecar = (name: string, change: Partial<Container> = {}): Container =>
-  app(name, { restartPolicy: 'Always', ...change });
 const starts = (pod: VirtualPod): readonly string[] => pod.began.map(({ container, at }) => `${container}@${at}`);
 
 test('[LIFE-17] a postStart hook has no deadline: it may take longer than any probe or call', async () => {

@@ -100,6 +100,7 @@ export class Automaton {
   /** Without tables, the engine simulates all instructions at each character of a long text. */
   #chargeSimulations(spend: SpendSteps): () => void {
     const re2 = this.#expression.re2();
+    // oxlint-disable-next-line typescript/unbound-method -- it is called with its object
     const simulate = re2.doExecuteNFA;
     re2.doExecuteNFA = (input, pos, ...rest) => {
       spend(this.#stepsFor(input.endPos() - pos));

@@ -5,7 +5,7 @@ import { createServer, Socket } from 'node:net';
 import { test } from 'node:test';
 import { createSystemClock } from '@holdfast/platform';
 import { createVirtualClock, type VirtualClock } from '@holdfast/platform/testing';
-import { PlainAnswerError } from '../container/probe-network.ts';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import { createProbeNetwork } from './probe-network.ts';
 
 const REDIRECT = 'HTTP/1.1 302 Found\r\nlocation: /there\r\ncontent-length: 1000\r\n\r\n';

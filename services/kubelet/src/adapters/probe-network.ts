@@ -2,7 +2,8 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '@holdfast/platform';
 import { nodeHttp, nodeHttps, nodeTls } from '@holdfast/platform/http';
-import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
+import type { HttpAnswer, ProbeNetwork } from '../container/probe-network.ts';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import { PROBE_BODY_MAX_BYTES } from '../limits.ts';
 import { grpcHealth } from './grpc-health.ts';
 

@@ -33,7 +33,7 @@ function watched() {
     },
   );
   const hint = (podUid: string): void => {
-    for (const listener of [...listeners]) listener(podUid);
+    for (const listener of listeners) listener(podUid);
   };
   return { clock, state, listeners, caller, outcome, hint };
 }

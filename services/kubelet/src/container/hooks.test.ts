@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HTTPGetAction } from '@holdfast/api';
 import { createVirtualClock } from '@holdfast/platform/testing';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
 import { runHook } from './hooks.ts';
-import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from './probe-network.ts';
+import type { HttpAnswer, ProbeNetwork } from './probe-network.ts';
 
 type HttpRequest = Parameters<ProbeNetwork['httpGet']>[0];
 

@@ -1,8 +1,9 @@
 import type { ContainerPort, GRPCAction, HTTPGetAction, IntOrString, LifecycleHandler } from '@holdfast/api';
 import type { Clock } from '@holdfast/platform';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import { HOOK_CONNECT_MS, PROBE_REDIRECTS_MAX } from '../limits.ts';
 import type { ContainerRuntime } from '../runtime/port.ts';
-import { type HttpAnswer, PlainAnswerError, type ProbeNetwork } from './probe-network.ts';
+import type { HttpAnswer, ProbeNetwork } from './probe-network.ts';
 
 export interface HandlerDeps {
   readonly runtime: ContainerRuntime;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container, LifecycleHandler } from '@holdfast/api';
 import fc from 'fast-check';
-import { PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
+import type { ProbeNetwork } from '../container/probe-network.ts';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exec = (...command: string[]): LifecycleHandler => ({ exec: { command } });

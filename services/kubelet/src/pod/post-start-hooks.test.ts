@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Container } from '@holdfast/api';
-import { PlainAnswerError, type ProbeNetwork } from '../container/probe-network.ts';
+import type { ProbeNetwork } from '../container/probe-network.ts';
+import { PlainAnswerError } from '../domain/plain-answer-error.ts';
 import { app, VirtualPod } from '../testing/virtual-pod.ts';
 
 const exits = (seconds: number, code: number): string[] => ['exit-after', String(seconds), String(code)];

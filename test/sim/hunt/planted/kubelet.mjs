@@ -104,7 +104,7 @@ export const KUBELET_BUGS = [
     name: 'grace-not-given',
     harm: 'a kubelet kills a container without the time that it may take',
     file: `${KUBELET}/domain/decide-kill.ts`,
-    find: 'const graceSeconds = containerShare(pod, memory, now);',
-    replace: 'const graceSeconds = 0 * containerShare(pod, memory, now);',
+    find: '{ graceSeconds: containerShare(pod, memory, now), waits }',
+    replace: '{ graceSeconds: 0 * containerShare(pod, memory, now), waits }',
   },
 ];

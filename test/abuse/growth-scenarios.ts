@@ -287,6 +287,7 @@ const defining: readonly Scenario[] = SCHEMAS.map(([what, size, schema]) => ({
 
 const list = (more: object): unknown => ({ type: 'array', items: { type: 'string' }, ...more });
 const byName = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+const anyTexts = { additionalProperties: { type: 'string' } };
 const boundedSet = list({
   'x-kubernetes-list-type': 'set',
   maxItems: 10_000,
@@ -352,6 +353,26 @@ const INSTANCES: Instances = [
       'x-kubernetes-validations': [rule('self == oldSelf || true')],
     }),
     (size) => many(size, (index) => `v${index}`),
+  ],
+  [
+    'values that are not in a long enum',
+    list({ items: { type: 'string', enum: many(4_000, (index) => `x${index}`) } }),
+    (size) => many(size, (index) => `v${index}`),
+  ],
+  [
+    'texts that a pattern has to follow at each place',
+    list({ items: { type: 'string', pattern: '(a|b)*a(a|b){100}c' } }),
+    (size) => many(size, (index) => `c${index.toString(2).replaceAll('0', 'a').replaceAll('1', 'b').repeat(20)}`),
+  ],
+  [
+    'defaults in each item',
+    list({
+      items: {
+        type: 'object',
+        properties: { wide: { type: 'object', default: members(1_000, () => 'v'), ...anyTexts } },
+      },
+    }),
+    (size) => many(size, () => ({})),
   ],
   [
     'a rule over two sets',

@@ -1,4 +1,4 @@
-import { CHECKS_MAX, MATCH_STEPS_PER_CHECK } from './limits.ts';
+import { CHARS_PER_CHECK, CHECKS_MAX, MATCH_STEPS_PER_CHECK } from './limits.ts';
 
 export class EffortExceeded extends Error {
   override readonly name = 'EffortExceeded';
@@ -7,7 +7,7 @@ export class EffortExceeded extends Error {
   }
 }
 
-/** The work that is left for the validation of one object. */
+/** The work that is left for the validation of one object, or of all defaults of one definition. */
 export class Effort {
   #left = CHECKS_MAX;
 
@@ -16,6 +16,9 @@ export class Effort {
     this.#left -= checks;
     if (this.#left < 0) throw new EffortExceeded();
   }
+
+  /** The same for characters of texts. */
+  readonly read = (chars: number): void => this.spend(chars / CHARS_PER_CHECK);
 
   /** The same for steps of matching a pattern. */
   readonly match = (steps: number): void => this.spend(steps / MATCH_STEPS_PER_CHECK);

@@ -22,7 +22,7 @@ import { isTerminating } from '../semantics/pods.ts';
 import { dnsSubdomainErrors } from '../validation/formats.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from '../validation/object-meta.ts';
 import { customColumns } from './columns.ts';
-import { lacksDefaults, setCustomDefaults } from './defaulting.ts';
+import { lacksDefaults, setCustomDefaults, setStoredDefaults } from './defaulting.ts';
 import { embeddedErrors } from './embedded.ts';
 import { selectableFields } from './fields.ts';
 import { listTypeErrors } from './list-types.ts';
@@ -208,7 +208,7 @@ const mendedBy = (compiled: () => Compiled, object: Readonly<KubeObject>): KubeO
 function withDefaults(object: KubeObject, node: SchemaNode): KubeObject {
   if (!lacksDefaults(object, node)) return object;
   const copy = copyJson(object);
-  setCustomDefaults(copy, node);
+  setStoredDefaults(copy, node);
   return copy;
 }
 
@@ -292,7 +292,7 @@ function updateErrors(
   const before = asJson(old);
   const errors: FieldError[] = [];
   validateObjectMetaUpdate(errors, object.metadata, old.metadata, { standardFinalizers: false });
-  errors.push(...schemaErrors(json, node, before));
+  errors.push(...schemaErrors(json, node, { old: before }));
   errors.push(...scaleErrorsOf(parts, object, scaled));
   errors.push(...embeddedErrors(json, node));
   if (node.has.identities && listTypeErrors(before, node).length === 0) errors.push(...listTypeErrors(json, node));

@@ -5,6 +5,16 @@ export const CHECKS_MAX = 2_000_000;
 /** Steps of matching patterns, one instruction for one character each, that take as long as a check. */
 export const MATCH_STEPS_PER_CHECK = 16;
 
+/** Characters of a text or of a path that are read in the time of a check: some are counted one by one. */
+export const CHARS_PER_CHECK = 32;
+/**
+ * Size of the defaults that are copied into one object: the characters of their JSON, and 16 for each value. It is more
+ * than an object that can be stored has.
+ */
+export const DEFAULTS_SIZE_MAX = 4 * 1024 * 1024;
+/** Characters that a value takes in memory and time, however short it is. */
+export const CHARS_PER_DEFAULT_VALUE = 16;
+
 /** Characters of a pattern in a schema: compile time grows with the square of the length. */
 export const PATTERN_CHARS_MAX = 4_096;
 /** Instructions of a compiled pattern: repeats are expanded, so a short pattern may have a million. Real ones have hundreds. */

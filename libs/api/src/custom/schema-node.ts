@@ -1,4 +1,6 @@
 import { isJsonArray, isJsonObject, isNumeric, type Json, type JsonObject, ownValue } from '@holdfast/machinery';
+import { defaultSize } from './default-room.ts';
+import { EnumValues } from './enum-values.ts';
 import { isCheckedFormat } from './formats.ts';
 
 /** One level of a custom resource schema, parsed once so that writes need no lookup in JSON. */
@@ -13,7 +15,7 @@ export interface SchemaNode {
   readonly additional: SchemaNode | undefined;
   readonly items: SchemaNode | undefined;
   readonly required: readonly string[];
-  readonly enum: readonly Json[] | undefined;
+  readonly enum: EnumValues | undefined;
   readonly limits: Limits;
   readonly pattern: string | undefined;
   readonly allOf: readonly SchemaNode[];
@@ -21,6 +23,8 @@ export interface SchemaNode {
   readonly oneOf: readonly SchemaNode[];
   readonly not: SchemaNode | undefined;
   readonly default: Json | undefined;
+  /** What a copy of the default takes. */
+  readonly defaultSize: number;
   readonly preservesUnknown: boolean;
   /** `additionalProperties: true`: any key, with any value. */
   readonly isOpenMap: boolean;
@@ -57,7 +61,7 @@ export function schemaNode(schema: JsonObject): SchemaNode {
     additional,
     items,
     required: textsOf(ownValue(schema, 'required')),
-    enum: valuesOf(ownValue(schema, 'enum')),
+    enum: enumOf(ownValue(schema, 'enum')),
     limits: limitsOf(schema),
     pattern: textOf(ownValue(schema, 'pattern')),
     allOf: nodesOf(ownValue(schema, 'allOf')),
@@ -65,6 +69,7 @@ export function schemaNode(schema: JsonObject): SchemaNode {
     oneOf: nodesOf(ownValue(schema, 'oneOf')),
     not: nodeOf(ownValue(schema, 'not')),
     default: ownValue(schema, 'default'),
+    defaultSize: defaultSize(ownValue(schema, 'default')),
     preservesUnknown: schema['x-kubernetes-preserve-unknown-fields'] === true,
     isOpenMap: schema['additionalProperties'] === true,
     embedded: schema['x-kubernetes-embedded-resource'] === true,
@@ -147,5 +152,5 @@ const textOf = (value: Json | undefined): string | undefined => (typeof value ==
 const textsOf = (value: Json | undefined): readonly string[] =>
   isJsonArray(value) ? value.filter((each) => typeof each === 'string') : [];
 
-const valuesOf = (value: Json | undefined): readonly Json[] | undefined =>
-  isJsonArray(value) && value.length > 0 ? value : undefined;
+const enumOf = (value: Json | undefined): EnumValues | undefined =>
+  isJsonArray(value) && value.length > 0 ? new EnumValues(value) : undefined;

@@ -29,8 +29,9 @@ const NOWHERE = '<nil>';
  * Returns the schema errors of a value, in the words of Kubernetes 1.32. A value equal to its old value is not checked:
  * it may stay as it is.
  */
-export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root = NOWHERE): readonly FieldError[] {
-  const findings = new Findings(root);
+export function schemaErrors(value: Json, schema: SchemaNode, given: Given = {}): readonly FieldError[] {
+  const { old, root = NOWHERE, effort } = given;
+  const findings = new Findings(root, effort);
   try {
     check(findings, value, schema, { path: '', old });
     return findings.errors;
@@ -38,6 +39,14 @@ export function schemaErrors(value: Json, schema: SchemaNode, old?: Json, root =
     if (!(error instanceof EffortExceeded)) throw error;
     return [invalid(root, '', error.message)];
   }
+}
+
+export interface Given {
+  readonly old?: Json;
+  /** The field of errors of the value itself. */
+  readonly root?: string;
+  /** Absent: the value has an effort of its own. */
+  readonly effort?: Effort;
 }
 
 class Findings {
@@ -53,8 +62,12 @@ class Findings {
     this.effort = effort;
   }
 
+  get isFull(): boolean {
+    return this.errors.length >= ERRORS_MAX;
+  }
+
   add(...errors: readonly FieldError[]): void {
-    if (this.errors.length < ERRORS_MAX) this.errors.push(...errors);
+    if (!this.isFull) this.errors.push(...errors);
   }
 
   merge(other: Findings): void {
@@ -75,6 +88,8 @@ interface Place {
 }
 
 function check(out: Findings, value: Json, schema: SchemaNode, place: Place): void {
+  // What is not told is not looked for.
+  if (out.isFull) return;
   out.effort.spend(1);
   if (place.old !== undefined && deepEqual(value, place.old)) return;
   if (value === null) {
@@ -127,14 +142,14 @@ const wrongType = (out: Findings, path: string, wanted: string, found: string): 
 
 function checkEnum(out: Findings, value: Json, schema: SchemaNode, path: string): void {
   out.checks += 1;
-  if (schema.enum === undefined || schema.enum.some((each) => each !== null && deepEqual(each, value))) return;
-  const words = schema.enum.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-  out.add(notSupported(out.at(path), value, words));
+  if (schema.enum === undefined || schema.enum.includes(value, out.effort.read)) return;
+  out.add({ ...notSupported(out.at(path), value, []), detail: schema.enum.told });
 }
 
 /** Reports only the first error of a string. */
 function checkText(out: Findings, text: string, schema: SchemaNode, path: string): void {
   out.checks += 1;
+  out.effort.read(text.length);
   const error = textError(out, text, schema, path);
   if (error !== undefined) out.add(error);
   if (schema.format === '') return;
@@ -223,7 +238,7 @@ function checkJunctors(out: Findings, value: Json, schema: SchemaNode, path: str
   if (schema.oneOf.length > 0) checkOneOf(out, value, schema.oneOf, path);
   if (schema.allOf.length > 0) checkAllOf(out, value, schema.allOf, path);
   if (schema.not !== undefined && tried(out, value, schema.not, path).errors.length === 0) {
-    out.add(composite(`${JSON.stringify(path)} must not validate the schema (not)`));
+    out.add(composite(out, path, 'must not validate the schema (not)'));
   }
   out.checks += 1;
 }
@@ -234,7 +249,10 @@ function tried(out: Findings, value: Json, schema: SchemaNode, path: string): Fi
   return findings;
 }
 
-const composite = (detail: string): FieldError => invalid(NOWHERE, '', detail);
+function composite(out: Findings, path: string, problem: string): FieldError {
+  out.effort.read(path.length);
+  return invalid(NOWHERE, '', `${JSON.stringify(path)} ${problem}`);
+}
 
 /** Selects the alternative that passed the most checks; its errors are reported. */
 const furthest = (best: Findings | undefined, next: Findings): Findings =>
@@ -247,7 +265,7 @@ function checkAnyOf(out: Findings, value: Json, schemas: readonly SchemaNode[], 
     if (findings.errors.length === 0) return out.merge(findings);
     best = furthest(best, findings);
   }
-  out.add(composite(`${JSON.stringify(path)} must validate at least one schema (anyOf)`));
+  out.add(composite(out, path, 'must validate at least one schema (anyOf)'));
   if (best !== undefined) out.merge(best);
 }
 
@@ -257,7 +275,7 @@ function checkOneOf(out: Findings, value: Json, schemas: readonly SchemaNode[], 
   const [first] = fitting;
   if (fitting.length === 1 && first !== undefined) return out.merge(first);
   const found = fitting.length === 0 ? 'Found none valid' : `Found ${fitting.length} valid alternatives`;
-  out.add(composite(`${JSON.stringify(path)} must validate one and only one schema (oneOf). ${found}`));
+  out.add(composite(out, path, `must validate one and only one schema (oneOf). ${found}`));
   const best = fitting.length === 0 ? all.reduce(furthest) : undefined;
   if (best !== undefined) out.merge(best);
 }
@@ -268,5 +286,5 @@ function checkAllOf(out: Findings, value: Json, schemas: readonly SchemaNode[], 
   for (const findings of all) out.merge(findings);
   if (fitting === all.length) return;
   const none = fitting === 0 ? '. None validated' : '';
-  out.add(composite(`${JSON.stringify(path)} must validate all the schemas (allOf)${none}`));
+  out.add(composite(out, path, `must validate all the schemas (allOf)${none}`));
 }

@@ -1,8 +1,11 @@
+import { Effort } from '../../custom/effort.ts';
 import { PATTERN_WEIGHT_TOTAL_MAX } from '../../custom/limits.ts';
 import { patternSize } from '../../custom/pattern-size.ts';
 
 /** What the validation of one definition may cost, all versions together. */
 export class DefinitionBudget {
+  /** The work of checking all defaults. */
+  readonly effort = new Effort();
   readonly #patterns = new Set<string>();
   #weight = 0;
 

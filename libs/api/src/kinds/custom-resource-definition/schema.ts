@@ -1,4 +1,5 @@
 import { type FieldError, forbidden, invalid, type JsonObject, semanticEqual, Verbatim } from '@holdfast/machinery';
+import type { Effort } from '../../custom/effort.ts';
 import { embeddedErrors } from '../../custom/embedded.ts';
 import { goLiteral } from '../../custom/list-types.ts';
 import { prune } from '../../custom/prune.ts';
@@ -40,7 +41,7 @@ export function validateSchema(
   const before = out.length;
   if (schema['nullable'] === true) out.push(forbidden(`${path}.nullable`, 'nullable cannot be true at the root'));
   const structure = structureErrors(path, schema);
-  out.push(...(structure.length > 0 ? structure : defaultErrors(path, schema)));
+  out.push(...(structure.length > 0 ? structure : defaultErrors(path, schema, budget.effort)));
   out.push(...openApiErrors(path, schema));
   if (out.length === before) out.push(...(rules?.check(schema, path, old) ?? []));
 }
@@ -74,22 +75,23 @@ function sizeProblem(schema: JsonObject, budget: DefinitionBudget): string | und
 }
 
 /** A default must fit its own schema. */
-function defaultErrors(path: string, schema: JsonObject): readonly FieldError[] {
+function defaultErrors(path: string, schema: JsonObject, effort: Effort): readonly FieldError[] {
   const node = schemaNode(schema);
   const out: FieldError[] = [];
-  visitDefaults(out, path, node);
+  visitDefaults(out, path, node, effort);
   return out;
 }
 
-function visitDefaults(out: FieldError[], path: string, node: SchemaNode): void {
+function visitDefaults(out: FieldError[], path: string, node: SchemaNode, effort: Effort): void {
   if (!node.has.defaults) return;
-  if (node.default !== undefined) checkDefault(out, `${path}.default`, node);
-  for (const [name, property] of node.properties) visitDefaults(out, `${path}.properties[${name}]`, property);
-  if (node.items !== undefined) visitDefaults(out, `${path}.items`, node.items);
-  if (node.additional !== undefined) visitDefaults(out, `${path}.additionalProperties`, node.additional);
+  const below = (step: string, child: SchemaNode): void => visitDefaults(out, `${path}.${step}`, child, effort);
+  if (node.default !== undefined) checkDefault(out, `${path}.default`, node, effort);
+  for (const [name, property] of node.properties) below(`properties[${name}]`, property);
+  if (node.items !== undefined) below('items', node.items);
+  if (node.additional !== undefined) below('additionalProperties', node.additional);
 }
 
-function checkDefault(out: FieldError[], path: string, node: SchemaNode): void {
+function checkDefault(out: FieldError[], path: string, node: SchemaNode, effort: Effort): void {
   const value = node.default ?? null;
   const objectMeta = structSchema('meta.v1.ObjectMeta');
   if (objectMeta !== undefined && typeof value === 'object' && value !== null) {
@@ -101,7 +103,7 @@ function checkDefault(out: FieldError[], path: string, node: SchemaNode): void {
     }
   }
   out.push(...embeddedErrors(value, node).map((error) => ({ ...error, field: `${path}${error.field}` })));
-  out.push(...schemaErrors(value, node, undefined, path));
+  out.push(...schemaErrors(value, node, { root: path, effort }));
 }
 
 const EMPTY: SchemaNode = schemaNode({ type: 'object' });

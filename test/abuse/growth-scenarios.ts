@@ -354,6 +354,7 @@ const INSTANCES: Instances = [
     }),
     (size) => many(size, (index) => `v${index}`),
   ],
+  ['a long duration', { type: 'string', format: 'duration' }, (size) => '1'.repeat(size * 5)],
   [
     'values that are not in a long enum',
     list({ items: { type: 'string', enum: many(4_000, (index) => `x${index}`) } }),

@@ -111,9 +111,12 @@ function isDateTime(text: string): boolean {
   return /^\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:z|[+-]\d{2}:\d{2})$/.test(time) && parseTime(text.toUpperCase()) !== undefined;
 }
 
-/** Accepts Go durations and the longer notation with named units. */
+/**
+ * Accepts Go durations and the longer notation with named units. Each digit can be read in one way only: otherwise the time
+ * would grow with the square of their number.
+ */
 const isDuration = (text: string): boolean =>
-  /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text) ||
+  /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(text) ||
   /^\d+ ?(?:ns|nanos?|us|micros?|ms|millis?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)$/i.test(
     text,
   );

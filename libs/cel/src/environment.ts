@@ -1,3 +1,4 @@
+import type { PatternRoom } from '@holdfast/api';
 import type { Functions } from './overload.ts';
 import type { CelType } from './types.ts';
 
@@ -9,4 +10,6 @@ export interface Environment {
   readonly typeNames: ReadonlyMap<string, CelType>;
   /** Refuses literal lists and maps of mixed types, as Kubernetes does. */
   readonly homogeneousLiterals: boolean;
+  /** The room for patterns in literals, shared by all expressions of the environment. */
+  readonly patterns: PatternRoom;
 }

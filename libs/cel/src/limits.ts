@@ -43,7 +43,10 @@ export const MAX_TEXT_CHARS = 10_000_000;
 
 /** Characters of a pattern. Its instructions are limited as those of schemas are. */
 export const MAX_PATTERN_CHARS = 10_000;
-/** Weight of all patterns that one expression names: they are compiled when it is, in some tenths of a second. */
+/**
+ * Weight of all patterns that the expressions of one policy or of the conditions of one webhook name: they are compiled when
+ * it is written, in some tenths of a second. Rules have the room of their definition.
+ */
 export const MAX_PATTERNS_WEIGHT = 50_000;
 /** Steps of compiling a pattern of weight 1, which takes some microseconds. */
 export const PATTERN_STEPS_PER_WEIGHT = 64;

@@ -1,23 +1,20 @@
-import { patternSize } from '@holdfast/api';
+import type { PatternRoom } from '@holdfast/api';
 import type { Expr } from './ast.ts';
 import type { Checked } from './check.ts';
 import type { Issue } from './issues.ts';
 import { parseDuration, parseTimestamp } from './library/time-text.ts';
-import { MAX_PATTERNS_WEIGHT } from './limits.ts';
 import { patternProblem } from './patterns.ts';
 
 /** Finds invalid patterns, durations and timestamps in literals. */
-export function validateLiterals(expr: Expr, checked: Checked): readonly Issue[] {
-  const literals: Literals = { issues: [], patterns: new Set(), weight: 0 };
+export function validateLiterals(expr: Expr, checked: Checked, patterns: PatternRoom): readonly Issue[] {
+  const literals: Literals = { issues: [], patterns };
   visit(expr, checked, literals);
   return literals.issues;
 }
 
 interface Literals {
   readonly issues: Issue[];
-  readonly patterns: Set<string>;
-  /** The sum for all different patterns. */
-  weight: number;
+  readonly patterns: PatternRoom;
 }
 
 function visit(expr: Expr, checked: Checked, literals: Literals): void {
@@ -51,14 +48,14 @@ function visit(expr: Expr, checked: Checked, literals: Literals): void {
 function validateCall(name: string, args: readonly Expr[], literals: Literals): void {
   const literal = name === 'matches' ? args[1] : args[0];
   if (literal?.op !== 'literal' || typeof literal.value !== 'string') return;
-  const problem = problemOf(name, literal.value, literals);
+  const problem = problemOf(name, literal.value, literals.patterns);
   if (problem !== undefined) literals.issues.push({ offset: literal.offset, message: problem });
 }
 
-function problemOf(name: string, text: string, literals: Literals): string | undefined {
+function problemOf(name: string, text: string, patterns: PatternRoom): string | undefined {
   switch (name) {
     case 'matches':
-      return isPattern(text, literals) ? undefined : 'invalid matches argument';
+      return patterns.fits(text) && patternProblem(text) === undefined ? undefined : 'invalid matches argument';
     case 'duration':
       return reads(() => parseDuration(text)) ? undefined : 'invalid duration argument';
     case 'timestamp':
@@ -66,13 +63,6 @@ function problemOf(name: string, text: string, literals: Literals): string | und
     default:
       return undefined;
   }
-}
-
-/** Compiles at most so much for one expression, whether the patterns are known already or not. */
-function isPattern(text: string, literals: Literals): boolean {
-  if (!literals.patterns.has(text)) literals.weight += patternSize(text).weight;
-  literals.patterns.add(text);
-  return literals.weight <= MAX_PATTERNS_WEIGHT && patternProblem(text) === undefined;
 }
 
 function reads(read: () => unknown): boolean {

@@ -70,7 +70,7 @@ export function compileExpression(source: string, environment: Environment): Com
   if (parsed.expr === undefined) return failed(source, parsed.issues);
   const checked = check(parsed.expr, environment);
   if ('issues' in checked) return failed(source, checked.issues);
-  const literals = validateLiterals(parsed.expr, checked);
+  const literals = validateLiterals(parsed.expr, checked, environment.patterns);
   if (literals.length > 0) return failed(source, literals);
   const maxCost = estimateCost(parsed.expr, checked, environment).max;
   const names = freeNames(parsed.expr);

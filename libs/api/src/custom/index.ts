@@ -1,5 +1,5 @@
 export { type Automaton, automatonOf } from './automaton.ts';
 export * from './kind.ts';
 export * from './lifecycle.ts';
-export { patternSize } from './pattern-size.ts';
+export { PatternRoom } from './pattern-room.ts';
 export * from './rules.ts';

@@ -1,4 +1,5 @@
 import type { FieldError, JsonObject } from '@holdfast/machinery';
+import type { PatternRoom } from './pattern-room.ts';
 
 /**
  * The rules of a schema (`x-kubernetes-validations`). An engine compiles them once per version of a definition and
@@ -7,12 +8,18 @@ import type { FieldError, JsonObject } from '@holdfast/machinery';
 export interface RuleEngine {
   /**
    * Returns the errors in the rules of one schema: syntax, types, estimated cost. Called when a definition is created
-   * or changed. `path` is the position of the schema: `spec.validation.openAPIV3Schema`. `old` is the schema before an
-   * update: unchanged rules are not refused.
+   * or changed. `path` is the position of the schema: `spec.validation.openAPIV3Schema`.
    */
-  readonly check: (schema: JsonObject, path: string, old: JsonObject | undefined) => readonly FieldError[];
+  readonly check: (schema: JsonObject, path: string, scope: RuleScope) => readonly FieldError[];
   /** Returns `undefined` for a schema without rules. Never throws: a rule that does not compile fails on evaluation. */
   readonly compile: (schema: JsonObject) => RuleSet | undefined;
+}
+
+export interface RuleScope {
+  /** The schema before an update: unchanged rules are not refused. */
+  readonly old: JsonObject | undefined;
+  /** The room for the patterns in all rules of the definition. */
+  readonly patterns: PatternRoom;
 }
 
 export interface RuleSet {

@@ -1,4 +1,6 @@
+import { PatternRoom } from '@holdfast/api';
 import type { Environment } from '../environment.ts';
+import { MAX_PATTERNS_WEIGHT } from '../limits.ts';
 import { type Functions, joinFunctions } from '../overload.ts';
 import {
   BOOL,
@@ -75,12 +77,18 @@ const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['kubernetes.URL', URL_TYPE],
 ]);
 
+const roomForPatterns = (): PatternRoom => new PatternRoom(MAX_PATTERNS_WEIGHT);
+
 /** Returns the environment of Kubernetes 1.32 with these variables. */
-export function kubernetesEnvironment(variables: ReadonlyMap<string, CelType>): Environment {
-  return { variables, functions: KUBERNETES_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: true };
+export function kubernetesEnvironment(
+  variables: ReadonlyMap<string, CelType>,
+  patterns = roomForPatterns(),
+): Environment {
+  return { variables, functions: KUBERNETES_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: true, patterns };
 }
 
 /** Returns the plain language, as its conformance data expects it. */
 export function standardEnvironment(variables: ReadonlyMap<string, CelType>): Environment {
-  return { variables, functions: STANDARD_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: false };
+  const patterns = roomForPatterns();
+  return { variables, functions: STANDARD_FUNCTIONS, typeNames: TYPE_NAMES, homogeneousLiterals: false, patterns };
 }

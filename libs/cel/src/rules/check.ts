@@ -1,3 +1,4 @@
+import type { PatternRoom, RuleScope } from '@holdfast/api';
 import { type FieldError, forbidden, invalid, notSupported, required, Verbatim } from '@holdfast/machinery';
 import { STATIC_COST_LIMIT, STATIC_TOTAL_COST_LIMIT } from '../limits.ts';
 import { type CompiledRule, compileRule } from './compile-rule.ts';
@@ -21,8 +22,8 @@ const HINT =
 const COSTLIEST_SHOWN = 4;
 
 /** Checks all rules of a schema: syntax, types and cost. */
-export function checkRules(schema: Schema, path: string, old: Schema | undefined): readonly FieldError[] {
-  const checker = new RuleChecker(old === undefined ? new Set() : expressionsOf(old));
+export function checkRules(schema: Schema, path: string, { old, patterns }: RuleScope): readonly FieldError[] {
+  const checker = new RuleChecker(old === undefined ? new Set() : expressionsOf(old), patterns);
   checker.visit(schema, { path, isResource: true, cardinality: 1, uncorrelatable: undefined });
   return checker.finish(path);
 }
@@ -31,9 +32,11 @@ class RuleChecker {
   readonly #errors: FieldError[] = [];
   readonly #costs: { readonly path: string; readonly cost: number }[] = [];
   readonly #known: ReadonlySet<string>;
+  readonly #patterns: PatternRoom;
 
-  constructor(known: ReadonlySet<string>) {
+  constructor(known: ReadonlySet<string>, patterns: PatternRoom) {
     this.#known = known;
+    this.#patterns = patterns;
   }
 
   finish(path: string): readonly FieldError[] {
@@ -115,7 +118,8 @@ class RuleChecker {
     for (const [index, rule] of rules.entries()) {
       const path = `${place.path}.x-kubernetes-validations[${index}]`;
       this.#checkForm(rule, path, schema);
-      this.#checkCompiled(compileRule(rule, sized.type), path, { cardinality, uncorrelatable: place.uncorrelatable });
+      const compiled = compileRule(rule, sized.type, this.#patterns);
+      this.#checkCompiled(compiled, path, { cardinality, uncorrelatable: place.uncorrelatable });
     }
   }
 

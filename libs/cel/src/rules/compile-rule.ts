@@ -1,3 +1,4 @@
+import type { PatternRoom } from '@holdfast/api';
 import { kubernetesEnvironment } from '../library/index.ts';
 import { compileExpression, type Program } from '../program.ts';
 import { type CelType, optionalOf } from '../types.ts';
@@ -14,13 +15,15 @@ export interface CompiledRule {
   readonly usesOldSelf: boolean;
 }
 
-export function compileRule(text: RuleText, self: CelType): CompiledRule {
+/** Without a room for patterns, the rule has one of its own. */
+export function compileRule(text: RuleText, self: CelType, patterns?: PatternRoom): CompiledRule {
   const old = text.optionalOldSelf === true ? optionalOf(self) : self;
   const environment = kubernetesEnvironment(
     new Map([
       ['self', self],
       ['oldSelf', old],
     ]),
+    patterns,
   );
   if (text.rule.trim() === '') return { text, usesOldSelf: false };
   const rule = compileExpression(text.rule, environment);

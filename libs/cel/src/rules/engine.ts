@@ -8,7 +8,7 @@ import { isEmbedded, typeOfSchema } from './schema-type.ts';
 /** Evaluates `x-kubernetes-validations`. Without a clock only the cost limits an evaluation. */
 export function createRuleEngine(clock?: Clocked): RuleEngine {
   return {
-    check: (schema, path, old) => (hasRules(schema) ? checkRules(schema, path, old) : []),
+    check: (schema, path, scope) => (hasRules(schema) ? checkRules(schema, path, scope) : []),
     compile: (schema) => compileSchema(schema, clock),
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PatternRoom } from '@holdfast/api';
 import { fieldErrorMessage, type JsonObject } from '@holdfast/machinery';
 import { createRuleEngine } from './engine.ts';
 
@@ -16,7 +17,7 @@ function object(properties: JsonObject, rules: readonly JsonObject[], more: Json
 }
 
 function problems(schema: JsonObject, old?: JsonObject): readonly string[] {
-  return engine.check(schema, PATH, old).map(fieldErrorMessage);
+  return engine.check(schema, PATH, { old, patterns: new PatternRoom(200_000) }).map(fieldErrorMessage);
 }
 
 function broken(schema: JsonObject, value: JsonObject, old?: JsonObject): readonly string[] {
@@ -95,6 +96,15 @@ test('check: rules of the stored definition are still accepted', () => {
   const schema = resource(object(N, [{ rule: 'self.m == 1' }]));
   assert.equal(problems(schema).length, 1);
   assert.deepEqual(problems(schema, schema), []);
+});
+
+test('check: the patterns in all rules of a definition share one room', () => {
+  const rules = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ rule: `self.s.matches('(?:${index}ab){990}')` }));
+  const schema = (count: number): JsonObject => resource(object({ s: { type: 'string', maxLength: 9 } }, rules(count)));
+  assert.deepEqual(problems(schema(30)), []);
+  assert.match(problems(schema(100)).join(), /\[99\]\.rule: Invalid value: .*invalid matches argument/s);
+  assert.deepEqual(problems(schema(100), schema(100)), []);
 });
 
 test('evaluate: a broken rule names its path, its type and its message', () => {

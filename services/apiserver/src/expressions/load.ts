@@ -16,7 +16,7 @@ export function createLazyRuleEngine(clock: Clock): RuleEngine {
   const ready = (): RuleEngine =>
     (engine ??= cel().createRuleEngine({ now: () => clock.monotonic(), maxMilliseconds: RULES_DEADLINE_MS }));
   return {
-    check: (schema, path, old) => (hasRules(schema) ? ready().check(schema, path, old) : []),
+    check: (schema, path, scope) => (hasRules(schema) ? ready().check(schema, path, scope) : []),
     compile: (schema) => (hasRules(schema) ? ready().compile(schema) : undefined),
   };
 }

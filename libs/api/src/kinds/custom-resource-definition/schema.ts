@@ -43,7 +43,7 @@ export function validateSchema(
   const structure = structureErrors(path, schema);
   out.push(...(structure.length > 0 ? structure : defaultErrors(path, schema, budget.effort)));
   out.push(...openApiErrors(path, schema));
-  if (out.length === before) out.push(...(rules?.check(schema, path, old) ?? []));
+  if (out.length === before) out.push(...(rules?.check(schema, path, { old, patterns: budget.patterns }) ?? []));
 }
 
 /** A larger schema would slow down every write. */
@@ -59,7 +59,7 @@ function sizeProblem(schema: JsonObject, budget: DefinitionBudget): string | und
     for (const [key, child] of Object.entries(value)) {
       if (key === 'pattern' && typeof child === 'string') {
         patterns += child.length;
-        if (patterns <= PATTERN_CHARS_TOTAL_MAX) isTooHeavy ||= !budget.hasRoomFor(child);
+        if (patterns <= PATTERN_CHARS_TOTAL_MAX) isTooHeavy ||= !budget.patterns.fits(child);
       }
       // The content of a default is data.
       else if (key !== 'default' && key !== 'enum' && key !== 'example') visit(child, level + 1);

@@ -47,7 +47,7 @@ export const MAX_PATTERN_CHARS = 10_000;
  * Weight of all patterns that the expressions of one policy or of the conditions of one webhook name: they are compiled when
  * it is written, in some tenths of a second. Rules have the room of their definition.
  */
-export const MAX_PATTERNS_WEIGHT = 50_000;
+export const MAX_PATTERNS_WEIGHT = 100_000;
 /** Steps of compiling a pattern of weight 1, which takes some microseconds. */
 export const PATTERN_STEPS_PER_WEIGHT = 64;
 /** Steps of matching, one instruction for one character each, that take as long as another step. */

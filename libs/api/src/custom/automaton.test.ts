@@ -39,6 +39,11 @@ test('a pattern that would be too large is refused before it is compiled', () =>
     const outcome = automatonOf(pattern, () => assert.fail('is compiled'));
     assert.deepEqual(outcome, { problem: 'error parsing regexp: expression too large' });
   }
+  assert.equal(
+    automatonOf('^\\pL{900}\\pN{900}\\pS{900}\\pZ{900}$').problem,
+    'error parsing regexp: expression too large',
+  );
+  assert.ok(compiled("^[\\p{L}\\p{N}\\p{Zs} '.,-]{1,1000}$").instructions < 3_000);
   assert.ok(compiled('x{999}'.repeat(10)).instructions <= PATTERN_INSTRUCTIONS_MAX);
 });
 

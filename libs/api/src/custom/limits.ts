@@ -19,16 +19,20 @@ export const CHARS_PER_DEFAULT_VALUE = 16;
 export const PATTERN_CHARS_MAX = 4_096;
 /** Instructions of a compiled pattern: repeats are expanded, so a short pattern may have a million. Real ones have hundreds. */
 export const PATTERN_INSTRUCTIONS_MAX = 10_000;
-/** Work of compiling one pattern: its characters and instructions, which take some microseconds each. */
-export const PATTERN_WEIGHT_MAX = 25_000;
+/** Work of compiling one pattern: its characters and instructions, which take some microseconds each, and the ranges of its classes. */
+export const PATTERN_WEIGHT_MAX = 75_000;
 /** The same of all patterns of one definition: they are compiled when it is written, in less than a second. */
 export const PATTERN_WEIGHT_TOTAL_MAX = 200_000;
+/** Ranges that weigh as much as an instruction. Those of a class that is repeated are copied into each repetition. */
+export const RANGES_PER_WEIGHT = 30;
+/** Ranges of a class of Unicode: `\pL` has so many. */
+export const NAMED_CLASS_RANGES = 650;
 /** A class of many ranges (`\pL`) takes as long as so many instructions, and more when it ignores case. */
 export const WIDE_CLASS_WEIGHT = 100;
 export const FOLDED_CLASS_WEIGHT = 1_000;
 /** JavaScript's own engine takes so many steps in the time of one step of the other. */
 export const PLAIN_STEPS_AT_ONCE = 8;
-/** Compiled patterns that are kept, and their weight: an instruction takes about 150 bytes. */
+/** Compiled patterns that are kept, and their weight: it takes up to 400 bytes. */
 export const PATTERNS_KEPT_MAX = 4_096;
 export const PATTERN_WEIGHT_KEPT_MAX = 500_000;
 /**

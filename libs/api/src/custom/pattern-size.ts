@@ -1,4 +1,4 @@
-import { FOLDED_CLASS_WEIGHT, WIDE_CLASS_WEIGHT } from './limits.ts';
+import { FOLDED_CLASS_WEIGHT, NAMED_CLASS_RANGES, RANGES_PER_WEIGHT, WIDE_CLASS_WEIGHT } from './limits.ts';
 
 /** What a pattern costs, found before it is compiled. */
 export interface PatternSize {
@@ -17,31 +17,33 @@ const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
 
 /** Reads a pattern in RE2 syntax. An invalid one has any size: compiling it fails at once. */
 export function patternSize(source: string): PatternSize {
-  const instructions = new Reader(source).read();
+  const { instructions, ranges } = new Reader(source).read();
   const ignoresCase = IGNORES_CASE.test(source);
   const wide = countOf(NAMED_CLASS, source) + (ignoresCase ? countOf(LONG_RANGE, source) : 0);
-  const weight = source.length + instructions + wide * (ignoresCase ? FOLDED_CLASS_WEIGHT : WIDE_CLASS_WEIGHT);
+  const classes = wide * (ignoresCase ? FOLDED_CLASS_WEIGHT : WIDE_CLASS_WEIGHT) + ranges / RANGES_PER_WEIGHT;
+  const weight = source.length + instructions + Math.ceil(classes);
   return { instructions, hasWideClasses: wide > 0, weight };
 }
 
 const countOf = (what: RegExp, source: string): number => source.match(what)?.length ?? 0;
 
-/** A part of a pattern: its instructions, and by how much repeats inside it are multiplied. */
+/** A part of a pattern: its instructions, the ranges of their classes, and by how much repeats inside it are multiplied. */
 interface Part {
   readonly instructions: number;
+  readonly ranges: number;
   readonly repeats: number;
 }
 
 /** A group that is not closed yet. `last` is the part that a repeat would repeat. */
 interface Open {
   readonly captures: boolean;
-  sum: number;
-  repeats: number;
+  before: Part;
   last: Part;
 }
 
-const ONE: Part = { instructions: 1, repeats: 1 };
-const NOTHING: Part = { instructions: 0, repeats: 1 };
+const NOTHING: Part = { instructions: 0, ranges: 0, repeats: 1 };
+const ONE: Part = { ...NOTHING, instructions: 1 };
+const EITHER: Part = { ...NOTHING, instructions: 2 };
 /** RE2 refuses larger repeats, also as a product of repeats inside one another. */
 const REPEATS_MAX = 1_000;
 
@@ -62,10 +64,10 @@ class Reader {
     this.#source = source;
   }
 
-  read(): number {
+  read(): Part {
     while (this.#at < this.#source.length) this.#step();
     while (this.#open.length > 0) this.#close();
-    return sumOf(this.#in).instructions;
+    return together(this.#in.before, this.#in.last);
   }
 
   #step(): void {
@@ -77,7 +79,7 @@ class Reader {
         this.#at += 1;
         return this.#close();
       case '|':
-        return this.#part(1, { instructions: 2, repeats: 1 });
+        return this.#part(1, EITHER);
       case '*':
       case '+':
       case '?':
@@ -85,8 +87,7 @@ class Reader {
       case '{':
         return this.#repeat();
       case '[':
-        // A class that does not end makes the whole pattern invalid.
-        return this.#part(this.#matched(CLASS)?.[0].length ?? this.#source.length, ONE);
+        return this.#class();
       case '\\':
         return this.#escape();
       default:
@@ -101,9 +102,15 @@ class Reader {
 
   #part(chars: number, part: Part): void {
     this.#at += chars;
-    this.#in.sum += this.#in.last.instructions;
-    this.#in.repeats = Math.max(this.#in.repeats, this.#in.last.repeats);
+    this.#in.before = together(this.#in.before, this.#in.last);
     this.#in.last = part;
+  }
+
+  /** One that does not end makes the whole pattern invalid. */
+  #class(): void {
+    const text = this.#matched(CLASS)?.[0];
+    if (text === undefined) this.#at = this.#source.length;
+    else this.#part(text.length, { ...ONE, ranges: text.length + countOf(NAMED_CLASS, text) * NAMED_CLASS_RANGES });
   }
 
   #group(): void {
@@ -123,42 +130,47 @@ class Reader {
   #close(): void {
     const above = this.#open.pop();
     if (above === undefined) return;
-    const { instructions, repeats } = sumOf(this.#in);
+    const group = together(this.#in.before, this.#in.last);
     const own = this.#in.captures ? 2 : 0;
     this.#in = above;
-    this.#in.last = { instructions: Math.max(1, instructions + own), repeats };
+    this.#in.last = { ...group, instructions: Math.max(1, group.instructions + own) };
   }
 
   #repeatEndlessly(): void {
-    const { instructions, repeats } = this.#in.last;
     this.#at += 1;
-    this.#in.last = { instructions: instructions + 2, repeats };
+    this.#in.last = together(this.#in.last, EITHER);
   }
 
   #repeat(): void {
     const found = this.#matched(REPEAT);
     if (found === undefined) return this.#part(1, ONE);
-    const { instructions, repeats } = this.#in.last;
+    const { instructions, ranges, repeats } = this.#in.last;
     const least = Number(found[1]);
     const isOpen = found[2] !== undefined && found[3] === '';
     const most = Math.max(1, least, found[3] === undefined ? 0 : Number(found[3]));
     const product = most * repeats;
     this.#at += found[0].length;
     if (product > REPEATS_MAX) return;
-    this.#in.last = { instructions: most * instructions + (isOpen ? 2 : most - least), repeats: product };
+    const sum = most * instructions + (isOpen ? 2 : most - least);
+    this.#in.last = { instructions: sum, ranges: most * ranges, repeats: product };
   }
 
   #escape(): void {
     const quote = this.#matched(QUOTE);
-    if (quote === undefined) return this.#part(this.#matched(ESCAPE)?.[0].length ?? 1, ONE);
+    if (quote === undefined) {
+      const text = this.#matched(ESCAPE)?.[0] ?? '\\';
+      const ranges = /^\\[pP]/.test(text) ? NAMED_CLASS_RANGES : 0;
+      return this.#part(text.length, { ...ONE, ranges });
+    }
     for (const _ of quote[1] ?? '') this.#part(0, ONE);
     this.#at += quote[0].length;
   }
 }
 
-const opened = (captures: boolean): Open => ({ captures, sum: 0, repeats: 1, last: NOTHING });
+const opened = (captures: boolean): Open => ({ captures, before: NOTHING, last: NOTHING });
 
-const sumOf = ({ sum, repeats, last }: Open): Part => ({
-  instructions: sum + last.instructions,
-  repeats: Math.max(repeats, last.repeats),
+const together = (a: Part, b: Part): Part => ({
+  instructions: a.instructions + b.instructions,
+  ranges: a.ranges + b.ranges,
+  repeats: Math.max(a.repeats, b.repeats),
 });

@@ -17,6 +17,9 @@ interface Film {
   }[];
 }
 
+const isFenced = ({ lanes }: Film): boolean =>
+  lanes.some((lane) => lane.kind === 'node' && lane.steps.some(({ kind }) => kind === 'fenced'));
+
 test('[SAFE-22] the tour of the README is a film: a page of its own, and true to the order of what happened', async () => {
   await using cluster = await HoldfastProcess.start(TOUR_FLAGS);
   const tour = new PartitionTour(cluster);
@@ -29,7 +32,9 @@ test('[SAFE-22] the tour of the README is a film: a page of its own, and true to
   assert.match(html, /^<!doctype html>/i);
   assert.ok(html.includes('<svg') && html.includes(PET) && html.includes(node));
   assert.doesNotMatch(html, /<script|https?:\/\/(?!www\.w3\.org)/, 'it needs nothing but itself');
-  const film = JSON.parse((await holdfast([...asked, '--json'])).stdout) as Film;
+  // One document a line. A machine that is short of time may have lost its node once more, by itself.
+  const films = (await holdfast([...asked, '--json'])).stdout.trim().split('\n');
+  const film = films.map((line) => JSON.parse(line) as Film).find(isFenced) ?? assert.fail('one shows a fence');
   assert.deepEqual([film.node, film.waits], [node, []]);
   assert.notEqual(film.back, null);
   const kinds = film.lanes.find(({ kind }) => kind === 'node')?.steps.map((step) => step.kind) ?? [];

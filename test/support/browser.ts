@@ -9,10 +9,11 @@ export const startBrowser = (): Promise<Browser> =>
 
 /**
  * Opens a page of the console. Networks of the machine that come and go, such as those of pods, break connections of the
- * browser: a page whose script is lost stays empty.
+ * browser: a page whose script is lost stays empty. An address that differs only behind its # is not loaded again.
  */
 export const visit = (page: Page, url: string): Promise<unknown> =>
   waitFor(`the page ${new URL(url).pathname}`, async () => {
+    await page.goto('about:blank');
     await page.goto(url);
     await page.locator('#app > *').first().waitFor({ timeout: 5_000 });
     return true;

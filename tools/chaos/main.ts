@@ -46,7 +46,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 for (const output of [process.stdout, process.stderr]) {
   // Nobody reads it any more, as behind `head`.
   output.once('error', () => void endEarly());
-  // Later lines are lost, and the containers are removed all the same.
+  // Later lines are lost, and the containers are removed all the same, apart from those that compose is still creating.
   output.on('error', () => {});
 }
 process.exit('losses' in options ? await lose(options.losses) : await playScenarios(options.play));

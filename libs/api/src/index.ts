@@ -5,6 +5,7 @@ export * from './flow-control/index.ts';
 export { KINDS } from './generated/kinds.ts';
 export type * from './generated/types.ts';
 export type * from './kind-info.ts';
+export { type DerValue, derValues } from './kinds/certificate-signing-request/der.ts';
 export { requestDer } from './kinds/certificate-signing-request/pem-bytes.ts';
 export * from './kinds/node/fence.ts';
 export * from './kinds/node/incarnation.ts';

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
 import { allResources } from '../registry.ts';
-import { refusals, stored } from './testing.ts';
+import { P256_CERTIFICATE, refusals, stored } from './testing.ts';
 
 /** Far more than linear work needs, and far less than quadratic work. */
 const CPU_US_MAX = 5_000_000;
@@ -82,15 +82,7 @@ test('certificate blocks that start and never end are scanned once', () => {
   assert.equal(inLittleTime(() => refusals(request)).length, 1);
 });
 
-/** A certificate with a P-256 key. */
-const CERTIFICATE = Buffer.from(
-  'MIIBbjCCARWgAwIBAgIUIPzJ8DWYTwZwEUG6Mws5yDuXGhgwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBYTAgFw0yNjExMjIwMTA1NDBaGA8yMTI2' +
-    'MTAyOTAxMDU0MFowDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOSpB4pTKru0lVsjdPIBetFob7JuR0UABblmYElAZgSi' +
-    'LZo7NhAWBy4uS02OFQpRmojYQkOke7REpqJ5RCl540OjUzBRMB0GA1UdDgQWBBTs2jVsij9cK7UZ0SHo7VkdQ2kiLzAfBgNVHSMEGDAWgBTs2jVs' +
-    'ij9cK7UZ0SHo7VkdQ2kiLzAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIAhXDtBbw2XP2stu0Kr0aGPf4zjo/NellbyTNMJvp1H4' +
-    'AiALNFfyfrbktlB2KgeYz07xqOcbWZzihYPMfoj6Uf38GA==',
-  'base64',
-).toString('hex');
+const CERTIFICATE = P256_CERTIFICATE.toString('hex');
 const KEY_TYPE = '2a8648ce3d0201';
 const UNKNOWN_TYPE = '2a8648ce3d0209';
 

@@ -96,3 +96,13 @@ export function compareTexts(actual: readonly string[], expected: readonly strin
   });
   assert.deepEqual(shortened, expected, about);
 }
+
+/** A certificate with a P-256 key. */
+export const P256_CERTIFICATE = Buffer.from(
+  'MIIBbjCCARWgAwIBAgIUIPzJ8DWYTwZwEUG6Mws5yDuXGhgwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBYTAgFw0yNjExMjIwMTA1NDBaGA8yMTI2' +
+    'MTAyOTAxMDU0MFowDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOSpB4pTKru0lVsjdPIBetFob7JuR0UABblmYElAZgSi' +
+    'LZo7NhAWBy4uS02OFQpRmojYQkOke7REpqJ5RCl540OjUzBRMB0GA1UdDgQWBBTs2jVsij9cK7UZ0SHo7VkdQ2kiLzAfBgNVHSMEGDAWgBTs2jVs' +
+    'ij9cK7UZ0SHo7VkdQ2kiLzAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIAhXDtBbw2XP2stu0Kr0aGPf4zjo/NellbyTNMJvp1H4' +
+    'AiALNFfyfrbktlB2KgeYz07xqOcbWZzihYPMfoj6Uf38GA==',
+  'base64',
+);

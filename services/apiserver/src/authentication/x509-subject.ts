@@ -1,16 +1,13 @@
+import { type DerValue, derValues } from '@holdfast/api';
+
 /** Object identifiers, as bytes: 2.5.4.10 (organization) and 2.5.4.3 (common name). */
 const ORGANIZATION = '55040a';
 const COMMON_NAME = '550403';
 
 const SEQUENCE = 0x30;
 const VERSION = 0xa0;
-const LONG_FORM = 0x80;
 
-/** A value in DER (ITU-T X.690). */
-export interface Element {
-  readonly tag: number;
-  readonly content: Buffer;
-}
+type Element = Pick<DerValue, 'tag' | 'content'>;
 
 /** The values as they stand in the certificate: printed texts escape some characters, and join values that stand together. */
 export interface X509Subject {
@@ -27,22 +24,22 @@ export function subjectOfCertificate(certificate: Buffer): X509Subject | undefin
 
 /** The members of what is signed, which is the first member of a certificate, or of a request for one. */
 export function signedParts(der: Buffer): readonly Element[] | undefined {
-  const whole = elementsOf(der)?.[0];
-  const signed = whole?.tag === SEQUENCE ? elementsOf(whole.content)?.[0] : undefined;
-  return signed?.tag === SEQUENCE ? elementsOf(signed.content) : undefined;
+  const whole = derValues(der)?.[0];
+  const signed = whole?.tag === SEQUENCE ? derValues(whole.content)?.[0] : undefined;
+  return signed?.tag === SEQUENCE ? derValues(signed.content) : undefined;
 }
 
 /** Nothing when it cannot be read. */
 export function readSubject({ tag, content }: Element): X509Subject | undefined {
-  const sets = tag === SEQUENCE ? elementsOf(content) : undefined;
-  const attributes = sets?.flatMap((set) => elementsOf(set.content) ?? []);
+  const sets = tag === SEQUENCE ? derValues(content) : undefined;
+  const attributes = sets?.flatMap((set) => derValues(set.content) ?? []);
   if (attributes === undefined) return undefined;
   const valuesOf = (type: string): readonly string[] => attributes.flatMap((each) => valueOf(each, type));
   return { organizations: valuesOf(ORGANIZATION), commonNames: valuesOf(COMMON_NAME) };
 }
 
 function valueOf(attribute: Element, wanted: string): readonly string[] {
-  const [type, value] = elementsOf(attribute.content) ?? [];
+  const [type, value] = derValues(attribute.content) ?? [];
   return type?.content.toString('hex') === wanted && value !== undefined ? [textOf(value)] : [];
 }
 
@@ -68,22 +65,3 @@ function wideText(content: Buffer): string {
 }
 
 const LAST_CODE_POINT = 0x10_ff_ff;
-
-/** The elements that stand one after the other in DER; nothing when a length does not fit. */
-function elementsOf(bytes: Buffer): readonly Element[] | undefined {
-  const elements: Element[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    const tag = bytes[at] ?? 0;
-    const first = bytes[at + 1] ?? 0;
-    const sizeBytes = first < LONG_FORM ? 0 : first - LONG_FORM;
-    // DER has no lengths that are only known at the end.
-    if (first === LONG_FORM || sizeBytes > 4 || at + 2 + sizeBytes > bytes.length) return undefined;
-    const length = sizeBytes === 0 ? first : bytes.readUIntBE(at + 2, sizeBytes);
-    const start = at + 2 + sizeBytes;
-    if (start + length > bytes.length) return undefined;
-    elements.push({ tag, content: bytes.subarray(start, start + length) });
-    at = start + length;
-  }
-  return elements;
-}

@@ -10,10 +10,10 @@ export interface DerValue {
 }
 
 /**
- * Returns the first values that stand one after the other; nothing when a length does not fit. The caller knows how many
- * it wants: a user may send half a million of two bytes.
+ * Returns the values that stand one after the other; nothing when a length does not fit. A caller that knows how many it
+ * wants says so: a user may send half a million of two bytes.
  */
-export function derValues(bytes: Buffer, wanted: number): readonly DerValue[] | undefined {
+export function derValues(bytes: Buffer, wanted = Number.POSITIVE_INFINITY): readonly DerValue[] | undefined {
   const values: DerValue[] = [];
   for (let at = 0; at < bytes.length && values.length < wanted; ) {
     const value = derValueAt(bytes, at);

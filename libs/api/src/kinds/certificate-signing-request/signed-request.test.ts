@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { test } from 'node:test';
 import type { JsonObject } from '@holdfast/machinery';
-import { changeRefusals, compareTexts, refusals } from '../testing.ts';
+import { changeRefusals, compareTexts, P256_CERTIFICATE, refusals } from '../testing.ts';
 import { requestProblem } from './signed-request.ts';
 
 interface KeyPair {
@@ -120,24 +120,14 @@ test('a request is checked when it is created, and not again', () => {
   assert.deepEqual(changeRefusals(kept, kept, 'status'), []);
 });
 
-/** A certificate with a P-256 key. */
-const CERTIFICATE = Buffer.from(
-  'MIIBbjCCARWgAwIBAgIUIPzJ8DWYTwZwEUG6Mws5yDuXGhgwCgYIKoZIzj0EAwIwDDEKMAgGA1UEAwwBYTAgFw0yNjExMjIwMTA1NDBaGA8yMTI2' +
-    'MTAyOTAxMDU0MFowDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABOSpB4pTKru0lVsjdPIBetFob7JuR0UABblmYElAZgSi' +
-    'LZo7NhAWBy4uS02OFQpRmojYQkOke7REpqJ5RCl540OjUzBRMB0GA1UdDgQWBBTs2jVsij9cK7UZ0SHo7VkdQ2kiLzAfBgNVHSMEGDAWgBTs2jVs' +
-    'ij9cK7UZ0SHo7VkdQ2kiLzAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIAhXDtBbw2XP2stu0Kr0aGPf4zjo/NellbyTNMJvp1H4' +
-    'AiALNFfyfrbktlB2KgeYz07xqOcbWZzihYPMfoj6Uf38GA==',
-  'base64',
-);
-
 test('an issued certificate has to be one', () => {
   const before = csr(pem('CERTIFICATE REQUEST', requestOf(SIGNERS['Ed25519'] as Signer)));
   const issue = (text: string): readonly string[] =>
     changeRefusals(before, { ...before, status: { certificate: Buffer.from(text).toString('base64') } }, 'status');
-  const whole = pem('CERTIFICATE', CERTIFICATE);
+  const whole = pem('CERTIFICATE', P256_CERTIFICATE);
   assert.deepEqual(issue(`${whole}${whole}`), []);
   const refused = 'status.certificate: Invalid value: "<certificate data>": ';
-  assert.deepEqual(issue(`${whole}${pem('CERTIFICATE', CERTIFICATE.subarray(0, 90))}`), [
+  assert.deepEqual(issue(`${whole}${pem('CERTIFICATE', P256_CERTIFICATE.subarray(0, 90))}`), [
     `${refused}x509: malformed certificate`,
   ]);
   assert.deepEqual(issue(pem('CERTIFICATE', Buffer.alloc(0))), [

@@ -48,13 +48,14 @@ async function find(
   return all.filter(({ metadata }) => selector.matches(metadata.labels));
 }
 
-export function resourceOf(
-  { apiVersion = '', kind = '' }: Readonly<ParamKind>,
-  kinds: Kinds,
-): ResourceDefinition | undefined {
+export function groupVersionOf({ apiVersion = '' }: Readonly<ParamKind>): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
-  const version = apiVersion.slice(slash + 1);
+  return { group: slash === -1 ? '' : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+}
+
+export function resourceOf(paramKind: Readonly<ParamKind>, kinds: Kinds): ResourceDefinition | undefined {
+  const { kind = '' } = paramKind;
+  const { group, version } = groupVersionOf(paramKind);
   const built = allResources().find((each) => each.group === group && each.version === version && each.kind === kind);
   if (built !== undefined) return built;
   const custom = kinds.definitions().find(({ summary }) => summary.group === group && summary.names.kind === kind);

@@ -12,6 +12,7 @@ import type { Parts } from '../../turns/parts.ts';
 import { variableParts } from './compiled-policies.ts';
 import { compileText } from './expressions.ts';
 import { typeOfKind } from './kind-types.ts';
+import { groupVersionOf } from './policy-params.ts';
 
 type Policy = Readonly<ValidatingAdmissionPolicy>;
 
@@ -95,9 +96,8 @@ const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 const titleOf = ({ group, version, kind }: ServedKind): string => `${group}/${version}, Kind=${kind}`;
 
 function paramsTypeOf({ spec }: Policy, catalog: Catalog): CelType | undefined {
-  const { apiVersion = '', kind } = spec.paramKind ?? {};
-  const slash = apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
-  const found = catalog.kindsOf(group, apiVersion.slice(slash + 1)).find((each) => each.kind === kind);
+  const { paramKind = {} } = spec;
+  const { group, version } = groupVersionOf(paramKind);
+  const found = catalog.kindsOf(group, version).find((each) => each.kind === paramKind.kind);
   return found === undefined ? undefined : typeOfKind(found);
 }

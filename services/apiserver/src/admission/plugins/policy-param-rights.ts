@@ -7,7 +7,7 @@ import {
 import { deepEqual, type FieldError, forbidden, invalidObject } from '@holdfast/machinery';
 import { MASTERS_GROUP } from '../../authentication/identity.ts';
 import { isAllowed } from '../../authorization/chain.ts';
-import { resourceOf } from '../dynamic/policy-params.ts';
+import { groupVersionOf, resourceOf } from '../dynamic/policy-params.ts';
 import type { AdmissionDeps, AdmissionPlugin, AdmissionRequest } from '../port.ts';
 
 /** The server reads the parameters of a policy with its own rights, and messages show them: who writes the policy must have these rights. */
@@ -63,11 +63,7 @@ interface Place {
 /** Of what nobody knows yet, everything has to be readable. */
 function placeOf({ kinds }: AdmissionDeps, paramKind: Readonly<ParamKind> | undefined): Place {
   if (paramKind === undefined) return { group: '*', version: '*', resource: '*' };
-  const { apiVersion = '' } = paramKind;
-  const slash = apiVersion.indexOf('/');
-  const group = slash === -1 ? '' : apiVersion.slice(0, slash);
-  const resource = resourceOf(paramKind, kinds)?.plural ?? '*';
-  return { group, version: apiVersion.slice(slash + 1), resource };
+  return { ...groupVersionOf(paramKind), resource: resourceOf(paramKind, kinds)?.plural ?? '*' };
 }
 
 interface Read extends Place {

@@ -5,7 +5,7 @@ import { readTexts } from '../volumes/referenced-data.ts';
 
 type Texts = Readonly<Record<string, string>> | undefined;
 
-/** The ConfigMaps and Secrets of one pod's variables, as they were read last: a restart does not wait for an API that is away. */
+/** The ConfigMaps and Secrets of one pod's variables, as this process read them last: a restart does not wait for an API that is away. */
 export class ReferencedTexts {
   readonly #client: ApiClient;
   readonly #known = new Map<string, Texts>();

@@ -123,7 +123,7 @@ export class PodVolumes {
     return { mounts: [], environment: this.#standIns(container, mounts) };
   }
 
-  /** A restart does not wait for an API that is away: the files stay as they were. */
+  /** What this process has set up once does not wait for an API that is away: the files stay as they were. */
   async #setUpAgain(place: VolumePlace): Promise<void> {
     const isThere = this.#place?.path === place.path;
     try {

@@ -7,9 +7,15 @@ import type { LossKind } from './plan.ts';
 
 const execute = promisify(execFile);
 
+type Cut = Extract<LossKind, `cut-${string}`>;
+
+type Rules = readonly (readonly string[])[];
+
 /** Loses nodes of a compose cluster, and returns them. Needs root: it works on their networks and processes from outside. */
 export class NodeFaults {
   readonly #cluster: ComposeCluster;
+  /** The rules of each cut. Its end removes these: the API servers may have other addresses by then. */
+  readonly #cuts = new Map<string, Rules>();
 
   constructor(cluster: ComposeCluster) {
     this.#cluster = cluster;
@@ -29,7 +35,7 @@ export class NodeFaults {
       case 'cut-api':
       case 'cut-to-api':
       case 'cut-from-api':
-        return changeRules(container, '--insert', await this.#rules(kind));
+        return this.#cut(kind, container);
     }
   }
 
@@ -47,11 +53,17 @@ export class NodeFaults {
       case 'cut-api':
       case 'cut-to-api':
       case 'cut-from-api':
-        return changeRules(container, '--delete', await this.#rules(kind));
+        return changeRules(container, '--delete', this.#cuts.get(`${kind} ${container}`) ?? []);
     }
   }
 
-  async #rules(kind: 'cut-api' | 'cut-to-api' | 'cut-from-api'): Promise<readonly (readonly string[])[]> {
+  async #cut(kind: Cut, container: string): Promise<void> {
+    const rules = await this.#rules(kind);
+    this.#cuts.set(`${kind} ${container}`, rules);
+    await changeRules(container, '--insert', rules);
+  }
+
+  async #rules(kind: Cut): Promise<Rules> {
     const servers = apiServersOf(this.#cluster.form).map((service) => this.#cluster.containerOf(service));
     return (await addressesOf(...servers)).flatMap((address) => [
       ...(kind === 'cut-from-api' ? [] : [['OUTPUT', '--destination', address, '--jump', 'DROP']]),
@@ -97,11 +109,7 @@ export async function inNetworkOf(container: string, command: readonly string[],
  * All rules at once, or none: one program for each of dozens would take longer than a fault lasts. Inserted rules stand in
  * front of those that are there, in this order.
  */
-export async function changeRules(
-  container: string,
-  verb: '--insert' | '--delete',
-  rules: readonly (readonly string[])[],
-): Promise<void> {
+export async function changeRules(container: string, verb: '--insert' | '--delete', rules: Rules): Promise<void> {
   const lines = (verb === '--insert' ? rules.toReversed() : rules).map((rule) => [verb, ...rule].join(' '));
   await inNetworkOf(container, ['iptables-restore', '--noflush'], ['*filter', ...lines, 'COMMIT', ''].join('\n'));
 }

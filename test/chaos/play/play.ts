@@ -163,19 +163,21 @@ export class Play {
     await this.#recoveries.expect(step, until - planned.at, this.#scenario.expect.recoverWithin);
     const fromMs = this.#elapsedMs;
     this.#say(inWords({ ...step, targets: [step.target] }));
-    const end = await this.#begin(step);
-    if (typeof end === 'function') {
+    const begun = await this.#begin(step);
+    // What could not begin, as a fault of a container that does not run, is not counted.
+    if (begun === undefined) return;
+    if (typeof begun.end === 'function') {
       await this.#sleepUntil(until);
-      await this.#end(step, end);
+      await this.#end(step, begun.end);
     }
     this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
   }
 
   /** A user asks again when nobody answers: the API server may be the one that a fault has met. */
-  async #begin(step: Step): Promise<End | void> {
+  async #begin(step: Step): Promise<{ readonly end: End | void } | undefined> {
     for (let left = isFault(step.do) ? 0 : ASKED_AGAIN; ; left--) {
       try {
-        return await beginStep(this.#cluster, this.#scenario, step);
+        return { end: await beginStep(this.#cluster, this.#scenario, step) };
       } catch (error) {
         if (left === 0) return this.#tell(step, error);
         await clock.sleep(ASK_AGAIN_MS);
@@ -192,7 +194,7 @@ export class Play {
     this.#say(`  over: ${step.do} ${step.target}`);
   }
 
-  #tell(step: Step, error: unknown): void {
+  #tell(step: Step, error: unknown): undefined {
     this.#say(`  ${step.do} ${step.target}: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`);
   }
 

@@ -103,21 +103,27 @@ export async function startComposeCluster(
     const common = ['compose', '--project-name', project, '--env-file', environmentFile, ...chosen];
     return (await execute('docker', [...common, ...args], { cwd: root, maxBuffer: OUTPUT_LIMIT_BYTES })).stdout;
   };
+  const down = () => compose('down', '--volumes', '--timeout', '1');
+  let starting: Promise<unknown> | undefined;
   const cleanUp = async (): Promise<void> => {
     CLEAN_UPS.delete(cleanUp);
-    await compose('down', '--volumes', '--timeout', '1');
+    await down();
+    // A start goes on creating what was not there yet. It fails when it waits for what is gone.
+    if (starting !== undefined) await starting.then(down, down);
     await removeScratch(scratch);
   };
   CLEAN_UPS.add(cleanUp);
   try {
     // Not cleaned up by a container of testcontainers' own, which would have to be pulled: `cleanUp` does it, always.
-    await new DockerComposeEnvironment(root, composeFiles)
+    starting = new DockerComposeEnvironment(root, composeFiles)
       .withProjectName(project)
       .withProfiles(...profiles)
       .withEnvironmentFile(environmentFile)
       .withAutoCleanup(false)
       .withClientOptions({ commandOptions: ['--wait'] })
       .up();
+    await starting;
+    starting = undefined;
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
     const servers = ports.map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);

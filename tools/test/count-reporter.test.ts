@@ -66,3 +66,20 @@ test('a failure without its own error is printed with the message of the runner'
   const report = await reportOf([failed('slow', 'testTimeoutFailure', 'test timed out after 100ms'), END]);
   assert.match(report.failures[0] as string, /timed out after 100ms/);
 });
+
+test('the time of each file is counted, of files in groups as well', async () => {
+  const file = (name: string, ms: number) => ({
+    type: 'test:summary',
+    data: { file: path.resolve(name), duration_ms: ms, counts: { tests: 1, passed: 1, skipped: 0, todo: 0 } },
+  });
+  const inGroup = {
+    name: 'libs/api/b.test.ts',
+    file: path.resolve('group-1.mjs'),
+    details: { type: 'suite', duration_ms: 7 },
+  };
+  const { times } = await reportOf([file('test/a.test.ts', 5), passed(inGroup), file('group-1.mjs', 9), END]);
+  assert.deepEqual(times, [
+    { file: 'test/a.test.ts', ms: 5 },
+    { file: 'libs/api/b.test.ts', ms: 7 },
+  ]);
+});

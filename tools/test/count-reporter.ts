@@ -11,12 +11,20 @@ export interface RunReport {
   readonly failures: readonly string[];
   /** The files of groups whose tests have all ended. */
   readonly ended: readonly string[];
+  /** How long each file took. */
+  readonly times: readonly FileTime[];
+}
+
+export interface FileTime {
+  readonly file: string;
+  readonly ms: number;
 }
 
 /** The runner only mentions an unhandled rejection or exception of a test that has already passed. In a service it ends the process. */
 const LATE_ERROR = /asynchronous activity after the test ended.*(?:unhandledRejection|uncaughtException)/s;
 
 type PassedTest = Extract<TestEvent, { type: 'test:pass' }>['data'];
+type Summary = Extract<TestEvent, { type: 'test:summary' }>['data'];
 type FailedTest = Extract<TestEvent, { type: 'test:fail' }>['data'];
 
 /** Lines of an error that are repeated at the end of the whole run: enough to know what to look for further up. */
@@ -30,6 +38,7 @@ export default async function* countReporter(source: AsyncIterable<TestEvent>): 
   const late = new Set<string>();
   const skips: Skip[] = [];
   const ended: string[] = [];
+  const times: FileTime[] = [];
   let empty = 0;
   let failedSuites = 0;
   for await (const event of source) {
@@ -39,9 +48,11 @@ export default async function* countReporter(source: AsyncIterable<TestEvent>): 
     if (event.type === 'test:pass' && hasNoTest(event.data)) empty++;
     if (event.type === 'test:pass' || event.type === 'test:fail') {
       if (isOuterSuite(event.data)) ended.push(event.data.name);
+      if (isFileOfGroup(event.data)) times.push({ file: event.data.name, ms: event.data.details.duration_ms });
     }
     // The runner counts tests only. A suite fails by itself when its file cannot be loaded, or by a hook.
     if (event.type === 'test:fail' && isSuite(event.data) && isOwnFailure(event.data)) failedSuites++;
+    if (event.type === 'test:summary' && isOfFile(event.data)) times.push(timeOf(event.data));
     if (event.type === 'test:summary' && event.data.file === undefined) {
       const { tests, passed, skipped, todo } = event.data.counts;
       const report: RunReport = {
@@ -50,6 +61,7 @@ export default async function* countReporter(source: AsyncIterable<TestEvent>): 
         skips,
         failures: [...failures, ...late],
         ended,
+        times,
       };
       yield `${JSON.stringify(report)}\n`;
     }
@@ -71,6 +83,15 @@ function hasNoTest({ name, file, nesting }: PassedTest): boolean {
 const isSuite = ({ details }: PassedTest | FailedTest): boolean => details?.type === 'suite';
 
 const isOuterSuite = (suite: PassedTest | FailedTest): boolean => isSuite(suite) && suite.nesting === 0;
+
+/** A file of a group is a suite of its process. */
+const isFileOfGroup = (suite: PassedTest | FailedTest): boolean => isOuterSuite(suite) && TEST_FILE.test(suite.name);
+
+const TEST_FILE = /\.test\.ts$/;
+
+const isOfFile = ({ file }: Summary): boolean => file !== undefined && TEST_FILE.test(file);
+
+const timeOf = ({ file = '', duration_ms: ms }: Summary): FileTime => ({ file: path.relative(root, file), ms });
 
 /** A suite or a parent that fails only because of an inner test would be reported twice. */
 function isOwnFailure(failed: FailedTest): boolean {

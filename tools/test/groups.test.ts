@@ -100,9 +100,24 @@ test('groups contain the files of one room, and tests that measure or change the
 test('files that look at the whole machine run apart from the others, and all are counted', () => {
   const parts = splitAlone({ alone: ['b.test.ts'] }, ['a.test.ts', 'b.test.ts', 'c.test.ts']);
   assert.deepEqual(parts, { together: ['a.test.ts', 'c.test.ts'], alone: ['b.test.ts'] });
-  const report = { passed: 2, failed: 1, skips: [], failures: ['one'], ended: ['a.test.ts'] };
-  const sum = addReports(report, { passed: 3, failed: 0, skips: [], failures: [], ended: ['b.test.ts'] });
-  assert.deepEqual(sum, { passed: 5, failed: 1, skips: [], failures: ['one'], ended: ['a.test.ts', 'b.test.ts'] });
+  const report = {
+    passed: 2,
+    failed: 1,
+    skips: [],
+    failures: ['one'],
+    ended: ['a.test.ts'],
+    times: [{ file: 'a.test.ts', ms: 1 }],
+  };
+  const sum = addReports(report, { passed: 3, failed: 0, skips: [], failures: [], ended: ['b.test.ts'], times: [] });
+  const times = [{ file: 'a.test.ts', ms: 1 }];
+  assert.deepEqual(sum, {
+    passed: 5,
+    failed: 1,
+    skips: [],
+    failures: ['one'],
+    ended: ['a.test.ts', 'b.test.ts'],
+    times,
+  });
 });
 
 test('every file that runs alone exists', () => {

@@ -123,7 +123,7 @@ test('mounts are released before files are removed', (t) => {
 });
 
 test('a leftover of a suite counts as one failed test that names it', () => {
-  const report = { passed: 3, failed: 1, skips: [], failures: ['✖ other'], ended: [] };
+  const report = { passed: 3, failed: 1, skips: [], failures: ['✖ other'], ended: [], times: [] };
   assert.equal(countLeftovers(report, 'unit', []), report);
   const counted = countLeftovers(report, 'unit', ['state', 'process 7 (sleep 9)']);
   assert.deepEqual(counted, {

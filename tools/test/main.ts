@@ -14,6 +14,7 @@ import { describeSkips, refuseSkips } from './skips.ts';
 import { SUITES } from './suites.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
+const SLOWEST_SHOWN = 8;
 const selection = select(process.argv.slice(2));
 const chosen = chooseFiles(selection, SUITES, {
   root,
@@ -79,7 +80,13 @@ async function runAndReport({ suite }: ChosenSuite, run: () => Promise<RunReport
   const report = await run();
   reports.push(isOnCi() ? refuseSkips(report) : report);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`\n== ${suite.name}: ${summary(reports.slice(-1))} in ${seconds} s\n\n`);
+  process.stdout.write(`\n== ${suite.name}: ${summary(reports.slice(-1))} in ${seconds} s\n${slowest(report)}\n`);
+}
+
+/** Where the time of a suite goes. */
+function slowest({ times }: RunReport): string {
+  const first = times.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN);
+  return first.map(({ file, ms }) => `   ${(ms / 1000).toFixed(1)} s ${file}\n`).join('');
 }
 
 /** A suite that cannot run counts as one failure: nothing is skipped unseen. */

@@ -61,6 +61,7 @@ export const addReports = (first: RunReport, second: RunReport): RunReport => ({
   skips: [...first.skips, ...second.skips],
   failures: [...first.failures, ...second.failures],
   ended: [...first.ended, ...second.ended],
+  times: [...first.times, ...second.times],
 });
 
 async function runInProcesses(run: Run, files: readonly string[]): Promise<Outcome> {
@@ -144,7 +145,7 @@ function readReport(file: string): RunReport | undefined {
 
 export function oneFailure(what: string): RunReport {
   process.stdout.write(`${what}\n`);
-  return { passed: 0, failed: 1, skips: [], failures: [`✖ ${what}`], ended: [] };
+  return { passed: 0, failed: 1, skips: [], failures: [`✖ ${what}`], ended: [], times: [] };
 }
 
 /** The temporary folder of a suite's tests, so that what one leaves is found. As open as the machine's: pods of other users look into it. */

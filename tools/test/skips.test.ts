@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { ALLOWED_SKIPS, describeSkips, refuseSkips } from './skips.ts';
 
-const report = { passed: 3, failed: 0, failures: [], ended: [] };
+const report = { passed: 3, failed: 0, failures: [], ended: [], times: [] };
 const skip = (file: string, reason: string) => ({ title: 'a test', file, reason });
 
 test('on CI a skip is a failure unless the list has its file and its reason', () => {

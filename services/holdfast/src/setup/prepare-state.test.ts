@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -11,6 +11,7 @@ import { prepareState } from './prepare-state.ts';
 
 /** 2026-11-20. */
 const NOW = 1_795_132_800_000;
+const OTHER_USER = 61_001;
 const YEARS_3_MS = 3 * 365 * 86_400_000;
 
 async function inFolder(run: (config: SetupConfig) => Promise<void>): Promise<void> {
@@ -41,6 +42,25 @@ function contents(folder: string): Map<string, string> {
       .sort(([a], [b]) => a.localeCompare(b)),
   );
 }
+
+test('the owner of the checkout reads the kubeconfig, also after a repeated run', async () => {
+  await inFolder(async (config) => {
+    const ownerOf = path.join(config.stateDirectory, '..', `${path.basename(config.stateDirectory)}.yml`);
+    writeFileSync(ownerOf, '');
+    try {
+      if (process.getuid?.() === 0) chownSync(ownerOf, OTHER_USER, OTHER_USER);
+      for (let run = 0; run < 2; run++) await prepareState({ ...config, ownerOf }, NOW);
+      assert.equal(statSync(path.join(config.stateDirectory, 'kubeconfig')).uid, statSync(ownerOf).uid);
+      assert.equal((statSync(config.stateDirectory).mode & 0o777).toString(8), '711');
+      const open = readdirSync(config.stateDirectory, { withFileTypes: true }).filter(
+        ({ name }) => (statSync(path.join(config.stateDirectory, name)).mode & 0o077) !== 0,
+      );
+      assert.deepEqual(open, []);
+    } finally {
+      rmSync(ownerOf);
+    }
+  });
+});
 
 test('every container has its own folder, readable by no other', async () => {
   await inFolder(async (config) => {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { chownSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type NatsRole, natsServerConfig, natsUserName } from '@holdfast/bus/nats';
 import { API_SERVER_CLIENT } from '@holdfast/client';
@@ -33,6 +33,7 @@ export const NATS_PORT = 4222;
 export const NATS_MONITORING_PORT = 8222;
 const NATS_ROUTES_PORT = 6222;
 const ROOT_UID = 0;
+const PASSABLE_FOLDER = 0o711;
 
 interface Material {
   readonly config: SetupConfig;
@@ -352,7 +353,10 @@ function writeKubeconfig({ config, pki, credentials }: Material, directory: Data
   }));
   const console = `https://127.0.0.1:${config.consolePort}`;
   directory.writeKubeconfig(formatKubeconfig({ contexts, caCertificate: pki.caCertificate, token, console }));
-  if (config.ownerOf === undefined || process.getuid?.() !== ROOT_UID) return;
+  if (config.ownerOf === undefined) return;
+  // Its owner has to get through the folder; all the other files are their containers' alone.
+  chmodSync(directory.path, PASSABLE_FOLDER);
+  if (process.getuid?.() !== ROOT_UID) return;
   const { uid, gid } = statSync(config.ownerOf);
   chownSync(directory.kubeconfigFile, uid, gid);
 }

@@ -13,12 +13,24 @@ export function brokenCreates(created: ReadonlyMap<string, Outcome>, stored: Rea
   ];
 }
 
-/** One object counts: each increment is by one. */
-export function brokenCounter(increments: readonly Outcome[], stored: number): readonly string[] {
-  const count = (outcome: Outcome): number => increments.filter((each) => each === outcome).length;
+export interface Increment {
+  readonly outcome: Outcome;
+  /** What it has counted to. */
+  readonly to: number;
+}
+
+/** One object counts: each increment is by one, and no two have counted to the same number. */
+export function brokenCounter(increments: readonly Increment[], stored: number): readonly string[] {
+  const count = (outcome: Outcome): number => increments.filter((each) => each.outcome === outcome).length;
   const [least, most] = [count('acknowledged'), count('acknowledged') + count('unknown')];
-  if (stored >= least && stored <= most) return [];
-  return [`the counter is ${stored}; ${least} increments were acknowledged, and ${most - least} are unknown`];
+  const told = increments.flatMap(({ outcome, to }) => (outcome === 'acknowledged' ? [to] : []));
+  const twice = told.find((to, index) => told.indexOf(to) !== index);
+  return [
+    ...(stored >= least && stored <= most
+      ? []
+      : [`the counter is ${stored}; ${least} increments were acknowledged, and ${most - least} are unknown`]),
+    ...(twice === undefined ? [] : [`two increments to ${twice} were acknowledged`]),
+  ];
 }
 
 /** The time for which a client could believe that it holds a lease. */
@@ -52,10 +64,27 @@ export interface Asked {
 
 export const ANSWER_MAX_MS = 60_000;
 
-/** Every request ends, with whatever answer. */
-export function hangingRequests(requests: readonly Asked[], nowMs: number): readonly string[] {
+/** A time in which an API server could not answer, because it was paused or cut off. */
+export interface Silence {
+  readonly server: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Every request ends, with whatever answer. The time in which its server could not answer does not count. */
+export function hangingRequests(
+  requests: readonly (Asked & { readonly server?: number })[],
+  nowMs: number,
+  silences: readonly Silence[] = [],
+): readonly string[] {
+  const waited = ({ beganMs, endedMs = nowMs, server }: Asked & { readonly server?: number }): number =>
+    endedMs -
+    beganMs -
+    silences
+      .filter((silence) => silence.server === server)
+      .reduce((sum, { fromMs, toMs }) => sum + Math.max(0, Math.min(toMs, endedMs) - Math.max(fromMs, beganMs)), 0);
   return requests
-    .filter(({ beganMs, endedMs = nowMs }) => endedMs - beganMs > ANSWER_MAX_MS)
+    .filter((request) => waited(request) > ANSWER_MAX_MS)
     .map(({ what, beganMs, endedMs }) => {
       const seconds = (((endedMs ?? nowMs) - beganMs) / 1000).toFixed(1);
       return `${what} ${endedMs === undefined ? 'has not ended after' : 'took'} ${seconds} s`;

@@ -2,7 +2,7 @@ import { CONFIG_MAPS } from '@holdfast/api';
 import { resourcePrefix } from '@holdfast/store';
 import type { ClientKind } from '../../scenario/clients.ts';
 import type { Commit, CommittedState } from '../../sim/committed.ts';
-import { brokenCounter, brokenCreates, brokenHolds, hangingRequests } from '../checkers/acknowledged.ts';
+import { brokenCounter, brokenCreates, brokenHolds, hangingRequests, type Silence } from '../checkers/acknowledged.ts';
 import { judgeRegisters, type RegisterOperation } from '../checkers/registers.ts';
 import { brokenWatches, type Written } from '../checkers/watches.ts';
 import { Asking, type Request, type Scenery } from './asking.ts';
@@ -75,15 +75,19 @@ export class Clients {
     await this.#watching;
   }
 
-  /** Sentences about what must not be. */
-  broken(truth: Truth): readonly string[] {
+  /** Sentences about what must not be. `silences`: when API servers could not answer. */
+  broken(truth: Truth, silences: readonly Silence[] = []): readonly string[] {
     const maps = truth.state.list(CONFIG_MAPS);
     const names = maps.flatMap(({ metadata: { name = '' } }) => (name.startsWith(MADE) ? [name] : []));
     const created = new Map(this.#creators.flatMap((each) => [...each.created]));
     const countOf = (counter: string): number =>
       Number(maps.find(({ metadata }) => metadata.name === counter)?.data?.['count'] ?? 0);
+    const { broken, undecided } = judgeRegisters(this.#histories());
     return [
-      ...judgeRegisters(this.#histories()).broken,
+      ...broken,
+      ...undecided.map(
+        (register) => `nobody knows whether the history of ${register} is right: the search took too long`,
+      ),
       ...brokenCreates(created, new Set(names)).slice(0, SHOWN),
       ...this.#counters.flatMap(({ name, increments }) =>
         brokenCounter(increments, countOf(name)).map((story) => `${name}: ${story}`),
@@ -94,19 +98,32 @@ export class Clients {
           .map((story) => `${name}: ${story}`),
       ),
       ...this.#watchers.flatMap((each) => brokenWatches(each.stretches, this.#written(each, truth)).slice(0, 1)),
-      ...hangingRequests(this.requests, this.#scenery.now()).slice(0, SHOWN),
+      ...hangingRequests(this.requests, this.#scenery.now(), silences).slice(0, SHOWN),
     ];
+  }
+
+  /** Kinds of clients of which not one was told that something happened: there is nothing to judge. */
+  unheard(): readonly string[] {
+    const heard: Readonly<Record<string, readonly boolean[]>> = {
+      registers: this.#registers.map(({ histories }) => [...histories.values()].some(({ length }) => length > 0)),
+      creates: this.#creators.map(({ created }) => [...created.values()].includes('acknowledged')),
+      counters: this.#counters.map(({ increments }) => increments.some(({ outcome }) => outcome === 'acknowledged')),
+      leases: this.#leases.map(({ holds }) => holds.length > 0),
+      watchers: this.#watchers.map(({ stretches }) => stretches.some(({ events }) => events.length > 0)),
+    };
+    return Object.entries(heard).flatMap(([kind, each]) =>
+      each.every(Boolean) ? [] : [`one of the clients (${kind}) was never told that something happened`],
+    );
   }
 
   /** What the checkers had to judge, so that nothing is right because there was nothing. */
   facts(): string {
-    const { operations, undecided } = judgeRegisters(this.#histories());
+    const { operations } = judgeRegisters(this.#histories());
     const count = (of: readonly { readonly length: number }[]): number =>
       of.reduce((sum, { length }) => sum + length, 0);
     const events = count(this.#watchers.flatMap((each) => each.stretches.map((stretch) => stretch.events)));
-    const left = undecided.length === 0 ? '' : ` (undecided: ${undecided.join(', ')})`;
     return [
-      `${operations} operations on registers${left}`,
+      `${operations} operations on registers`,
       `${this.#creators.reduce((sum, { created }) => sum + created.size, 0)} creations`,
       `${count(this.#counters.map(({ increments }) => increments))} increments`,
       `${count(this.#leases.map(({ holds }) => holds))} holds of leases`,

@@ -28,6 +28,7 @@ export class PatientClients {
   readonly #running: Promise<unknown>;
   /** By the name of the object: the last content that was acknowledged. */
   readonly #stored = new Map<string, number>();
+  readonly #gone = new Set<string>();
   #isOver = false;
 
   constructor(users: readonly ApiClient[]) {
@@ -50,6 +51,7 @@ export class PatientClients {
     });
     const slow = this.answered.filter((each) => within !== undefined && lengthOf(each) > within * 1000);
     return [
+      ...this.#gone,
       ...lost,
       ...slow
         .slice(0, 1)
@@ -85,6 +87,12 @@ export class PatientClients {
     }
   }
 
+  /** Each write reads first: what was acknowledged before has to be there, or something newer. */
+  #look(name: string, found: number, least = Number.NaN): void {
+    if (found < least || (Number.isNaN(found) && !Number.isNaN(least)))
+      this.#gone.add(`${name} had ${found} at a time, and ${least} was acknowledged before`);
+  }
+
   async #attempt(turn: number, name: string, count: string): Promise<boolean> {
     const user = this.#users[turn % this.#users.length];
     const late = new AbortController();
@@ -92,7 +100,8 @@ export class PatientClients {
       () => false,
       () => false,
     );
-    const written = write(user, name, count).then(
+    const least = this.#stored.get(name);
+    const written = write(user, name, count, (found) => this.#look(name, found, least)).then(
       () => true,
       () => false,
     );
@@ -105,10 +114,16 @@ export class PatientClients {
 const lengthOf = ({ beganMs, endedMs }: Answered): number => endedMs - beganMs;
 
 /** By compare-and-swap: an attempt that comes late finds something newer, and changes nothing. */
-async function write(user: ApiClient | undefined, name: string, count: string): Promise<void> {
+async function write(
+  user: ApiClient | undefined,
+  name: string,
+  count: string,
+  look: (found: number) => void,
+): Promise<void> {
   const target = { namespace: NAMESPACE, name };
   const data = { count };
   const found = await user?.find(CONFIG_MAPS, target);
+  look(Number(found?.data?.['count'] ?? Number.NaN));
   if (found !== undefined) return void (await user?.update(CONFIG_MAPS, { ...found, data }));
   await user?.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: target, data });
 }

@@ -1,5 +1,5 @@
 import { CONFIG_MAPS, LEASES, type Lease } from '@holdfast/api';
-import type { Hold, Outcome } from '../checkers/acknowledged.ts';
+import type { Hold, Increment, Outcome } from '../checkers/acknowledged.ts';
 import type { Asking, Scenery } from './asking.ts';
 
 const NAMESPACE = 'default';
@@ -36,7 +36,7 @@ export class Creator {
 /** Clients count one object up, each by a read and a compare-and-swap. */
 export class Counter {
   readonly name: string;
-  readonly increments: Outcome[] = [];
+  readonly increments: Increment[] = [];
   readonly #scenery: Scenery;
   readonly #asking: Asking;
 
@@ -58,13 +58,14 @@ export class Counter {
     const read = await this.#asking.ask(`get ${this.name}`, client, (user) => user.find(CONFIG_MAPS, target));
     if (read.outcome !== 'acknowledged') return;
     const object = read.value;
-    const data = { count: String(Number(object?.data?.['count'] ?? 0) + 1) };
+    const to = Number(object?.data?.['count'] ?? 0) + 1;
+    const data = { count: String(to) };
     const written = await this.#asking.ask(`count ${this.name}`, client, (user) =>
       object === undefined
         ? user.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: target, data })
         : user.update(CONFIG_MAPS, { ...object, data }),
     );
-    if (written.outcome !== 'unsent') this.increments.push(written.outcome);
+    if (written.outcome !== 'unsent') this.increments.push({ outcome: written.outcome, to });
   }
 }
 

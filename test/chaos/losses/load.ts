@@ -15,6 +15,7 @@ export class ApiLoad implements AsyncDisposable {
   readonly #admin: ApiClient;
   /** The last acknowledged content by name; undefined while a write has an unknown outcome. */
   readonly #acknowledged = new Map<string, string | undefined>();
+  readonly #gone = new Set<string>();
   readonly #running: Promise<unknown>;
   #stopped = false;
   #writes = 0;
@@ -39,6 +40,7 @@ export class ApiLoad implements AsyncDisposable {
   async judge(): Promise<string> {
     const stored = await this.#admin.list(CONFIG_MAPS, { namespace: NAMESPACE });
     const contents = new Map(stored.items.map(({ metadata, data }) => [metadata.name ?? '', data?.['count']]));
+    for (const story of this.#gone) throw new Error(story);
     for (const [name, content] of this.#acknowledged)
       if (content !== undefined && contents.get(name) !== content)
         throw new Error(`${name} has ${contents.get(name)}, and ${content} was acknowledged`);
@@ -48,8 +50,9 @@ export class ApiLoad implements AsyncDisposable {
   async #write(): Promise<void> {
     for (let count = 0; !this.#stopped; count++) {
       const name = `load-${count % OBJECTS}`;
+      const before = this.#acknowledged.get(name);
       this.#acknowledged.set(name, undefined);
-      await this.#writeOne(name, String(count)).then(
+      await this.#writeOne(name, String(count), before).then(
         () => {
           this.#acknowledged.set(name, String(count));
           this.#writes++;
@@ -60,10 +63,15 @@ export class ApiLoad implements AsyncDisposable {
     }
   }
 
-  async #writeOne(name: string, count: string): Promise<void> {
+  /** `before`: what was acknowledged, so it has to be there now. */
+  async #writeOne(name: string, count: string, before: string | undefined): Promise<void> {
     const target = { namespace: NAMESPACE, name };
     const data = { count };
-    if ((await this.#admin.find(CONFIG_MAPS, target)) !== undefined)
+    const found = await this.#admin.find(CONFIG_MAPS, target);
+    const is = found?.data?.['count'];
+    if (before !== undefined && is !== before)
+      this.#gone.add(`${name} had ${is} at a time, and ${before} was acknowledged`);
+    if (found !== undefined)
       return void (await this.#admin.patch(CONFIG_MAPS, target, { type: 'merge', body: { data } }));
     await this.#admin.create(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: target, data });
   }

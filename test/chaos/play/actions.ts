@@ -72,10 +72,12 @@ const FAULT_ACTIONS: Readonly<Partial<Record<FaultKind, Begin>>> = {
   crash: (cluster, { target }) => kill(containerOf(cluster, target)),
   'kill-process': async (cluster, step) => {
     const pod = await findPod(cluster.admin, step);
-    if (pod === undefined) return;
+    if (pod === undefined) throw new Error('no such pod');
     const container = cluster.containerOf(pod.spec.nodeName ?? '');
     const wanted = new RegExp(`POD_UID=${pod.metadata.uid}(?:\\0|$)`);
-    for (const pid of await processesOf(container, wanted)) killIfThere(pid);
+    const pids = await processesOf(container, wanted);
+    if (pids.length === 0) throw new Error('the pod has no process');
+    for (const pid of pids) killIfThere(pid);
   },
 };
 

@@ -28,7 +28,7 @@ const KINDS: readonly ResourceRef<KubeObject>[] = [
   POD_DISRUPTION_BUDGETS,
   LEASES,
 ];
-const OWN_NAMES = /^(?:register|made|counter|owner|load|patient)-/;
+const OWN_NAMES = /^(?:(?:rare-)?register|made|counter|owner|load|patient)-/;
 const CLEAR_WITHIN_MS = 180_000;
 
 /** Removes what a scenario has created, apart from its volumes, and what its processes have said. */

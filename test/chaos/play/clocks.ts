@@ -45,6 +45,11 @@ export async function moveClock(cluster: ComposeCluster, target: string, byMs: n
   writeOffset(clocksFolder, service, before + byMs / 1000);
 }
 
+/** All clocks go right again. */
+export function setClocksRight({ clocksFolder, form }: ComposeCluster): void {
+  if (clocksFolder !== undefined) for (const service of mastersOf(form)) writeOffset(clocksFolder, service, 0);
+}
+
 const folderOf = (folder: string, service: string): string => path.join(folder, 'clocks', service);
 
 function writeOffset(folder: string, service: string, seconds: number): void {

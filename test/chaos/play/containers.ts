@@ -5,12 +5,30 @@ import type { End } from './users.ts';
 
 export const containerOf = (cluster: ComposeCluster, target: string): string => cluster.containerOf(serviceOf(target));
 
-/** SIGKILL of all of them at once; they start again at the end. One that another step has ended is left as it is. */
+/** How many steps hold each container down now. */
+const HELD = new Map<string, number>();
+
+/**
+ * SIGKILL of all of them at once; they start again at the end of the last step that holds them down. Throws when none of
+ * them runs: nothing would happen.
+ */
 export async function kill(...containers: readonly string[]): Promise<End> {
-  await docker('kill', '--signal', 'KILL', ...containers).catch((error: unknown) => {
+  const running = await runningOf(containers);
+  if (running.length === 0) throw new Error(`${containers.join(', ')} does not run`);
+  for (const each of containers) HELD.set(each, (HELD.get(each) ?? 0) + 1);
+  await docker('kill', '--signal', 'KILL', ...running).catch((error: unknown) => {
     if (!NOT_RUNNING.test(String(error))) throw error;
   });
-  return () => docker('start', ...containers);
+  return async () => {
+    for (const each of containers) HELD.set(each, (HELD.get(each) ?? 1) - 1);
+    const free = containers.filter((each) => HELD.get(each) === 0);
+    if (free.length > 0) await docker('start', ...free);
+  };
+}
+
+async function runningOf(containers: readonly string[]): Promise<readonly string[]> {
+  const states = (await docker('inspect', '--format', '{{.State.Running}}', ...containers)).split('\n');
+  return containers.filter((_, index) => states[index] === 'true');
 }
 
 const NOT_RUNNING = /is not running/;

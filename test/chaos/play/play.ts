@@ -22,12 +22,16 @@ import { brokenGrace, brokenSigns, readSigns } from './judge-signs.ts';
 import { type Outage, outagesOf } from './outages.ts';
 import { Recoveries } from './recoveries.ts';
 import { renderRun } from './report.ts';
+import { silencesOf } from './silences.ts';
 import { type LoggedCommit, StoreLog } from './store-log.ts';
 import { StoredRules } from './stored-rules.ts';
 import { BrokenPromise, bringStraysBack, type End, kindOf } from './users.ts';
+import { brokenViews } from './views.ts';
 import { isWhole } from './whole.ts';
 import { createApp, createOne, named } from './workloads.ts';
 
+/** Whole for a moment is not whole. */
+const STAYS_MS = 3_000;
 const ASKED_AGAIN = 5;
 const ASK_AGAIN_MS = 500;
 
@@ -77,6 +81,7 @@ export class Play {
   readonly #database: Database | undefined;
   readonly #beganAt = clock.now();
   readonly #began = clock.monotonic();
+  #wholeSince: number | undefined;
 
   constructor(cluster: ComposeCluster, scenario: Scenario, { log, database, say }: Surroundings) {
     this.#cluster = cluster;
@@ -118,10 +123,14 @@ export class Play {
     stopRules();
     const commits = log.commits.slice(first);
     const signs = readSigns(this.#cluster);
+    const silences = silencesOf(this.#steps, this.#cluster.form, this.#began);
     this.#broken.push(
+      ...log.broken(),
+      ...(await brokenViews(this.#cluster, log)),
+      ...clients.unheard(),
       ...(await brokenSigns(this.#cluster, this.#scenario, signs)),
       ...brokenGrace(this.#scenario, signs, commits),
-      ...clients.broken(log),
+      ...clients.broken(log, silences),
       ...(await patient.broken(admin, expect.answeredWithin)),
       ...((await this.#database?.broken()) ?? []),
       ...rules.broken(),
@@ -167,7 +176,9 @@ export class Play {
     // What could not begin, as a fault of a container that does not run, is not counted.
     if (begun === undefined) return;
     if (typeof begun.end === 'function') {
-      await this.#sleepUntil(until);
+      // A fault that took long to begin lasts as long as it should.
+      const late = this.#elapsedMs - fromMs;
+      await this.#sleepUntil(Math.min(until + late / 1000, Math.max(seconds, until)));
       await this.#end(step, begun.end);
     }
     this.#steps.push({ step, fromMs, toMs: this.#elapsedMs });
@@ -202,15 +213,19 @@ export class Play {
   async #restore(): Promise<void> {
     const { replicas } = this.#scenario.workload;
     const { admin } = this.#cluster;
-    for (const app of APPS) await createApp(admin, this.#scenario, app).catch(() => {});
+    for (const app of this.#removable()) await createApp(admin, this.#scenario, app).catch(() => {});
     await bringStraysBack(admin).catch(() => {});
     for (const [target, value] of Object.entries(replicas)) {
       const step: Step = { at: 0, do: 'scale', target, value };
-      await waitFor(`${target} to be scaled`, () =>
-        beginStep(this.#cluster, this.#scenario, step).then(
-          () => true,
-          () => false,
-        ),
+      // API servers that were killed take their time to start on a busy machine.
+      await waitFor(
+        `${target} to be scaled`,
+        () =>
+          beginStep(this.#cluster, this.#scenario, step).then(
+            () => true,
+            () => false,
+          ),
+        this.#scenario.expect.wholeWithin * 1000,
       );
     }
   }
@@ -218,8 +233,19 @@ export class Play {
   async #isWholeAgain(overMs: number): Promise<boolean> {
     const { admin } = this.#cluster;
     await this.#createWhatIsGone();
-    const isRight = (await isWhole(admin, this.#scenario)) && whatIsLeft(this.#log.state) === undefined;
-    return isRight && (this.#database === undefined || this.#database.isWhole(overMs));
+    const isRight =
+      (await isWhole(admin, this.#scenario)) &&
+      whatIsLeft(this.#log.state) === undefined &&
+      (this.#database === undefined || this.#database.isWhole(overMs));
+    if (!isRight) this.#wholeSince = undefined;
+    else this.#wholeSince ??= clock.monotonic();
+    return this.#wholeSince !== undefined && clock.monotonic() - this.#wholeSince > STAYS_MS;
+  }
+
+  /** Applications that a user of the schedule has removed. Others have to be there. */
+  #removable(): readonly string[] {
+    const { schedule } = this.#scenario;
+    return APPS.filter((app) => schedule.some((step) => REMOVES.has(step.do) && step.targets.includes(app)));
   }
 
   /**
@@ -229,10 +255,12 @@ export class Play {
   async #createWhatIsGone(): Promise<void> {
     const { admin } = this.#cluster;
     if ((await admin.find(PODS, named('one'))) === undefined) await createOne(admin, this.#scenario);
-    for (const app of APPS)
+    for (const app of this.#removable())
       if ((await admin.find(kindOf(app), named(app))) === undefined) await createApp(admin, this.#scenario, app);
   }
 }
+
+const REMOVES: ReadonlySet<string> = new Set(['recreate-set', 'orphan-set']);
 
 /** The clients of a run on containers, which draw from the seed. */
 const sceneryOf = ({ users }: ComposeCluster, { seed }: Scenario): Scenery => ({

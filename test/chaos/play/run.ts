@@ -10,7 +10,7 @@ import { type ComposeCluster, startComposeCluster } from '../support/compose-clu
 import type { FormName } from '../support/compose-form.ts';
 import { describePods } from '../support/workloads.ts';
 import { clearWorkloads } from './clear.ts';
-import { clocksFile } from './clocks.ts';
+import { clocksFile, setClocksRight } from './clocks.ts';
 import { Play, type Verdict } from './play.ts';
 import { StoreLog } from './store-log.ts';
 import { isWhole, nodesAreWell } from './whole.ts';
@@ -86,6 +86,7 @@ export class Session implements AsyncDisposable {
   /** Makes room for the next scenario. */
   async clear(scenario: Scenario): Promise<void> {
     await this.#plant([], scenario);
+    setClocksRight(this.#cluster);
     await clearWorkloads(this.#cluster);
   }
 

@@ -20,6 +20,8 @@ export const STORE_FAULTS: Readonly<Record<'store-moved' | 'store-rewrites' | 's
     process.kill(Number(await pidOf(cluster.containerOf(await leaderOfLog(cluster)))), 'SIGUSR2');
   },
   'store-rewrites': async (cluster) => {
+    const said = await redis(cluster, 'BGREWRITEAOF');
+    if (!said.startsWith('Background')) throw new Error(`the file is not rewritten: ${said}`);
     let isOver = false;
     const rewriting = (async (): Promise<void> => {
       for (; !isOver; await clock.sleep(REWRITES_EVERY_MS)) await redis(cluster, 'BGREWRITEAOF').catch(() => {});

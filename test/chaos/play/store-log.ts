@@ -30,9 +30,11 @@ export class StoreLog implements AsyncDisposable {
   readonly state = new CommittedState();
   readonly #cluster: ComposeCluster;
   readonly #objects = new Map<string, StoredObject>();
+  readonly #broken: string[] = [];
   readonly #listeners = new Set<(commit: LoggedCommit) => void>();
   readonly #running: Promise<void>;
   #last = 0;
+  #first: number | undefined;
   #isOver = false;
 
   constructor(cluster: ComposeCluster) {
@@ -48,6 +50,11 @@ export class StoreLog implements AsyncDisposable {
   /** What is stored now. */
   objects(): readonly StoredObject[] {
     return [...this.#objects.values()];
+  }
+
+  /** Sentences about a history that no compare-and-swap can have made. */
+  broken(): readonly string[] {
+    return this.#broken;
   }
 
   /** Calls `listener` with everything that will be committed. Returns the end of that. */
@@ -84,13 +91,33 @@ export class StoreLog implements AsyncDisposable {
 
   #take(revision: number, read: Commit | undefined): void {
     this.#last = revision;
+    this.#first ??= revision;
     if (read === undefined) return;
     const commit = { ...read, atMs: clock.monotonic() };
+    this.#compare(commit);
     this.commits.push(commit);
     this.state.apply(commit);
     const { kind, key, value } = commit.operation;
     if (kind === 'delete') this.#objects.delete(key);
     else this.#objects.set(key, { key, value, revision, createRevision: revision });
-    for (const listener of this.#listeners) listener(commit);
+    for (const listener of this.#listeners) this.#tell(listener, commit);
+  }
+
+  /** Each change builds on the one before, from the first that is known. */
+  #compare({ operation, revision }: Commit): void {
+    const { key } = operation;
+    const expected = operation.kind === 'create' ? undefined : operation.expectedRevision;
+    const known = this.#objects.get(key)?.revision;
+    if (known === expected || (known === undefined && this.#first !== 1)) return;
+    this.#broken.push(`the change of ${key} at ${revision} builds on ${expected}, and the store had ${known}`);
+  }
+
+  /** A checker that fails has not judged what follows. */
+  #tell(listener: (commit: LoggedCommit) => void, commit: LoggedCommit): void {
+    try {
+      listener(commit);
+    } catch (error) {
+      this.#broken.push(`a checker failed at revision ${commit.revision}: ${String(error)}`);
+    }
   }
 }

@@ -1,8 +1,10 @@
+import { invariant } from '@holdfast/platform';
 import type { StoredObject } from '@holdfast/store';
 import { BudgetRule } from '../../sim/hunt/budget-rule.ts';
 import { COMMIT_RULES, CommitOracle, type CommitRule } from '../../sim/hunt/commit-rules.ts';
 import { historyRules } from '../../sim/hunt/history-rules.ts';
 import { Living } from '../../sim/hunt/living.ts';
+import { MANAGER } from '../../sim/hunt/meta.ts';
 import type { LoggedCommit } from './store-log.ts';
 
 /** They ask who has written, or when exactly: the history of the store says neither. */
@@ -12,6 +14,19 @@ const UNKNOWABLE: ReadonlySet<string> = new Set([
   'a ReplicaSet creates no pod too many',
 ]);
 
+/** They ask what runs on the machines, or for namespaces and users that runs on containers do not have. */
+const UNSEEN: ReadonlySet<string> = new Set([
+  'a volume stays attached to its writers',
+  'a node says which volumes its processes use',
+  'a new node is ready when nothing old runs on it',
+  'a deletion takes the uid that it names',
+  'a ready node is not out of service',
+]);
+
+/** No user of a run on containers deletes what has a living owner. */
+const COLLECTED = 'what has a living owner is not collected';
+const COLLECTED_KINDS = /^(?:core\/configmaps|core\/serviceaccounts|apps\/replicasets)\//;
+
 /** A request may have been read this long before its commit is seen here. */
 const ASKED_MS = 3_000;
 
@@ -19,6 +34,7 @@ const ASKED_MS = 3_000;
 export class StoredRules {
   readonly #budget: BudgetRule;
   readonly #oracles: readonly CommitOracle[];
+  readonly #collected: CommitOracle;
   #nowMs = 0;
 
   /** `stored`: what is there before the first commit. */
@@ -32,19 +48,24 @@ export class StoredRules {
     };
     // An oracle tells the first rule that is broken, so each rule has one of its own.
     this.#oracles = Object.entries(all)
-      .filter(([name]) => !UNKNOWABLE.has(name))
+      .filter(([name]) => !UNKNOWABLE.has(name) && !UNSEEN.has(name) && name !== COLLECTED)
       .map(([name, rule]) => new CommitOracle({ [name]: rule }, now));
-    for (const oracle of [...this.#oracles, this.#budget]) oracle.startOn(stored);
+    const collected = all[COLLECTED];
+    invariant(collected !== undefined, 'the rule of the collector has this name', { name: COLLECTED });
+    this.#collected = new CommitOracle({ [COLLECTED]: collected }, now);
+    for (const oracle of [...this.#oracles, this.#collected, this.#budget]) oracle.startOn(stored);
   }
 
   observe(commit: LoggedCommit): void {
     this.#nowMs = commit.atMs;
     for (const oracle of this.#oracles) oracle.observe({ by: 'somebody', ...commit });
+    const by = COLLECTED_KINDS.test(commit.operation.key) ? MANAGER : 'somebody';
+    this.#collected.observe({ by, ...commit });
     this.#budget.observe({ ...commit, askedAtMs: commit.atMs - ASKED_MS });
   }
 
   broken(): readonly string[] {
-    return [this.#budget, ...this.#oracles].flatMap((oracle) => {
+    return [this.#budget, this.#collected, ...this.#oracles].flatMap((oracle) => {
       const story = oracle.check();
       return story === undefined ? [] : [`${oracle.name}: ${story}`];
     });

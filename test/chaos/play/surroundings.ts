@@ -1,5 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { docker, pidOf } from '../losses/faults.ts';
+import { connect } from 'node:tls';
+import { createSystemClock } from '@holdfast/platform';
+import { waitFor } from '../../support/wait.ts';
+import { addressesOf, docker, pidOf } from '../losses/faults.ts';
 import { apiServersOf } from '../support/compose-form.ts';
 import { expiredIdentity, identityIn, putIdentity } from './certificates.ts';
 import { moveClock } from './clocks.ts';
@@ -10,6 +14,9 @@ import type { Begin } from './users.ts';
 const NAMES = '127.0.0.11';
 const MEGABYTE = 1024 * 1024;
 const STOP_SECONDS = '5';
+const API_PORT = 6443;
+const ASK_TIMEOUT_MS = 2_000;
+const SHOWN_WITHIN_MS = 60_000;
 /** More than any machine of a test has: no limit. */
 const UNLIMITED = String(1024 * 1024 * MEGABYTE);
 
@@ -32,12 +39,32 @@ export const SURROUNDINGS: Readonly<Record<'no-names' | 'tight-memory' | 'expire
       await inTurn(async () => {
         const good = identityIn(stateFolder);
         putIdentity(stateFolder, await expiredIdentity(stateFolder, apiServersOf(form)));
-        await restart().finally(() => putIdentity(stateFolder, good));
+        // It reads its files some time after the engine has started it.
+        const container = containerOf(cluster, target);
+        const isShown = (): Promise<boolean> => showsExpired(container).catch(() => false);
+        try {
+          await restart();
+          await waitFor(`${target} to show an expired certificate`, isShown, SHOWN_WITHIN_MS);
+        } finally {
+          putIdentity(stateFolder, good);
+        }
       });
       return () => inTurn(restart);
     },
     'clock-jump': (cluster, { target, value = 0 }) => moveClock(cluster, target, value),
   };
+
+/** Asks the server itself. */
+async function showsExpired(container: string): Promise<boolean> {
+  const [host] = await addressesOf(container);
+  const socket = connect({ host, port: API_PORT, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
+    return Date.parse(socket.getPeerCertificate().valid_to) < createSystemClock().now();
+  } finally {
+    socket.destroy();
+  }
+}
 
 let turn: Promise<unknown> = Promise.resolve();
 

@@ -127,7 +127,9 @@ export async function startComposeCluster(
     const kubeconfig = path.join(scratch, 'state', 'kubeconfig');
     const servers = ports.map((port) => `https://127.0.0.1:${port}`);
     const { admin, close } = await connectAsAdmin(kubeconfig, servers);
-    const users = await Promise.all(servers.map((server) => connectAsAdmin(kubeconfig, [server])));
+    const users = await Promise.all(
+      servers.map((server) => connectAsAdmin(kubeconfig, [server], { requestDeadlineMs: USER_DEADLINE_MS })),
+    );
     const containerOf = (service: string): string => `${project}-${service}-1`;
     return {
       form,
@@ -184,14 +186,18 @@ function additionsTo(form: FormName): Readonly<Record<string, object>> {
   ]);
 }
 
+/** Longer than any request may take: whoever gives up before cannot see that one hangs. */
+const USER_DEADLINE_MS = 90_000;
+
 async function connectAsAdmin(
   kubeconfigFile: string,
   servers: readonly string[],
+  patience: { readonly requestDeadlineMs?: number } = {},
 ): Promise<{ readonly admin: ApiClient; readonly close: () => Promise<void> }> {
   const kubeconfig = parse(await readFile(kubeconfigFile, 'utf8'));
   const caPem = Buffer.from(kubeconfig.clusters[0].cluster['certificate-authority-data'], 'base64').toString();
   const token: string = kubeconfig.users[0].user.token;
-  const transport = createHttpsTransport({ servers, caPem, clock: createSystemClock() });
+  const transport = createHttpsTransport({ servers, caPem, clock: createSystemClock(), ...patience });
   return {
     admin: createApiClient({ transport, token, userAgent: 'chaos-test' }),
     close: () => transport.close(),

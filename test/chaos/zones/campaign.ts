@@ -1,6 +1,6 @@
 import { createSeededRandom, createSystemClock, describeError } from '@holdfast/platform';
 import { eventually } from '@holdfast/platform/contract';
-import type { Change, DurableStore } from '@holdfast/store';
+import { type Change, type DurableStore, StoreUnavailable } from '@holdfast/store';
 import { changesUpTo, checkHistory } from '@holdfast/store/contract';
 import { RegisterClients } from './clients.ts';
 import { FAULTS, type Fault, type FaultName } from './faults.ts';
@@ -115,6 +115,8 @@ class Watcher {
   readonly seen: Change[] = [];
   readonly #abort = new AbortController();
   #hasEnded = false;
+  /** Why it ended, unless its store was closed. */
+  #failure: unknown;
 
   constructor(store: DurableStore) {
     void this.#run(store);
@@ -123,13 +125,15 @@ class Watcher {
   async reach(revision: number): Promise<void> {
     await eventually(() => this.#hasEnded || (this.seen.at(-1)?.revision ?? 0) >= revision, 'the watch is told');
     this.#abort.abort();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   async #run(store: DurableStore): Promise<void> {
     try {
       for await (const batch of store.changes({ after: 0, signal: this.#abort.signal })) this.seen.push(...batch);
-    } catch {
+    } catch (error) {
       this.#hasEnded = true;
+      if (!(error instanceof StoreUnavailable) && !this.#abort.signal.aborted) this.#failure = error;
     }
   }
 }
